@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ggp.machine import circuit
 from ggp.machine.compiling.jit import inlined
 from ggp.machine.propnet import optimise
 from ggp.machine.propnet.compile.ground_rules import grounding
@@ -118,7 +119,7 @@ TRICKS: dict[str, tuple[Change, ...]] = {
     ),
     "readers first": (Change(order._Sorter, "put_depth_first", _by_needs),),
     "pieces": (Change(order, "PIECE", _NO_LIMIT), Change(order, "SMALL_PIECE", _NO_LIMIT)),
-    "kernels of layout": (Change(phases, "LARGE", math.inf),),
+    "kernels of layout": (Change(circuit, "LARGE", math.inf),),
 }
 """Tricks of layout: by what they are left out."""
 

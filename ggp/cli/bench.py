@@ -20,7 +20,7 @@ import numpy as np
 from ggp.cli.arguments import FiniteRange, GameOptions, game_command, threads_option
 from ggp.console import spinner
 from ggp.machine import Machine
-from ggp.machine.abilities import on_circuit
+from ggp.machine.on_circuit import on_circuit
 from ggp.report import Report, Table
 
 COMPARED = ("prolog", "propnet")

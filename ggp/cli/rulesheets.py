@@ -34,9 +34,9 @@ from ggp.gdl.normalize import validate as diagnosed
 from ggp.gdl.source import Diagnostic, Rulesheet, diagnose, errors, gravest, printable
 from ggp.library.solved import growth_told
 from ggp.machine import Limits, Machine
-from ggp.machine.abilities import on_circuit
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import has_rulesheet, load_program
+from ggp.machine.on_circuit import on_circuit
 from ggp.machine.propnet.compile.circuits import foresee, hopeless
 from ggp.registry import Registry
 from ggp.report import Report, Table

@@ -1,14 +1,14 @@
 """Abilities that some machines have beyond `Machine`. Callers ask, and do without where one lacks.
 
-A machine that has the game as a circuit (`on_circuit`) has many at once; each of the others is a
-protocol of its own, which callers ask for with `isinstance`.
+A machine that has the game as a circuit has many at once (see `on_circuit`); each of the others is
+a protocol of its own, which callers ask for with `isinstance`.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -23,19 +23,6 @@ from ggp.machine.base import (
     States,
 )
 from ggp.run.clocks import TellsTime
-
-if TYPE_CHECKING:
-    from typing_extensions import TypeIs
-
-    from ggp.machine.propnet.play.propnet_machine import PropnetMachine
-
-    OnCircuit: TypeAlias = PropnetMachine
-
-
-def on_circuit(machine: Machine) -> TypeIs[OnCircuit]:
-    """Whether a machine has the game as a circuit (`machine.circuit`), and the public surface of
-    `PropnetMachine`."""
-    return hasattr(machine, "circuit")
 
 
 class MovesTold(NamedTuple):

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ggp.errors import ConfigError
-from ggp.machine.abilities import on_circuit
 from ggp.machine.base import IntArray, Machine
+from ggp.machine.on_circuit import on_circuit
 
 if TYPE_CHECKING:
-    from ggp.machine.abilities import OnCircuit
+    from ggp.machine.on_circuit import OnCircuit
 
 Kind = tuple[int, str]
 """A role, and the name of one of its pieces."""

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ggp.belief import Sampler
-from ggp.machine.abilities import on_circuit
 from ggp.machine.base import player_roles
+from ggp.machine.on_circuit import on_circuit
 from ggp.players.choosing import (
     SOLVED_STATES,
     Chosen,

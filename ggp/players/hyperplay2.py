@@ -8,8 +8,8 @@ import numpy as np
 
 from ggp.belief import Bags, FollowsPaths, HyperPlaySampler, never
 from ggp.errors import GGPError
-from ggp.machine.abilities import on_circuit
 from ggp.machine.base import FloatArray
+from ggp.machine.on_circuit import on_circuit
 from ggp.players.options.option_fields import whole
 from ggp.players.parts.search_player import SearchOptions, SearchPlayer
 from ggp.players.player import Choice, Context

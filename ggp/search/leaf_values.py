@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ggp.machine.abilities import MOST_SUM, on_circuit
+from ggp.machine.abilities import MOST_SUM
 from ggp.machine.base import FloatArray, IntArray, Machine, Playouts, States
+from ggp.machine.on_circuit import on_circuit
 from ggp.search.anytime import Deadline, check, time_left
 
 if TYPE_CHECKING:
-    from ggp.machine.abilities import OnCircuit
+    from ggp.machine.on_circuit import OnCircuit
 
 PLAYOUTS = 16
 """Most playouts of a leaf where they are guided: as many as the machine plays side by side."""

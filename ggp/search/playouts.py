@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ggp.belief import UNIFORM, Bags, MoveModel
-from ggp.machine.abilities import PlayoutLimits, PlayoutSums, TrialBatch, on_circuit
+from ggp.machine.abilities import PlayoutLimits, PlayoutSums, TrialBatch
 from ggp.machine.arrays import chunks, first_seen, first_seen_columns
 from ggp.machine.base import FloatArray, IntArray, Machine, States
+from ggp.machine.on_circuit import on_circuit
 from ggp.search.anytime import Deadline, Pace, check, time_left
 from ggp.search.estimates import Estimates, Tally, best_moves, candidates
 from ggp.search.moves import MoveLists
@@ -17,7 +18,7 @@ from ggp.search.parts import Evaluation
 from ggp.search.trials import Results, Trials, plan_round, plan_trials
 
 if TYPE_CHECKING:
-    from ggp.machine.abilities import OnCircuit
+    from ggp.machine.on_circuit import OnCircuit
 
 TIMED_LANES = 32
 """Playouts of the first batch before a look at the clock, if there is one."""

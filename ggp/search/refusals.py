@@ -16,10 +16,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ggp.machine.abilities import MovesTold, Turned, on_circuit
+from ggp.machine.abilities import MovesTold, Turned
 from ggp.machine.arrays import first_seen, segment_ids, take_segments
 from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States, player_roles
 from ggp.machine.layers import JointMoves
+from ggp.machine.on_circuit import on_circuit
 from ggp.search.moves import MoveLists
 
 

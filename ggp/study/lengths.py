@@ -16,7 +16,6 @@ import numpy as np
 
 from ggp.belief.turns.completions import LANES_AT_ONCE, never
 from ggp.errors import GGPError
-from ggp.machine.abilities import on_circuit
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
     FloatArray,
@@ -27,6 +26,7 @@ from ggp.machine.base import (
 )
 from ggp.machine.circuit import FALSE, TRUE, Circuit, following, gates_of
 from ggp.machine.layers import JointMoves, StateMerger
+from ggp.machine.on_circuit import on_circuit
 from ggp.machine.propnet.optimise.knowledge import Work
 from ggp.machine.propnet.optimise.proofs.induction import (
     Guess,

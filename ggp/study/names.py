@@ -22,9 +22,9 @@ from ggp.gdl.analysis.joint_move_percepts import PLAIN
 from ggp.gdl.analysis.what_grows import what_grows
 from ggp.gdl.nearest import unknown
 from ggp.gdl.program import LEGAL, RANDOM, SEES, TRUE, Program
-from ggp.machine.abilities import on_circuit
 from ggp.machine.base import IntArray, Machine
 from ggp.machine.definition import GameDefinition
+from ggp.machine.on_circuit import on_circuit
 
 MOST_NAMES = 1 << 16
 """Most names of a kind in a game without a circuit, where their number is estimated from above."""

@@ -10,8 +10,8 @@ import pytest
 from ggp.belief import HyperPlaySampler, PathTree
 from ggp.belief.turns import open_moves
 from ggp.machine import Machine
-from ggp.machine.abilities import on_circuit
 from ggp.machine.base import UNKNOWN, IntArray, States
+from ggp.machine.on_circuit import on_circuit
 from ggp.machine.propnet.play import percepts as circuit_percepts
 from ggp.search.moves import random_moves
 from tests.support.games import machine_of_game, machine_of_rules

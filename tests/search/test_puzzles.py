@@ -7,8 +7,8 @@ import pytest
 
 from ggp.belief.solving.unrolling import can_unroll
 from ggp.errors import ConfigError
-from ggp.machine.abilities import on_circuit
 from ggp.machine.base import UNKNOWN, Machine
+from ggp.machine.on_circuit import on_circuit
 from ggp.players import make_player, parse_spec
 from ggp.players.auto import Auto
 from ggp.players.puzzle import Puzzle

@@ -22,9 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.errors import ConfigError
-from ggp.machine.abilities import on_circuit
 from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine, States, player_roles
 from ggp.machine.boards import BoardRelation, BoardSquares
+from ggp.machine.on_circuit import on_circuit
 
 Attacks = Callable[[States, int], BoolArray]
 """`[L, X, Y]` squares that some piece of a role attacks in L states."""

@@ -35,8 +35,8 @@ from ggp.belief.solving.unrolling import (
 )
 from ggp.belief.turns.open_moves import MOST_COMPLETIONS
 from ggp.belief.turns.walks import set_of
-from ggp.machine.abilities import on_circuit
 from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine, States
+from ggp.machine.on_circuit import on_circuit
 
 STEPS_BACK = (5, 10, 20, 40, 80)
 """Turns that windows go back, roughly; the last one begins where the set is known."""

@@ -35,10 +35,10 @@ from ggp.belief.solving.unrolling_kernels import (
     write,
 )
 from ggp.belief.turns.open_moves import Learnt, open_moves
-from ggp.machine.abilities import on_circuit
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, States
 from ggp.machine.circuit import Circuit, cone
+from ggp.machine.on_circuit import on_circuit
 
 TRUE = 1
 """The sign that always holds."""

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.belief.move_models import UNIFORM, MoveModel, log_likelihoods
-from ggp.machine.abilities import on_circuit
 from ggp.machine.arrays import offsets_of, segment_ids
 from ggp.machine.base import (
     UNKNOWN,
@@ -27,6 +26,7 @@ from ggp.machine.base import (
     States,
 )
 from ggp.machine.compiling.jit import kernel
+from ggp.machine.on_circuit import on_circuit
 
 MANY_MOVES = 256
 """If another role has more legal moves than this, those that cannot have caused the percepts are

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from ggp.errors import MachineError
 from ggp.labs.learning.env.engine import in_order
-from ggp.machine.abilities import on_circuit
 from ggp.machine.base import Machine, player_roles
 from ggp.machine.circuit import TRUE, Circuit, Literals, cone, net_levels
 from ggp.machine.definition import GameDefinition
 from ggp.machine.goal_values import number_or_nan
+from ggp.machine.on_circuit import on_circuit
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.study.names import Names, names_of
 

@@ -6,11 +6,11 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ggp.machine.abilities import on_circuit
 from ggp.machine.arrays import first_seen, segment_ids
 from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine, States, WordArray
 from ggp.machine.circuit import Circuit, cone
 from ggp.machine.goal_values import number_or_nan
+from ggp.machine.on_circuit import on_circuit
 from ggp.machine.rows import RowTable
 from ggp.search.anytime import Deadline, check
 

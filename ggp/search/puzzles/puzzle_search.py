@@ -15,10 +15,10 @@ import numpy as np
 
 from ggp.belief.solving.sat import ClauseSolver, clause_solver
 from ggp.belief.solving.unrolling import Contradiction, Unrolling, can_unroll
-from ggp.machine.abilities import on_circuit
 from ggp.machine.arrays import offsets_of, segment_ids
 from ggp.machine.base import FloatArray, IntArray, Machine, Ragged, States
 from ggp.machine.goal_values import number_or_nan
+from ggp.machine.on_circuit import on_circuit
 from ggp.search.anytime import Deadline, OutOfTime, check
 from ggp.search.puzzles.lines import (
     ROLE,

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ggp.belief import PathModel, PathTree
-from ggp.machine.abilities import on_circuit
 from ggp.machine.arrays import first_seen, offsets_of
 from ggp.machine.base import IntArray, Machine, Ragged, States
+from ggp.machine.on_circuit import on_circuit
 from ggp.machine.propnet.play.turns import WIDTH
 from ggp.search.anytime import Deadline, check
 from ggp.search.leaf_values import LeafValues

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ggp.machine.abilities import on_circuit
 from ggp.machine.arrays import Packed, first_seen
 from ggp.machine.base import BoolArray, IntArray, Machine, States
 from ggp.machine.compiling.jit import kernel
+from ggp.machine.on_circuit import on_circuit
 from ggp.search.trees.growing import slot_of
 from ggp.search.trees.tree_tables import (
     ACTIONS,
@@ -36,7 +36,7 @@ from ggp.search.trees.tree_tables import (
 )
 
 if TYPE_CHECKING:
-    from ggp.machine.abilities import OnCircuit
+    from ggp.machine.on_circuit import OnCircuit
 
 MOST_BYTES = 1 << 28
 """Most room for states that is taken beforehand, see `wider`: those of large games are large."""

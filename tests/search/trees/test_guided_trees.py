@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ggp.machine.abilities import on_circuit
+from ggp.machine.on_circuit import on_circuit
 from ggp.search.leaf_values import MOST, UNIT, MoveAverages
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.tree_search import TreeSearch

@@ -48,7 +48,6 @@ from ggp.labs.kriegspiel.boards.mask_kernels import (
     list_captures,
     value_masks,
 )
-from ggp.machine.abilities import on_circuit
 from ggp.machine.arrays import pack, words_for
 from ggp.machine.base import (
     BoolArray,
@@ -60,11 +59,12 @@ from ggp.machine.base import (
     player_roles,
 )
 from ggp.machine.boards import BoardRelation, BoardSquares
+from ggp.machine.on_circuit import on_circuit
 from ggp.search.anytime import Deadline, check
 from ggp.search.parts import ValuedTurns
 
 if TYPE_CHECKING:
-    from ggp.machine.abilities import OnCircuit
+    from ggp.machine.on_circuit import OnCircuit
 
 MARGIN = 0.02
 """Share at either end of the goal range that is reserved for states that are over."""

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from ggp.errors import MachineError
 from ggp.labs.learning.env.kernels import U64
-from ggp.machine.abilities import on_circuit
 from ggp.machine.arrays import rows_of_bits, words_for
 from ggp.machine.base import FloatArray, IntArray, Machine, States, player_roles
 from ggp.machine.circuit import FALSE, Literals, Outputs
 from ggp.machine.compiling.vectors import WIDTH, aligned_words, words_of
+from ggp.machine.on_circuit import on_circuit
 from ggp.machine.propnet.play.kernels.block_kernels import query
 from ggp.machine.propnet.play.kernels.packed import PropnetStates
 from ggp.machine.propnet.play.kernels.tapes import Query

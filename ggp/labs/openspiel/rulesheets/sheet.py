@@ -14,8 +14,8 @@ from ggp.errors import ConfigError
 from ggp.gdl.games import find_game, list_games
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
-from ggp.machine.abilities import on_circuit
 from ggp.machine.base import DEFAULT_MAX_STEPS, FloatArray, IntArray, Limits, is_open, player_roles
+from ggp.machine.on_circuit import on_circuit
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.study.lengths import Survey, proved_turns, survey
 from ggp.study.names import names_of

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -26,10 +25,11 @@ from ggp.labs.kriegspiel.boards.exchanges.exchange_player import (
 from ggp.labs.kriegspiel.information_sets.set_search import InformationSetSearch
 from ggp.labs.kriegspiel.information_sets.set_tree import LookAhead
 from ggp.machine import Machine
-from ggp.machine.abilities import on_circuit
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import FloatArray, States
+from ggp.machine.on_circuit import on_circuit
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+from ggp.search import refusals
 from ggp.search.moves import joint_moves
 from ggp.search.parts import Search
 from tests.labs.kriegspiel.boards.test_quiescence import KS, bag_of, quiescence, tried_positions
@@ -38,20 +38,11 @@ from tests.support.games import machine_of_game, machine_of_rules
 STEPS = 1 << 20
 
 
-class StepByStep:
-    """The same machine to those who ask for a machine on a circuit, and find none."""
-
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "circuit":
-            raise AttributeError(name)
-        return getattr(self._machine, name)
-
-
-def step_by_step(machine: Machine) -> Machine:
-    return cast("Machine", StepByStep(machine))
+def step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on turns are made, and boards valued, as without a circuit or on large boards."""
+    for module in (refusals, exchange_player):
+        monkeypatch.setattr(module, "on_circuit", lambda _: False)
+    monkeypatch.setattr(BoardValues, "has_masks", False)
 
 
 def board_search(machine: Machine, count: int) -> Search:
@@ -80,11 +71,14 @@ def informed(
     ],
     ids=["board search", "over 1 with tries", "over 2", "para 2 with tries"],
 )
-def test_values_are_those_of_the_slow_way(make: Callable[[Machine, int], Search]) -> None:
+def test_values_are_those_of_the_slow_way(
+    make: Callable[[Machine, int], Search], monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
     found = make(machine, 6)
     found.round(6)
-    slow = make(step_by_step(machine), 6)
+    step_by_step(monkeypatch)
+    slow = make(machine, 6)
     slow.round(6)
     fast_values, slow_values = found.estimates(), slow.estimates()
     assert len(set(slow_values.values.tolist())) > 3
@@ -266,7 +260,7 @@ WITH_A_WALL = """
 
 
 @pytest.mark.parametrize("role", [0, 1])
-def test_pieces_that_never_change_count(role: int) -> None:
+def test_pieces_that_never_change_count(role: int, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = machine_of_rules(WITH_A_WALL, "propnet")
     assert isinstance(machine, PropnetMachine)
     assert machine.num_fluents < len(machine.fluent_names)
@@ -281,7 +275,8 @@ def test_pieces_that_never_change_count(role: int) -> None:
     after = machine.step(states.take(lanes), moves).states
     assert valued is not None
     assert valued.values.tobytes() == values.worth(values.boards(after), role).tobytes()
-    slow, _ = quiescence(step_by_step(machine), role, 4).values(states, role, rng)
+    step_by_step(monkeypatch)
+    slow, _ = quiescence(machine, role, 4).values(states, role, rng)
     assert found.tobytes() == slow.tobytes()
     stands = values.worth(values.boards(states), role)
     assert (found > stands if role == 0 else found < stands).all()

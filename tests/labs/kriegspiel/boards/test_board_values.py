@@ -39,6 +39,8 @@ class ChessBoards:
             for kind in range(1, 7)
         ]
 
+    circuit = None
+
     @property
     def fluent_names(self) -> tuple[str, ...]:
         return (

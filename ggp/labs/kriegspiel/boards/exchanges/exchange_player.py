@@ -23,16 +23,16 @@ from ggp.labs.kriegspiel.boards.exchanges.open_boards import (
     Exchange,
     Reached,
 )
-from ggp.machine.abilities import on_circuit
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States, player_roles
 from ggp.machine.compiling.vectors import words_of
 from ggp.machine.layers import JointMoves
+from ggp.machine.on_circuit import on_circuit
 from ggp.machine.propnet.play.kernels.tapes import Query
 from ggp.machine.propnet.play.turns import WIDTH
 from ggp.search.anytime import Deadline, check
 
 if TYPE_CHECKING:
-    from ggp.machine.abilities import OnCircuit
+    from ggp.machine.on_circuit import OnCircuit
 
 FIRST_ROOM = 8
 """Captures on a board for which there is room at first."""
