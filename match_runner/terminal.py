@@ -25,7 +25,7 @@ from ggp import report
 from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED, console_on
 from ggp.errors import ConfigError, GDLError
 from ggp.gdl import parse_term, to_kif
-from ggp.gdl.checks.formal import IGNORED
+from ggp.gdl.formal import IGNORED
 from ggp.gdl.nearest import nearest
 from ggp.gdl.program import DISTINCT, DOES, GOAL, INIT, LEGAL, NEXT, ROLE, SEES, TERMINAL, TRUE
 from ggp.gdl.source import printable

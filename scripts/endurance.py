@@ -31,7 +31,7 @@ from match_runner.match.server_log import read_log
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import Series
 from match_runner.series.store import open_store
-from match_runner.tournament.toml_file import read_tournament
+from match_runner.tournament import read_tournament
 from tests.controllers.season import served
 
 SERVED, OTHER = "served", "chance"

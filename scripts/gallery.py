@@ -31,7 +31,7 @@ from match_runner.pictures.side_file import SUFFIX
 from tests.table.pages.browsers import open_browser, why_no_browser
 
 ROOT = Path(__file__).resolve().parents[1]
-STATIC = ROOT / "match_runner" / "table" / "web" / "static"
+STATIC = ROOT / "match_runner" / "table" / "static"
 Scheme = Literal["light", "dark"]
 
 MOST_TURNS = 40

@@ -208,7 +208,7 @@ matches nothing of the server that plays in those of others."""
 
 BUT = {
     "match_runner/table/worker_tasks.py": {"ggp.server.workers.kernels"},
-    "match_runner/table/web/server.py": {"ggp.server.http.incoming"},
+    "match_runner/table/server.py": {"ggp.server.http.http_server"},
 }
 """A table has the machine code of players compiled ahead, and bounds headers, by the same code as
 the server."""

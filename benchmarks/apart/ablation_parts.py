@@ -21,11 +21,10 @@ from ggp.machine.compiling.jit import inlined
 from ggp.machine.propnet import optimise
 from ggp.machine.propnet.compile.ground_rules import grounding
 from ggp.machine.propnet.compile.rewriting import splits
-from ggp.machine.propnet.optimise import draft
-from ggp.machine.propnet.optimise.passes import extraction, invariants
+from ggp.machine.propnet.optimise import draft, passes
 from ggp.machine.propnet.play.kernels import block_kernels, block_playouts, blocks
 from ggp.machine.propnet.play.kernels.tapes import U64, Tape
-from ggp.machine.propnet.play.layout import order, phases, queries
+from ggp.machine.propnet.play.layout import phases, queries, tape_layout
 
 _NO_LIMIT = 1 << 60
 
@@ -97,10 +96,10 @@ def _never_alike(packed: U64, state: int, first: int, end: int) -> bool:
 
 
 STEPS: dict[str, tuple[Change, ...]] = {
-    "extract: reuse": (Change(extraction._Shared, "reuse_gates", _nothing),),
-    "extract: common": (Change(extraction._Shared, "group_common", _nothing),),
-    "invariants: equal": (Change(invariants, "equal_fluents", lambda *_: {}),),
-    "invariants: groups": (Change(invariants, "exclusive_fluents", lambda *_: []),),
+    "extract: reuse": (Change(passes._Shared, "reuse_gates", _nothing),),
+    "extract: common": (Change(passes._Shared, "group_common", _nothing),),
+    "invariants: equal": (Change(passes, "equal_fluents", lambda *_: {}),),
+    "invariants: groups": (Change(passes, "exclusive_fluents", lambda *_: []),),
     "kernels of passes": (Change(draft, "FOR_KERNELS", math.inf),),
 }
 """Steps of passes: by what they are left out."""
@@ -113,12 +112,15 @@ TRICKS: dict[str, tuple[Change, ...]] = {
     "turns": (Change(queries, "playout_plan", _no_plan_in_turns),),
     "what matters": (Change(queries, "cone", _any_reached),),
     "groups of moves": (Change(queries, "SPARSE", _NO_LIMIT),),
-    "fusing": (Change(order, "INSIDE", -1),),
+    "fusing": (Change(tape_layout, "INSIDE", -1),),
     "straight": (
-        Change(order, "written_straight", lambda *given: np.zeros(len(given[3]), np.bool_)),
+        Change(tape_layout, "written_straight", lambda *given: np.zeros(len(given[3]), np.bool_)),
     ),
-    "readers first": (Change(order._Sorter, "put_depth_first", _by_needs),),
-    "pieces": (Change(order, "PIECE", _NO_LIMIT), Change(order, "SMALL_PIECE", _NO_LIMIT)),
+    "readers first": (Change(tape_layout._Sorter, "put_depth_first", _by_needs),),
+    "pieces": (
+        Change(tape_layout, "PIECE", _NO_LIMIT),
+        Change(tape_layout, "SMALL_PIECE", _NO_LIMIT),
+    ),
     "kernels of layout": (Change(circuit, "LARGE", math.inf),),
 }
 """Tricks of layout: by what they are left out."""

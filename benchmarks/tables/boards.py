@@ -23,8 +23,8 @@ from ggp.errors import ConfigError
 from ggp.gdl.games import comes_with_games
 from ggp.labs.kriegspiel.boards.board_search import BoardLimits, BoardSearch
 from ggp.labs.kriegspiel.choose_move import with_captures
-from ggp.labs.kriegspiel.information_sets.set_search import InformationSetSearch
-from ggp.labs.kriegspiel.information_sets.set_tree import LookAhead
+from ggp.labs.kriegspiel.set_search import InformationSetSearch
+from ggp.labs.kriegspiel.set_tree import LookAhead
 from ggp.machine import Machine, build_machine
 from ggp.machine.base import States
 from ggp.machine.games import load_program

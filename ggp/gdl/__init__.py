@@ -2,9 +2,11 @@
 
     text, `source` -> `syntax` -> `terms` -> `normalize` -> `program`
 
-`normalize` is the file to open first: it has rules examined by `checks`, made plain by `rewriting`,
-and gives a `program`, which every backend compiles. `analysis` says what a program shows of its
-game. `games` finds rulesheets by name, `nearest` the name that was meant.
+`normalize` is the file to open first: it has rules examined (`formal`, and `unmeant`: what no rule
+forbids and no author meant), made plain (`unfold` leaves plain literals, `safety` binds every
+variable, `repairs` mends what would make a game unplayable), and gives a `program`, which every
+backend compiles. `analysis` says what a program shows of its game. `games` finds rulesheets by
+name, `nearest` the name that was meant.
 """
 
 from ggp.gdl.games import find_game, list_games, read_rulesheet

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ggp.errors import GDLError
 from ggp.gdl.analysis.dependencies import RuleGraph, relations_needed, static_relations
-from ggp.gdl.checks.formal import (
+from ggp.gdl.formal import (
     IGNORED,
     Diagnosis,
     check_dependencies,
@@ -22,7 +22,6 @@ from ggp.gdl.checks.formal import (
     check_roles,
     check_vocabulary,
 )
-from ggp.gdl.checks.unmeant import OPERATORS, check_control, check_notation, check_possible
 from ggp.gdl.games import read_rulesheet
 from ggp.gdl.nearest import did_you_mean
 from ggp.gdl.program import (
@@ -43,11 +42,12 @@ from ggp.gdl.program import (
     NormalRule,
     Program,
 )
-from ggp.gdl.rewriting.repairs import without_flaws
-from ggp.gdl.rewriting.safety import bind_variables
-from ggp.gdl.rewriting.unfold import Unfolder
+from ggp.gdl.repairs import without_flaws
+from ggp.gdl.safety import bind_variables
 from ggp.gdl.source import Diagnostic, Rulesheet
 from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature, variables
+from ggp.gdl.unfold import Unfolder
+from ggp.gdl.unmeant import OPERATORS, check_control, check_notation, check_possible
 
 _GIVEN = frozenset({TRUE, DOES, DISTINCT})
 """Relations that need no rules."""

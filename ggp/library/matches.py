@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from match_runner.series.comparison import ComparisonSummary
     from match_runner.series.holding import Held
     from match_runner.series.plan import PlannedMatch, Series
-    from match_runner.tournament.summary import TournamentSummary
+    from match_runner.tournament import TournamentSummary
 
 _Summary = TypeVar("_Summary")
 
@@ -185,8 +185,7 @@ def tournament(
     """
     from match_runner.match.conditions import Conditions
     from match_runner.series.plan import Series, SeriesGame
-    from match_runner.tournament.summary import summarize
-    from match_runner.tournament.toml_file import read_tournament
+    from match_runner.tournament import read_tournament, summarize
 
     if players is None:
         if not isinstance(games, str | os.PathLike):

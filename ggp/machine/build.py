@@ -19,7 +19,7 @@ from ggp.errors import (
 )
 from ggp.gdl.analysis.joint_move_percepts import told_by
 from ggp.gdl.analysis.what_grows import told_growth
-from ggp.gdl.checks.formal import goal_bounds
+from ggp.gdl.formal import goal_bounds
 from ggp.gdl.games import find_game
 from ggp.gdl.normalize import normalize, validate
 from ggp.gdl.program import Program
@@ -169,7 +169,7 @@ def _has_machine_code() -> bool:
         demand_compiler()
     except BackendUnavailableError:
         return False
-    from ggp.machine.relational.kernels.play_kernels import KERNELS
+    from ggp.machine.relational.play_kernels import KERNELS
 
     return all(kernel.is_cached for kernel in KERNELS)
 

@@ -36,8 +36,8 @@ from ggp.players.hyperplay import HyperPlay, HyperPlayOptions
 from ggp.players.parts.risk import Risk
 from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline
-from ggp.search.puzzles.lines import is_puzzle
-from ggp.search.worlds.layers import Layers
+from ggp.search.layers import Layers
+from ggp.search.puzzles import is_puzzle
 from ggp.study.matches import LaneTurn
 
 if TYPE_CHECKING:

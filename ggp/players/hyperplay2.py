@@ -15,16 +15,16 @@ from ggp.players.parts.search_player import SearchOptions, SearchPlayer
 from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.estimates import candidates
-from ggp.search.nested.simulations import (
+from ggp.search.parts import INFORMED, SIMULATIONS
+from ggp.search.playouts import HyperPlayPolicy, PlayoutSearch
+from ggp.search.simulations import (
     MAX_SIMULATIONS,
     SimulationSearch,
     Simulator,
     Told,
     combine,
 )
-from ggp.search.parts import INFORMED, SIMULATIONS
-from ggp.search.playouts import HyperPlayPolicy, PlayoutSearch
-from ggp.search.sure.sure_wins import mean_at_once
+from ggp.search.sure_wins import mean_at_once
 
 QUICK_SHARE = 0.15
 """Share of the time that is spent on HyperPlay values, in case there is no time for more."""

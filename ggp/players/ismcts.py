@@ -12,7 +12,7 @@ from ggp.players.player import Choice, Context, MoveValue
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.estimates import candidates
 from ggp.search.parts import INFORMED, TREES
-from ggp.search.sure.sure_wins import SureWins, load_sure_kernels, worth_at_once
+from ggp.search.sure_wins import SureWins, load_sure_kernels, worth_at_once
 
 SLOWER = 50
 """How many times less is looked at without a clock on backends other than circuits."""

@@ -14,9 +14,8 @@ from ggp.players.parts.tree_player import TreeOptions, TreePlayer
 from ggp.players.player import Choice
 from ggp.search.anytime import Deadline
 from ggp.search.parts import INFORMED, TREES
-from ggp.search.trees.outcome_sampling import Matching, OutcomeSampling
-from ggp.search.trees.selection import Regrets
-from ggp.search.trees.tree_search import TreeSearch
+from ggp.search.trees.selection import ByRegret
+from ggp.search.trees.tree_search import Matching, OutcomeSampling, TreeSearch
 
 RARE = 0.01
 """Moves less likely than this are left out: a residue of exploration."""
@@ -39,7 +38,7 @@ class OOS(TreePlayer):
     SOURCE = "Lisy, Lanctot & Bowling (AAMAS 2015), Online Outcome Sampling"
     KINDS = frozenset({INFORMED, TREES})
     options: OOSOptions
-    no_lanes = Regrets(0.0, 0.0, np.zeros(0), np.zeros((0, 0)))
+    no_lanes = ByRegret(0.0, 0.0, np.zeros(0), np.zeros((0, 0)))
 
     def search(
         self, bag: Bags, deadline: Deadline | None, submitted: int | None = None

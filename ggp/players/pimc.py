@@ -21,11 +21,11 @@ from ggp.players.options.option_fields import choice, whole
 from ggp.players.parts.search_player import SearchOptions, SearchPlayer
 from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline, part_of
+from ggp.search.clairvoyant import WorldSearch
 from ggp.search.estimates import Estimates, Ties, equally_best
+from ggp.search.layers import PLAYOUTS, CostLimit, CountLimit, Limit
 from ggp.search.parts import CLAIRVOYANT
 from ggp.search.playouts import PlayoutSearch
-from ggp.search.worlds.layers import PLAYOUTS, CostLimit, CountLimit, Limit
-from ggp.search.worlds.world_search import WorldSearch
 
 DEFAULT_STEPS = 100_000
 

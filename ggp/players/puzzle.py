@@ -19,8 +19,7 @@ from ggp.players.parts.belief_player import BeliefPlayer, ponder_field, ponder_s
 from ggp.players.parts.risk import RiskOptions
 from ggp.players.player import Choice, Context, MoveValue
 from ggp.search.anytime import Deadline
-from ggp.search.puzzles.lines import Line, is_puzzle, replayed
-from ggp.search.puzzles.puzzle_search import PuzzleSearch
+from ggp.search.puzzles import Line, PuzzleSearch, is_puzzle, replayed
 
 SEARCH_SHARE = 0.85
 """Share of the time in which lines are looked for: a piece of work may take some tenths of a

@@ -1,6 +1,6 @@
 """Logs of matches, one JSON object per line.
 
-`ggp.protocol.retelling` describes the lines. The last line may be incomplete, if the server was
+`ggp.protocol.reading` describes the lines. The last line may be incomplete, if the server was
 killed. Match ids come from strangers: file names consist of letters, digits, `-` and `_`
 only.
 """

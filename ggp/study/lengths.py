@@ -28,7 +28,7 @@ from ggp.machine.circuit import FALSE, TRUE, Circuit, following, gates_of
 from ggp.machine.layers import JointMoves, StateMerger
 from ggp.machine.on_circuit import on_circuit
 from ggp.machine.propnet.optimise.knowledge import Work
-from ggp.machine.propnet.optimise.proofs.induction import (
+from ggp.machine.propnet.optimise.proofs import (
     Guess,
     SearchLimit,
     Solver,
@@ -36,10 +36,10 @@ from ggp.machine.propnet.optimise.proofs.induction import (
     assume_legal_moves,
     exclusive_fluents,
     prove,
+    sample,
     strongest,
     wrong,
 )
-from ggp.machine.propnet.optimise.proofs.sampling import sample
 
 FEW_STATES = 20_000
 """States that are visited to know exactly: tenths of a second."""

@@ -19,8 +19,8 @@ from ggp.belief.turns.one_turn import TurnLimits, advance
 from ggp.machine.arrays import first_seen, first_seen_columns, segment_ids
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States, player_roles
 from ggp.report import Report, Table
+from ggp.search.clairvoyant import clairvoyant_values, table_of
 from ggp.search.estimates import candidates, equally_best
-from ggp.search.worlds.clairvoyant import clairvoyant_values, table_of
 from ggp.study.matches import (
     Decisions,
     KnownSets,

@@ -20,7 +20,7 @@ import numpy as np
 
 from ggp.belief import PathTree
 from ggp.gdl.analysis.frames import Frames, says_vanished
-from ggp.gdl.checks.formal import what_is_wrong
+from ggp.gdl.formal import what_is_wrong
 from ggp.gdl.terms import Symbol
 from ggp.machine.abilities import GoalTexts
 from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States, is_open, player_roles

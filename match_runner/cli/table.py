@@ -116,7 +116,7 @@ def table(
         from match_runner.table.match_folder import usual_folder
         from match_runner.table.match_manager import MatchManager
         from match_runner.table.options import HostNames, Offers, TableOptions, read_offers
-        from match_runner.table.web.server import has_screen, open_link, table_server
+        from match_runner.table.server import has_screen, open_link, table_server
 
     if game is not None:
         find_file(game)

@@ -18,6 +18,7 @@ from ggp.cli.arguments import (
 )
 from ggp.console import example, verbose_option
 from ggp.run.clocks import Clock
+from match_runner import tournament as summary
 from match_runner.cli.options import (
     course_options,
     in_process_option,
@@ -27,8 +28,7 @@ from match_runner.cli.options import (
 )
 from match_runner.series import comparison
 from match_runner.series.holding import Held, Summary, hold_series, printer, read_series
-from match_runner.tournament import summary
-from match_runner.tournament.toml_file import read_tournament
+from match_runner.tournament import read_tournament
 
 
 @click.command(epilog=example("match-runner tournament spring.toml --plot spring.png"))

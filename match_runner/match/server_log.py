@@ -1,4 +1,4 @@
-"""Reads the log that `ggp serve --log` keeps of a match elsewhere (`ggp.protocol.retelling`).
+"""Reads the log that `ggp serve --log` keeps of a match elsewhere (`ggp.protocol.reading`).
 
 The log has the messages that came, and the decisions; it may end in the middle of a line. From the
 messages a lobby rebuilds the role's incomplete path, just as the server did.

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ggp.gdl.syntax.descriptions import describe
 from match_runner.table.match_folder import MatchSetup
-from match_runner.table.seats.seating import HUMAN
+from match_runner.table.seating import HUMAN
 
 # ------------------------------------------------------------------------
 # Events for browsers: a log that each of them follows at its own pace.

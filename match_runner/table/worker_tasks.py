@@ -37,8 +37,8 @@ from match_runner.pictures.side_file import side_file_for
 from match_runner.series.holding import read_series
 from match_runner.series.match_task import machines_of
 from match_runner.series.plan import check_series, series_of_roles
-from match_runner.table.seats.seating import HUMAN
-from match_runner.tournament.summary import summarize
+from match_runner.table.seating import HUMAN
+from match_runner.tournament import summarize
 
 MOST_DIAGNOSTICS = 50
 """Most diagnostics that are shown of one rulesheet."""

@@ -13,7 +13,7 @@ from ggp.belief import DRAWN, Bags, HyperPlaySampler, PathTree
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, IntArray
 from ggp.players import BeliefPlayer, make_player, parse_spec
-from ggp.search.nested.simulations import Simulator
+from ggp.search.simulations import Simulator
 from tests.support.games import machine_of_rules
 from tests.support.plain.enumeration import Fluents, distance, joint_moves
 

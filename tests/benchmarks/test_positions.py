@@ -19,7 +19,7 @@ from benchmarks.positions.boards import BOARDS, EMPTY, LOSS, Board
 from benchmarks.positions.draw import WANTED, Wanted, draw
 from benchmarks.positions.position_set import FILE, Puzzle, puzzles_text, read_puzzles
 from benchmarks.positions.proof import is_misleading, proven_values, random_values
-from ggp.search.worlds.clairvoyant import clairvoyant_values
+from ggp.search.clairvoyant import clairvoyant_values
 from tests.support.commands import json_of
 from tests.support.games import machine_of_game
 from tests.support.matches import Match

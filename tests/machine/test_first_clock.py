@@ -17,7 +17,7 @@ from ggp.machine.compiling.disk_cache import DiskCache
 from ggp.machine.propnet.compile import circuits
 from ggp.machine.propnet.compile.circuit_file import Built
 from ggp.machine.propnet.compile.ground_rules.forecast import GroundingForecast
-from ggp.machine.relational.ops import compile
+from ggp.machine.relational import compile
 from ggp.run.calls import Meanwhile
 from tests.support.sheets.hopeless import poker
 

@@ -24,7 +24,7 @@ COMPILERS = {
 ONLY_LIMITS = {
     "ggp.errors",
     "ggp.machine.base",
-    "ggp.machine.propnet.compile.child",
+    "ggp.machine.propnet.compile.circuits",
     "ggp.run.calls",
     "ggp.run.messages",
     "ggp.run.processes",

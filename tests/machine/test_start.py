@@ -126,7 +126,7 @@ def test_help_imports_no_numpy(program: str) -> None:
 
 def test_a_first_decision_runs_through_few_modules() -> None:
     modules = second_output(FIRST_DECISION).split()
-    assert "ggp.search.nested.simulations" in modules
+    assert "ggp.search.simulations" in modules
     assert len(modules) <= MOST_MODULES, modules
 
 

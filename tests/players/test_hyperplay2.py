@@ -11,8 +11,8 @@ from ggp.machine.base import IntArray
 from ggp.players import make_player, parse_spec
 from ggp.players.hyperplay2 import HyperPlay2, growth
 from ggp.search.anytime import Deadline
-from ggp.search.nested.simulations import SimulationSearch
 from ggp.search.playouts import HyperPlayPolicy
+from ggp.search.simulations import SimulationSearch
 from tests.support.games import machine_of_game
 
 SECONDS_A_STATE = 1e-6

@@ -12,8 +12,8 @@ from ggp.belief import HyperPlaySampler, PathTree
 from ggp.machine.base import Machine
 from ggp.players import Decision, make_player, parse_spec
 from ggp.search.anytime import Deadline
-from ggp.search.nested.simulations import SimulationSearch, Simulator, combine
 from ggp.search.playouts import PlayoutSearch
+from ggp.search.simulations import SimulationSearch, Simulator, combine
 from tests.random_games.cases import MANY, Case, exact_bag, odd_case, role_of, some_games
 from tests.random_games.reference import hyperplay_values, posterior
 from tests.random_games.simulations import Simulations

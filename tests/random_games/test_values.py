@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from ggp.belief import Bags, HyperPlaySampler, PathTree
-from ggp.labs.kriegspiel.information_sets.set_search import InformationSetSearch
-from ggp.labs.kriegspiel.information_sets.set_tree import LookAhead
+from ggp.labs.kriegspiel.set_search import InformationSetSearch
+from ggp.labs.kriegspiel.set_tree import LookAhead
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, States
 from ggp.players import Decision, make_player, parse_spec
 from ggp.search.estimates import Estimates, Policy
-from ggp.search.nested.simulations import SimulationSearch, Simulator
 from ggp.search.playouts import HyperPlayPolicy
+from ggp.search.simulations import SimulationSearch, Simulator
 from tests.random_games.cases import Case, exact_bag, odd_case, role_of, some_games
 from tests.random_games.open_worlds import pimc_values
 from tests.random_games.plies import Plies

@@ -12,8 +12,15 @@ from ggp.machine.on_circuit import on_circuit
 from ggp.players import make_player, parse_spec
 from ggp.players.auto import Auto
 from ggp.players.puzzle import Puzzle
-from ggp.search.puzzles.lines import BreadthFirst, LineSearch, is_puzzle, replayed, step_counter
-from ggp.search.puzzles.puzzle_search import Adaptation, Planner
+from ggp.search.puzzles import (
+    Adaptation,
+    BreadthFirst,
+    LineSearch,
+    Planner,
+    is_puzzle,
+    replayed,
+    step_counter,
+)
 from tests.support.games import machine_of_game, machine_of_rules
 
 RULES = """

@@ -10,9 +10,9 @@ import pytest
 from ggp.machine import Machine
 from ggp.machine.base import IntArray, States
 from ggp.players import BeliefPlayer, make_player, parse_spec
+from ggp.search import sure_wins
 from ggp.search.anytime import Deadline, OutOfTime
-from ggp.search.sure import sure_kernels
-from ggp.search.sure.sure_wins import Room, SureWins, turn_graph, worth_at_once
+from ggp.search.sure_wins import Room, SureWins, turn_graph, worth_at_once
 from tests.support.games import machine_of_game, machine_of_rules
 
 DOORS = """
@@ -195,8 +195,8 @@ def test_kernels_decide_as_they_were_written() -> None:
         with pytest.MonkeyPatch.context() as patch:
             if plain:
                 for name in ("find_winning", "decide_sets", "add_set"):
-                    written = getattr(sure_kernels, name).py_func
-                    patch.setattr(f"ggp.search.sure.sure_wins.{name}", written)
+                    written = getattr(sure_wins, name).py_func
+                    patch.setattr(f"ggp.search.sure_wins.{name}", written)
             with np.errstate(over="ignore"):
                 moves.append(SureWins(machine, 0).move(states, 8, 100_000))
     assert moves[0] == moves[1]

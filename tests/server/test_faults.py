@@ -17,7 +17,7 @@ import pytest
 from ggp.protocol.forms import print_message
 from ggp.protocol.messages import WIRE_STYLES
 from ggp.server.settings import HostOptions
-from ggp.server.workers import pool, slot
+from ggp.server.workers import pair, pool
 from tests.protocol.doubles import Referee
 from tests.server.live import (
     GUESSING,
@@ -47,7 +47,7 @@ Fault = Callable[[LiveServer, Path, str], None]
 
 @pytest.fixture(autouse=True)
 def _short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slot, "HANG_S", 1.0)
+    monkeypatch.setattr(pair, "HANG_S", 1.0)
     monkeypatch.setattr(pool, "SILENT_S", 2.0)
 
 
@@ -240,10 +240,10 @@ def test_move_that_was_replaced_is_no_riddle(tmp_path: Path) -> None:
 def test_worker_that_keeps_dying_is_replaced_again_and_again(tmp_path: Path) -> None:
     with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
         assert server.post(start("m", clocks="60 60")) == "ready"
-        for number in range(slot.MAX_LIVES):
+        for number in range(pair.MAX_LIVES):
             eventually(partial(_has_built, tmp_path, "thinker", number + 1))
             os.kill(pid_of(tmp_path, "m", "thinker"), signal.SIGKILL)
-        eventually(partial(_has_built, tmp_path, "thinker", slot.MAX_LIVES + 1))
+        eventually(partial(_has_built, tmp_path, "thinker", pair.MAX_LIVES + 1))
         began_s = time.monotonic()
         assert server.post("(PLAY m 0 NIL NIL)") in ("(guess 0)", "(guess 1)")
         assert time.monotonic() - began_s < 60

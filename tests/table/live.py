@@ -14,7 +14,7 @@ from typing import Any
 from ggp.run.sockets import listen
 from match_runner.table.match_manager import MatchManager
 from match_runner.table.options import RequestLimits, TableOptions
-from match_runner.table.web.server import table_server
+from match_runner.table.server import table_server
 
 PATIENCE_S = 60.0
 """Machine code may have to be compiled."""

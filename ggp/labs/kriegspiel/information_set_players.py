@@ -9,11 +9,11 @@ from typing import ClassVar
 from ggp.belief import POOL_LIMIT, UNIFORM, Bags
 from ggp.errors import ConfigError, GGPError
 from ggp.labs.kriegspiel.choose_move import retry_field
-from ggp.labs.kriegspiel.information_sets.set_search import (
+from ggp.labs.kriegspiel.set_search import (
     InformationSetSearch,
     TooLarge,
 )
-from ggp.labs.kriegspiel.information_sets.set_tree import MOST_JOINT, Leaf, LookAhead
+from ggp.labs.kriegspiel.set_tree import MOST_JOINT, Leaf, LookAhead
 from ggp.players.options.evaluations import evaluation_field, evaluation_of
 from ggp.players.options.option_fields import choice, whole
 from ggp.players.parts.search_player import SearchOptions, SearchPlayer

@@ -20,7 +20,7 @@ import numpy as np
 from ggp.belief import Bags
 from ggp.errors import ConfigError, MachineError
 from ggp.labs.openspiel.machine.games import pyspiel
-from ggp.labs.openspiel.rulesheets.worlds import DrawnWorlds
+from ggp.labs.openspiel.rulesheets.turns import DrawnWorlds
 from ggp.labs.openspiel.twins import Options, Twin, find_twin, twins
 from ggp.machine.base import Machine
 from ggp.machine.definition import GameDefinition
@@ -102,7 +102,7 @@ class _Peer(BeliefPlayer):
         return twin
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
-        from ggp.labs.openspiel.rulesheets.worlds import worlds_of
+        from ggp.labs.openspiel.rulesheets.turns import worlds_of
 
         pass
 
@@ -159,7 +159,7 @@ class SetPeer(_Peer):
 # our role's path -> histories that agree with it -> states of the twin -> a bot -> its action
 #
 # A bot is asked for one decision. It only gets histories that the role cannot tell from the true
-# one (`ggp.labs.openspiel.rulesheets.worlds`): in games of perfect information there is one.
+# one (`ggp.labs.openspiel.rulesheets.turns`): in games of perfect information there is one.
 #
 # Bots in C++ only look at wall time, and forget their tree between two calls. So under a clock they
 # are given a number of simulations, which short searches of the same position have shown to fit the

@@ -38,20 +38,20 @@ from ggp.machine.base import (
 from ggp.machine.compiling.jit import load_at_once
 from ggp.machine.goal_values import GoalValues
 from ggp.machine.percepts import JointMovesTold, JointPercepts, PerceptTable
-from ggp.machine.relational.kernels.play_kernels import (
+from ggp.machine.relational.order import CallPattern
+from ggp.machine.relational.play_kernels import (
     GOAL_ROOT,
     IS_LEGAL_ROOT,
     LEGAL_ROOT,
     TERMINAL_ROOT,
+    KernelQuestions,
+    State,
 )
-from ggp.machine.relational.kernels.questions import KernelQuestions, State
-from ggp.machine.relational.kernels.records import ENOUGH, FULL_TERMS, I32, SHOWN
-from ggp.machine.relational.kernels.room import UNBOUNDED, GameMemory
-from ggp.machine.relational.kernels.row_kernels import name_term
-from ggp.machine.relational.ops.order import CallPattern
-from ggp.machine.relational.ops.rules import RANKED, RelationRules, TermTable
-from ggp.machine.relational.ops.static import evaluate
-from ggp.machine.relational.ops.tuning import Tuner
+from ggp.machine.relational.records import ENOUGH, FULL_TERMS, I32, SHOWN
+from ggp.machine.relational.room import UNBOUNDED, GameMemory
+from ggp.machine.relational.row_kernels import name_term
+from ggp.machine.relational.rules import RANKED, RelationRules, TermTable
+from ggp.machine.relational.tuning import Tuner, evaluate
 from ggp.machine.threads import made_once
 from ggp.run.clocks import TellsTime
 

@@ -39,7 +39,7 @@ from ggp.machine.definition import GameDefinition
 from ggp.players.options.evaluations import LEARNT
 from ggp.players.options.option_fields import words
 from ggp.registry import Registry
-from ggp.search.nested.opponent_models import ThresholdMoves
+from ggp.search.opponent_models import ThresholdMoves
 
 _WORD = re.compile(r"[^()\s]+")
 

@@ -6,6 +6,6 @@ first: `BeliefPlayer` observes, falls back and rescues, and leaves it to a subcl
 - Observing: `tracker` keeps the bag of the role's incomplete path; `slices` say how much work fits
   between two looks at the clock, and how large the bag becomes.
 - Deciding: `search_player` has budgets, reports and ties, and `tree_player` what players of trees
-  have in common. `duels` say whether to rely on what was learnt. `risk` looks after moves that may
+  have in common. `risk` looks after moves that may
   be refused.
 """

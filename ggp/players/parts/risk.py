@@ -27,7 +27,7 @@ import numpy as np
 from ggp.belief import Bags
 from ggp.gdl import parse_term
 from ggp.gdl.program import LEGAL, NormalRule, Program, unify
-from ggp.gdl.rewriting.safety import is_range
+from ggp.gdl.safety import is_range
 from ggp.gdl.terms import Compound, Signature, Term, signature, variables
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import Machine

@@ -62,7 +62,7 @@ LISTED_MOVES, ENTERED, PENDING, GIVEN, MOST = range(5)
 
 
 @by_reference
-class Listed(NamedTuple):
+class Arrivals(NamedTuple):
     """Answers of the machine about K new worlds.
 
     Attributes:
@@ -90,7 +90,7 @@ class Growth(NamedTuple):
     Attributes:
         sizes: out: most moves that were listed at once; number of worlds that the kernel listed and
             added; whether lanes wait at joint moves whose worlds must be added. In: for how many of
-            these `Listed` was filled by Python, -1 if it was not. Out: most worlds there may be.
+            these `Arrivals` was filled by Python, -1 if it was not. Out: most worlds there may be.
         packed: `[W, words]` their states, on a circuit.
         views: `[W, R]` the path of every role.
         node_of: node of each path, -1 for none; new nodes are added.
@@ -127,11 +127,11 @@ class Terms(NamedTuple):
     pauses: bool
 
 
-Ask = Callable[[Any, Listed, Growth, Wave, Terms, int, tuple[int, ...]], int]
-"""Fills `Listed` for the joint moves of a wave; `DONE`, or what is lacking: then it is as before.
+Ask = Callable[[Any, Arrivals, Growth, Wave, Terms, int, tuple[int, ...]], int]
+"""Fills `Arrivals` for the joint moves of a wave; `DONE`, or what is lacking: then it is as before.
 
 Args:
-    asked: what the machine needs, for `ask_circuit` its `Listing`, whose arrays `Listed` holds.
+    asked: what the machine needs, for `ask_circuit` its `Listing`, whose arrays `Arrivals` holds.
     listed, growth, wave, terms: see `grow`; `known`: number of worlds.
     width: of the machine's kernels.
 """
@@ -143,7 +143,7 @@ def grow(
     rule: Rule,
     ask: Ask,
     asked: Any,
-    listed: Listed,
+    listed: Arrivals,
     worlds: Worlds,
     nodes: Nodes,
     wave: Wave,
@@ -229,7 +229,7 @@ def _enter(
     worlds: Worlds,
     nodes: Nodes,
     wave: Wave,
-    listed: Listed,
+    listed: Arrivals,
     paths: PathRows,
     growth: Growth,
     terms: Terms,
@@ -260,7 +260,7 @@ def _enter(
 @inlined
 def ask_circuit(
     asked: Listing,
-    listed: Listed,
+    listed: Arrivals,
     growth: Growth,
     wave: Wave,
     terms: Terms,
@@ -288,8 +288,8 @@ def ask_circuit(
 
 @inlined
 def ask_nobody(
-    asked: Listed,
-    listed: Listed,
+    asked: Arrivals,
+    listed: Arrivals,
     growth: Growth,
     wave: Wave,
     terms: Terms,
@@ -316,7 +316,7 @@ def _is_unusual(listing: Listing, terms: Terms, count: int) -> bool:
 @inlined
 def _extend_paths(
     wave: Wave,
-    listed: Listed,
+    listed: Arrivals,
     paths: PathRows,
     growth: Growth,
     terms: Terms,
@@ -547,7 +547,7 @@ def _write_row(worlds: Worlds, nodes: Nodes, wave: Wave, world: int, child: int,
 
 @kernel
 def add_worlds(
-    worlds: Worlds, nodes: Nodes, listed: Listed, growth: Growth, chance_role: int, own: int
+    worlds: Worlds, nodes: Nodes, listed: Arrivals, growth: Growth, chance_role: int, own: int
 ) -> None:
     """Add the worlds of K particles; parents, codes and views are set, the arrays have room.
 
@@ -562,7 +562,7 @@ def add_worlds(
 def _add(
     worlds: Worlds,
     nodes: Nodes,
-    listed: Listed,
+    listed: Arrivals,
     growth: Growth,
     chance_role: int,
     own: int,

@@ -5,7 +5,7 @@ this part goes by:
 
     ucb             Ucb          UCB1 (Kocsis & Szepesvari, 2006)
     guided_ucb      GuidedUcb    the same, guided by what moves were worth in playouts
-    match_regrets   Regrets      outcome sampling
+    match_regrets   ByRegret   outcome sampling
 
 Outcome sampling is Monte Carlo counterfactual regret minimisation (Lanctot, Waugh, Zinkevich &
 Bowling, 2009), online (Lisy, Lanctot & Bowling, 2015). One role of a lane learns: it tries every
@@ -74,7 +74,7 @@ class GuidedUcb(NamedTuple):
 
 
 @by_reference
-class Regrets(NamedTuple):
+class ByRegret(NamedTuple):
     """Regret matching of lanes, of each of which one role learns.
 
     Attributes:
@@ -91,7 +91,7 @@ class Regrets(NamedTuple):
     reach: FloatArray
 
 
-Rule = Ucb | GuidedUcb | Regrets
+Rule = Ucb | GuidedUcb | ByRegret
 
 Choose = Callable[[Nodes, Wave, int, int, int, Any], int]
 """Chooses an action, by nodes, wave, lane, node and role, and by the record of the rule."""
@@ -190,7 +190,7 @@ def ucb(nodes: Nodes, wave: Wave, lane: int, node: int, role: int, rule: Ucb) ->
 
 
 @inlined
-def match_regrets(nodes: Nodes, wave: Wave, lane: int, node: int, role: int, rule: Regrets) -> int:
+def match_regrets(nodes: Nodes, wave: Wave, lane: int, node: int, role: int, rule: ByRegret) -> int:
     """An action of a role, drawn in proportion to positive regrets; uniformly if there are none.
 
     The probability of the draw is written where the record of the choice will be.
@@ -223,7 +223,7 @@ def match_regrets(nodes: Nodes, wave: Wave, lane: int, node: int, role: int, rul
     return chosen
 
 
-CHOICES_BY: dict[type[Rule], Choose] = {Ucb: ucb, GuidedUcb: guided_ucb, Regrets: match_regrets}
+CHOICES_BY: dict[type[Rule], Choose] = {Ucb: ucb, GuidedUcb: guided_ucb, ByRegret: match_regrets}
 """The part that chooses by each kind of record."""
 
 
@@ -296,7 +296,7 @@ def _learn(nodes: Nodes, node: int, chosen: int, worth: float, drawn: float, gai
 
 @kernel
 def learn_regrets(
-    nodes: Nodes, wave: Wave, rule: Regrets, goals: FloatArray, done: BoolArray
+    nodes: Nodes, wave: Wave, rule: ByRegret, goals: FloatArray, done: BoolArray
 ) -> None:
     """Add the results of lanes to regrets; lanes that are not done leave none.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ggp.gdl import formal as module
 from ggp.gdl import parse
-from ggp.gdl.checks import formal as module
-from ggp.gdl.checks.formal import goal_bounds
+from ggp.gdl.formal import goal_bounds
 from ggp.gdl.normalize import normalize
 from ggp.gdl.program import Program
 from ggp.machine.games import load_program

@@ -12,8 +12,8 @@ from ggp.labs.kriegspiel.choose_move import ChooseMove
 from ggp.machine import Machine, role_index
 from ggp.players import PLAYERS, BeliefPlayer, Decision, SearchPlayer, make_player, parse_spec
 from ggp.search.anytime import Deadline
-from ggp.search.worlds.layers import CountLimit, DepthLimit
-from ggp.search.worlds.world_search import WorldSearch
+from ggp.search.clairvoyant import WorldSearch
+from ggp.search.layers import CountLimit, DepthLimit
 from tests.support.games import machine_of_game
 
 SAMPLED = ["los", "aos", "aosp", "hs"]

@@ -18,8 +18,7 @@ from ggp.machine.arrays import unpack
 from ggp.machine.games import load_program
 from ggp.machine.propnet.play.kernels.packed import PropnetStates
 from ggp.players import make_player, mcts, parse_spec
-from ggp.players.mcts import MCTS
-from ggp.players.parts.duels import Score
+from ggp.players.mcts import MCTS, Score
 from ggp.search.anytime import Deadline
 from tests.labs.kriegspiel.test_choose_move import Ticking
 from tests.labs.learning.test_learned import learnt

@@ -12,8 +12,8 @@ from ggp.machine import Limits, build_machine
 from ggp.machine.abilities import Prover
 from ggp.machine.build import tell_moves
 from ggp.machine.games import load_program
-from ggp.machine.relational.ops import static
-from ggp.machine.relational.ops.compile import UnsupportedRulesError
+from ggp.machine.relational import tuning
+from ggp.machine.relational.compile import UnsupportedRulesError
 from ggp.machine.relational.relational_machine import RelationalMachine
 from tests.support.comparing.agreement import play_both
 from tests.support.games import machine_of_game
@@ -47,7 +47,7 @@ def test_terms_are_taken_whole_and_apart() -> None:
 def test_relation_with_too_many_facts_is_evaluated_when_it_is_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(static, "MOST_FACTS", 20)
+    monkeypatch.setattr(tuning, "MOST_FACTS", 20)
     digits = "".join(f"(digit {i})" for i in range(10))
     play_as_prolog(
         f"(role a) {digits} (init (at 3 4))"

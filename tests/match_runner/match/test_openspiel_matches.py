@@ -17,7 +17,7 @@ from match_runner.match.records import check_record, record_from_json, rules_of
 from match_runner.match.referee import play_match
 from match_runner.match.seats import read_players, set_up
 from match_runner.series.match_task import rehearse
-from match_runner.tournament.toml_file import read_tournament
+from match_runner.tournament import read_tournament
 from tests.match_runner.series.comparisons import held
 from tests.support.effort import rarely
 from tests.support.games import machine_of_game

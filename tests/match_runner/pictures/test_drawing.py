@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(why_no_browser() is not None, reason=str(why_no_browser()))
 
-STATIC = REPOSITORY / "match_runner" / "table" / "web" / "static"
+STATIC = REPOSITORY / "match_runner" / "table" / "static"
 EVIL = "<img/src=x/onerror=window.evil=1>"
 CELLS = "".join(f"(init (cell {x} {y} b))" for x in "abcdefghij" for y in range(1, 11))
 BOARD = f"""{CELLS} (<= (next (cell ?x ?y ?p)) (true (cell ?x ?y ?p)))

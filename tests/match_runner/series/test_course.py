@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from match_runner import tournament as summary
 from match_runner.cli import main
 from match_runner.series.comparison import summarize
 from match_runner.series.course import (
@@ -33,8 +34,7 @@ from match_runner.series.course import (
 from match_runner.series.holding import Held, read_series
 from match_runner.series.plan import Series
 from match_runner.series.store import FILE
-from match_runner.tournament import summary
-from match_runner.tournament.toml_file import read_tournament
+from match_runner.tournament import read_tournament
 from tests.match_runner.series.comparisons import StoppedError, held, series_of
 
 PLAYERS = ("hyperplay:n=2", "random")

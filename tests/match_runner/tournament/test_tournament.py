@@ -16,8 +16,7 @@ from match_runner.cli import main
 from match_runner.match.records import record_from_json
 from match_runner.remote.wire import Replacement
 from match_runner.series.plan import Series, plan_all
-from match_runner.tournament.summary import TournamentSummary, rate, summarize
-from match_runner.tournament.toml_file import read_tournament
+from match_runner.tournament import TournamentSummary, rate, read_tournament, summarize
 from tests.match_runner.remote.http_player import HttpPlayer, free_port, playing
 from tests.match_runner.series.comparisons import CrashingExecutor, StoppedError, held, stored
 from tests.match_runner.support import timeless

@@ -22,7 +22,7 @@ from ggp.belief.policy_models import (
 from ggp.errors import ConfigError
 from ggp.machine.base import Ragged
 from ggp.players import SearchPlayer, describe_player, make_player, parse_spec
-from ggp.search.nested.opponent_models import Prospects, banded
+from ggp.search.opponent_models import Prospects, banded
 from match_runner.match.conditions import Conditions
 from match_runner.match.referee import play_match
 from tests.match_runner.support import arena_of

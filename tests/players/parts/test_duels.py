@@ -11,7 +11,7 @@ import pytest
 
 from ggp.machine import Machine
 from ggp.players import Decision, make_player, parse_spec
-from ggp.players.parts.duels import Maker, decisions_of_a_match, duels
+from ggp.players.mcts import Maker, decisions_of_a_match, duels
 from ggp.players.player import Player
 from ggp.search.anytime import Deadline
 from tests.labs.kriegspiel.test_choose_move import Ticking

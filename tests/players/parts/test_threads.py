@@ -12,9 +12,8 @@ from ggp.machine import Machine
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.players import Decision, make_player, parse_spec
 from ggp.players.hyperplay2 import HyperPlay2
-from ggp.search import budgets
+from ggp.search import budgets, simulations
 from ggp.search.anytime import Deadline
-from ggp.search.nested import simulations
 from tests.support.effort import rarely
 from tests.support.games import machine_of_game
 

@@ -7,7 +7,7 @@ import pytest
 
 from ggp.machine.base import Ragged
 from ggp.search.estimates import Estimates
-from ggp.search.nested.simulations import between_variance, combine
+from ggp.search.simulations import between_variance, combine
 
 RANGE = (0.0, 100.0)
 

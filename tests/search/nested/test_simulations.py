@@ -8,7 +8,7 @@ import pytest
 from ggp.belief import Bags, HyperPlaySampler, PathTree
 from ggp.machine.base import IntArray
 from ggp.search.anytime import Deadline, OutOfTime
-from ggp.search.nested.simulations import Simulator
+from ggp.search.simulations import Simulator
 from tests.support.games import machine_of_game
 
 

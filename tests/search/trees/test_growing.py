@@ -10,10 +10,10 @@ import pytest
 from ggp.belief import PathTree
 from ggp.belief.policy_models import LateMoves
 from ggp.machine import Machine
-from ggp.machine.propnet.play.growth import Lister
+from ggp.machine.propnet.play.turns import Lister
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.trees.paths_tree import PathsTree
-from ggp.search.trees.selection import Regrets
+from ggp.search.trees.selection import ByRegret
 from ggp.search.trees.tree_tables import LaneSettings
 from tests.search.trees.test_paths_tree import BANDIT, SOMETIMES
 from tests.support.games import machine_of_game, machine_of_rules
@@ -110,7 +110,7 @@ def test_they_are_where_regrets_are_matched() -> None:
         tree = grown(PathsTree(machine, PathTree(machine)), by_kernel=by_kernel, lanes=1)
         rng, learns = np.random.default_rng(3), np.zeros((50, len(machine.roles)), dtype=np.bool_)
         learns[:, 1] = True
-        rule = Regrets(0.4, 1.0, np.ones(50), np.ones(learns.shape))
+        rule = ByRegret(0.4, 1.0, np.ones(50), np.ones(learns.shape))
         tree.wave(np.zeros(50, dtype=np.int64), learns, rng, None, rule)
         made.append(contents(tree))
     assert made[0] == made[1]

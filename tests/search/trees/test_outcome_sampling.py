@@ -8,10 +8,9 @@ import pytest
 from ggp.belief import HyperPlaySampler, PathTree
 from ggp.machine import Machine
 from ggp.search.trees.growing import new_actions, new_node
-from ggp.search.trees.outcome_sampling import Matching, OutcomeSampling
 from ggp.search.trees.paths_tree import PathsTree
-from ggp.search.trees.selection import Regrets, learn_regrets, match_regrets, relative_shares
-from ggp.search.trees.tree_search import Elsewhere
+from ggp.search.trees.selection import ByRegret, learn_regrets, match_regrets, relative_shares
+from ggp.search.trees.tree_search import Elsewhere, Matching, OutcomeSampling
 from ggp.search.trees.tree_tables import RECORDS, Nodes, Wave, new_nodes, new_wave
 from tests.support.games import machine_of_game, machine_of_rules
 
@@ -48,8 +47,8 @@ def lanes_of(size: int, roles: int = 2, key: int = 1) -> Wave:
     return new_wave(np.zeros(size, dtype=np.int64), learns, key)
 
 
-def regrets_of(size: int, weight: float) -> Regrets:
-    return Regrets(0.4, weight, np.ones(size), np.ones((size, 2)))
+def regrets_of(size: int, weight: float) -> ByRegret:
+    return ByRegret(0.4, weight, np.ones(size), np.ones((size, 2)))
 
 
 @pytest.mark.filterwarnings("ignore:overflow")  # as it is meant: machine code says nothing

@@ -13,7 +13,7 @@ from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, IntArray, States
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.leaf_values import LeafValues
-from ggp.search.trees import grower, paths_tree
+from ggp.search.trees import paths_tree
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.tree_search import WAITING_S, Roots, TreeSearch
 from ggp.search.trees.tree_tables import ACTIONS, KEEP, LARGE, LaneSettings, wider
@@ -186,7 +186,7 @@ def test_a_wave_that_runs_out_of_time_leaves_no_trace(
         monkeypatch.setattr(tree.leaves, "of_leaves", lambda *_: _raise())
     else:
         tree._grower.lister, looks = None, iter([False, True])
-        monkeypatch.setattr(grower, "check", lambda _: _raise() if next(looks) else None)
+        monkeypatch.setattr(paths_tree, "check", lambda _: _raise() if next(looks) else None)
     with pytest.raises(OutOfTime):
         search.send(50)
     assert [sums.tolist() for sums in tree.nodes.sums(0)] == before
@@ -241,7 +241,7 @@ def test_nodes_of_forgotten_paths_are_forgotten_and_others_are_as_before() -> No
 
 
 def test_actions_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (paths_tree, grower):
+    for module in (paths_tree, paths_tree):
         monkeypatch.setattr(module, "MOST_ACTIONS", 2000)
     machine = machine_of_game("tic_tac_toe", "propnet")
     tree, search = search_of(machine)

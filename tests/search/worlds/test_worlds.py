@@ -14,15 +14,15 @@ from ggp.machine import Machine
 from ggp.machine.base import FloatArray, IntArray, Ragged, States
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.budgets import run_search
-from ggp.search.playouts import PlayoutSearch
-from ggp.search.worlds.clairvoyant import (
+from ggp.search.clairvoyant import (
     ClairvoyantValues,
     SharedWorlds,
+    WorldSearch,
     clairvoyant_values,
     table_of,
 )
-from ggp.search.worlds.layers import CostLimit, CountLimit
-from ggp.search.worlds.world_search import WorldSearch
+from ggp.search.layers import CostLimit, CountLimit
+from ggp.search.playouts import PlayoutSearch
 from tests.support.games import machine_of_game, machine_of_rules
 from tests.support.plain.clairvoyant import TWO_AT_ONCE, Recursion, random_rules, reached
 

@@ -16,10 +16,11 @@ from ggp.players import Decision
 from ggp.run import processes
 from ggp.run.messages import framed
 from ggp.server.match_log import MatchLog
+from ggp.server.workers import pair
 from ggp.server.workers import pool as pool_module
-from ggp.server.workers import slot
 from ggp.server.workers.nursery import Nursery
 from ggp.server.workers.orders import Answer, MachineBuilt, MoveReport, Setup, Up, to_json
+from ggp.server.workers.pair import WorkerSlot
 from ggp.server.workers.pool import (
     START_S,
     STILL_S,
@@ -27,7 +28,6 @@ from ggp.server.workers.pool import (
     WorkerPool,
     WorkerProcess,
 )
-from ggp.server.workers.slot import WorkerSlot
 from tests.server.live import PATIENCE_S
 
 MEMORY = 1 << 30
@@ -210,7 +210,7 @@ def test_worker_that_answers_other_words_than_those_of_the_rules_is_not_heard() 
 def test_understudy_that_only_starts_gives_way_to_one_that_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(slot, "LISTEN_S", 0.0)
+    monkeypatch.setattr(pair, "LISTEN_S", 0.0)
 
     async def run() -> None:
         pool = ShellPool(HANGS, RUNS)
@@ -241,8 +241,8 @@ def test_worker_that_starves_has_more_time_than_one_that_hangs(
 ) -> None:
     """It is looked at every `HANG_S`; it gets that share of a processor."""
     hang_s = 2**-6
-    monkeypatch.setattr(slot, "HANG_S", hang_s)
-    monkeypatch.setattr(slot, "STARVED_S", 10 * hang_s)
+    monkeypatch.setattr(pair, "HANG_S", hang_s)
+    monkeypatch.setattr(pair, "STARVED_S", 10 * hang_s)
     looks = 0
 
     def processor_seconds(pid: int) -> float | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from match_runner.table.web.server import open_link
+from match_runner.table.server import open_link
 from tests.support.qualities import IN_WORDS
 from tests.table.live import SECRETS, WORDS, LiveTable, live_table, seats_of
 from tests.table.pages.browsers import fits, why_no_browser, window

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import match_runner.table.web
+import match_runner.table
 
-STATIC = Path(match_runner.table.web.__file__).parent / "static"
+STATIC = Path(match_runner.table.__file__).parent / "static"
 COLOUR = re.compile(r"#[0-9a-fA-F]{3,8}\b(?=\s*[;,)])|\brgba?\(|\bhsla?\(")
 SIZE = re.compile(r"font-size:\s*[\d.]+rem|gap:[^;]*\drem")
 NAMED = re.compile(r"--[a-z0-9-]+:[^;]*;")

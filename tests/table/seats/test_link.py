@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from match_runner.table.seats.link import LinkBrokenError, Message, WorkerLink
+from match_runner.table.seating import LinkBrokenError, Message, WorkerLink
 from match_runner.workers.executor import LocalPool, WorkerFailedError
 
 FEW, LARGE = 200, 20_000

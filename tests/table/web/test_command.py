@@ -17,11 +17,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from match_runner.cli import main
-from match_runner.table import worker_tasks
+from match_runner.table import server, worker_tasks
 from match_runner.table.match_folder import MatchFolder, MatchSetup
 from match_runner.table.match_manager import MatchManager
 from match_runner.table.options import Offers, TableOptions
-from match_runner.table.web import server
 from tests.support.commands import start
 
 

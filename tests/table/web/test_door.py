@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from match_runner.table import guard
 from match_runner.table.match_folder import MatchFolder
-from match_runner.table.web import guard
 from tests.table.live import LiveTable, seats_of
 from tests.table.test_stored_files import GAME
 

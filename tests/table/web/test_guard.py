@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from match_runner.table.guard import Door, Guard
 from match_runner.table.options import HostNames, RequestLimits
-from match_runner.table.web.guard import Door, Guard
 from tests.support.commands import start
 from tests.table.live import LiveTable, live_table
 

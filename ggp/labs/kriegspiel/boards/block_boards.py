@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ggp.labs.kriegspiel.boards.board_kernels import EMPTY, I32
-from ggp.labs.kriegspiel.boards.mask_kernels import (
+from ggp.labs.kriegspiel.boards.board_kernels import (
+    EMPTY,
+    I32,
     MOST_SQUARES,
     U64,
     LeadTable,

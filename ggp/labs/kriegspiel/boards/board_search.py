@@ -22,11 +22,10 @@ from ggp.labs.kriegspiel.boards.board_kernels import order_runs
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
 from ggp.search.anytime import Deadline, check
+from ggp.search.clairvoyant import ClairvoyantValues, SharedWorlds, answered_by_lot, drawn_worlds
 from ggp.search.estimates import Estimates, candidates
+from ggp.search.layers import PLAYOUTS, CountLimit, DepthLimit
 from ggp.search.parts import Evaluation
-from ggp.search.worlds.clairvoyant import ClairvoyantValues, SharedWorlds, answered_by_lot
-from ggp.search.worlds.layers import PLAYOUTS, CountLimit, DepthLimit
-from ggp.search.worlds.world_search import drawn_worlds
 
 FIRST_BOARDS = 8
 """Boards searched side by side to begin with, and always if there is a clock: what is not done when

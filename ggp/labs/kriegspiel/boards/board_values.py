@@ -34,20 +34,18 @@ from ggp.labs.kriegspiel.boards.block_boards import BlockBoards, BoardTables, bl
 from ggp.labs.kriegspiel.boards.board_kernels import (
     EMPTY,
     I32,
+    MOST_SQUARES,
     SIDES,
+    LeadTable,
     PieceTables,
+    RayMasks,
     attack_boards,
+    list_captures,
     read_boards,
     value_boards,
-)
-from ggp.labs.kriegspiel.boards.leaf_kernels import Leaves, value_leaves
-from ggp.labs.kriegspiel.boards.mask_kernels import (
-    MOST_SQUARES,
-    LeadTable,
-    RayMasks,
-    list_captures,
     value_masks,
 )
+from ggp.labs.kriegspiel.boards.leaf_kernels import LeafBoards, value_leaves
 from ggp.machine.arrays import pack, words_for
 from ggp.machine.base import (
     BoolArray,
@@ -574,7 +572,7 @@ class LeafTurns:
             block = self._spare.pop()
         except IndexError:
             block = block_boards(self._squares, len(machine.roles), machine.num_fluents, WIDTH)
-        leaves = Leaves(self._tables, codes.ravel(), held, self._marks, block, values, keys)
+        leaves = LeafBoards(self._tables, codes.ravel(), held, self._marks, block, values, keys)
         told = machine.told_by(
             value_leaves,
             leaves,

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.labs.kriegspiel.boards.block_boards import BlockBoards, BoardTables, change_boards
-from ggp.labs.kriegspiel.boards.mask_kernels import MOST_SQUARES, U64, attacks, lead_of, slides
+from ggp.labs.kriegspiel.boards.board_kernels import MOST_SQUARES, U64, attacks, lead_of, slides
 from ggp.machine.base import FloatArray, IntArray
 from ggp.machine.compiling.jit import by_reference, inlined
 from ggp.machine.compiling.vectors import (
@@ -243,7 +243,7 @@ _ONE = np.uint64(1)
 
 
 @by_reference
-class Leaves(NamedTuple):
+class LeafBoards(NamedTuple):
     """Where `value_leaves` writes, and what it reads besides states.
 
     Attributes:
@@ -273,7 +273,7 @@ def value_leaves(
     first: int,
     count: int,
     blank: U64,
-    into: Leaves,
+    into: LeafBoards,
     width: tuple[int, ...],
 ) -> None:
     """Value the boards of successors: see `Write` of `make_turns`."""

@@ -8,8 +8,8 @@
     ((4096, 2, 12), (4096, 2, 5), (4096, 16))
 
 In comes a game, out come arrays of L lanes and Q roles. Begin with `environment`, then `turn`, its
-output; `ggp.study.names` are the meaning of indices. `lanes` are the slice of one thread, `engine`
-is the interface to a machine, and `kernels` work lane by lane.
+output; `ggp.study.names` are the meaning of indices. `engine` is the interface to a machine, and
+`kernels` work lane by lane.
 
 How long a match may be is proved in `ggp.study.lengths`. `exact` says what policies are worth in
 small games.

@@ -8,11 +8,10 @@
     >>> sorted(learner.policies())
     ['player1', 'player2']
 
-In comes an environment, out come policies. Begin with `learner`, which plays and learns; `actors`
+In comes an environment, out come policies. Begin with `learner`, which plays and learns; actors
 are its parts, a policy for each role and a critic, which `threads` let learn side by
 side. `features` say what nets read, `nets` compute, and `policies` are what is learnt,
-`files` where it is kept. `rollouts` play matches on by policies. `feature_kernels` and
-`net_kernels` work row by row.
+`files` where it is kept. `rollouts` play matches on by policies.
 """
 
 from ggp.labs.learning.selfplay.learner import Learner, Settings, StoppedError, Told, usual_settings

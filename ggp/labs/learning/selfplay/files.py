@@ -27,8 +27,7 @@ from numpy.lib import format as npy
 
 from ggp.errors import ConfigError
 from ggp.labs.learning.selfplay.features import Features, features_of_states
-from ggp.labs.learning.selfplay.net_kernels import F32
-from ggp.labs.learning.selfplay.nets import NetShape
+from ggp.labs.learning.selfplay.nets import F32, NetShape
 from ggp.labs.learning.selfplay.policies import LearntPolicy, LearntValues
 from ggp.run.whole_files import write_whole
 from ggp.study.names import Names

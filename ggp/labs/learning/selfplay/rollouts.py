@@ -14,8 +14,7 @@ import numpy as np
 from ggp.errors import NoLegalMoveError
 from ggp.labs.learning.env.engine import Engine
 from ggp.labs.learning.env.kernels import FINE, I32, I64, U64, Bools, choose
-from ggp.labs.learning.selfplay.feature_kernels import observe
-from ggp.labs.learning.selfplay.features import of_paths
+from ggp.labs.learning.selfplay.features import observe, of_paths
 from ggp.labs.learning.selfplay.policies import Drawing, LearntPolicy
 from ggp.labs.learning.selfplay.threads import one_thread
 from ggp.machine.base import FloatArray, IntArray, States

@@ -10,7 +10,7 @@ Importing this package registers the game `gdl` with OpenSpiel. `rules` is the n
 comes with ggp, or the path of a rulesheet. `docs/use/openspiel.md` says how a rulesheet is
 represented.
 
-`sheet` numbers the moves of a game, `worlds` draws histories, `turns` make single choices of joint
+`sheet` numbers the moves of a game, `turns` draw histories and make single choices of joint
 moves, in positions, and `game` has OpenSpiel's classes, which show what players know as tensors.
 """
 

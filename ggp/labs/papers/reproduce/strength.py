@@ -21,7 +21,7 @@ from ggp.labs.papers.reproduce.results import FEWEST_ROUNDS, Claim, Panel
 from ggp.report import Table
 from ggp.statistics import LEVEL, mean_of_means
 from match_runner.series.outcomes import contests_of, fault_counts, rounds_of
-from match_runner.tournament.summary import Rating, faults_text, rate, rating_text
+from match_runner.tournament import Rating, faults_text, rate, rating_text
 
 PLAY_CLOCK_S = 0.3
 

@@ -11,7 +11,7 @@ import numpy as np
 from ggp.machine.circuit import FALSE, Circuit
 from ggp.machine.propnet.compile.ground_rules.aspif import many_rules
 from ggp.machine.propnet.optimise.draft import UNMADE, assemble
-from ggp.machine.propnet.optimise.passes.factoring import splittable
+from ggp.machine.propnet.optimise.passes import splittable
 
 
 def compile_kernels() -> None:

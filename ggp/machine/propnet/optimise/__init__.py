@@ -1,8 +1,8 @@
 """Passes that make a circuit smaller without changing the game that it describes.
 
 In comes a `Circuit`, out goes a smaller one. Begin with `draft`, a circuit while a pass changes it;
-passes share `knowledge`: facts about the game, and how long they may take. The rooms:
-`passes` and `proofs`.
+passes share `knowledge`: facts about the game, and how long they may take. `passes` are all of
+them; `proofs` shows what a circuit's gates do not: guessed from random matches, then proved.
 
 Passes may assume that states are reachable, and that every role makes one legal move in a
 state that is not terminal.
@@ -25,10 +25,10 @@ from ggp.machine.propnet.optimise.knowledge import (
     WorkDeadline,
     patience,
 )
-from ggp.machine.propnet.optimise.passes.extraction import extract
-from ggp.machine.propnet.optimise.passes.factoring import factor
-from ggp.machine.propnet.optimise.passes.invariants import (
+from ggp.machine.propnet.optimise.passes import (
     complement,
+    extract,
+    factor,
     flatten,
     fold_constants,
     use_invariants,

@@ -36,7 +36,6 @@ from ggp.machine.goal_values import GoalValues
 from ggp.machine.percepts import JointMovesTold
 from ggp.machine.propnet.optimise.knowledge import PassReport
 from ggp.machine.propnet.play.answers import Answers
-from ggp.machine.propnet.play.growth import CircuitGrowth
 from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan, Queue
 from ggp.machine.propnet.play.kernels.narrow import NARROW
 from ggp.machine.propnet.play.kernels.packed import PropnetStates
@@ -49,6 +48,7 @@ from ggp.machine.propnet.play.percepts import (
     percept_names,
 )
 from ggp.machine.propnet.play.playouts import CircuitPlayouts
+from ggp.machine.propnet.play.turns import CircuitGrowth
 from ggp.machine.rows import RowTable, grouped
 from ggp.machine.threads import made_once
 from ggp.run.clocks import TellsTime

@@ -22,8 +22,8 @@ from ggp.labs.kriegspiel.boards.exchanges.exchange_player import (
     Captures,
     ExchangePlayer,
 )
-from ggp.labs.kriegspiel.information_sets.set_search import InformationSetSearch
-from ggp.labs.kriegspiel.information_sets.set_tree import LookAhead
+from ggp.labs.kriegspiel.set_search import InformationSetSearch
+from ggp.labs.kriegspiel.set_tree import LookAhead
 from ggp.machine import Machine
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import FloatArray, States

@@ -21,8 +21,8 @@ from ggp.machine import Machine
 from ggp.machine.base import States
 from ggp.players.options.evaluations import evaluation_of
 from ggp.search.anytime import Deadline, OutOfTime
-from ggp.search.worlds.clairvoyant import SharedWorlds
-from ggp.search.worlds.layers import CountLimit, DepthLimit
+from ggp.search.clairvoyant import SharedWorlds
+from ggp.search.layers import CountLimit, DepthLimit
 from tests.games.chess_umpires import text_of
 from tests.labs.kriegspiel.boards.chess_reference import by_move, kriegspiel, quiet
 from tests.support.games import machine_of_game

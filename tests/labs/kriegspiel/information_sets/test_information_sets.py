@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from ggp.belief import Bags, HyperPlaySampler, PathTree
-from ggp.labs.kriegspiel.information_sets import set_search as information_sets
-from ggp.labs.kriegspiel.information_sets.set_search import InformationSetSearch, TooLarge
-from ggp.labs.kriegspiel.information_sets.set_tree import Leaf, LookAhead
+from ggp.labs.kriegspiel import set_search as information_sets
+from ggp.labs.kriegspiel.set_search import InformationSetSearch, TooLarge
+from ggp.labs.kriegspiel.set_tree import Leaf, LookAhead
 from ggp.machine import Machine, role_index
 from ggp.machine.base import BoolArray, FloatArray, IntArray, States
 from ggp.search.anytime import Deadline, OutOfTime

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ggp.labs.kriegspiel.information_sets.set_search import leaves_of
-from ggp.labs.kriegspiel.information_sets.set_tree import sum_leaves
+from ggp.labs.kriegspiel.set_search import leaves_of
+from ggp.labs.kriegspiel.set_tree import sum_leaves
 from ggp.machine.arrays import first_seen_columns
 from ggp.search.parts import ValuedTurns
 

@@ -7,14 +7,18 @@ import pytest
 
 from ggp.errors import ConfigError
 from ggp.labs.learning.selfplay.features import Choices, Features, RowChanges
-from ggp.labs.learning.selfplay.net_kernels import F32, advantages, draw, improve, probabilities
 from ggp.labs.learning.selfplay.nets import (
+    F32,
     MOST_WEIGHTS,
     Net,
     NetShape,
     Optimiser,
     Weights,
+    advantages,
+    draw,
     first_weights,
+    improve,
+    probabilities,
 )
 from ggp.machine.compiling.vectors import FLOATS
 

@@ -26,9 +26,8 @@ from ggp.machine.circuit import Circuit, Loop, Outputs
 from ggp.machine.compiling import disk_cache as caching
 from ggp.machine.compiling.disk_cache import DiskCache, makers_version, user_cache
 from ggp.machine.propnet.compile import circuits as building
-from ggp.machine.propnet.compile.child import ChildLimits, run_limited
 from ggp.machine.propnet.compile.circuit_file import Built, Refusal, from_bytes, to_bytes
-from ggp.machine.propnet.compile.circuits import build, make
+from ggp.machine.propnet.compile.circuits import ChildLimits, build, make, run_limited
 from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from ggp.machine.propnet.optimise import optimise

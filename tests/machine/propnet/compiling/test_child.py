@@ -19,7 +19,7 @@ from ggp.errors import (
 )
 from ggp.gdl import parse
 from ggp.gdl.normalize import load, normalize
-from ggp.machine.propnet.compile.child import ChildLimits, run_limited
+from ggp.machine.propnet.compile.circuits import ChildLimits, run_limited
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from tests.support.commands import start
 from tests.support.games import REPOSITORY
@@ -239,7 +239,7 @@ def test_child_is_killed_when_it_is_late(tmp_path: Path) -> None:
 def test_child_dies_with_its_parent(number: int, tmp_path: Path) -> None:
     path = tmp_path / "pid"
     code = (
-        "from ggp.machine.propnet.compile.child import ChildLimits, run_limited\n"
+        "from ggp.machine.propnet.compile.circuits import ChildLimits, run_limited\n"
         f"run_limited('{TASKS}:sleep', {str(path)!r}, ChildLimits(60, 60, 1 << 30))"
     )
     parent = start("-c", code)

@@ -10,21 +10,21 @@ from ggp.gdl.normalize import normalize
 from ggp.machine.circuit import FALSE, TRUE, Circuit, Outputs
 from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
+from ggp.machine.propnet.optimise import passes as invariants
 from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge, ExclusiveFluents, Work
-from ggp.machine.propnet.optimise.passes import invariants
-from ggp.machine.propnet.optimise.passes.invariants import (
+from ggp.machine.propnet.optimise.passes import (
     complement,
     fold_constants,
     use_invariants,
 )
-from ggp.machine.propnet.optimise.proofs.induction import (
+from ggp.machine.propnet.optimise.proofs import (
     Guess,
     equal_fluents,
     equality,
     prove,
+    sample,
     strongest,
 )
-from ggp.machine.propnet.optimise.proofs.sampling import sample
 from tests.machine.propnet.circuits import circuit_of
 
 STEPS = 10_000_000

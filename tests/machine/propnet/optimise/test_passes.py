@@ -22,15 +22,15 @@ from ggp.machine.propnet.optimise.knowledge import (
     Work,
     WorkDeadline,
 )
-from ggp.machine.propnet.optimise.passes.extraction import extract
-from ggp.machine.propnet.optimise.passes.factoring import factor
-from ggp.machine.propnet.optimise.passes.invariants import (
+from ggp.machine.propnet.optimise.passes import (
     complement,
+    extract,
+    factor,
     flatten,
     fold_constants,
     use_invariants,
 )
-from ggp.machine.propnet.optimise.proofs.sampling import Evaluator
+from ggp.machine.propnet.optimise.proofs import Evaluator
 from tests.machine.propnet.circuits import (
     circuit_of,
     differences,

@@ -23,7 +23,7 @@ from ggp.gdl.normalize import normalize
 from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from ggp.machine.propnet.optimise.knowledge import TookTooLong, Until, patience
-from ggp.machine.propnet.optimise.proofs.induction import Limit, Solver
+from ggp.machine.propnet.optimise.proofs import Limit, Solver
 from ggp.machine.propnet.optimise.knowledge import Work
 
 rules = "(role player) (init a) (legal player wait) (<= (next b) (true a)) "

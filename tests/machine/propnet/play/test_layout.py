@@ -17,7 +17,7 @@ from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan
 from ggp.machine.propnet.play.kernels.narrow import FEW, NARROW
 from ggp.machine.propnet.play.kernels.packed import PropnetStates
 from ggp.machine.propnet.play.kernels.tapes import WHOLE
-from ggp.machine.propnet.play.layout import order, phases, queries
+from ggp.machine.propnet.play.layout import phases, queries, tape_layout
 from ggp.machine.propnet.play.layout.phases import phases_of
 from ggp.machine.propnet.play.layout.queries import Queries, playout_plan
 from ggp.machine.propnet.play.layout.tape_layout import Stage, lay_out
@@ -56,12 +56,12 @@ def by_gates(circuit: Circuit, states: Bits, moves: IntArray) -> tuple[Bits, Bit
     )
 
 
-@pytest.mark.parametrize("piece", [3, order.PIECE])
+@pytest.mark.parametrize("piece", [3, tape_layout.PIECE])
 @pytest.mark.parametrize("with_loop", [False, True])
 def test_few_and_many_states_say_what_gates_say(
     piece: int, with_loop: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(order, "PIECE", piece)
+    monkeypatch.setattr(tape_layout, "PIECE", piece)
     for seed in range(12):
         circuit = random_circuit(seed, with_loop=with_loop)
         machine = PropnetMachine(circuit, is_gdl2=True)
@@ -100,11 +100,11 @@ def test_playouts_are_the_same_whatever_is_put_together(
     played = []
     for plain in (False, True):
         if plain:
-            monkeypatch.setattr(order, "PIECE", 1 << 30)
-            monkeypatch.setattr(order, "SMALL_PIECE", 1 << 30)
-            monkeypatch.setattr(order, "written_straight", written_nowhere)
+            monkeypatch.setattr(tape_layout, "PIECE", 1 << 30)
+            monkeypatch.setattr(tape_layout, "SMALL_PIECE", 1 << 30)
+            monkeypatch.setattr(tape_layout, "written_straight", written_nowhere)
             monkeypatch.setattr(phases, "MIN_LITERALS", 1 << 30)
-            monkeypatch.setattr(order, "INSIDE", 0)
+            monkeypatch.setattr(tape_layout, "INSIDE", 0)
             monkeypatch.setattr(queries, "SPARSE", 1 << 30)
         machine = PropnetMachine(circuit, is_gdl2=False)
         plan = machine.playout_plan
@@ -299,9 +299,9 @@ def laid_out(circuit: Circuit) -> list[IntArray]:
     return arrays
 
 
-@pytest.mark.parametrize("piece", [3, order.PIECE])
+@pytest.mark.parametrize("piece", [3, tape_layout.PIECE])
 def test_kernels_lay_out_as_they_are_written(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(order, "PIECE", piece)
+    monkeypatch.setattr(tape_layout, "PIECE", piece)
     monkeypatch.setattr(phases, "MIN_LITERALS", 0)
     random = [random_circuit(seed, with_loop=seed % 2 == 1) for seed in range(8)]
     for circuit in (*random, circuit_of("tic_tac_toe"), turning_stones(5)):
@@ -325,11 +325,11 @@ def moved(plan: PlayoutPlan, state: Bits, moves: Bits) -> Bits:
     return np.array(rows[1 : 1 + len(state)])
 
 
-@pytest.mark.parametrize("piece", [3, order.PIECE])
+@pytest.mark.parametrize("piece", [3, tape_layout.PIECE])
 def test_fluents_are_overwritten_when_nobody_reads_them(
     piece: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(order, "PIECE", piece)
+    monkeypatch.setattr(tape_layout, "PIECE", piece)
     written = copied = 0
     for seed in range(20):
         circuit = random_circuit(seed, with_loop=seed % 2 == 1)

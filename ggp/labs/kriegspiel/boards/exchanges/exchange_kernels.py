@@ -25,6 +25,7 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.labs.kriegspiel.boards.block_boards import BlockBoards, BoardTables, change_boards
+from ggp.labs.kriegspiel.boards.board_kernels import U64
 from ggp.labs.kriegspiel.boards.exchanges.listing_kernels import (
     Listed,
     count_all,
@@ -56,7 +57,6 @@ from ggp.labs.kriegspiel.boards.leaf_kernels import (
     prepare_attacks,
     value_alone,
 )
-from ggp.labs.kriegspiel.boards.mask_kernels import U64
 from ggp.machine.base import FloatArray, IntArray
 from ggp.machine.compiling.jit import inlined, kernel
 from ggp.machine.compiling.vectors import count_ones, out_of_line, words_of

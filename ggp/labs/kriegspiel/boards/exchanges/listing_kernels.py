@@ -11,9 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.labs.kriegspiel.boards.block_boards import BlockBoards, BoardTables
-from ggp.labs.kriegspiel.boards.board_kernels import EMPTY, SIDES
+from ggp.labs.kriegspiel.boards.board_kernels import EMPTY, SIDES, U64
 from ggp.labs.kriegspiel.boards.leaf_kernels import prepare_attacks, value_before
-from ggp.labs.kriegspiel.boards.mask_kernels import U64
 from ggp.machine.base import FloatArray, IntArray
 from ggp.machine.compiling.jit import by_reference, inlined, kernel
 from ggp.machine.compiling.vectors import (

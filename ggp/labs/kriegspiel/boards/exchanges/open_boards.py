@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.labs.kriegspiel.boards.block_boards import BlockBoards, BoardTables, copy_board
+from ggp.labs.kriegspiel.boards.board_kernels import U64
 from ggp.labs.kriegspiel.boards.exchanges.listing_kernels import Listed, list_answers
-from ggp.labs.kriegspiel.boards.mask_kernels import U64
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 from ggp.machine.compiling.jit import by_reference, inlined
 from ggp.machine.compiling.vectors import count_ones, out_of_line

@@ -21,7 +21,7 @@ from itertools import combinations
 from math import prod
 
 from ggp.gdl.program import Atom, Literal, NormalRule, local_variables
-from ggp.gdl.rewriting.safety import order_conditions
+from ggp.gdl.safety import order_conditions
 from ggp.gdl.terms import (
     Compound,
     Signature,

@@ -1,0 +1,558 @@
+"""The passes: each makes a circuit smaller, and keeps the game the same.
+
+The first ones use what holds in every reachable state: invariants that are guessed in matches and
+proved by induction, moves of which exactly one is made, and constants. Others make gates for what
+gates have in common.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+from itertools import combinations, pairwise
+
+import numpy as np
+
+from ggp.machine.circuit import FALSE, TRUE, Circuit
+from ggp.machine.propnet.optimise.draft import GATE_COST, Draft, find_splittable, suits_kernels
+from ggp.machine.propnet.optimise.knowledge import (
+    CircuitKnowledge,
+    ExclusiveFluents,
+    Work,
+    moves_of_roles,
+)
+from ggp.machine.propnet.optimise.proofs import (
+    Guess,
+    equal_fluents,
+    equality,
+    exclusive_fluents,
+    prove,
+    sample,
+    strongest,
+)
+
+NUM_WORDS = 4
+"""Words of random matches to guess from, 64 matches each."""
+
+MIN_QUESTIONS = 300
+"""Least number of questions that the work for proofs must allow; with fewer, nothing is guessed at
+all. A question costs as many steps as there are nets, and so few prove hardly anything."""
+
+MAX_STEPS = 250
+MIN_STEPS = 40
+SHARE = 0.5
+MAX_WORK = 3_500_000
+"""How much of the work that is left may go into proofs, and how much at most."""
+
+SAMPLED_WORDS = 40_000_000
+"""Literals times words times turns to spend on random matches."""
+
+WORDS_A_STEP = 160
+"""Number of words of random matches that count as a step of work."""
+
+
+def use_invariants(circuit: Circuit, knowledge: CircuitKnowledge) -> Circuit:
+    """Replace fluents that are constant or equal to others; groups are added to `knowledge`."""
+    work = knowledge.work
+    until = work.until(SHARE, MAX_WORK)
+    if (until - work.spent) // (1 + circuit.num_inputs + circuit.num_gates) < MIN_QUESTIONS:
+        return circuit
+    affordable = SAMPLED_WORDS // (NUM_WORDS * (1 + circuit.num_literals))
+    steps = max(MIN_STEPS, min(MAX_STEPS, affordable))
+    work.spend(NUM_WORDS * steps * circuit.num_literals // WORDS_A_STEP)
+    values = sample(circuit, num_words=NUM_WORDS, num_steps=steps, seed=0)
+    becomes = equal_fluents(circuit, values)
+    meant = {net: equality(net, literal) for net, literal in becomes.items()}
+    guesses = [guess for pair in meant.values() for guess in pair]
+    groups = strongest(exclusive_fluents(circuit, values))
+    proved = frozenset(prove(circuit, guesses + groups, work, until))
+    if not proved:
+        return circuit
+    knowledge.groups += _groups(circuit, [guess for guess in groups if guess in proved])
+    draft = Draft(circuit)
+    for net, pair in meant.items():
+        if all(guess in proved for guess in pair):
+            draft.becomes[net] = becomes[net]
+    return draft.finish()
+
+
+def _groups(circuit: Circuit, proved: Iterable[Guess]) -> tuple[ExclusiveFluents, ...]:
+    """Groups of fluents that exclude each other, and whether one of them always holds."""
+    at_least_one: dict[int, list[frozenset[int]]] = {}
+    groups_of: list[tuple[int, ...]] = []
+    for guess in proved:
+        if guess.least == 0:
+            at_least_one.setdefault(guess.literals[0], []).append(frozenset(guess.literals))
+        else:
+            groups_of.append(guess.literals)
+    groups_of.sort(key=lambda literals: (-len(literals), literals))
+    groups = []
+    for literals in groups_of:
+        members = frozenset(literals)
+        exact = any(each <= members for x in literals for each in at_least_one.get(x, ()))
+        names = tuple(circuit.fluents[(literal >> 1) - 1] for literal in literals)
+        groups.append(ExclusiveFluents(names, exact))
+    return tuple(groups)
+
+
+# ------------------------------------------------------------------------
+# Rewrites gates by what follows if exactly one of several nets holds.
+#
+# Of the moves m1 to m5 of a role exactly one is made, so `~m1 & ~m2 & ~m3 & ~m4` is `m5`. Frame
+# rules, which say what stays as it was, are full of such gates: nothing was moved here, in any
+# possible way.
+
+
+def complement(circuit: Circuit, knowledge: CircuitKnowledge) -> Circuit:
+    """Rewrite "none of these" as "one of the others" where these are fewer.
+
+    Every role makes exactly one move, and there are groups of fluents of which exactly one
+    holds. The only move that a role can ever have is always made.
+    """
+    draft = Draft(circuit)
+    choices = _Choices(draft)
+    for moves in moves_of_roles(circuit):
+        if len(moves) == 1:
+            draft.becomes[moves[0]] = TRUE
+        choices.add(moves)
+    for nets, exact in knowledge.groups_of_nets(circuit):
+        if exact:
+            choices.add(nets)
+    for net in draft.free_gates():
+        choices.shorten(net)
+    return draft.finish()
+
+
+class _Choices:
+    """Sets of nets of which exactly one holds."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._choices: list[Sequence[int]] = []
+        self._choices_of: dict[int, list[int]] = {}
+        self._made: dict[tuple[int, ...], int] = {}
+
+    def add(self, nets: Sequence[int]) -> None:
+        for net in nets:
+            self._choices_of.setdefault(net, []).append(len(self._choices))
+        self._choices.append(nets)
+
+    def shorten(self, net: int) -> None:
+        """Rewrite a gate for as long as that makes it cheaper."""
+        literals = list(self._draft.gates[net - self._draft.first_net])
+        changed = False
+        while True:
+            left_out: dict[int, set[int]] = {}
+            for literal in literals:
+                if literal & 1:
+                    for choice in self._choices_of.get(literal >> 1, ()):
+                        left_out.setdefault(choice, set()).add(literal >> 1)
+            gain, choice = max(
+                ((self._gain(choice, nets), choice) for choice, nets in left_out.items()),
+                default=(0.0, 0),
+            )
+            if gain <= 0:
+                break
+            nets = left_out[choice]
+            literals = [x for x in literals if not (x & 1 and x >> 1 in nets)]
+            literals.append(self._one_of_the_others(choice, nets))
+            changed = True
+        if changed:
+            self._draft.change(net, literals)
+
+    def _gain(self, choice: int, nets: set[int]) -> float:
+        num_others = len(self._choices[choice]) - len(nets)
+        return len(nets) - (num_others + 1 + GATE_COST if num_others > 1 else 1)
+
+    def _one_of_the_others(self, choice: int, nets: set[int]) -> int:
+        rest = tuple(2 * net + 1 for net in self._choices[choice] if net not in nets)
+        if len(rest) < 2:
+            return rest[0] ^ 1 if rest else FALSE
+        if rest not in self._made:
+            self._made[rest] = self._draft.add(rest) ^ 1
+        return self._made[rest]
+
+
+# ------------------------------------------------------------------------
+# What never changes in a game, as far as a circuit says so at once.
+#
+# A fluent stays as it is initially if its next value is that constant, or itself; a move that is
+# never legal is not made. What then becomes constant is found by looking again:
+#
+# next a = false, a is false initially      so a is false
+#     legal m = a and b                         so m is never legal, and nobody makes it
+#     next c = m and d, c is false initially    so c is false
+#
+# Fluents that only follow from each other are found by `invariants`.
+
+
+def fold_constants(circuit: Circuit, _: CircuitKnowledge) -> Circuit:
+    """Fluents that never change become constants, and moves that are never legal go."""
+    while True:
+        draft = Draft(circuit)
+        draft.becomes.update(_constant(circuit))
+        if not draft.becomes:
+            return circuit
+        circuit = draft.finish()
+
+
+def _constant(circuit: Circuit) -> Iterator[tuple[int, int]]:
+    """Inputs, and the constants that they are."""
+    values = zip(circuit.initial.tolist(), circuit.next.tolist(), strict=True)
+    for net, (initial, following) in enumerate(values, 1):
+        value = TRUE if initial else FALSE
+        if following in (value, 2 * net):
+            yield net, value
+    for outputs, nets in zip(circuit.legal, moves_of_roles(circuit), strict=True):
+        for net, legal in zip(nets, outputs.literals.tolist(), strict=True):
+            if legal == FALSE:
+                yield net, FALSE
+
+
+# ------------------------------------------------------------------------
+# Flattens ANDs of ANDs into one.
+
+
+def flatten(circuit: Circuit, _: CircuitKnowledge) -> Circuit:
+    """Merge gates that only one other AND uses, not inverted, into that one."""
+    draft = Draft(circuit)
+    fan_out = draft.fan_out()
+    # In order, so that merged gates have been flattened themselves.
+    for net in draft.free_gates():
+        literals: list[int] = []
+        for literal in draft.gates[net - draft.first_net]:
+            inner = None if literal & 1 or fan_out[literal >> 1] > 1 else draft.gate(literal >> 1)
+            literals.extend((literal,) if inner is None else inner)
+        draft.change(net, literals)
+    return draft.finish()
+
+
+# ------------------------------------------------------------------------
+# Factors that many alternatives of an OR have in common are taken out of it.
+#
+# What is left of the alternatives is often the same for several ORs, and then made only once. A
+# cell holds what it held, be it x, o or nothing, where the game is over or nobody marks it:
+#
+# next x = x & over or x & unmarked or ...      becomes      next x = x & kept or ...
+#     next o = o & over or o & unmarked or ...                   next o = o & kept or ...
+#                                                                kept = over or unmarked
+
+MAX_ALIKE = 8
+"""Where more alternatives have a factor in common, nobody looks whether others leave the same."""
+
+
+def factor(circuit: Circuit, _: CircuitKnowledge) -> Circuit:
+    """Rewrite `c & d or c & e or f` as `c & (d or e) or f` where that is cheaper.
+
+    In terms of gates: a gate with inverted gates among its literals is an OR of ANDs (or,
+    equivalently, an AND of ORs), and the inner gates share literals. Every OR is split by one
+    level; repeat the pass for more.
+    """
+    draft = Draft(circuit)
+    fan_out = draft.fan_out()
+    nets = splittable(circuit) if suits_kernels(circuit) else draft.free_gates()
+    alike = Counter(
+        rest for each in _all_alternatives(draft, fan_out, nets) for rest in each.rests()
+    )
+    for each in _all_alternatives(draft, fan_out, nets):
+        each.split(alike)
+    return draft.finish()
+
+
+def _all_alternatives(
+    draft: Draft, fan_out: Sequence[int], nets: Iterable[int]
+) -> Iterator[_Alternatives]:
+    """The ORs among some gates, as far as they have several ANDs."""
+    for net in nets:
+        inner = []
+        for literal in draft.gates[net - draft.first_net]:
+            gate = draft.gate(literal >> 1) if literal & 1 else None
+            if gate is not None:
+                inner.append((literal, gate))
+        if len(inner) > 1:
+            yield _Alternatives(draft, fan_out, net, inner)
+
+
+def splittable(circuit: Circuit) -> list[int]:
+    """The nets of gates that may be split, in a circuit without loops."""
+    may_be_split = np.zeros(circuit.num_gates, dtype=np.bool_)
+    first_net = 1 + circuit.num_inputs
+    holder = np.full(2 * (first_net + circuit.num_gates), -1, dtype=np.int64)
+    find_splittable(circuit.offsets, circuit.literals, first_net, may_be_split, holder)
+    nets: list[int] = (first_net + np.flatnonzero(may_be_split)).tolist()
+    return nets
+
+
+class _Alternatives:
+    """The ANDs below one OR."""
+
+    def __init__(
+        self,
+        draft: Draft,
+        fan_out: Sequence[int],
+        net: int,
+        inner: Sequence[tuple[int, tuple[int, ...]]],
+    ) -> None:
+        self._draft = draft
+        self._fan_out = fan_out
+        self._net = net
+        self._left = dict(inner)
+        self._holders: dict[int, list[int]] = {}
+        for literal, gate in inner:
+            for shared in gate:
+                self._holders.setdefault(shared, []).append(literal)
+
+    def rests(self) -> Iterator[int]:
+        """What is left of alternatives (`_rest_of`), for each factor that some have in common."""
+        for held in self._holders.values():
+            if 1 < len(held) <= MAX_ALIKE:
+                gates = [self._left[literal] for literal in held]
+                yield _rest_of(gates, set(gates[0]).intersection(*gates[1:]))
+
+    def split(self, alike: Mapping[int, int]) -> None:
+        """Take out common factors, those of most alternatives first.
+
+        Args:
+            alike: of how many ORs the same may be left.
+        """
+        queue = [(-len(held), shared) for shared, held in self._holders.items() if len(held) > 1]
+        if not queue:
+            return
+        heapify(queue)
+        made: list[int] = []
+        while queue:
+            estimate, shared = heappop(queue)
+            holders = [literal for literal in self._holders[shared] if literal in self._left]
+            if len(holders) < 2:
+                continue
+            # Another factor took some alternatives: put it back in the queue with what is left.
+            if len(holders) < -estimate:
+                heappush(queue, (-len(holders), shared))
+                continue
+            gates = [self._left[literal] for literal in holders]
+            common = set(gates[0]).intersection(*gates[1:])
+            few = len(holders) <= MAX_ALIKE
+            shared_by = alike.get(_rest_of(gates, common), 1) if few else 1
+            if self._gain(holders, gates, common, shared_by) > 0:
+                made.append(self._take_out(holders, gates, common))
+        if made:
+            inner = {literal for held in self._holders.values() for literal in held}
+            others = [
+                x for x in self._draft.gates[self._net - self._draft.first_net] if x not in inner
+            ]
+            self._draft.change(self._net, [*others, *self._left, *made])
+
+    def _gain(
+        self,
+        holders: Sequence[int],
+        gates: Sequence[tuple[int, ...]],
+        common: set[int],
+        shared_by: int,
+    ) -> float:
+        """What it saves: gates others use as well only in part.
+
+        Args:
+            shared_by: how many ORs make what is left, each of which pays for its share.
+        """
+        size, spared = len(common), 1 - 1 / shared_by
+        gain = spared * (len(holders) + GATE_COST) - 3.0 - size - 2 * GATE_COST
+        if len(holders) == len(self._left):
+            gain += 1.0 + GATE_COST
+        for literal, gate in zip(holders, gates, strict=True):
+            rest = len(gate) - size
+            saved = size + spared * (rest + GATE_COST) if rest > 1 else len(gate) + GATE_COST
+            gain += saved / self._fan_out[literal >> 1]
+        return gain
+
+    def _take_out(
+        self, holders: Sequence[int], gates: Sequence[tuple[int, ...]], common: set[int]
+    ) -> int:
+        """Make `~(common & ~(~rest & ~rest ...))` of the alternatives; returns its literal."""
+        draft = self._draft
+        rests = []
+        for literal, gate in zip(holders, gates, strict=True):
+            del self._left[literal]
+            rest = [x for x in gate if x not in common]
+            rests.append(rest[0] ^ 1 if len(rest) == 1 else draft.add(rest) ^ 1)
+        return draft.add([*sorted(common), draft.add(rests) ^ 1]) ^ 1
+
+
+def _rest_of(gates: Sequence[tuple[int, ...]], common: set[int]) -> int:
+    """A digest of what is left of alternatives, in any order. Only an estimate depends on it."""
+    return hash(frozenset(frozenset(gate).difference(common) for gate in gates))
+
+
+# ------------------------------------------------------------------------
+# Extracts literals that several gates have in common into a gate of their own.
+#
+# The four gates abc, abd, abe, abf have 12 literals. With g = ab they are gc, gd, ge, gf: 8
+# literals, 2 of g, and 1.5 for evaluating another gate (`GATE_COST`). The choice of shared parts
+# decides which are left for others, so the most frequent go first.
+
+MAX_WIDTH_ALL_PAIRS = 24
+"""Width of gates above which only pairs of neighbours are considered."""
+
+MAX_HOLDERS = 40
+"""Literals that are in more gates do not help to find similar gates."""
+
+STEPS_TO_REPLACE = 4
+"""Steps of work for putting a shared gate into another."""
+
+Pair = tuple[int, int]
+"""Two literals, the smaller one first."""
+
+
+def extract(circuit: Circuit, knowledge: CircuitKnowledge) -> Circuit:
+    """Share common parts of gates: whole gates inside others, large parts of some, then pairs.
+
+    A pair costs a gate and saves one literal wherever it occurs, so the most frequent pair
+    goes first, and the gate that it becomes pairs with others again.
+    """
+    shared = _Shared(Draft(circuit), knowledge.work)
+    shared.reuse_gates()
+    shared.group_common()
+    shared.pair()
+    return shared.finish()
+
+
+class _Shared:
+    """Gates as sets of literals, and which gates hold each literal."""
+
+    def __init__(self, draft: Draft, work: Work) -> None:
+        self._draft = draft
+        self._work = work
+        self._gates: dict[int, set[int]] = {}
+        self._holders: dict[int, set[int]] = {}
+        # Wide gates are in order: literals that occur together are likely neighbours.
+        self._wide: dict[int, list[tuple[int, int]]] = {}
+        self._rank: dict[int, int] = {}
+        for net in draft.free_gates():
+            self._enter(net, draft.gates[net - draft.first_net])
+
+    def reuse_gates(self) -> None:
+        """Where all literals of a gate occur in another, replace them by its output."""
+        for net in list(self._gates):
+            gate = self._gates[net]
+            # A gate with all its literals has the rarest one: so few gates are looked at.
+            rarest = min(gate, key=lambda literal: (len(self._holders[literal]), literal))
+            for other in sorted(self._holders[rarest]):
+                if len(self._gates[other]) > len(gate) and gate <= self._gates[other]:
+                    self._replace(other, gate, 2 * net)
+
+    def group_common(self) -> None:
+        """Join the literals that two gates have in common, if they are many or are often shared."""
+        overlaps: dict[Pair, int] = {}
+        for holders in self._holders.values():
+            wide = sorted(net for net in holders if len(self._gates[net]) > 2)
+            if 1 < len(wide) <= MAX_HOLDERS:
+                self._work.spend(len(wide) ** 2 // 20)
+                for nets in combinations(wide, 2):
+                    overlaps[nets] = overlaps.get(nets, 0) + 1
+        queue = [(-count, nets) for nets, count in overlaps.items() if count > 2]
+        heapify(queue)
+        while queue and self._work.left:
+            estimate, nets = heappop(queue)
+            common = self._gates[nets[0]] & self._gates[nets[1]]
+            if len(common) < 3:
+                continue
+            # Other gates were joined meanwhile, which lowers counts and never raises them: put it
+            # back in the queue with what is left.
+            if len(common) < -estimate:
+                heappush(queue, (-len(common), nets))
+                continue
+            literals = sorted(common)
+            self._work.spend(len(literals))
+            held = set.intersection(*(self._holders[literal] for literal in literals))
+            if (len(held) - 1) * len(common) > len(held) + GATE_COST:
+                self._join(held, literals)
+
+    def pair(self) -> None:
+        """Join pairs, the most frequent first."""
+        ordered = sorted((sorted(held), literal) for literal, held in self._holders.items())
+        self._rank = {literal: place for place, (_, literal) in enumerate(ordered)}
+        counts: dict[Pair, int] = {}
+        for net, gate in self._gates.items():
+            if len(gate) > MAX_WIDTH_ALL_PAIRS:
+                self._wide[net] = sorted((self._rank[literal], literal) for literal in gate)
+                pairs: Iterable[Pair] = pairwise(literal for _, literal in self._wide[net])
+            else:
+                pairs = combinations(gate, 2)
+            for one, other in pairs:
+                pair = (one, other) if one < other else (other, one)
+                counts[pair] = counts.get(pair, 0) + 1
+        known = {(min(gate), max(gate)): net for net, gate in self._gates.items() if len(gate) == 2}
+        queue: list[tuple[int, Pair]] = []
+
+        def put(pair: Pair, count: int) -> None:
+            if count > 2 + GATE_COST or (count > 1 and pair in known):
+                heappush(queue, (-count, pair))
+
+        for pair, count in counts.items():
+            put(pair, count)
+        while queue and self._work.left:
+            estimate, pair = heappop(queue)
+            self._work.spend(2)
+            held = self._holders[pair[0]] & self._holders[pair[1]]
+            # As above, counts only fall.
+            if len(held) < -estimate:
+                put(pair, len(held))
+                continue
+            if pair in known:
+                made = 2 * known[pair]
+                held.discard(known[pair])
+                self._rank[made] = self._rank[pair[0]]
+                for net in sorted(held):
+                    self._replace(net, pair, made)
+            else:
+                made = self._join(held, pair)
+                known[pair] = made >> 1
+            found: dict[Pair, int] = {}
+            for net in sorted(held):
+                for other in self._neighbours(net, made):
+                    joined = (other, made) if other < made else (made, other)
+                    found[joined] = found.get(joined, 0) + 1
+            for joined, count in found.items():
+                put(joined, count)
+
+    def finish(self) -> Circuit:
+        for net, gate in self._gates.items():
+            self._draft.change(net, sorted(gate))
+        return self._draft.finish()
+
+    def _enter(self, net: int, literals: Iterable[int]) -> None:
+        self._gates[net] = set(literals)
+        for literal in literals:
+            self._holders.setdefault(literal, set()).add(net)
+
+    def _join(self, nets: Iterable[int], literals: Sequence[int]) -> int:
+        made = self._draft.add(literals)
+        self._rank[made] = self._rank.get(literals[0], 0)
+        for net in sorted(nets):
+            self._replace(net, literals, made)
+        self._enter(made >> 1, literals)
+        return made
+
+    def _replace(self, net: int, literals: Iterable[int], by: int) -> None:
+        gate = self._gates[net]
+        wide = self._wide.get(net)
+        self._work.spend(STEPS_TO_REPLACE)
+        for literal in list(literals):
+            gate.discard(literal)
+            self._holders[literal].discard(net)
+            if wide is not None:
+                del wide[bisect_left(wide, (self._rank[literal], literal))]
+        if wide is not None and by not in gate:
+            insort(wide, (self._rank[by], by))
+        gate.add(by)
+        self._holders.setdefault(by, set()).add(net)
+
+    def _neighbours(self, net: int, literal: int) -> list[int]:
+        """The literals of a gate that may be joined with one of its literals next."""
+        wide = self._wide.get(net)
+        if wide is None or len(wide) <= MAX_WIDTH_ALL_PAIRS:
+            return [other for other in self._gates[net] if other != literal]
+        place = bisect_left(wide, (self._rank[literal], literal))
+        beside = [*wide[max(0, place - 1) : place], *wide[place + 1 : place + 2]]
+        return [other for _, other in beside]

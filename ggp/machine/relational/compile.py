@@ -1,0 +1,373 @@
+"""Compiles rules to ops of the interpreter (`evaluation`), for each pattern of call arguments.
+
+A rule becomes ops in the order of its conditions (`order`):
+
+    IS_SAME, IS_DIFFERENT     two operands
+    BUILD, TAKE_APART         a term from its arguments, and the other way round
+    FIND_FACT, FIND_ROW       whether there is a row with these values
+    EACH_FACT, EACH_ROW       every row with these values
+    PROVE                     whether a call has an answer
+    EACH_ANSWER               every answer of a call
+    ANSWER                    all conditions hold
+
+Variables are registers of the frame of a call. For each op the compiler knows which earlier `EACH_`
+op gave the last of the values that it reads: where it fails, later ones need not be tried again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ggp.errors import MachineError
+from ggp.gdl.program import Atom, Literal, NormalRule
+from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
+from ggp.machine.relational.order import (
+    CallPattern,
+    Orders,
+    RelationPlace,
+    RowKind,
+    RuleOf,
+    Statistics,
+    located,
+    names_in,
+)
+from ggp.machine.relational.records import (
+    ANSWER,
+    BUILD,
+    COMPARE,
+    EACH_ANSWER,
+    EACH_FACT,
+    EACH_ROW,
+    FIND_FACT,
+    FIND_ROW,
+    IS_DIFFERENT,
+    IS_SAME,
+    PROVE,
+    TAKE_APART,
+    WRITE,
+)
+from ggp.machine.relational.rules import RelationRules, TermTable, arguments
+
+MOST_OPS = 400_000
+"""Number of ops above which rules are left to Prolog."""
+
+_OUTSIDE = -1
+"""In place of an op, for values that are known from the beginning."""
+
+Operands = list[int]
+Outputs = list[tuple[int, int, int]]
+
+
+class UnsupportedRulesError(MachineError):
+    """Rules that this backend cannot play."""
+
+
+class Use(NamedTuple):
+    """A condition that calls a procedure: `asked` has new variables for unknown arguments."""
+
+    rule: int
+    procedure: int
+    asked: Atom
+    negated: bool
+
+
+class Compiled:
+    """A game as ops, to which more are added as the patterns of calls are found.
+
+    Args:
+        rules: the rules and facts that can be called.
+        terms: the table that the terms of rules are added to.
+        statistics: counts that conditions are ordered by.
+        roots: patterns that are called from outside.
+
+    Attributes:
+        ops, operands, outputs: see `records.Code`.
+        rule_starts: the first op of each rule.
+        rule_ends: for each procedure, the end of its rules.
+        heads: the head of each rule.
+        registers: number of registers of each procedure.
+        patterns: the pattern of each procedure.
+        places: relations of rows, by number.
+        indexes: the relation and columns of each index, by number.
+        uses: the uses of procedures by rules.
+        widest: number of arguments of the relation or function that has the most.
+
+    Raises:
+        UnsupportedRulesError: the rules cannot be compiled.
+    """
+
+    def __init__(
+        self,
+        rules: RelationRules,
+        terms: TermTable,
+        statistics: Statistics,
+        roots: Sequence[CallPattern],
+    ) -> None:
+        self.rules, self.terms = rules, terms
+        self.orders = Orders(rules, statistics)
+        self.ops: list[list[int]] = []
+        # Procedures asked for from outside have their arguments in the registers 0 and 1.
+        self.operands: Operands = [0, 1]
+        self.outputs: Outputs = []
+        self.rule_starts: list[int] = []
+        self.rule_ends: list[int] = []
+        self.heads: list[Atom] = []
+        self.registers: list[int] = []
+        self.patterns: dict[CallPattern, int] = {}
+        self.places: dict[RelationPlace, int] = {}
+        self.indexes: dict[tuple[int, tuple[int, ...]], int] = {}
+        self.uses: list[Use] = []
+        self.widest = 2
+        for root in roots:
+            self.procedure(root)
+        done = 0
+        while done < len(self.patterns):
+            self._compile([*self.patterns][done])
+            done += 1
+
+    def procedure(self, pattern: CallPattern) -> int:
+        """The number of the procedure for a pattern of calls."""
+        return self.patterns.setdefault(pattern, len(self.patterns))
+
+    def index(self, place: RelationPlace, columns: Sequence[int]) -> int:
+        """The number of the index by which rows with given columns are found."""
+        relation = self.places.setdefault(place, len(self.places))
+        return self.indexes.setdefault((relation, tuple(columns)), len(self.indexes))
+
+    def rules_for(self, pattern: CallPattern) -> list[NormalRule]:
+        """The rules of a relation, recursive ones last: they find more when others have found
+        something before."""
+        rules = self.rules.rules.get(pattern.relation, ())
+        return sorted(rules, key=lambda rule: _recurs(rule, pattern.relation))
+
+    def _compile(self, pattern: CallPattern) -> None:
+        registers = 0
+        for number, rule in enumerate(self.rules_for(pattern)):
+            self.rule_starts.append(len(self.ops))
+            self.heads.append(rule.head)
+            compiler = _RuleCompiler(self, rule, RuleOf(pattern, number))
+            registers = max(registers, compiler.compile())
+        self.rule_ends.append(len(self.rule_starts))
+        # The last one keeps the op to go on with after a call.
+        self.registers.append(registers + 1)
+        self.widest = max(self.widest, pattern.relation[1])
+        if len(self.ops) > MOST_OPS:
+            raise UnsupportedRulesError(f"its rules become more than {MOST_OPS:,} ops")
+
+
+def _recurs(rule: NormalRule, relation: Signature) -> bool:
+    return any(signature(literal.atom) == relation for literal in rule.body)
+
+
+class _RuleCompiler:
+    """Compiles a rule for a pattern of calls of its relation."""
+
+    def __init__(self, game: Compiled, rule: NormalRule, name: RuleOf) -> None:
+        self._game, self._rule, self._name = game, rule, name
+        self._number = len(game.rule_starts) - 1
+        self._registers: dict[str, int] = {}
+        self._made_by: dict[str, int] = {}  # the op that gives a variable its values
+        self._built: dict[Term, tuple[int, int]] = {}
+        self._num = name.pattern.args.count("k")
+        self._last_each = _OUTSIDE
+
+    def compile(self) -> int:
+        """Add the ops of the rule; returns the number of registers."""
+        self._take_arguments()
+        head = arguments(self._rule.head)
+        free = [arg for arg, how in zip(head, self._name.pattern.args, strict=True) if how == "f"]
+        order = self._game.orders.order(self._rule, self._name, self._registers)
+        wanted = [set().union(*map(names_in, free))]
+        for literal in reversed(order[1:]):
+            wanted.append(wanted[-1] | names_in(literal.atom))
+        for literal, later in zip(order, reversed(wanted), strict=False):
+            self._condition(literal, later)
+        self._op(ANSWER, 0, 0, *self._all(free))
+        return self._num
+
+    def _take_arguments(self) -> None:
+        """Bind variables to the known arguments, which are in the first registers."""
+        structured: list[tuple[int, Term]] = []
+        register = 0
+        for arg, how in zip(arguments(self._rule.head), self._name.pattern.args, strict=True):
+            if how == "k":
+                if isinstance(arg, Variable) and arg.name not in self._registers:
+                    self._registers[arg.name] = register
+                    self._made_by[arg.name] = _OUTSIDE
+                else:
+                    structured.append((register, arg))
+                register += 1
+        for register, arg in structured:
+            self._match(register, arg, _OUTSIDE)
+
+    def _condition(self, literal: Literal, later: set[str]) -> None:
+        """Add the ops of a condition.
+
+        Args:
+            later: variables that are used after it.
+        """
+        if literal.is_distinct:
+            (one, by), (other, other_by) = map(self._operand, arguments(literal.atom))
+            self._op(IS_DIFFERENT, one, other, [], max(by, other_by))
+            return
+        place, args = located(literal.atom, self._game.rules)
+        known = [i for i, arg in enumerate(args) if names_in(arg) <= self._registers.keys()]
+        idle = self._idle(args, later)
+        pattern = "".join(
+            "k" if i in known else "-" if i in idle else "f" for i in range(len(args))
+        )
+        found = [i for i in range(len(args)) if pattern[i] == "f"]
+        operands, by = self._all([args[i] for i in known])
+        self._game.widest = max(self._game.widest, len(args))
+        if place.kind is RowKind.CALL:
+            subject = self._call(literal, pattern)
+            each, test = EACH_ANSWER, PROVE
+        else:
+            subject = self._game.index(place, known)
+            is_fact = place.kind is RowKind.FACT
+            each, test = (EACH_FACT, FIND_FACT) if is_fact else (EACH_ROW, FIND_ROW)
+        # A call takes another register, for what was called.
+        at = self._new_registers(2 if place.kind is RowKind.CALL else 1)
+        if not found:
+            self._op(test, subject, int(literal.negated), operands, by, place=at)
+            return
+        columns = list(range(len(found))) if place.kind is RowKind.CALL else found
+        self._each(each, subject, operands, by, at, [args[i] for i in found], columns)
+
+    def _idle(self, args: Sequence[Term], later: set[str]) -> set[int]:
+        """Places of arguments that are unbound variables and are used nowhere else."""
+        seen = [variable.name for arg in args for variable in variables(arg)]
+        return {
+            i
+            for i, arg in enumerate(args)
+            if isinstance(arg, Variable)
+            and arg.name not in later
+            and arg.name not in self._registers
+            and seen.count(arg.name) == 1
+        }
+
+    def _call(self, literal: Literal, pattern: str) -> int:
+        """The procedure that a condition calls."""
+        relation = signature(literal.atom)
+        procedure = self._game.procedure(CallPattern(relation, pattern))
+        asked: list[Term] = [
+            arg if how == "k" else Variable(f";{i}")
+            for i, (arg, how) in enumerate(zip(arguments(literal.atom), pattern, strict=True))
+        ]
+        atom = Compound(relation[0], tuple(asked)) if asked else Symbol(relation[0])
+        self._game.uses.append(Use(self._number, procedure, atom, literal.negated))
+        return procedure
+
+    def _each(
+        self,
+        kind: int,
+        subject: int,
+        operands: Operands,
+        by: int,
+        at: int,
+        args: Sequence[Term],
+        columns: Sequence[int],
+    ) -> None:
+        """Add an op that goes through values, and the ops that match these with the arguments."""
+        pc = len(self._game.ops)
+        outputs: Outputs = []
+        structured: list[tuple[int, Term]] = []
+        for column, arg in zip(columns, args, strict=True):
+            if not isinstance(arg, Variable):
+                register = self._new_registers(1)
+                structured.append((register, arg))
+                outputs.append((column, register, WRITE))
+            elif arg.name in self._registers:
+                outputs.append((column, self._registers[arg.name], COMPARE))
+            else:
+                self._registers[arg.name] = self._new_registers(1)
+                self._made_by[arg.name] = pc
+                outputs.append((column, self._registers[arg.name], WRITE))
+        self._op(kind, subject, 0, operands, by, outputs=outputs, place=at)
+        self._last_each = pc
+        for register, arg in structured:
+            self._match(register, arg, pc)
+
+    def _match(self, register: int, term: Term, by: int) -> None:
+        """Match the value in a register, which op `by` gave it, with a term."""
+        if names_in(term) <= self._registers.keys():
+            operand, other_by = self._operand(term)
+            self._op(IS_SAME, register, operand, [], max(by, other_by))
+            return
+        assert isinstance(term, Compound)
+        outputs: Outputs = []
+        structured: list[tuple[int, Term]] = []
+        last = by
+        own: set[str] = set()
+        for i, arg in enumerate(term.args):
+            if isinstance(arg, Variable) and arg.name not in self._registers:
+                self._registers[arg.name] = self._new_registers(1)
+                self._made_by[arg.name] = by
+                own.add(arg.name)
+                outputs.append((i, self._registers[arg.name], WRITE))
+            elif isinstance(arg, Variable) and arg.name in own:
+                outputs.append((i, self._registers[arg.name], COMPARE))
+            elif names_in(arg) <= self._registers.keys() and not names_in(arg) & own:
+                operand, other_by = self._operand(arg)
+                last = max(last, other_by)
+                outputs.append((i, operand, COMPARE))
+            else:
+                part = self._new_registers(1)
+                outputs.append((i, part, WRITE))
+                structured.append((part, arg))
+        function = self._game.terms.function(signature(term))
+        self._op(TAKE_APART, register, function, [], last, outputs=outputs)
+        for part, arg in structured:
+            self._match(part, arg, by)
+
+    def _all(self, terms: Sequence[Term]) -> tuple[Operands, int]:
+        """Operands of terms, and the last op that gives values to one of them."""
+        found = [self._operand(term) for term in terms]
+        return [operand for operand, _ in found], max((by for _, by in found), default=_OUTSIDE)
+
+    def _operand(self, term: Term) -> tuple[int, int]:
+        """The operand of a term whose variables have values, and the last op that gives them."""
+        if isinstance(term, Variable):
+            return self._registers[term.name], self._made_by[term.name]
+        if not names_in(term):
+            return -1 - self._game.terms.number(term), _OUTSIDE
+        if term not in self._built:
+            assert isinstance(term, Compound)
+            operands, by = self._all(term.args)
+            register = self._new_registers(1)
+            function = self._game.terms.function(signature(term))
+            self._op(BUILD, register, function, operands, by)
+            self._game.widest = max(self._game.widest, len(operands))
+            self._built[term] = register, by
+        return self._built[term]
+
+    def _new_registers(self, num: int) -> int:
+        """The first of `num` new registers."""
+        self._num += num
+        return self._num - num
+
+    def _op(
+        self,
+        kind: int,
+        subject: int,
+        extra: int,
+        operands: Operands,
+        by: int,
+        *,
+        outputs: Sequence[tuple[int, int, int]] = (),
+        place: int = 0,
+    ) -> None:
+        """Add an op; `by` is the last `EACH_` op whose values it reads."""
+        game = self._game
+        game.ops.append(
+            [
+                *(kind, subject, extra, len(game.operands), len(operands)),
+                *(len(game.outputs), len(outputs), by, self._last_each, place),
+            ]
+        )
+        game.operands += operands
+        game.outputs += outputs
+
+
+__all__ = ["MOST_OPS", "Compiled", "UnsupportedRulesError", "Use"]

@@ -1,0 +1,546 @@
+"""Questions about states, and steps, for many states in one call.
+
+Every kernel begins at a given lane and returns where it stopped and why. So what is full can
+grow, and no work is repeated. Kernels also stop when they have worked for a while (`PAUSED`), so
+that the caller can look at a clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.machine.arrays import offsets_of
+from ggp.machine.base import IntArray
+from ggp.machine.compiling.jit import by_reference, inlined, kernel
+from ggp.machine.relational.evaluation import entry_for, solve
+from ggp.machine.relational.records import (
+    ANSWER_SIZE,
+    DONE,
+    FIRST_ANSWER,
+    FULL_OUT,
+    FULL_STATE,
+    I32,
+    I64,
+    MOST_STEPS,
+    NUM_ANSWERS,
+    NUM_FOUND,
+    OUT,
+    PAUSED,
+    PROCEDURE,
+    STEPS,
+    TOO_LARGE_ANSWER,
+    Memory,
+)
+from ggp.machine.relational.room import GameMemory
+from ggp.machine.relational.row_kernels import (
+    add_move,
+    collect_if_many,
+    load,
+    show,
+    sort_by_key,
+)
+
+# ------------------------------------------------------------------------
+# Whole random playouts in one call, which stops now and then between two joint moves.
+
+# Entries of `Match.progress`.
+LANE, TURN, FLUENTS, RANDOM_STATE, IS_ON = range(5)
+
+
+@by_reference
+class Match(NamedTuple):
+    """A playout for each lane of a batch.
+
+    Attributes:
+        seeds: `[L]` state of each lane's generator.
+        steps: `[L]` joint moves made.
+        ended: `[L]` whether a terminal state was reached.
+        progress: where the playout in work stands, see `LANE`.
+        chosen: `[R]` scratch.
+    """
+
+    seeds: I64
+    steps: I64
+    ended: I64
+    progress: I64
+    chosen: I32
+
+
+@inlined
+def _draw(state: np.uint64) -> np.uint64:
+    """The next state of a generator (Marsaglia's xorshift with 64 bits)."""
+    state ^= state << np.uint64(13)
+    state ^= state >> np.uint64(7)
+    return state ^ (state << np.uint64(17))
+
+
+@inlined
+def _choose(m: Memory, batch: Batch, match: Match) -> int:
+    """A legal move for each role, or `PAUSED` if one has none; the state must be loaded."""
+    entries, answers = m.calls.entries, m.calls.answers
+    state = np.uint64(match.progress[RANDOM_STATE])
+    for role in range(len(batch.roles)):
+        entry = ask(m, m.code.roots[LEGAL_ROOT], batch.roles[role], 0)
+        if entry < 0:
+            return entry
+        count = entries[entry, NUM_ANSWERS]
+        if count == 0:
+            return PAUSED
+        state = _draw(state)
+        place = entries[entry, FIRST_ANSWER]
+        for _ in range(np.int64((state >> np.uint64(11)) % np.uint64(count))):
+            place = answers[place]
+        match.chosen[role] = answers[place + 1]
+    match.progress[RANDOM_STATE] = np.int64(state)
+    return DONE
+
+
+@inlined
+def _tell_goals(m: Memory, batch: Batch) -> int:
+    """Write, for each role, the count of numbers that follow, and pairs of rank and value."""
+    for role in range(len(batch.roles)):
+        entry = ask(m, m.code.roots[GOAL_ROOT], batch.roles[role], 0)
+        if entry < 0:
+            return entry
+        if m.counts[OUT] >= len(m.out):
+            return FULL_OUT
+        place = m.counts[OUT]
+        m.counts[OUT] += 1
+        failed = tell(m, entry, False)
+        if failed != DONE:
+            return failed
+        m.out[place] = m.counts[OUT] - place - 1
+    return DONE
+
+
+@inlined
+def _turn(m: Memory, batch: Batch, match: Match, max_steps: int, budget: int) -> int:
+    """Make one joint move of the playout in work; ends it (`IS_ON`) if there is none."""
+    progress = match.progress
+    lane = progress[LANE]
+    begin(m, budget)
+    collect_if_many(m.terms, batch.work, progress[FLUENTS])
+    failed = load(m, batch.work, 0, progress[FLUENTS])
+    if failed != DONE:
+        return failed
+    entry = ask(m, m.code.roots[TERMINAL_ROOT], 0, 0)
+    if entry < 0:
+        return entry
+    if holds(m, entry):
+        before = m.counts[OUT]
+        failed = _tell_goals(m, batch)
+        if failed != DONE:
+            m.counts[OUT] = before
+            return failed
+        match.ended[lane] = 1
+    if match.ended[lane] == 1 or progress[TURN] >= max_steps:
+        progress[IS_ON] = 0
+        return DONE
+    before_draw = progress[RANDOM_STATE]
+    failed = _choose(m, batch, match)
+    if failed == PAUSED:
+        progress[IS_ON] = 0
+        return DONE
+    if failed == DONE:
+        failed = _follow(m, batch, match)
+    if failed != DONE:
+        progress[RANDOM_STATE] = before_draw
+    return failed
+
+
+@inlined
+def _follow(m: Memory, batch: Batch, match: Match) -> int:
+    """Make the moves that were chosen."""
+    for role in range(len(batch.roles)):
+        failed = add_move(m, batch.roles[role], match.chosen[role])
+        if failed != DONE:
+            return failed
+    entry = ask(m, m.code.roots[NEXT_ROOT], 0, 0)
+    if entry < 0:
+        return entry
+    num = m.calls.entries[entry, NUM_ANSWERS]
+    if num > len(batch.work):
+        return FULL_STATE
+    place, size = m.calls.entries[entry, FIRST_ANSWER], 0
+    for i in range(num):
+        batch.work[i] = m.calls.answers[place + 1]
+        size += 2 * m.terms.sizes[batch.work[i]] - 1
+        place = m.calls.answers[place]
+    match.progress[FLUENTS] = num
+    match.progress[TURN] += 1
+    return DONE if size <= m.counts[ANSWER_SIZE] else TOO_LARGE_ANSWER
+
+
+@kernel
+def play_out(m: Memory, batch: Batch, match: Match, max_steps: int, budget: int, pause: int) -> int:
+    """Play random playouts of all lanes on from where they are, until `pause` steps were made.
+
+    Writes goals as `_tell_goals` does; `ends` has the end of those of each lane.
+    Returns `DONE`, `PAUSED`, or the code of what is full or too large.
+    """
+    progress = match.progress
+    until_steps = m.counts[STEPS] + pause
+    while progress[LANE] < len(batch.offsets) - 1:
+        lane = progress[LANE]
+        if progress[IS_ON] == 0:
+            start, end = batch.offsets[lane], batch.offsets[lane + 1]
+            for i in range(start, end):
+                batch.work[i - start] = m.terms.shown[batch.values[i]]
+            progress[FLUENTS], progress[TURN] = end - start, 0
+            progress[RANDOM_STATE] = match.seeds[lane]
+            progress[IS_ON] = 1
+        while progress[IS_ON] == 1:
+            failed = _turn(m, batch, match, max_steps, budget)
+            if failed != DONE:
+                return failed
+            if m.counts[STEPS] > until_steps and progress[IS_ON] == 1:
+                return PAUSED
+        match.steps[lane] = progress[TURN]
+        batch.ends[lane] = m.counts[OUT]
+        progress[LANE] = lane + 1
+    return DONE
+
+
+TERMINAL_ROOT, LEGAL_ROOT, NEXT_ROOT, GOAL_ROOT, SEES_ROOT, IS_LEGAL_ROOT = range(6)
+"""Procedures that kernels are asked for from outside, in this order."""
+
+
+@by_reference
+class Batch(NamedTuple):
+    """States of L lanes: lane i is the names `values[offsets[i]:offsets[i + 1]]`.
+
+    Attributes:
+        roles: `[R]` terms.
+        ends: the end of each lane's results, or of each part of them, in `Memory.out`.
+        work: scratch for the terms of a state.
+    """
+
+    values: I32
+    offsets: I64
+    roles: I32
+    ends: I64
+    work: I32
+
+
+@inlined
+def begin(m: Memory, budget: int) -> None:
+    """Let the next question about a state take `budget` steps."""
+    m.counts[MOST_STEPS] = m.counts[STEPS] + budget
+
+
+@inlined
+def ask(m: Memory, root: int, first: int, second: int) -> int:
+    """The evaluated entry of a procedure for these known arguments, or the code of what ran out.
+
+    The first operands of every game are the registers 0 and 1.
+    """
+    m.stack.registers[0] = first
+    m.stack.registers[1] = second
+    entry = entry_for(m, root, 0, 0)
+    if entry < 0:
+        return entry
+    failed = solve(m, entry)
+    return failed if failed != DONE else entry
+
+
+@inlined
+def holds(m: Memory, entry: int) -> bool:
+    return bool(m.calls.entries[entry, FIRST_ANSWER] >= 0)
+
+
+@inlined
+def _read_state(m: Memory, batch: Batch, lane: int) -> int:
+    """Load the state of a lane."""
+    start, end = batch.offsets[lane], batch.offsets[lane + 1]
+    collect_if_many(m.terms, batch.work, 0)
+    for i in range(start, end):
+        batch.work[i - start] = m.terms.shown[batch.values[i]]
+    return load(m, batch.work, 0, end - start)
+
+
+@inlined
+def tell(m: Memory, entry: int, sort: bool) -> int:
+    """Write the names of the terms of all answers to `Memory.out`."""
+    calls, terms, out = m.calls, m.terms, m.out
+    num = m.code.procedures[calls.entries[entry, PROCEDURE], NUM_FOUND]
+    start = m.counts[OUT]
+    if start + num * calls.entries[entry, NUM_ANSWERS] > len(out):
+        return FULL_OUT
+    end, size = start, 0
+    place = calls.entries[entry, FIRST_ANSWER]
+    while place >= 0 and num > 0:
+        for i in range(num):
+            out[end] = calls.answers[place + 1 + i]
+            size += 2 * terms.sizes[out[end]] - 1
+            end += 1
+        place = calls.answers[place]
+    if size > m.counts[ANSWER_SIZE]:
+        return TOO_LARGE_ANSWER
+    if sort:
+        sort_by_key(terms, out, start, end)
+    for i in range(start, end):
+        out[i] = show(terms, out[i])
+    m.counts[OUT] = end
+    return DONE
+
+
+@inlined
+def _answer_lane(
+    m: Memory, batch: Batch, lane: int, root: int, role: int, move: int, budget: int
+) -> int:
+    """Answer for one lane, see `answer`."""
+    begin(m, budget)
+    failed = _read_state(m, batch, lane)
+    if failed != DONE:
+        return failed
+    if root in (LEGAL_ROOT, IS_LEGAL_ROOT):
+        over = ask(m, m.code.roots[TERMINAL_ROOT], 0, 0)
+        if over < 0:
+            return over
+        if holds(m, over):
+            return DONE
+    first = batch.roles[role] if role >= 0 else 0
+    second = m.terms.shown[move] if move >= 0 else 0
+    entry = ask(m, m.code.roots[root], first, second)
+    if entry < 0:
+        return entry
+    if m.code.procedures[m.code.roots[root], NUM_FOUND] > 0:
+        return tell(m, entry, root != GOAL_ROOT)
+    if holds(m, entry):
+        if m.counts[OUT] >= len(m.out):
+            return FULL_OUT
+        m.out[m.counts[OUT]] = 0
+        m.counts[OUT] += 1
+    return DONE
+
+
+@kernel
+def answer(
+    m: Memory, batch: Batch, lane: int, root: int, role: int, move: int, budget: int, pause: int
+) -> tuple[int, int]:
+    """Answers of a root in each lane from `lane` on, in an order that depends on the state only.
+
+    Terminal lanes have no legal moves. A root that holds and has no arguments gives one 0. Answers
+    of goals are pairs, rank and value, in no order. Without a role or move these are -1.
+
+    Args:
+        budget: steps for each lane.
+        pause: steps after which no further lane is begun.
+
+    Returns:
+        number of lanes done, and `DONE` or the code of what stopped it.
+    """
+    until_steps = m.counts[STEPS] + pause
+    while lane < len(batch.offsets) - 1:
+        if m.counts[STEPS] > until_steps:
+            return lane, PAUSED
+        before = m.counts[OUT]
+        failed = _answer_lane(m, batch, lane, root, role, move, budget)
+        if failed != DONE:
+            m.counts[OUT] = before
+            return lane, failed
+        batch.ends[lane] = m.counts[OUT]
+        lane += 1
+    return lane, DONE
+
+
+@inlined
+def _step_lane(m: Memory, batch: Batch, joint: I32, lane: int, sees: bool, budget: int) -> int:
+    """Advance one lane, see `advance`."""
+    begin(m, budget)
+    failed = _read_state(m, batch, lane)
+    if failed != DONE:
+        return failed
+    num_roles = len(batch.roles)
+    for role in range(num_roles):
+        failed = add_move(m, batch.roles[role], m.terms.shown[joint[lane, role]])
+        if failed != DONE:
+            return failed
+    parts = 1 + (num_roles if sees else 0)
+    for part in range(parts):
+        root = m.code.roots[NEXT_ROOT if part == 0 else SEES_ROOT]
+        entry = ask(m, root, batch.roles[part - 1] if part else 0, 0)
+        if entry < 0:
+            return entry
+        failed = tell(m, entry, True)
+        if failed != DONE:
+            return failed
+        batch.ends[lane * parts + part] = m.counts[OUT]
+    return DONE
+
+
+@kernel
+def advance(
+    m: Memory, batch: Batch, joint: I32, lane: int, sees: bool, budget: int, pause: int
+) -> tuple[int, int]:
+    """Successors after joint moves `joint[L, R]` (names), and each role's percepts, lane by lane.
+
+    `ends` has 1 + R entries for each lane, or 1 if percepts are not asked for. See `answer`.
+    """
+    until_steps = m.counts[STEPS] + pause
+    while lane < len(batch.offsets) - 1:
+        if m.counts[STEPS] > until_steps:
+            return lane, PAUSED
+        before = m.counts[OUT]
+        failed = _step_lane(m, batch, joint, lane, sees, budget)
+        if failed != DONE:
+            m.counts[OUT] = before
+            return lane, failed
+        lane += 1
+    return lane, DONE
+
+
+@kernel
+def find_all(m: Memory, procedure: int, budget: int, fresh: bool) -> int:
+    """All answers of a procedure all of whose arguments are unknown, as terms, in `Memory.out`.
+
+    Args:
+        fresh: forget the answers of other calls.
+    """
+    if fresh:
+        failed = load(m, m.out, 0, 0)
+        if failed != DONE:
+            return failed
+    begin(m, budget)
+    m.counts[OUT] = 0
+    entry = ask(m, procedure, 0, 0)
+    if entry < 0:
+        return entry
+    calls, num = m.calls, m.code.procedures[procedure, NUM_FOUND]
+    if num * calls.entries[entry, NUM_ANSWERS] > len(m.out):
+        return FULL_OUT
+    place = calls.entries[entry, FIRST_ANSWER]
+    if num == 0:
+        m.counts[OUT] = 1 if place >= 0 else 0
+    while place >= 0 and num > 0:
+        for i in range(num):
+            m.out[m.counts[OUT]] = calls.answers[place + 1 + i]
+            m.counts[OUT] += 1
+        place = calls.answers[place]
+    return DONE
+
+
+KERNELS = (answer, advance, find_all, play_out)
+"""The kernels that take long to compile."""
+
+
+# ------------------------------------------------------------------------
+# Asks kernels about states, and makes room until they are done.
+
+SLICE = 3_000_000
+"""Steps after which a kernel returns, so that a clock can be looked at or an interrupt served: some
+hundredths of a second."""
+
+State = NDArray[np.int32]
+"""Names of fluents, in the order of `term_kernels.sort_by_key`: equal states are equal arrays."""
+
+
+class KernelQuestions:
+    """Asks kernels about batches of states.
+
+    Args:
+        room: the memory of the game.
+        roles: `[R]` terms.
+
+    Attributes:
+        budget: steps for one question about one state.
+        num_roles: R.
+    """
+
+    def __init__(self, room: GameMemory, roles: I32) -> None:
+        self._room, self._roles = room, roles
+        self.budget = room.budget
+        self.num_roles = len(roles)
+
+    def answers(
+        self, states: Sequence[State], root: int, doing: str, role: int = -1, move: int = -1
+    ) -> tuple[IntArray, I32]:
+        """`[L + 1]` offsets, and the answers in each state; see `play_kernels.answer`."""
+
+        def ask(batch: Batch, lane: int) -> tuple[int, int]:
+            return answer(self._room.memory, batch, lane, root, role, move, self.budget, SLICE)
+
+        return self._all(states, 1, ask, doing)
+
+    def steps(self, states: Sequence[State], joint: I32, sees: bool) -> tuple[IntArray, I32]:
+        """`[L * P + 1]` offsets, and P lists for each state; see `play_kernels.advance`."""
+
+        def ask(batch: Batch, lane: int) -> tuple[int, int]:
+            return advance(self._room.memory, batch, joint, lane, sees, self.budget, SLICE)
+
+        return self._all(states, 1 + sees * len(self._roles), ask, "a step")
+
+    def playouts(
+        self,
+        states: Sequence[State],
+        seeds: IntArray,
+        max_steps: int,
+        is_over: Callable[[], bool],
+    ) -> tuple[Match, IntArray, I32]:
+        """Random playouts.
+
+        Args:
+            seeds: `[L]` state of each lane's generator, none of them 0.
+            is_over: whether to stop; called now and then.
+
+        Returns:
+            the playouts, and goals as `playout_kernels.play_out` writes them; lanes that were not
+            played, or not to the end, have none.
+        """
+        num = len(states)
+        match = Match(
+            seeds=seeds,
+            steps=np.zeros(num, dtype=np.int64),
+            ended=np.zeros(num, dtype=np.int64),
+            progress=np.zeros(5, dtype=np.int64),
+            chosen=np.zeros(len(self._roles), dtype=np.int32),
+        )
+        batch = self._batch(states, 1)
+        room = self._room
+        room.memory.counts[OUT] = 0
+        while not is_over():
+            room.meanwhile()
+            ended = play_out(room.memory, batch, match, max_steps, self.budget, SLICE)
+            if ended == DONE:
+                break
+            if ended == FULL_STATE:
+                batch = batch._replace(work=np.concatenate([batch.work, batch.work]))
+            elif ended != PAUSED:
+                room.grow(ended, "playouts")
+        done = int(match.progress[LANE])
+        batch.ends[done:] = batch.ends[done - 1] if done else 0
+        return match, *self._told(batch)
+
+    def _batch(self, states: Sequence[State], parts: int) -> Batch:
+        counts = np.array([len(state) for state in states], dtype=np.int64)
+        return Batch(
+            values=np.concatenate([np.zeros(0, dtype=np.int32), *states]),
+            offsets=offsets_of(counts),
+            roles=self._roles,
+            ends=np.zeros(len(states) * parts, dtype=np.int64),
+            work=np.zeros(max(64, 2 * int(counts.max(initial=0))), dtype=np.int32),
+        )
+
+    def _all(
+        self,
+        states: Sequence[State],
+        parts: int,
+        ask: Callable[[Batch, int], tuple[int, int]],
+        doing: str,
+    ) -> tuple[IntArray, I32]:
+        batch, lane = self._batch(states, parts), 0
+        self._room.memory.counts[OUT] = 0
+        while lane < len(states):
+            self._room.meanwhile()
+            lane, ended = ask(batch, lane)
+            if ended not in (DONE, PAUSED):
+                self._room.grow(ended, doing)
+        return self._told(batch)
+
+    def _told(self, batch: Batch) -> tuple[IntArray, I32]:
+        offsets = np.concatenate([np.zeros(1, dtype=np.int64), batch.ends])
+        return offsets, self._room.memory.out[: offsets[-1]].copy()

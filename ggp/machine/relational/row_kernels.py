@@ -1,0 +1,367 @@
+"""Rows in kernels: the facts of a state, found by any of their arguments."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ggp.machine.compiling.jit import inlined, kernel
+from ggp.machine.mixing import GOLDEN, mixed_by, mixed_in
+from ggp.machine.relational.records import (
+    ANSWERS,
+    ARGUMENTS,
+    BASE,
+    CELLS,
+    COLLECT_AT,
+    DONE,
+    END_COLUMN,
+    END_INDEX,
+    ENTRIES,
+    EPOCH,
+    FIRST_COLUMN,
+    FIRST_INDEX,
+    FULL_ROWS,
+    FULL_TERMS,
+    GROUP,
+    I32,
+    KNOWN,
+    LINKS,
+    ROWS,
+    SHOWN,
+    TERMS,
+    TOO_LARGE_TERM,
+    Code,
+    Memory,
+    Rows,
+    TermRows,
+)
+
+# ------------------------------------------------------------------------
+# Terms in kernels: equal terms have one number, and unused ones are collected.
+
+
+@inlined
+def mix(value: np.uint64, number: int) -> np.uint64:
+    """A hash with one more number in it."""
+    return mixed_by(GOLDEN, value, np.uint64(number))
+
+
+@inlined
+def term_of(terms: TermRows, function: int, source: I32, at: int, num: int, most_size: int) -> int:
+    """The number of a term with `num` arguments from `source[at]` on; added if it is new.
+
+    Below zero: `FULL_TERMS` or `TOO_LARGE_TERM`.
+    """
+    key = mix(np.uint64(7), function)
+    for i in range(num):
+        key = mixed_in(key, terms.keys[source[at + i]])
+    mask = np.uint64(len(terms.slots) - 1)
+    slot = key & mask
+    while True:
+        found = terms.slots[slot]
+        if found < 0:
+            break
+        if terms.keys[found] == key and terms.functions[found] == function:
+            first = terms.first[found]
+            same = True
+            for i in range(num):
+                if terms.arguments[first + i] != source[at + i]:
+                    same = False
+                    break
+            if same:
+                return int(found)
+        slot = (slot + np.uint64(1)) & mask
+    term, first_new = terms.used[TERMS], terms.used[ARGUMENTS]
+    if term + 1 >= len(terms.functions) or first_new + num >= len(terms.arguments):
+        return FULL_TERMS
+    size = 1
+    for i in range(num):
+        size += terms.sizes[source[at + i]]
+    if size > most_size:
+        return TOO_LARGE_TERM
+    terms.slots[slot] = term
+    terms.functions[term] = function
+    terms.keys[term] = key
+    terms.sizes[term] = size
+    terms.names[term] = -1
+    for i in range(num):
+        terms.arguments[first_new + i] = source[at + i]
+    terms.first[term + 1] = first_new + num
+    terms.used[TERMS] = term + 1
+    terms.used[ARGUMENTS] = first_new + num
+    return int(term)
+
+
+@inlined
+def show(terms: TermRows, term: int) -> int:
+    """The number by which Python knows a term, assigned if it has none."""
+    name = terms.names[term]
+    if name < 0:
+        # There are no more names than terms, so there is room.
+        name = np.int32(terms.used[SHOWN])
+        terms.used[SHOWN] += 1
+        terms.names[term] = name
+        terms.shown[name] = term
+    return int(name)
+
+
+@inlined
+def place(terms: TermRows, term: int) -> None:
+    """Give a slot to a term that has none."""
+    mask = np.uint64(len(terms.slots) - 1)
+    slot = terms.keys[term] & mask
+    while terms.slots[slot] >= 0:
+        slot = (slot + np.uint64(1)) & mask
+    terms.slots[slot] = term
+
+
+@inlined
+def collect(terms: TermRows, current: I32, num: int) -> None:
+    """Forget all terms except the base, those that Python knows, `current[:num]`, and the terms
+    that they contain; these are renumbered."""
+    base, before = terms.used[BASE], terms.used[TERMS]
+    for term in range(base, before):
+        terms.marks[term] = 1 if terms.names[term] >= 0 else 0
+    for i in range(num):
+        terms.marks[current[i]] = 1
+    for term in range(before - 1, base - 1, -1):
+        if terms.marks[term] != 0:
+            for k in range(terms.first[term], terms.first[term + 1]):
+                terms.marks[terms.arguments[k]] = 1
+    for term in range(base):
+        terms.marks[term] = term
+    terms.slots[:] = -1
+    kept, end = base, terms.first[base]
+    for term in range(base, before):
+        if terms.marks[term] != 0:
+            start, stop = terms.first[term], terms.first[term + 1]
+            # Everything that is overwritten was read before.
+            for k in range(start, stop):
+                terms.arguments[end] = terms.marks[terms.arguments[k]]
+                end += 1
+            terms.functions[kept] = terms.functions[term]
+            terms.keys[kept] = terms.keys[term]
+            terms.sizes[kept] = terms.sizes[term]
+            terms.names[kept] = terms.names[term]
+            if terms.names[kept] >= 0:
+                terms.shown[terms.names[kept]] = kept
+            terms.marks[term] = kept
+            kept += 1
+            terms.first[kept] = end
+    for term in range(kept):
+        place(terms, term)
+    for i in range(num):
+        current[i] = terms.marks[current[i]]
+    terms.used[TERMS], terms.used[ARGUMENTS] = kept, end
+    terms.used[COLLECT_AT] = max(len(terms.functions) // 2, 2 * kept)
+
+
+@inlined
+def collect_if_many(terms: TermRows, current: I32, num: int) -> None:
+    """Collect when there are twice as many terms as the last time left, or half of the room is
+    used."""
+    if terms.used[TERMS] > terms.used[COLLECT_AT]:
+        collect(terms, current, num)
+
+
+@inlined
+def sort_by_key(terms: TermRows, found: I32, start: int, end: int) -> None:
+    """Sort terms in an order that depends only on their structure (heapsort)."""
+    num = end - start
+    for root in range(num // 2 - 1, -1, -1):
+        _sift(terms, found, start, root, num)
+    for last in range(num - 1, 0, -1):
+        found[start], found[start + last] = found[start + last], found[start]
+        _sift(terms, found, start, 0, last)
+
+
+@inlined
+def _sift(terms: TermRows, found: I32, start: int, root: int, num: int) -> None:
+    item = found[start + root]
+    key = terms.keys[item]
+    while 2 * root + 1 < num:
+        child = 2 * root + 1
+        if (
+            child + 1 < num
+            and terms.keys[found[start + child + 1]] > terms.keys[found[start + child]]
+        ):
+            child += 1
+        if terms.keys[found[start + child]] <= key:
+            break
+        found[start + root] = found[start + child]
+        root = child
+    found[start + root] = item
+
+
+@kernel
+def make_term(terms: TermRows, function: int, arguments: I32, num: int, most_size: int) -> int:
+    """Call `term_of` from Python."""
+    return term_of(terms, function, arguments, 0, num, most_size)
+
+
+@kernel
+def name_term(terms: TermRows, term: int) -> int:
+    """Call `show` from Python."""
+    return show(terms, term)
+
+
+@kernel
+def place_terms(terms: TermRows) -> int:
+    """Give slots to all terms; all must be free."""
+    for term in range(terms.used[TERMS]):
+        place(terms, term)
+    return DONE
+
+
+_LAST_EPOCH = 2**31 - 2
+
+
+@inlined
+def add_row(code: Code, rows: Rows, relation: int, num: int) -> int:
+    """Add the row whose cells are the next `num` to all indexes of its relation."""
+    row, first = rows.used[ROWS], rows.used[CELLS]
+    if row >= len(rows.first):
+        return FULL_ROWS
+    mask = np.uint64(len(rows.slots) - 1)
+    epoch = rows.used[EPOCH]
+    rows.first[row] = first
+    for i in range(code.relations[relation, FIRST_INDEX], code.relations[relation, END_INDEX]):
+        index = code.relation_indexes[i]
+        start, end = code.indexes[index, FIRST_COLUMN], code.indexes[index, END_COLUMN]
+        key = mix(np.uint64(3), index)
+        for c in range(start, end):
+            key = mix(key, rows.cells[first + code.columns[c]])
+        link = rows.used[LINKS]
+        if link >= len(rows.links):
+            return FULL_ROWS
+        rows.used[LINKS] = link + 1
+        rows.links[link, 0] = row
+        rows.links[link, 1] = -1
+        slot = key & mask
+        while rows.slots[slot, 0] == epoch:
+            if rows.slots[slot, 1] == index:
+                other = rows.first[rows.links[rows.slots[slot, 2], 0]]
+                same = True
+                for c in range(start, end):
+                    column = code.columns[c]
+                    if rows.cells[other + column] != rows.cells[first + column]:
+                        same = False
+                        break
+                if same:
+                    break
+            slot = (slot + np.uint64(1)) & mask
+        if rows.slots[slot, 0] == epoch:
+            rows.links[rows.slots[slot, 3], 1] = link
+        else:
+            rows.slots[slot, 0] = epoch
+            rows.slots[slot, 1] = index
+            rows.slots[slot, 2] = link
+        rows.slots[slot, 3] = link
+    rows.used[ROWS], rows.used[CELLS] = row + 1, first + num
+    return DONE
+
+
+@inlined
+def value(registers: I32, base: int, operand: int) -> int:
+    """The value of an operand: a register of the frame at `base`, or a term."""
+    return int(registers[base + operand]) if operand >= 0 else -1 - operand
+
+
+@inlined
+def first_link(m: Memory, rows: Rows, index: int, at: int, base: int) -> int:
+    """The first link of the rows whose indexed columns are the operands at `at`, or -1."""
+    code, registers = m.code, m.stack.registers
+    start, end = code.indexes[index, FIRST_COLUMN], code.indexes[index, END_COLUMN]
+    key = mix(np.uint64(3), index)
+    for c in range(end - start):
+        key = mix(key, value(registers, base, code.operands[at + c]))
+    mask = np.uint64(len(rows.slots) - 1)
+    epoch = rows.used[EPOCH]
+    slot = key & mask
+    while rows.slots[slot, 0] == epoch:
+        if rows.slots[slot, 1] == index:
+            link = rows.slots[slot, 2]
+            first = rows.first[rows.links[link, 0]]
+            same = True
+            for c in range(end - start):
+                known = value(registers, base, code.operands[at + c])
+                if rows.cells[first + code.columns[start + c]] != known:
+                    same = False
+                    break
+            if same:
+                return int(link)
+        slot = (slot + np.uint64(1)) & mask
+    return -1
+
+
+@inlined
+def add_fluent(m: Memory, term: int) -> int:
+    """Add a fluent that holds in the state."""
+    return _add_term(m, m.code.fluents, term, -1)
+
+
+@inlined
+def add_move(m: Memory, role: int, term: int) -> int:
+    """Add a move of the joint move."""
+    return _add_term(m, m.code.moves, term, role)
+
+
+@inlined
+def _add_term(m: Memory, relations: I32, term: int, role: int) -> int:
+    """Add rows of a term's arguments, and of the term itself, after a role if there is one."""
+    rows, terms = m.rows, m.terms
+    extra = 0 if role < 0 else 1
+    relation = relations[terms.functions[term]]
+    if relation >= 0:
+        start, end = terms.first[term], terms.first[term + 1]
+        at = rows.used[CELLS]
+        if at + end - start + extra >= len(rows.cells):
+            return FULL_ROWS
+        if extra:
+            rows.cells[at] = role
+        for k in range(start, end):
+            rows.cells[at + extra + k - start] = terms.arguments[k]
+        if add_row(m.code, rows, relation, end - start + extra) != DONE:
+            return FULL_ROWS
+    relation = relations[len(relations) - 1]
+    if relation >= 0:
+        at = rows.used[CELLS]
+        if at + 2 >= len(rows.cells):
+            return FULL_ROWS
+        if extra:
+            rows.cells[at] = role
+        rows.cells[at + extra] = term
+        return add_row(m.code, rows, relation, 1 + extra)
+    return DONE
+
+
+@inlined
+def load(m: Memory, state: I32, start: int, end: int) -> int:
+    """Load the state of the terms `state[start:end]`, and forget the answers in the last one."""
+    rows, calls = m.rows, m.calls
+    if rows.used[EPOCH] >= _LAST_EPOCH:
+        rows.slots[:, 0] = 0
+        calls.slots[:, 0] = 0
+        calls.answer_slots[:, 0] = 0
+        rows.used[EPOCH] = 0
+    rows.used[EPOCH] += 1
+    rows.used[ROWS] = rows.used[CELLS] = rows.used[LINKS] = 0
+    calls.used[ENTRIES] = calls.used[KNOWN] = calls.used[ANSWERS] = 0
+    m.counts[GROUP] = 0
+    for i in range(start, end):
+        if add_fluent(m, state[i]) != DONE:
+            return FULL_ROWS
+    return DONE
+
+
+@kernel
+def add_facts(code: Code, facts: Rows, relation: int, cells: I32, num: int, count: int) -> int:
+    """Add rows to a relation of facts: `count` of them, with `num` cells each."""
+    for row in range(count):
+        at = facts.used[CELLS]
+        if at + num > len(facts.cells):
+            return FULL_ROWS
+        for k in range(num):
+            facts.cells[at + k] = cells[row * num + k]
+        if add_row(code, facts, relation, num) != DONE:
+            return FULL_ROWS
+    return DONE

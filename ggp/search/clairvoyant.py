@@ -1,0 +1,457 @@
+"""Clairvoyant values: values of moves as if everybody knew the world from then on (paper 003).
+
+A world is a state that a role may be in. In every turn of a world that all know
+
+1. our role chooses first, and maximises its own goal;
+2. the other roles answer in the order of the rulesheet: each knows the choices before its own, and
+   maximises its own goal, given how those after it will answer (max^n);
+3. moves of `random` are averaged.
+
+Moves that are equally good for the role that makes them count alike: their value to the others is
+the mean. Choosing first is the cautious view of simultaneous moves; where roles take turns, it
+makes no difference. All worlds share their layers of states (`layers`). States that are too far
+away are valued by random playouts.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.belief import Bags
+from ggp.machine.arrays import first_seen, offsets_of, segment_ids, take_segments
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
+from ggp.search.anytime import Deadline, OutOfTime, Pace, check, part_of
+from ggp.search.estimates import Estimates, candidates
+from ggp.search.layers import (
+    GROW_SHARE,
+    PLAYOUTS,
+    PLAYOUTS_A_STEP,
+    CountLimit,
+    Layers,
+    Limit,
+)
+from ggp.search.moves import MoveLists
+from ggp.search.parts import Evaluation, JointEvaluation
+from ggp.search.playouts import LANES_AT_ONCE, TIMED_LANES, PlayoutSearch, RandomPlayouts
+
+PRIOR_PLAYOUTS = 2
+"""With this many own playouts, a state shows little of their spread: as many more are assumed to
+vary like those of all states."""
+
+
+class ClairvoyantValues(NamedTuple):
+    """Values of a role's moves in L worlds.
+
+    Attributes:
+        moves: the legal moves in each; none if the game is over, or some role has none.
+        values: `[K]` the goal of the role after each.
+        variances: `[K]` of these, from the noise of playouts: of those that the best answers lead
+            to, as if it were certain that these are the best.
+    """
+
+    moves: Ragged
+    values: FloatArray
+    variances: FloatArray
+
+    def take(self, worlds: IntArray) -> ClairvoyantValues:
+        """The values in some worlds."""
+        taken, elements = take_segments(self.moves.offsets, worlds)
+        moves = Ragged(taken, self.moves.values[elements])
+        return ClairvoyantValues(moves, self.values[elements], self.variances[elements])
+
+
+class SharedWorlds:
+    """L worlds that share the states they lead to.
+
+    Args:
+        states: L lanes; equal ones are searched once.
+        evaluation: of states that are not searched; default: random playouts. If it does not give
+            the goals of all roles (`JointEvaluation`), it is asked for our role only, and the
+            others get the complement: two roles may value a state in ways that do not add up
+            (`board_values`), and if each used its own values, the result would be minimax of
+            nothing.
+        skip_refused: see `Layers`.
+
+    Attributes:
+        layers: the states found so far.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        states: States,
+        role: int,
+        evaluation: Evaluation | None = None,
+        *,
+        skip_refused: bool = False,
+    ) -> None:
+        self._machine, self._role = machine, role
+        self._evaluation = evaluation or RandomPlayouts(machine)
+        first, self._group = first_seen(machine.groups(states))
+        self._roots = states.take(first)
+        self._over = machine.terminal(self._roots)
+        self.layers = Layers(machine, self._roots, role, skip_refused=skip_refused)
+        self._noted(0)
+
+    @property
+    def solved(self) -> bool:
+        """Whether all possible continuations were searched to their ends."""
+        return not len(self.layers.open)
+
+    @property
+    def moves(self) -> Ragged:
+        """Our legal moves in each world; none before a turn was searched."""
+        return self._by_world()[0]
+
+    def grow(self, limit: Limit, deadline: Deadline | None = None) -> None:
+        """Find states, layer by layer, as far as the limit allows, or until the deadline.
+
+        Raises:
+            GoalError: a goal value is not a number.
+        """
+        layers = self.layers
+        try:
+            while (
+                len(layers.open)
+                and limit.allows(len(layers.open))
+                and limit.allows(number := layers.moves(deadline).number)
+            ):
+                layers.grow(deadline)
+                limit.tried(int(number))
+        except OutOfTime:
+            pass  # what was found before counts
+        while layers.layers and not limit.can_value(len(layers.open)):
+            layers.shrink()
+        self._noted(len(layers.open))
+
+    def play_out(
+        self,
+        count: int,
+        rng: np.random.Generator,
+        deadline: Deadline | None = None,
+        wanted: BoolArray | None = None,
+    ) -> None:
+        """Make `count` playouts, or other evaluations, of each open state, in addition to earlier
+        ones.
+
+        Args:
+            wanted: `[O]` which of the open states; default: all.
+
+        Raises:
+            OutOfTime: not all could be made; those that were made count.
+        """
+        open_ = self.layers.open
+        which = np.arange(len(open_)) if wanted is None else np.flatnonzero(wanted)
+        for start, end in Pace(deadline, TIMED_LANES, LANES_AT_ONCE).batches(count * len(which)):
+            places = which[np.arange(start, end) // count]
+            goals = self._evaluated(open_.take(places), rng, deadline)
+            low, size = int(places[0]), int(places[-1] - places[0]) + 1
+            part = slice(low, low + size)
+            for role in range(goals.shape[1]):
+                self._totals[role, part] += np.bincount(places - low, goals[:, role], size)
+            own = goals[:, self._role]
+            self._squares[part] += np.bincount(places - low, own * own, size)
+            self._counts[part] += np.bincount(places - low, minlength=size)
+
+    def worth(self, role: int, places: IntArray) -> FloatArray:
+        """`[K]` values of some open states for a role, as far as known; 0 where nothing is."""
+        return np.asarray(self._totals[role, places] / np.maximum(self._counts[places], 1))
+
+    def note(self, places: IntArray, values: FloatArray) -> None:
+        """Set the values of some open states for our role; the others get the complement."""
+        self._totals[:, places] = sum(self._machine.goal_range) - values
+        self._totals[self._role, places] = values
+        self._squares[places] = values**2
+        self._counts[places] = 1
+
+    def below(self, chosen: BoolArray) -> BoolArray:
+        """`[O]` whether some of our moves lead to each open state.
+
+        Args:
+            chosen: `[K]` moves, as in `values`.
+        """
+        moves = self.layers.layers[0].moves
+        own = moves.counts[:, self._role]
+        states = np.repeat(np.arange(len(own)), own)
+        # Our digit changes slowest: joint moves that begin with the same one are neighbours.
+        answers = moves.counts.prod(axis=1)[states] // own[states]
+        _, elements = self._by_world()
+        wanted = np.zeros(len(states), dtype=np.bool_)
+        wanted[elements[chosen]] = True
+        return self.layers.reached(np.repeat(wanted, answers))
+
+    def values(self) -> ClairvoyantValues:
+        """Values of our moves, as far as they are known.
+
+        Unless the worlds are solved, all open states must have been valued.
+        """
+        moves, elements = self._by_world()
+        if not self.layers.layers:
+            return ClairvoyantValues(moves, np.zeros(0), np.zeros(0))
+        means = self._totals / np.maximum(self._counts, 1)
+        backed = self.layers.back_up(means, self._variances(means[self._role]))
+        return ClairvoyantValues(
+            moves, backed.values[self._role, elements], backed.variances[elements]
+        )
+
+    # ---------------------------------------------------------------- private
+
+    def _noted(self, num_open: int) -> None:
+        """Start with no values of open states."""
+        self._totals = np.zeros((len(self._machine.roles), num_open))
+        self._squares = np.zeros(num_open)
+        self._counts = np.zeros(num_open, dtype=np.int64)
+
+    def _evaluated(
+        self, states: States, rng: np.random.Generator, deadline: Deadline | None
+    ) -> FloatArray:
+        """`[L, R]` values of states for every role."""
+        if isinstance(self._evaluation, JointEvaluation):
+            return self._evaluation.goals(states, rng, deadline)[0]
+        own, _ = self._evaluation.values(states, self._role, rng, deadline)
+        lacked = sum(self._machine.goal_range) - own
+        goals = np.repeat(lacked[:, None], len(self._machine.roles), axis=1)
+        goals[:, self._role] = own
+        return goals
+
+    def _variances(self, means: FloatArray) -> FloatArray:
+        """`[O]` variances of the means of our role's values."""
+        counts = np.maximum(self._counts, 1)
+        squares = np.maximum(self._squares - counts * means**2, 0.0)
+        freedom = (counts - 1).sum()
+        usual = squares.sum() / freedom if freedom else means.var() if len(means) else 0.0
+        spread = (squares + PRIOR_PLAYOUTS * usual) / (counts - 1 + PRIOR_PLAYOUTS)
+        return np.asarray(spread / counts)
+
+    def _by_world(self) -> tuple[Ragged, IntArray]:
+        """Our moves in all worlds, and the backed-up move that each corresponds to."""
+        if not self.layers.layers:
+            none = np.zeros(0, dtype=np.int64)
+            return Ragged(np.zeros(len(self._group) + 1, dtype=np.int64), none), none
+        first = self.layers.layers[0].moves
+        own = first.lists[self._role]
+        kept, listed = take_segments(own.offsets, np.flatnonzero(~first.stuck))
+        counts = np.zeros(len(self._over), dtype=np.int64)
+        counts[np.flatnonzero(~self._over)[~first.stuck]] = np.diff(kept)
+        taken, elements = take_segments(offsets_of(counts), self._group)
+        return Ragged(taken, own.values[listed][elements]), elements
+
+
+def table_of(seen: ClairvoyantValues, moves: IntArray, middle: float) -> tuple[FloatArray, ...]:
+    """`[L, M]` values of moves in worlds, and `[L, M]` their variances.
+
+    A move that is illegal in a world counts as the mean of those that are legal there, since a
+    server replaces it by a random one.
+
+    Args:
+        seen: values in L worlds.
+        moves: `[M]` the candidates: all that are legal in one of them.
+        middle: value where no move is legal.
+    """
+    legal, counts = seen.moves, seen.moves.counts
+    world = segment_ids(legal.offsets)
+    order = np.argsort(moves)
+    at = order[np.searchsorted(moves, legal.values, sorter=order)]
+    sums = np.bincount(world, seen.values, len(counts))
+    means = np.where(counts > 0, sums / np.maximum(counts, 1), middle)
+    noise = np.bincount(world, seen.variances, len(counts)) / np.maximum(counts, 1) ** 2
+    tables = []
+    for usual, own in ((means, seen.values), (noise, seen.variances)):
+        table = np.repeat(usual[:, None], len(moves), axis=1)
+        table[world, at] = own
+        tables.append(table)
+    return tuple(tables)
+
+
+def clairvoyant_values(
+    machine: Machine, states: States, role: int, rng: np.random.Generator, most_steps: int
+) -> tuple[ClairvoyantValues, bool]:
+    """Value of each move of a role in each of L states, and whether no playout was needed.
+
+    Args:
+        states: L lanes.
+        rng: for playouts.
+        most_steps: joint moves to try; beyond this, `PLAYOUTS_A_STEP` times as many playouts.
+
+    Raises:
+        GoalError: a goal value is not a number.
+    """
+    worlds = SharedWorlds(machine, states, role)
+    worlds.grow(CountLimit(most_steps))
+    most = PLAYOUTS_A_STEP * most_steps
+    if worlds.solved:
+        return worlds.values(), True
+    if not worlds.layers.layers:
+        return answered_by_lot(machine, states, role, rng, most), False
+    worlds.play_out(min(max(most // len(worlds.layers.open), 1), PLAYOUTS), rng)
+    return worlds.values(), False
+
+
+def answered_by_lot(
+    machine: Machine, states: States, role: int, rng: np.random.Generator, most: int
+) -> ClairvoyantValues:
+    """Values for states with too many answers to try: answers are drawn.
+
+    Args:
+        most: playouts of all moves together, but each gets at least one.
+    """
+    own = machine.legal(states, role)
+    each = min(max(most // max(len(own.values), 1), 1), PLAYOUTS)
+    state = np.repeat(segment_ids(own.offsets), each)
+    joint = np.empty((len(state), len(machine.roles)), dtype=np.int64)
+    for other in range(joint.shape[1]):
+        if other == role:
+            joint[:, role] = np.repeat(own.values, each)
+        else:
+            lists = MoveLists(machine, states, other)
+            joint[:, other] = lists.at(state, lists.draw(state, rng))
+    after = machine.step(states.take(state), joint).states
+    goals, _ = RandomPlayouts(machine).goals(after, rng)
+    found = goals[:, role].reshape(len(own.values), each)
+    return ClairvoyantValues(own, found.mean(axis=1), found.var(axis=1) / max(each - 1, 1))
+
+
+# ------------------------------------------------------------------------
+# The `Search` that solves worlds: perfect information Monte Carlo (paper 003).
+#
+# The value of a move is its mean clairvoyant value over the worlds of a bag: all of an exact set,
+# by weight, or those of a sample. If all of these are solved nothing is left to do. Otherwise every
+# round makes playouts of the states that were not searched, and backs their means up.
+
+BACKUP_SHARE = 0.5
+"""Share of the time for finding the layers that backing up values is assumed to take, until it was
+done once."""
+
+BACKUP_CAUTION = 1.3
+"""Backing up may take this many times as long as before."""
+
+
+class WorldSearch:
+    """Clairvoyant values of every candidate of one bag, improved round by round.
+
+    A trial of a candidate is one playout of every state that was not searched, in every world. If
+    not even one turn fits into the limit, the values are HyperPlay values.
+
+    Args:
+        bags: one bag, not depleted.
+        limit: how far states are searched, which is done at once.
+        deadline: looked at all the time; states are found until `GROW_SHARE` of the time is gone.
+        evaluation: of the states that were not searched; default: random playouts.
+        most_worlds: number of worlds drawn from the bag if it is a sample of more.
+
+    Raises:
+        GoalError: a goal value is not a number.
+    """
+
+    side_by_side = 1
+
+    def __init__(
+        self,
+        machine: Machine,
+        bags: Bags,
+        rng: np.random.Generator,
+        limit: Limit,
+        deadline: Deadline | None = None,
+        evaluation: Evaluation | None = None,
+        most_worlds: int = 1 << 30,
+    ) -> None:
+        self._machine, self._rng, self._deadline = machine, rng, deadline
+        self._exact = bool(bags.exact[0])
+        lanes, self._weights = drawn_worlds(bags, most_worlds, rng)
+        self.moves = candidates(machine, bags)
+        self.worlds = SharedWorlds(machine, bags.sets.states.take(lanes), bags.role, evaluation)
+        began_s = 0.0 if deadline is None else deadline.clock()
+        self.worlds.grow(limit, part_of(deadline, GROW_SHARE))
+        self._backup_s = 0.0 if deadline is None else BACKUP_SHARE * (deadline.clock() - began_s)
+        self._visits = np.zeros(len(self.moves.values), dtype=np.int64)
+        self._table = np.zeros((len(lanes), len(self.moves.values)))
+        self._noise = np.zeros_like(self._table)
+        self._playouts: PlayoutSearch | None = None
+        if self.solved:
+            self._visits += len(lanes)
+            self._back_up()
+        elif not self.worlds.layers.layers:
+            self._playouts = PlayoutSearch(machine, bags, rng, deadline, evaluation)
+            self.moves = self._playouts.moves
+
+    @property
+    def solved(self) -> bool:
+        """Whether the values are final: no playout is needed."""
+        return self.worlds.solved
+
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether at least one turn was searched."""
+        return self._playouts is None
+
+    def round(self, count: int, chosen: IntArray | None = None) -> None:
+        """Make `count` more playouts of all states below the candidates, or the chosen ones.
+
+        Raises:
+            OutOfTime: not all could be made; those that were made count.
+        """
+        if self._playouts is not None:
+            self._playouts.round(count, chosen)
+            return
+        if self.solved:
+            return
+        deadline = self._deadline
+        if deadline is not None:
+            margin_s = BACKUP_CAUTION * self._backup_s
+            deadline = Deadline(deadline.at_s - margin_s, deadline.clock)
+        check(deadline)
+        try:
+            self.worlds.play_out(count, self._rng, deadline, self._wanted(chosen))
+            self._visits[chosen if chosen is not None else slice(None)] += count * len(self._table)
+        finally:
+            if self._visits.any():
+                self._back_up()
+
+    def estimates(self) -> Estimates:
+        """The values so far; candidates never tried have value 0."""
+        if self._playouts is not None:
+            return self._playouts.estimates()
+        weights, visits = self._weights, self._visits.copy()
+        values, variances = weights @ self._table, weights**2 @ self._noise
+        if not self._exact:
+            # Worlds are a sample: the spread between them includes the noise of their values.
+            number = len(weights)
+            spread = weights**2 @ (self._table - values) ** 2
+            spread = spread * number / (number - 1) if number > 1 else np.full_like(spread, np.nan)
+            variances = np.maximum(variances, spread)
+        solved = np.full(len(visits), self.solved and self._exact)
+        zeros = np.zeros_like(values)
+        return Estimates(self.moves, values, np.sqrt(variances), visits, zeros, solved)
+
+    def _wanted(self, chosen: IntArray | None) -> BoolArray | None:
+        """`[O]` whether each open state counts for the chosen candidates; None for all."""
+        if chosen is None or len(chosen) == len(self.moves.values):
+            return None
+        legal = self.worlds.moves
+        world = segment_ids(legal.offsets)
+        wanted = np.isin(legal.values, self.moves.values[chosen])
+        # Where one of them is illegal, it counts as the mean of all moves.
+        every = np.bincount(world[wanted], minlength=len(legal.counts)) < len(chosen)
+        return self.worlds.below(wanted | every[world])
+
+    def _back_up(self) -> None:
+        deadline = self._deadline
+        began_s = 0.0 if deadline is None else deadline.clock()
+        seen = self.worlds.values()
+        middle = sum(self._machine.goal_range) / 2
+        self._table, self._noise = table_of(seen, self.moves.values, middle)
+        if deadline is not None:
+            self._backup_s = deadline.clock() - began_s
+
+
+def drawn_worlds(bags: Bags, most: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
+    """`[N]` lanes of the worlds of a bag, and `[N]` their weights, which sum to 1."""
+    lanes, weights = bags.lanes_of(0), bags.weights_of(0)
+    if bags.exact[0] or len(lanes) <= most:
+        return lanes, weights
+    points = (rng.random() + np.arange(most)) / most
+    at = np.minimum(np.searchsorted(np.cumsum(weights), points, side="right"), len(lanes) - 1)
+    number = np.bincount(at, minlength=len(lanes))
+    return lanes[number > 0], number[number > 0] / most

@@ -1,0 +1,472 @@
+"""The application: the page, its files, and JSON for it.
+
+    GET  /                              the page; /match/ID, /seat/SEAT and /record/NAME too
+    GET  /static/FILE                   files of the page
+    GET  /api/lobby, /api/series        the lobby, all series; /api/events streams changes
+    GET  /api/alive                     events that show that the server is there
+    POST /api/player                    {player}: checks a player that somebody typed
+    POST /api/rules                     {game} or {name, rules}: diagnostics of a rulesheet
+    POST /api/matches                   see `requests`; answers with the links of all seats
+    GET  /api/matches/ID[?key=]         a match; /turns/N, /events; POST /end, /again
+    GET  /api/matches/ID/record         the record of a match that is over
+    GET  /api/matches/ID/mind?role=&turn=&move=    belief and values of a role
+    GET  /api/records/NAME              a record or a log of the folder; /turns/N, /mind, /file
+    GET  /api/seats/SEAT                a seat; /turns/N, /may/N, /events; POST /move;
+                                        /truth/N when the match is over
+
+`guard` decides who may ask for which of these. Errors are `{"error": text}`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from ggp.console import installed_version
+from ggp.errors import GGPError
+from ggp.gdl.games import list_games
+from ggp.gdl.syntax.descriptions import describe
+from ggp.players import describe_player
+from ggp.players.spec import PLAYERS
+from match_runner.table.guard import Door, Guard
+from match_runner.table.held_match import ALL, HeldMatch, seat_of
+from match_runner.table.match_manager import LOBBY, NOBODY, MatchManager
+from match_runner.table.mind import MindTask, known_turns
+from match_runner.table.options import (
+    MOST_TEXT,
+    fields_of,
+    number_of,
+    read_again,
+    read_match,
+    read_move,
+    read_player,
+    rules_text,
+)
+from match_runner.table.worker_tasks import Shown
+
+STATIC = Path(__file__).parent / "static"
+
+
+def make_app(manager: MatchManager) -> Guard:
+    """Make the application, with its guard."""
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        await manager.open()
+        try:
+            yield
+        finally:
+            await manager.close()
+
+    page = answered(_page)
+    table, seats = TableAnswers(manager), AtSeats(manager)
+    routes = [
+        Route("/", page),
+        Route("/match/{id}", page),
+        Route("/seat/{seat}", page),
+        Route("/record/{name:path}", page),
+        Mount("/static", StaticFiles(directory=STATIC)),
+    ]
+    gets: dict[str, Answer] = {
+        "/lobby": table.lobby,
+        "/events": table.lobby_events,
+        "/alive": table.alive,
+        "/series": table.series,
+        "/matches/{id}": table.match,
+        "/matches/{id}/events": table.match_events,
+        "/matches/{id}/turns/{turn}": table.match_turn,
+        "/matches/{id}/mind": table.match_mind,
+        "/matches/{id}/record": table.download,
+        "/records/{name:path}/turns/{turn}": table.record_turn,
+        "/records/{name:path}/mind": table.record_mind,
+        "/records/{name:path}/file": table.record_file,
+        "/records/{name:path}": table.record,
+        "/seats/{seat}": seats.seat,
+        "/seats/{seat}/events": seats.seat_events,
+        "/seats/{seat}/turns/{turn}": seats.seat_turn,
+        "/seats/{seat}/may/{turn}": seats.seat_belief,
+        "/seats/{seat}/truth/{turn}": seats.truth,
+    }
+    posts: dict[str, Answer] = {
+        "/rules": table.rules,
+        "/player": table.player,
+        "/matches": table.create,
+        "/matches/{id}/end": table.end,
+        "/matches/{id}/again": table.again,
+        "/seats/{seat}/move": seats.move,
+    }
+    routes += [Route(f"/api{path}", answered(answer)) for path, answer in gets.items()]
+    routes += [
+        Route(f"/api{path}", answered(answer), methods=["POST"]) for path, answer in posts.items()
+    ]
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _failed})
+    options = manager.options
+    is_secure = options.names.origin.startswith("https:")
+    door = Door(manager.token, manager.seat_token, is_secure=is_secure)
+    return Guard(app, door, options.names, options.limits)
+
+
+class TableAnswers:
+    """Answers to requests below `/api`."""
+
+    def __init__(self, manager: MatchManager) -> None:
+        self._manager = manager
+
+    # ---------------------------------------------------------------- lobby
+
+    async def lobby(self, request: Request) -> Response:
+        """Games, players and everything that is or was played."""
+        manager = self._manager
+        offers = manager.options.offers
+        names = offers.game_names()
+        players = [{"name": n, "about": describe_player(n).summary} for n in PLAYERS]
+        players += [{"name": name, "about": spec} for name, spec in offers.players.items()]
+        matches = [match.summary() for match in reversed(manager.matches.values())]
+        return JSONResponse(
+            {
+                "version": installed_version(),
+                "folder": str(manager.options.folder),
+                "open_minds": manager.options.open_minds,
+                "game": offers.game or list_games()[0],
+                "games": [{"name": name, "title": self._title(name)} for name in names],
+                "players": players,
+                "matches": matches,
+                "records": manager.stored.records(),
+                "logs": manager.stored.logs(),
+                "last": manager.log.last,
+            }
+        )
+
+    async def lobby_events(self, request: Request) -> Response:
+        """Stream of what changes in the lobby."""
+        return stream_of(self._manager.log.follow(LOBBY, after_of(request)))
+
+    async def series(self, request: Request) -> Response:
+        """Standings of all series."""
+        return JSONResponse({"series": await self._manager.replays.series()})
+
+    async def rules(self, request: Request) -> Response:
+        """Diagnostics of a rulesheet."""
+        fields = fields_of(await json_of(request))
+        rules = fields.get("rules")
+        if rules is None:
+            name = str(fields.get("game"))[:MOST_TEXT]
+            text = self._manager.options.offers.rules_of(name, None)[0]
+        else:
+            name, text = str(fields.get("name", "rules"))[:MOST_TEXT], rules_text(rules)
+        found = await self._manager.look_at_rules(name, text)
+        return JSONResponse({**found, "rules": text} if rules is None else found)
+
+    async def player(self, request: Request) -> Response:
+        """Whether a player that somebody typed can be used, with the error if not."""
+        player = read_player(await json_of(request))
+        try:
+            self._manager.options.offers.spec_of(player)
+        except GGPError as error:
+            return JSONResponse({"ok": False, "error": str(error)})
+        return JSONResponse({"ok": True})
+
+    async def alive(self, request: Request) -> Response:
+        """Stream of heartbeats, which show that the server is there."""
+        return stream_of(self._manager.log.follow(NOBODY, ""))
+
+    async def create(self, request: Request) -> Response:
+        """Make new matches."""
+        return _begun(await self._manager.create(read_match(await json_of(request))))
+
+    # ---------------------------------------------------------------- matches
+
+    async def match(self, request: Request) -> Response:
+        """A match, as far as the visitor may see it."""
+        match, audience = self._watched(request)
+        frames = await self._manager.replays.frames(match, audience)
+        return JSONResponse(match.snapshot(audience, frames))
+
+    async def match_events(self, request: Request) -> Response:
+        """Stream of what happens in a match."""
+        match, audience = self._watched(request)
+        return stream_of(match.log.follow(audience, after_of(request)))
+
+    async def match_turn(self, request: Request) -> Response:
+        """Frame after a turn, as far as the visitor may see it."""
+        match, audience = self._watched(request)
+        return turn_of(request, await self._manager.replays.frames(match, audience))
+
+    async def match_mind(self, request: Request) -> Response:
+        """Belief and values of a role before a turn."""
+        match, audience = self._watched(request)
+        if audience != ALL:
+            raise HTTPException(403, "minds are open when the match is over")
+        setup = match.setup
+        side_file = None if setup.side_file is None else Path(setup.side_file)
+        frames = await self._manager.replays.frames(match, audience)
+        return self._mind(request, frames, setup.game, setup.rules, side_file, setup.roles)
+
+    async def download(self, request: Request) -> Response:
+        """The record of a match that is over, as a file."""
+        match, audience = self._watched(request)
+        if not match.is_over or audience != ALL:
+            raise HTTPException(403, "the match is not over")
+        record = self._manager.folder.record(match.setup.id)
+        name = f"{Path(match.setup.game).stem}-{match.setup.id}.json".replace('"', "")
+        return JSONResponse(record.to_json(), headers=as_file(name))
+
+    async def end(self, request: Request) -> Response:
+        """Break a match off."""
+        match = self._match(request)
+        key = str(fields_of(await json_of(request)).get("key", ""))
+        if match.people and match.audience(key, open_minds=False) != ALL:
+            raise HTTPException(403, "a match with people is ended by those who began it")
+        await self._manager.end(match)
+        return JSONResponse({})
+
+    async def again(self, request: Request) -> Response:
+        """Make another match of the same game, with these players and that clock."""
+        setup = self._match(request).setup
+        asked = read_again(await json_of(request), setup)
+        return _begun(await self._manager.create(asked, (setup.rules, setup.side_file)))
+
+    async def record(self, request: Request) -> Response:
+        """A recorded match."""
+        name = request.path_params["name"]
+        return JSONResponse(snapshot_of(name, *await self._manager.replays.replay_file(name)))
+
+    async def record_turn(self, request: Request) -> Response:
+        """Frame of a recorded match after a turn."""
+        return turn_of(
+            request, (await self._manager.replays.replay_file(request.path_params["name"]))[1]
+        )
+
+    async def record_file(self, request: Request) -> Response:
+        """A record of the folder, or a log, as it is."""
+        path = self._manager.stored.path(request.path_params["name"])
+        return FileResponse(path, headers=as_file(path.name))
+
+    async def record_mind(self, request: Request) -> Response:
+        """Belief and values of a role in a recorded match before a turn."""
+        shown, frames = await self._manager.replays.replay_file(request.path_params["name"])
+        return self._mind(request, frames, shown.game, shown.rules, shown.side_file, shown.minds)
+
+    # ---------------------------------------------------------------- private
+
+    def _match(self, request: Request) -> HeldMatch:
+        match = self._manager.matches.get(request.path_params["id"])
+        if match is None:
+            raise HTTPException(404, "there is no such match")
+        return match
+
+    def _watched(self, request: Request) -> tuple[HeldMatch, str]:
+        match = self._match(request)
+        key = request.query_params.get("key", "")
+        audience = match.audience(key, open_minds=self._manager.options.open_minds)
+        if audience is None:
+            raise HTTPException(
+                403, "people play this match and must not see all of it; it is open when it is over"
+            )
+        return match, audience
+
+    def _title(self, name: str) -> str:
+        try:
+            return describe(self._manager.options.offers.rules_of(name, None)[0]).title
+        except GGPError:
+            return ""
+
+    def _mind(
+        self,
+        request: Request,
+        frames: list[str],
+        game: str,
+        rules: str,
+        side_file: Path | None,
+        roles: tuple[str, ...],
+    ) -> Response:
+        query = request.query_params
+        role, turn = query.get("role", ""), number_of(query.get("turn", "0"), "turn")
+        if role not in roles or turn >= len(frames):
+            raise HTTPException(404, "there is no such role or turn")
+        task = MindTask(
+            game=game,
+            rules=rules,
+            side_file=side_file,
+            role=role,
+            turns=known_turns(frames, role, turn),
+            seed=number_of(query.get("seed", "0"), "seed"),
+            move=query.get("move"),
+            line=number_of(query.get("line", "0"), "line"),
+            thinks=not json.loads(frames[turn])["over"],
+        )
+
+        async def told() -> AsyncIterator[str]:
+            async for message in self._manager.look_into(task):
+                yield f"event: {message['kind']}\ndata: {json.dumps(message)}\n\n"
+
+        return stream_of(told())
+
+
+def _begun(made: list[HeldMatch]) -> Response:
+    """The links of new matches."""
+    return JSONResponse(
+        {
+            "matches": [
+                {
+                    "id": m.setup.id,
+                    "seats": dict(m.setup.seats),
+                    "links": m.seat_links(),
+                    "key": m.setup.key,
+                }
+                for m in made
+            ]
+        }
+    )
+
+
+async def _page(request: Request) -> Response:
+    return FileResponse(STATIC / "index.html")
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    path = request.url.path
+    if error.status_code == 404 and not path.startswith(("/api/", "/static/")):
+        return FileResponse(STATIC / "index.html", 404)  # the page says that nothing is there
+    return JSONResponse({"error": error.detail}, error.status_code)
+
+
+# ------------------------------------------------------------------------
+# Answers to people in their seats, who see what their roles see.
+
+
+class AtSeats:
+    """Answers to requests below `/api/seats`."""
+
+    def __init__(self, manager: MatchManager) -> None:
+        self._manager = manager
+
+    async def seat(self, request: Request) -> Response:
+        """A match as a person in a seat sees it."""
+        match, role = self._seat(request)
+        own = self._manager.replays.seen(match, role)
+        told = match.snapshot(seat_of(role), own)
+        # Whoever has only the seat's link gets no further.
+        more = request.scope["visitor"].is_host
+        minds = more and self._manager.options.open_minds
+        played = None if own else await self._played(match)
+        return JSONResponse({**told, "open_minds": minds, "more": more, "played": played})
+
+    async def seat_events(self, request: Request) -> Response:
+        """Stream of what happens at a seat."""
+        match, role = self._seat(request)
+        return stream_of(match.log.follow(seat_of(role), after_of(request)))
+
+    async def seat_turn(self, request: Request) -> Response:
+        """Frame that a person saw after a turn."""
+        return turn_of(request, self._manager.replays.seen(*self._seat(request)))
+
+    async def truth(self, request: Request) -> Response:
+        """All that there was after a turn, which people see when the match is over."""
+        match, _ = self._seat(request)
+        if not match.is_over:
+            raise HTTPException(403, "the match is not over")
+        return turn_of(request, await self._manager.replays.frames(match, ALL))
+
+    async def seat_belief(self, request: Request) -> Response:
+        """What may be where after a turn, as the role's own moves and percepts tell it."""
+        match, role = self._seat(request)
+        found = match.beliefs.get(role, {}).get(number_of(request.path_params["turn"], "turn"))
+        if found is None:
+            raise HTTPException(404, "nothing is kept of that turn")
+        return Response(found, media_type="application/json")
+
+    async def move(self, request: Request) -> Response:
+        """Make a person's move."""
+        self._seat(request)
+        turn, move = read_move(await json_of(request))
+        self._manager.move(request.path_params["seat"], turn, move)
+        return JSONResponse({})
+
+    async def _played(self, match: HeldMatch) -> int | None:
+        """Number of turns of a match that is over; None if it is not, or cannot be replayed."""
+        if not match.is_over:
+            return None
+        try:
+            return len(await self._manager.replays.frames(match, ALL)) - 1
+        except GGPError:
+            return None
+
+    def _seat(self, request: Request) -> tuple[HeldMatch, str]:
+        found = self._manager.seats.get(request.path_params["seat"])
+        if found is None:
+            raise HTTPException(404, "there is no such seat")
+        match, role, _ = found
+        return match, role
+
+
+# ------------------------------------------------------------------------
+# Parts of the answers to requests that several of them have in common.
+
+Answer = Callable[[Request], Awaitable[Response]]
+
+
+def snapshot_of(name: str, shown: Shown, frames: list[str]) -> dict[str, Any]:
+    """A recorded match as if it had been played here."""
+    brief = ("turn", "over", "moves", "percepts", "faults", "words", "values")
+    told = [json.loads(text) for text in frames]
+    return {
+        "about": asdict(describe(shown.rules)),
+        "match": {"id": name, "status": "over", **shown.match},
+        "turns": [{k: frame[k] for k in brief if k in frame} for frame in told],
+        "frame": told[-1],
+        "sees": ALL,
+    }
+
+
+def turn_of(request: Request, frames: list[str]) -> Response:
+    number = number_of(request.path_params["turn"], "turn")
+    if number >= len(frames):
+        raise HTTPException(404, "there is no such turn")
+    return Response(frames[number], media_type="application/json")
+
+
+def after_of(request: Request) -> str:
+    return request.headers.get("last-event-id") or request.query_params.get("after", "")
+
+
+def as_file(name: str) -> dict[str, str]:
+    """Headers by which a browser keeps an answer as a file."""
+    return {"content-disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
+
+
+def stream_of(texts: AsyncIterator[str]) -> Response:
+    return StreamingResponse(texts, media_type="text/event-stream")
+
+
+async def json_of(request: Request) -> object:
+    try:
+        found: object = await request.json()
+    except (ValueError, RecursionError):
+        raise HTTPException(400, "what was posted is not JSON") from None
+    return found
+
+
+def answered(answer: Answer) -> Answer:
+    """An answer that turns errors of ours into status 400 with one line of text."""
+
+    async def answered(request: Request) -> Response:
+        try:
+            return await answer(request)
+        except GGPError as error:
+            return JSONResponse({"error": str(error)}, 400)
+
+    return answered

@@ -1,0 +1,288 @@
+"""A player's mind: a role's belief after its moves and percepts, and its values of moves.
+
+It is made from the role's incomplete path and a seed alone, in a worker process, within a time
+limit: particles, how good they are, and which fluents hold in them; the values that HyperPlay and
+HyperPlay-II give to the moves; or, for one move, a few of HyperPlay-II's simulations (`lines`).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ggp.belief import Bags, Quality
+from ggp.machine import Limits, Machine
+from ggp.machine.base import IntArray
+from ggp.machine.definition import GameDefinition
+from ggp.players import BeliefPlayer, Decision, make_player, parse_spec
+from ggp.players.elsewhere.from_json import decision_json
+from ggp.players.hyperplay2 import HyperPlay2
+from ggp.players.player import KnownTurn
+from ggp.search.anytime import Deadline, OutOfTime, check
+from ggp.search.moves import is_legal
+from match_runner.match.knowledge import marginals
+from match_runner.pictures.kinds import Json
+from match_runner.pictures.layout import Artist
+from match_runner.series.match_task import machines_of
+from match_runner.table.seating import WorkerLink
+
+HYPERPLAY2 = "hyperplay2"
+
+THINKERS = {"hyperplay": "hyperplay:exact=10000", HYPERPLAY2: HYPERPLAY2}
+"""Players whose values are shown side by side, with their specs."""
+
+THINKING_S = 1.5
+"""Seconds for each of these players to decide, and as many to follow the path in all turns."""
+
+MORE_S = 6.0
+"""Seconds if no move could be valued in that time, as in kriegspiel on a busy machine."""
+
+LINES_S = 8.0
+"""Seconds for all lines of play together: in long games they are broken off."""
+
+MOST_LANES = 2_000
+"""Most particles whose fluents are examined; if there are more, so many are drawn."""
+
+REPORT_EVERY_S = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class MindTask:
+    """Request to look into the mind of a role at a turn.
+
+    Attributes:
+        game, rules, side_file: see `TableTask`.
+        role: the role.
+        turns: its moves and percepts so far.
+        seed: seed of everything that is drawn.
+        move: the move whose lines of play are wanted, or None for belief and values.
+        line: seed of the first of these lines.
+        thinks: whether the role has a move to make, as it has not after the last turn.
+    """
+
+    game: str
+    rules: str
+    side_file: Path | None
+    role: str
+    turns: tuple[KnownTurn, ...]
+    seed: int
+    move: str | None = None
+    line: int = 0
+    thinks: bool = True
+
+
+def known_turns(frames: Sequence[str], role: str, turn: int) -> tuple[KnownTurn, ...]:
+    """Moves and percepts of a role before its decision in a turn, from a match's frames as JSON."""
+    each = [json.loads(text) for text in frames[1 : turn + 1]]
+    # The log of a server may not tell all of it.
+    seen = [frame["percepts"].get(role) for frame in each]
+    return tuple(
+        KnownTurn(frame["moves"].get(role), None if saw is None else tuple(saw))
+        for frame, saw in zip(each, seen, strict=True)
+    )
+
+
+def look_into(task: MindTask) -> None:
+    """Compute what a task asks for, and send it to the server: `belief`, `values` or `lines`.
+
+    Raises:
+        GGPError: the path does not fit the rules.
+    """
+    link = WorkerLink()
+    program, machines = machines_of(task.game, task.rules, "auto", Limits(), True)
+    role = program.roles.index(task.role)
+    machine = machines[1 + role]
+    artist = Artist(program, task.side_file)
+    if task.move is not None:
+        lines = lines_of_play(
+            _player(task, HYPERPLAY2, program, machine, role),
+            task.move,
+            range(task.line, task.line + LINES),
+            Deadline.after(LINES_S),
+        )
+        told = [each for line in lines for turn in line["turns"] for each in turn.items()]
+        words = artist.words_of([(task.role, task.move), *told])
+        supposed = {each for line in lines for each in line["supposed"]}
+        link.send(
+            {
+                "kind": "lines",
+                "move": task.move,
+                "line": task.line,
+                "lines": lines,
+                "words": words | {"fluents": {each: artist.fluent(each) for each in supposed}},
+            }
+        )
+        return
+    for name, spec in THINKERS.items():
+        report = _Report(link, name, task.role, artist)
+        player = _player(task, spec, program, machine, role, report)
+        if name == "hyperplay":
+            tracker = player.tracker
+            belief = _belief(machine, artist, tracker.bag, tracker.quality(), task.seed)
+            link.send({"kind": "belief", **belief})
+        if task.thinks:
+            decision = player.choose(Deadline.after(THINKING_S), value_forced=True)
+            if not any(value.visits for value in decision.values):
+                decision = player.choose(Deadline.after(MORE_S), value_forced=True)
+            report.tell(decision, final=True)
+
+
+class _Report:
+    """Sends a player's values to the server, now and then while it decides."""
+
+    def __init__(self, link: WorkerLink, name: str, role: str, artist: Artist) -> None:
+        self._link, self._name = link, name
+        self._role, self._artist = role, artist
+        self._told_s = 0.0
+
+    def __call__(self, decision: Decision) -> None:
+        if time.monotonic() - self._told_s >= REPORT_EVERY_S:
+            self.tell(decision, final=False)
+
+    def tell(self, decision: Decision, *, final: bool) -> None:
+        """Send a decision at once."""
+        self._told_s = time.monotonic()
+        told = decision_json(decision)
+        words = self._artist.words_of([(self._role, value.move) for value in decision.values])
+        self._link.send(
+            {
+                "kind": "values",
+                "player": self._name,
+                "final": final,
+                "decision": told,
+                "words": words,
+            }
+        )
+
+
+def _player(
+    task: MindTask,
+    spec: str,
+    program: GameDefinition,
+    machine: Machine,
+    role: int,
+    report: Callable[[Decision], None] | None = None,
+) -> BeliefPlayer:
+    """Make a player and tell it the role's path, all of it within a time limit."""
+    rng = np.random.default_rng(task.seed)
+    player = make_player(parse_spec(spec), machine, role, rng, report=report, program=program)
+    assert isinstance(player, BeliefPlayer)
+    deadline = Deadline.after(THINKING_S)
+    for number, turn in enumerate(task.turns):
+        share = deadline.part(1 / (len(task.turns) - number))
+        player.observe(turn.move, turn.percepts, deadline=share)
+    return player
+
+
+def _belief(machine: Machine, artist: Artist, bag: Bags, quality: Quality, seed: int) -> Json:
+    """How good the particles are, and the probability of each fluent in them."""
+    if bag.depleted[0]:
+        return {"quality": quality.as_json(), "picture": None}
+    states, weights = bag.states_of(0), bag.weights_of(0)
+    if len(weights) > MOST_LANES:
+        rng = np.random.default_rng(seed)
+        drawn = rng.choice(len(weights), size=MOST_LANES, p=weights)
+        states, weights = states.take(drawn), np.full(MOST_LANES, 1 / MOST_LANES)
+    return {
+        "quality": quality.as_json(),
+        "picture": artist.heat(marginals(machine.fluents(states), weights)),
+    }
+
+
+# ------------------------------------------------------------------------
+# Lines of play: how a match may go on after a move, as HyperPlay-II simulates it.
+#
+# Each is one of its simulations (paper 004, Definition 8). It begins in a particle, as if that were
+# the true state. From there every role but `random` follows the match with a bag of its own, made
+# from its own moves and the percepts it would get, and moves by HyperPlay.
+#
+# A line has a seed of its own. If the particles are the whole information set, the same seed gives
+# the same line again.
+
+LINES = 4
+"""Number of lines that are shown of a move at a time."""
+
+MOST_TURNS = 60
+"""Most turns that are shown of a line."""
+
+MOST_SUPPOSED = 4
+"""Most fluents named before a line that tell its particle from others."""
+
+MOST_COMPARED = 500
+"""Most particles that are examined to find these fluents."""
+
+
+def lines_of_play(
+    player: BeliefPlayer, move: str, seeds: Sequence[int], deadline: Deadline
+) -> list[Json]:
+    """Simulations after a move, from particles in which it is legal, drawn by weight.
+
+    Args:
+        player: a `HyperPlay2` that was told the moves and percepts of its role.
+        deadline: deadline of all lines; a line that was not over within its share of the time has
+            no goal value.
+
+    Returns:
+        for each seed the joint moves, the goal value of the player's role, and some fluents that
+        hold in the particle but not in all of them; empty if the move is legal in no particle.
+    """
+    assert isinstance(player, HyperPlay2)
+    machine, bag = player.machine, player.tracker.bag
+    wanted = machine.move_id(move)
+    if wanted is None or bag.depleted[0] or bag.sets.views is None:
+        return []
+    entries = bag.lanes_of(0)
+    fits = is_legal(machine, bag.states_of(0), player.role, np.full(len(entries), wanted))
+    if not fits.any():
+        return []
+    weights = bag.weights_of(0) * fits
+    common = _common(machine, bag)
+    found: list[Json] = []
+    for number, seed in enumerate(seeds):
+        until = deadline.part(1 / (len(seeds) - number))
+        rng = np.random.default_rng(seed)
+        entry = int(rng.choice(entries, p=weights / weights.sum()))
+        turns, goal = _line(player, entry, wanted, rng, until)
+        (held,) = machine.fluents(bag.sets.states.take(np.array([entry])))
+        supposed = [fluent for fluent in held if fluent not in common]
+        found.append(
+            {
+                "seed": seed,
+                "supposed": supposed[:MOST_SUPPOSED],
+                "more_supposed": max(0, len(supposed) - MOST_SUPPOSED),
+                "turns": turns[:MOST_TURNS],
+                "more_turns": max(0, len(turns) - MOST_TURNS),
+                "goal": goal,
+            }
+        )
+    return found
+
+
+def _line(
+    player: HyperPlay2, entry: int, move: int, rng: np.random.Generator, until: Deadline
+) -> tuple[list[dict[str, str]], float | None]:
+    """Joint moves of a simulation and its goal value, which is None if it was not over in time."""
+    machine = player.machine
+    turns: list[dict[str, str]] = []
+
+    def hear(lanes: IntArray, joint: IntArray) -> None:
+        texts = map(machine.move_text, joint[0].tolist())
+        turns.append(dict(zip(machine.roles, texts, strict=True)))
+        check(until)
+
+    try:
+        return turns, player.play_on(entry, move, rng, hear, until)
+    except OutOfTime:
+        return turns, None
+
+
+def _common(machine: Machine, bag: Bags) -> set[str]:
+    """Fluents that hold in all particles, or in all that are examined."""
+    entries = bag.lanes_of(0)[:MOST_COMPARED]
+    first, *others = machine.fluents(bag.sets.states.take(entries))
+    return set(first).intersection(*others)

@@ -1,0 +1,397 @@
+"""A match of the table in a worker process: the referee, its players, and the people at the table.
+
+Events are sent to the server as they happen (`frame`, `ask`, `thought`); people's moves come back
+the same way. A frame has two parts: one for those who may see everything, and one for each person,
+with what that role may see. The second is made from the role's own moves and percepts, from what
+follows from them (`knowledge`), and from the state only if the rules tell everybody every move.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from ggp.errors import NOTE, MatchError
+from ggp.gdl.analysis.joint_move_percepts import told_by
+from ggp.machine import Limits, Machine
+from ggp.machine.definition import GameDefinition
+from ggp.players import Decision
+from ggp.players.elsewhere.from_json import decision_json
+from ggp.run import calls
+from ggp.search.anytime import Deadline
+from match_runner.match.conditions import Conditions
+from match_runner.match.frames import MatchArtist
+from match_runner.match.guests import NoAnswerError
+from match_runner.match.knowledge import Knowledge
+from match_runner.match.records import MatchRecord, TurnRecord
+from match_runner.match.referee import play_match
+from match_runner.match.seats import HUMAN as HUMAN
+from match_runner.match.seats import Arena, Seat, set_up
+from match_runner.pictures.kinds import Json, fact
+from match_runner.series.match_task import machines_of, order_of, rehearse
+
+REPORT_EVERY_S = 0.1
+"""Least seconds between two reports of a player's values: nobody reads faster."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableTask:
+    """A match of the table for a worker to play.
+
+    Attributes:
+        game: name of the game in the record.
+        rules: their text.
+        side_file: file that says how to draw the game, or None.
+        players: spec, address or `HUMAN` for every role but `random`.
+        seed: seed of the match.
+        conditions: conditions of the match, except for people.
+        human_clock_s: seconds for each decision of a person; None for no limit.
+        earlier: turns that were played before the server was restarted.
+    """
+
+    game: str
+    rules: str
+    side_file: Path | None
+    players: Mapping[str, str]
+    seed: int
+    conditions: Conditions
+    human_clock_s: float | None
+    earlier: tuple[TurnRecord, ...] = ()
+
+
+def play_at_table(task: TableTask) -> MatchRecord:
+    """Play a match, and report it to the server.
+
+    Raises:
+        GGPError: it could not begin.
+    """
+    mail = _Mail()
+    link = WorkerLink(mail.put)
+    with StepReports(link) as preparing:
+        arena, reporter = _prepare(task, link, mail, preparing)
+        return play_match(arena, task.seed, task.conditions, watcher=reporter, earlier=task.earlier)
+
+
+def _prepare(
+    task: TableTask, link: WorkerLink, mail: _Mail, preparing: StepReports
+) -> tuple[Arena, _Reporter]:
+    """Make machines and players, which may have to be compiled first, and say so meanwhile."""
+    preparing.begin("Reading the rules, and making a machine of them", 0.05, 0.4)
+    has_clock = task.conditions.play_clock_s is not None
+    program, machines = machines_of(task.game, task.rules, "auto", Limits(), has_clock)
+    apart = order_of(task.conditions, program, machines, Limits())
+    people = [role for role, player in task.players.items() if player == HUMAN]
+    others = {role: player for role, player in task.players.items() if player != HUMAN}
+    preparing.begin("Getting the players ready", 0.4, 0.75)
+    if has_clock:  # a player that has not played before takes longer for its first move
+        stand_ins = {**others, **dict.fromkeys(people, "random")}
+        rehearse(
+            set_up(task.game, program, stand_ins, machines, apart=apart),
+            task.rules,
+            task.conditions.remote.start_clock_s,
+            own_process=True,
+        )
+    preparing.begin("Beginning the match", 0.75, 1.0)
+    reporter = _Reporter(task, program, machines, link, mail)
+    arena = set_up(
+        task.game,
+        program,
+        {**others, **{role: Seat(HUMAN, reporter.guest(role)) for role in people}},
+        machines,
+        report=reporter.report,
+        apart=apart,
+    )
+    return arena, reporter
+
+
+class _Mail:
+    """Mailboxes for moves of people, by role; all who wait for one wake up when the match ends."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._boxes: dict[str, queue.SimpleQueue[Message | None]] = {}
+        self.ended = False
+
+    def box(self, role: str) -> queue.SimpleQueue[Message | None]:
+        """Queue in which the moves of a role arrive."""
+        with self._lock:
+            return self._boxes.setdefault(role, queue.SimpleQueue())
+
+    def put(self, message: Message | None) -> None:
+        """Deliver a message; None means that the link is broken."""
+        if message is not None and message["kind"] == "move":
+            self.box(message["role"]).put(message)
+            return
+        self.ended = True
+        with self._lock:
+            boxes = list(self._boxes.values())
+        for box in boxes:
+            box.put(None)
+
+
+class _Reporter:
+    """A `Watcher` of the match that reports it to the server."""
+
+    def __init__(
+        self,
+        task: TableTask,
+        program: GameDefinition,
+        machines: Sequence[Machine],
+        link: WorkerLink,
+        mail: _Mail,
+    ) -> None:
+        self._task, self._link, self._mail = task, link, mail
+        self._artist = MatchArtist(program, task.side_file)
+        self._turn = 0
+        self._is_told = told_by(program.as_program()) is not None
+        self._knowledge: dict[str, Knowledge] = {}
+        self._may: dict[str, Json] = {}  # what may be where, by role, as each believes it
+        self._shown: dict[str, Json] = {}  # what each role saw last
+        self._reported_s: dict[str, float] = {}
+        for number, role in enumerate(program.roles):
+            if task.players.get(role) == HUMAN and not self._is_told:
+                self._knowledge[role] = Knowledge(machines[1 + number], number, task.seed)
+
+    def reached(self, turn: TurnRecord | None, fluents: tuple[str, ...], *, over: bool) -> None:
+        if self._mail.ended:
+            raise LinkBrokenError("the match was ended")
+        self._turn += turn is not None
+        is_old = 0 < self._turn <= len(self._task.earlier)
+        frame = self._artist.frame(self._turn, turn, fluents, over=over)
+        people = [role for role, player in self._task.players.items() if player == HUMAN]
+        self._link.send(
+            {
+                "kind": "frame",
+                "number": self._turn,
+                "all": frame,
+                "seats": {role: self._seat_frame(role, frame, turn) for role in people},
+                "may": dict(self._may),
+                "record": None if turn is None or is_old else asdict(turn),
+            }
+        )
+
+    def report(self, role: str, decision: Decision) -> None:
+        """Report a player's best decision so far; see `set_up`."""
+        now_s = time.monotonic()
+        if now_s - self._reported_s.get(role, 0.0) >= REPORT_EVERY_S:
+            self._reported_s[role] = now_s
+            thought = decision_json(decision)
+            self._link.send(
+                {
+                    "kind": "thought",
+                    "role": role,
+                    "turn": self._turn,
+                    "decision": thought,
+                    "words": self._artist.words_of([(role, v["move"]) for v in thought["values"]]),
+                }
+            )
+
+    def guest(self, role: str) -> Any:
+        """Function that makes the guest of a person, see `Seat.make`."""
+        return lambda rng: _Person(role, self)
+
+    @property
+    def clock_s(self) -> float | None:
+        """Seconds that people have for a decision; None for no limit."""
+        return self._task.human_clock_s
+
+    def ask(self, role: str, legal: Sequence[str]) -> None:
+        """Have the server ask a person for a move."""
+        sure = self._knowledge[role].known().legal if role in self._knowledge else set(legal)
+        words = self._artist.words_of([(role, move) for move in legal])["moves"]
+        moves = [
+            {
+                "move": move,
+                "words": words[move],
+                "cells": self._artist.cells(move, role),
+                "drops": self._artist.drops_in(move),
+                "sure": move in sure,
+            }
+            for move in legal
+        ]
+        clock_s = self._task.human_clock_s
+        self._link.send(
+            {"kind": "ask", "role": role, "turn": self._turn, "moves": moves, "clock_s": clock_s}
+        )
+
+    def answer(self, role: str, legal: Sequence[str], until: Deadline | None) -> str:
+        """Wait for the move of a person, and return it.
+
+        Raises:
+            NoAnswerError: the clock ran out.
+            LinkBrokenError: the match was ended.
+        """
+        box = self._mail.box(role)
+        while not self._mail.ended:
+            try:
+                message = box.get(timeout=None if until is None else max(until.left_s(), 0.0))
+            except queue.Empty:
+                clock_s = self._task.human_clock_s
+                raise NoAnswerError(f"gave no answer within {clock_s:g} s") from None
+            if message is not None and message["turn"] == self._turn and message["move"] in legal:
+                return str(message["move"])
+        raise LinkBrokenError("the match was ended")
+
+    def _seat_frame(self, role: str, frame: Json, turn: TurnRecord | None) -> Json:
+        """The part of a frame that one role may see: nothing else may get in here."""
+        own: Json = {"turn": frame["turn"], "over": frame["over"], "move": None, "percepts": []}
+        own |= {"view": None, "known": None, "marks": [], "faults": [], "words": {}}
+        if turn is not None:
+            moved = turn.joint_move if self._is_told else {role: turn.joint_move[role]}
+            own |= {
+                "words": self._artist.words_of(moved.items(), turn.percepts[role]),
+                "move": turn.joint_move[role],
+                "percepts": list(turn.percepts[role]),
+                "view": frame["views"][role],
+                "faults": [each["text"] for each in frame["faults"] if each["role"] == role],
+            }
+        if self._is_told:
+            open_ = {name: frame[name] for name in ("state", "moves", "marks")}
+            return {**own, **open_}
+        knowledge = self._knowledge[role]
+        if turn is not None and not frame["over"]:
+            late = any(f.role == role and f.kind == "late" for f in turn.faults)
+            knowledge.observe(
+                turn.joint_move[role],
+                turn.percepts[role],
+                turn.submitted.get(role),
+                in_time=not late,
+            )
+        known = knowledge.known()
+        about = {"states": known.states, "exact": known.exact}
+        state = self._artist.certain(known.shares)
+        state["facts"] += map(fact, known.lines())
+        self._may[role] = self._artist.heat(known.likely)
+        if turn is not None:
+            moves = {role: turn.joint_move[role]}
+            own["marks"] = self._artist.marks(moves, self._shown.get(role, {}), state)
+        self._shown[role] = state
+        return {**own, "state": state, "known": about}
+
+
+class _Person:
+    """A person in the match; a `Guest`."""
+
+    states_visited = 0
+
+    def __init__(self, role: str, reporter: _Reporter) -> None:
+        self._role, self._reporter = role, reporter
+        self._legal: Sequence[str] = ()
+        self._began_s = 0.0
+
+    def observe(self, move: str | None, percepts: Sequence[str] | None, **_: Any) -> None:
+        """Do nothing: the seat has already seen the turn, in the frame."""
+
+    def invite(self, legal: Sequence[str]) -> None:
+        self._legal = legal
+        self._began_s = time.monotonic()
+        self._reporter.ask(self._role, legal)
+
+    def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
+        clock_s = self._reporter.clock_s
+        until = None if clock_s is None else Deadline(self._began_s + clock_s, time.monotonic)
+        move = self._reporter.answer(self._role, self._legal, until)
+        return Decision(move, (), 0, False, 0, time.monotonic() - self._began_s)
+
+
+# ------------------------------------------------------------------------
+# Tells the server what is done before the first turn, which takes long when a game is new.
+#
+# A step says how much of it all is done when it begins and when it ends; between these the page can
+# only guess. What our modules note meanwhile, such as that machine code is compiled, is told too.
+
+
+class StepReports(logging.Handler):
+    """Reports the steps before a match; a context, in which notes are reported as well."""
+
+    def __init__(self, link: WorkerLink) -> None:
+        super().__init__(NOTE)
+        self._link = link
+        self._step = ("", 0.0, 0.0)
+
+    def __enter__(self) -> StepReports:
+        logger = logging.getLogger("ggp")
+        self._level = logger.level
+        if logger.getEffectiveLevel() > NOTE:
+            logger.setLevel(NOTE)
+        logger.addHandler(self)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        logger = logging.getLogger("ggp")
+        logger.removeHandler(self)
+        logger.setLevel(self._level)
+
+    def begin(self, text: str, share: float, until: float) -> None:
+        """Begin a step.
+
+        Args:
+            share, until: shares of the whole that are done when it begins and when it ends.
+        """
+        self._step = text, share, until
+        self._tell("")
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno == NOTE:
+            try:
+                self._tell(record.getMessage())
+            except LinkBrokenError:  # the match notices it itself
+                return
+
+    def _tell(self, note: str) -> None:
+        text, share, until = self._step
+        told = {"text": text, "note": note, "share": share, "until": until}
+        self._link.send({"kind": "preparing", **told})
+
+
+# ------------------------------------------------------------------------
+# The link between a match in a worker process and the server: JSON objects, in both directions.
+#
+# They go with the call by which the server has the match played (`ggp.run.calls`).
+
+Message = Mapping[str, Any]
+"""An object with the field `kind`."""
+
+
+class LinkBrokenError(MatchError):
+    """The server is gone, or has ended the match."""
+
+
+class WorkerLink:
+    """The worker's end of the link.
+
+    Args:
+        hear: called with every message of the server, in a thread of its own; with None when
+            there will be no more.
+    """
+
+    def __init__(self, hear: Callable[[Message | None], None] = lambda message: None) -> None:
+        self._hear, self._is_broken = hear, False
+        calls.listen(self._take)
+
+    def send(self, message: Message) -> None:
+        """Send the server a message.
+
+        Raises:
+            LinkBrokenError: the match was ended.
+        """
+        if self._is_broken:
+            raise LinkBrokenError("the match was ended")
+        calls.tell(json.dumps(message).encode())
+
+    def _take(self, message: Message | None) -> None:
+        self._is_broken = self._is_broken or message is None
+        self._hear(message)

@@ -1,0 +1,176 @@
+"""The table's server: uvicorn on one socket, with the bounds of `ggp serve`.
+
+Closing a socket with unread input would cost the peer the answer, so a connection that the server
+closes is read for a while (`_Lingering`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import webbrowser
+from html import escape
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from ggp.server.http.http_server import BoundedHttp
+from match_runner.table.app import make_app
+from match_runner.table.guard import Guard
+from match_runner.table.match_manager import MatchManager
+
+CLOSE_S = 1
+"""Seconds that answers under way may take when the server ends."""
+
+LINGER_S = 1.0
+"""Seconds that a connection is still read after the server has closed it."""
+
+_TOO_LONG = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+
+
+class _Server(uvicorn.Server):
+    """Server that ends cleanly on a signal: an interrupt is no failure, and ends event streams."""
+
+    def __init__(self, config: uvicorn.Config, guard: Guard) -> None:
+        super().__init__(config)
+        self._guard = guard
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        is_main = threading.current_thread() is threading.main_thread()  # others can't set any
+        if is_main and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # not so under nohup
+            signal.signal(signal.SIGHUP, self.handle_exit)
+        super().run(sockets)
+
+    def handle_exit(self, sig: int, frame: object) -> None:
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._guard.stop()
+        await super().shutdown(sockets)
+
+
+class _Lingering:
+    """A transport that, once closed, lets its peer read the answer: what still comes is dropped.
+
+    Args:
+        transport: of the socket.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._is_closed = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def is_closing(self) -> bool:
+        """Whether the server has closed it, or it is broken."""
+        return self._is_closed or self._transport.is_closing()
+
+    def close(self) -> None:
+        """Close the writing side, and the other soon."""
+        if self.is_closing():
+            return
+        self._is_closed = True
+        self._transport.write_eof()
+        self._transport.resume_reading()
+        asyncio.get_running_loop().call_later(LINGER_S, self._transport.abort)
+
+
+def table_server(manager: MatchManager) -> uvicorn.Server:
+    """Make the server of a table, to be run on a socket; it ends on SIGINT and SIGTERM, when its
+    terminal is closed (SIGHUP), or when its `should_exit` is set."""
+    limits = manager.options.limits
+
+    class Bounded(H11Protocol):
+        """Protocol that closes a connection which sends nothing for too long, and refuses headers
+        that are too long."""
+
+        _patience: asyncio.TimerHandle | None = None
+
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            self.conn = self._http = BoundedHttp(limits.header_bytes)
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(_Lingering(transport))  # type: ignore[arg-type]
+            self._patience = self.loop.call_later(limits.request_s, self._lose_patience)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            if self._patience is not None:
+                self._patience.cancel()
+            super().connection_lost(exc)
+
+        def data_received(self, data: bytes) -> None:
+            if not self.transport.is_closing():
+                super().data_received(data)
+
+        def send_400_response(self, msg: str) -> None:
+            """Refuse what is not understood, or has headers that are too long."""
+            fault = self._http.fault
+            status = HTTPStatus.BAD_REQUEST
+            if fault is not None and fault.error_status_hint == _TOO_LONG:
+                status, msg = _TOO_LONG, f"headers of more than {limits.header_bytes:,} bytes"
+            told = [("content-type", "text/plain; charset=utf-8"), ("connection", "close")]
+            head = h11.Response(status_code=status, headers=told, reason=status.phrase.encode())
+            for event in (head, h11.Data(data=msg.encode()), h11.EndOfMessage()):
+                self.transport.write(self.conn.send(event) or b"")
+            self.transport.close()
+
+        def _lose_patience(self) -> None:
+            if self.cycle is None:  # it has not sent the head of a request yet
+                self.transport.abort()
+
+    guard = make_app(manager)
+    config = uvicorn.Config(
+        guard,
+        http=Bounded,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,  # links have secrets in them
+        server_header=False,
+        limit_concurrency=limits.connections,
+        timeout_graceful_shutdown=CLOSE_S,
+        timeout_keep_alive=int(limits.request_s),
+    )
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    return _Server(config, guard)
+
+
+# ------------------------------------------------------------------------
+# Opens the table's link in the browser of whoever started it.
+
+_PAGE = '<!doctype html><title>The table</title><meta http-equiv="refresh" content="0; url={}">\n'
+
+
+def has_screen() -> bool:
+    """Whether somebody sits at a screen on which a browser can be opened."""
+    displays = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    return sys.stdout.isatty() and (sys.platform == "darwin" or any(map(os.environ.get, displays)))
+
+
+def open_link(link: str, private: Path) -> None:
+    """Open a link in the user's browser; nothing happens if there is none.
+
+    The browser is given a file that redirects to the link: all users of a machine see the command
+    lines of all processes, and the link has a secret in it.
+
+    Args:
+        private: a folder that only this user may enter.
+    """
+    page = private / "open.html"
+    page.touch(0o600)
+    page.write_text(_PAGE.format(escape(link)), encoding="utf-8")
+    # Some browsers, and some programs that look for one, return only when they are closed.
+    threading.Thread(target=webbrowser.open, args=(page.as_uri(),), daemon=True).start()

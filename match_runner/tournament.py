@@ -1,0 +1,508 @@
+"""Tournaments: series read from TOML, and a summary of their stored matches with standings and
+ratings."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+from openskill.models import PlackettLuce, PlackettLuceRating
+from rich.console import RenderableType
+from rich.text import Text
+
+from ggp.errors import ConfigError
+from ggp.gdl.games import list_games
+from ggp.machine.games import backends, is_named, load_program
+from ggp.protocol.messages import MAX_CLOCK_S, Dialect
+from ggp.report import Report, Table
+from ggp.run.clocks import Clock
+from ggp.statistics import LEVEL, Interval, mean_interval, methods_text
+from match_runner.match.conditions import MAX_PAUSE_S, AskedConditions
+from match_runner.match.records import clock_text
+from match_runner.match.views import plain
+from match_runner.remote.post import is_address
+from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, check_clocks
+from match_runner.remote.wire import DRESDEN, SERVERS, Replacement
+from match_runner.series.course import WithCourse
+from match_runner.series.holding import Held
+from match_runner.series.outcomes import (
+    ContestCounts,
+    Played,
+    Round,
+    contests_by_round,
+    contests_of,
+    fault_counts,
+    rounds_of,
+    scores_of,
+    tally_of,
+)
+from match_runner.series.plan import Series, SeriesGame, check_player, check_series, resampling_seed
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Standing of one player.
+
+    Attributes:
+        player: its name.
+        plays: its spec or address.
+        matches: number of matches it took part in.
+        score: mean goal value over the rounds of all games.
+        tally: counts of its contests.
+        rating: None if it met no other player.
+        by_game: mean goal value in each game it played.
+        faults: number of its faults, by kind.
+    """
+
+    player: str
+    plays: str
+    matches: int
+    score: Interval
+    tally: ContestCounts
+    rating: Rating | None
+    by_game: Mapping[str, Interval]
+    faults: Mapping[str, int]
+
+    def to_json(self) -> dict[str, Any]:
+        """The standing as JSON values."""
+        found = asdict(self)
+        return {**found, **found.pop("tally")}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that went wrong in a match.
+
+    Attributes:
+        game, number: name of the game, and number of the match in it.
+        player: whose fault it was; None if something was wrong with the game.
+        text: what went wrong, on one line.
+    """
+
+    game: str
+    number: int
+    player: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class GameSummary:
+    """Conditions under which a game was played.
+
+    Attributes:
+        game: its name.
+        backend: backend of its machines; None before the first match.
+        play_clock: seconds for each decision; None where counts decided.
+        clock: the clock that counts these seconds.
+    """
+
+    game: str
+    backend: str | None
+    play_clock: float | None
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TournamentSummary(WithCourse):
+    """Everything that is reported of a tournament.
+
+    Attributes:
+        seed: seed of the whole tournament.
+        games: in the order of the file.
+        planned, played: numbers of matches.
+        moves: number of joint moves in all of them.
+        standings: best first.
+        problems: in the order of the matches.
+        held: the matches.
+    """
+
+    seed: int
+    games: tuple[GameSummary, ...]
+    planned: int
+    played: int
+    moves: int
+    standings: tuple[Standing, ...]
+    problems: tuple[Problem, ...]
+    held: Held = field(compare=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON that `match-runner tournament --json` prints."""
+        return {
+            "seed": self.seed,
+            "games": [asdict(game) for game in self.games],
+            "planned": self.planned,
+            "played": self.played,
+            "moves": self.moves,
+            "standings": [each.to_json() for each in self.standings],
+            "problems": [asdict(problem) for problem in self.problems],
+        }
+
+    def report(self) -> Report:
+        """The tournament, as `match-runner tournament` shows it."""
+        return Report(self.to_json(), _parts(self))
+
+
+def summarize(held: Held) -> TournamentSummary:
+    """Sum up what has been played so far."""
+    series, matches = held.series, held.matches
+    players = range(len(series.names))
+    rounds = rounds_of(matches)
+    ratings = rate(players, contests_of(rounds, len(players)))
+    standings = [_standing(held, player, rounds, ratings[player]) for player in players]
+    backends = {match.planned.game: match.record.backend for match in matches}
+    return TournamentSummary(
+        seed=series.seed,
+        games=tuple(
+            GameSummary(
+                game.name,
+                backends.get(game.name),
+                game.conditions.play_clock_s,
+                game.conditions.clock,
+            )
+            for game in series.games
+        ),
+        planned=held.planned,
+        played=len(matches),
+        moves=sum(len(match.record.turns) for match in matches),
+        standings=tuple(sorted(standings, key=_rank)),
+        problems=tuple(problem for match in matches for problem in _problems(series, match)),
+        held=held,
+    )
+
+
+def _standing(held: Held, player: int, rounds: Sequence[Round], rating: Rating) -> Standing:
+    series, matches = held.series, held.matches
+    name = series.names[player]
+    contests = contests_by_round(rounds, len(series.names))
+    return Standing(
+        player=name,
+        plays=series.players[name],
+        matches=sum(player in match.planned.seating.values() for match in matches),
+        score=_score(held, player, rounds, series.goal_bounds),
+        tally=tally_of(contests, player, resampling_seed(series), fixed=held.fixed),
+        rating=rating if rating.contests else None,
+        by_game={
+            game.name: _score(
+                held,
+                player,
+                [own for own in rounds if own[0].planned.game == game.name],
+                game.goal_bounds,
+            )
+            for game in series.games
+        },
+        faults=dict(fault_counts(matches, player)),
+    )
+
+
+def _score(
+    held: Held, player: int, rounds: Sequence[Round], bounds: tuple[float, float] | None
+) -> Interval:
+    values = [s[player] for s in map(scores_of, rounds) if player in s]
+    return mean_interval(values, resampling_seed(held.series), bounds, fixed=held.fixed)
+
+
+def _rank(standing: Standing) -> tuple[float, float]:
+    """Sort key, best first: the lower end of the rating, then the score."""
+    rated = standing.rating.low if standing.rating else 0.0
+    return -rated, -(standing.score.value or 0.0)
+
+
+def _problems(series: Series, match: Played) -> Iterator[Problem]:
+    planned, record = match.planned, match.record
+    for fault in record.faults:
+        player = planned.seating.get(fault.role)
+        name = record.players[fault.role] if player is None else series.names[player]
+        yield Problem(planned.game, planned.number, name, str(fault))
+    if record.failed:
+        yield Problem(planned.game, planned.number, None, record.errors[-1])
+
+
+# ------------------------------------------------------------------------
+# Ratings of players by openskill: the Plackett-Luce model of Weng and Lin (JMLR 12, 2011).
+
+_DEVIATIONS = NormalDist().inv_cdf((1 + LEVEL) / 2)
+"""Half-width of a 99 % interval of a normal distribution."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """Rating of a player: the belief about its strength, at first 25 with deviation 25 / 3.
+
+    Attributes:
+        mean, deviation: parameters of the belief, a normal distribution.
+        contests: number of contests that it is based on.
+    """
+
+    mean: float
+    deviation: float
+    contests: int
+
+    @property
+    def low(self) -> float:
+        """Lower end of the 99 % interval; players are ranked by it."""
+        return self.mean - _DEVIATIONS * self.deviation
+
+    @property
+    def high(self) -> float:
+        """Upper end of the 99 % interval."""
+        return self.mean + _DEVIATIONS * self.deviation
+
+
+def rate(players: Sequence[int], contests: Iterable[Mapping[int, float]]) -> dict[int, Rating]:
+    """Rating of each player after some contests.
+
+    Args:
+        contests: scores of those who took part. Their order matters a little, so it must not
+            depend on when matches ended.
+    """
+    model = PlackettLuce()
+    ratings: dict[int, PlackettLuceRating] = {player: model.rating() for player in players}
+    counts = dict.fromkeys(players, 0)
+    for scores in contests:
+        if len(scores) < 2:
+            continue
+        order = sorted(scores)
+        teams = model.rate(
+            [[ratings[player]] for player in order], scores=[scores[player] for player in order]
+        )
+        for player, (rating,) in zip(order, teams, strict=True):
+            ratings[player] = rating
+            counts[player] += 1
+    return {
+        player: Rating(rating.mu, rating.sigma, counts[player])
+        for player, rating in ratings.items()
+    }
+
+
+# ------------------------------------------------------------------------
+# Tables that show a tournament.
+
+MOST_PROBLEMS = 10
+"""Most problems that are shown; `--json` has all."""
+
+
+def _parts(summary: TournamentSummary) -> Iterator[RenderableType]:
+    """Yield the tables of a tournament, which may be unfinished."""
+    standings = summary.standings
+    of_all = "" if summary.played == summary.planned else f" of {summary.planned}"
+    yield Text(
+        f"{summary.played}{of_all} matches, {summary.moves} turns, seed {summary.seed}",
+        style="bold",
+    )
+    yield Table(
+        ("player", "#rating [99 %]", "#mean score [99 %]", "#matches"),
+        [(each.player, rating_text(each.rating), each.score, each.matches) for each in standings],
+    )
+    yield ""
+    yield Table(
+        ("player", "#won", "#drawn", "#lost", ("#% won [99 %]", ".1f"), "faults", "plays"),
+        [
+            (
+                *(each.player, each.tally.wins, each.tally.draws, each.tally.losses),
+                *(each.tally.win_share.percent, faults_text(each.faults), each.plays),
+            )
+            for each in standings
+        ],
+    )
+    yield ""
+    yield Table(
+        ("mean score in", *(f"#{each.player}" for each in standings), "on", "by"),
+        [
+            (
+                *(game.game, *(each.by_game[game.game] for each in standings)),
+                *(game.backend, clock_text(game.play_clock, game.clock)),
+            )
+            for game in summary.games
+        ],
+    )
+    yield ""
+    yield from methods_text(each.score for each in standings)
+    if summary.problems:
+        yield Text(f"faults and errors ({len(summary.problems)}):", style="red")
+    for problem in summary.problems[:MOST_PROBLEMS]:
+        who = "" if problem.player is None else f", {problem.player}"
+        yield plain(f"  {problem.game} {problem.number}{who}: {problem.text}")
+    if len(summary.problems) > MOST_PROBLEMS:
+        yield f"  and {len(summary.problems) - MOST_PROBLEMS} more; see --json"
+
+
+def faults_text(faults: Mapping[str, int]) -> str:
+    """Counts of faults as `2 late, 1 illegal`, or `none`."""
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(faults.items())) or "none"
+
+
+def rating_text(rating: Rating | None) -> str:
+    """A rating as `27.3 [20.1, 34.5]`, or `-` for none."""
+    if rating is None:
+        return "-"
+    return f"{rating.mean:.1f} [{rating.low:.1f}, {rating.high:.1f}]"
+
+
+# ------------------------------------------------------------------------
+# Reads a tournament, which is a series described in TOML.
+
+MOST_ROUNDS = 100_000
+
+
+def read_tournament(path: Path) -> Series:
+    """Read the tournament in a TOML file; paths of games in it are relative to the file.
+
+    Raises:
+        ConfigError: the file cannot be read or holds something else; says what and where.
+        GDLError: a game cannot be used.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path} is not TOML: {error}") from error
+    try:
+        return _tournament(data, path.parent)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """Requirement on the value of a setting, in words and as a test."""
+
+    text: str
+    fits: Callable[[Any], bool]
+
+
+def _one_of(names: Iterable[str]) -> _Setting:
+    known = [str(name) for name in names]
+    return _Setting(f"one of {', '.join(known)}", lambda value: value in known)
+
+
+_SETTINGS: Mapping[str, _Setting] = {
+    "rounds": _Setting("a whole number above 0", lambda v: _is_whole(v) and 1 <= v <= MOST_ROUNDS),
+    "start_clock": _Setting(
+        "a whole number of seconds", lambda v: _is_whole(v) and 0 <= v <= MAX_CLOCK_S
+    ),
+    "play_clock": _Setting(
+        "a number of seconds above 0", lambda v: _is_number(v) and 0 < v <= MAX_CLOCK_S
+    ),
+    "clock": _one_of(Clock),
+    "ponder": _Setting("true or false", lambda v: isinstance(v, bool)),
+    "dialect": _one_of(Dialect),
+    "server": _one_of(SERVERS),
+    "scramble": _Setting("true or false", lambda v: isinstance(v, bool)),
+    "replacement": _one_of(Replacement),
+    "pause": _Setting(
+        f"a number of seconds up to {MAX_PAUSE_S}",
+        lambda v: _is_number(v) and 0 <= v <= MAX_PAUSE_S,
+    ),
+}
+"""Settings of the whole tournament and of single games, with their requirements."""
+
+_GENERAL = ("players", "games", "roles", "equal_states", "seed", "backend")
+
+
+def _tournament(data: Mapping[str, Any], folder: Path) -> Series:
+    _check_keys(data, (*_GENERAL, *_SETTINGS), "")
+    players = _texts(data.get("players"), "players")
+    if not players:
+        raise ConfigError('players must be a table such as [players] with a line ours = "random"')
+    seed = data.get("seed", 0)
+    if not _is_whole(seed):
+        raise ConfigError("seed must be a whole number")
+    backend = data.get("backend", "auto")
+    if not isinstance(backend, str) or backend not in backends():
+        raise ConfigError(f"unknown backend {backend!r}; backends: {', '.join(backends())}")
+    roles = data.get("roles", "rotate")
+    if roles not in ("rotate", "fixed"):
+        raise ConfigError("roles must be one of rotate, fixed")
+    equal_states = data.get("equal_states", False)
+    if not isinstance(equal_states, bool):
+        raise ConfigError("equal_states must be true or false")
+    games = data.get("games")
+    if not isinstance(games, list) or not games:
+        raise ConfigError('games must be a list such as ["monty_hall", "kuhn_poker"]')
+    general = {name: data[name] for name in _SETTINGS if name in data}
+    series = Series(
+        players=players,
+        games=tuple(_game(game, general, folder, players) for game in games),
+        rotate=roles == "rotate",
+        equal_states=equal_states,
+        seed=seed,
+        backend=backend,
+    )
+    check_series(series)
+    return series
+
+
+def _texts(data: object, where: str) -> dict[str, str]:
+    """A table of players by name or role; empty if there is no such table."""
+    if not isinstance(data, dict):
+        return {}
+    for name, text in data.items():
+        if not isinstance(text, str):
+            raise ConfigError(f"{where}.{name} must be a player's spec or address in quotes")
+        check_player(text, f"{where}.{name}: ")
+    return {name: text.strip() for name, text in data.items()}
+
+
+def _game(
+    data: object, general: Mapping[str, Any], folder: Path, players: Mapping[str, str]
+) -> SeriesGame:
+    own: Mapping[str, Any] = data if isinstance(data, dict) else {"game": data}
+    name = own.get("game")
+    if not isinstance(name, str):
+        raise ConfigError('a game must be a name or path, or a table such as { game = "meier" }')
+    _check_keys(own, ("game", "fixed", *_SETTINGS), f" of the game {name}")
+    is_known = is_named(name) or name in list_games()
+    program = load_program(name if is_known else str(folder / name))
+    settings = {**general, **own}
+    try:
+        for key, setting in _SETTINGS.items():
+            if key in settings and not setting.fits(settings[key]):
+                raise ConfigError(f"{key} must be {setting.text}")
+        fixed = _texts(own.get("fixed", {}), "fixed")
+        has_remote = any(map(is_address, (*players.values(), *fixed.values())))
+        asked = AskedConditions(
+            play_clock_s=settings.get("play_clock"),
+            clock=Clock(settings.get("clock", Clock.WALL)),
+            ponder=settings.get("ponder", False),
+            start_clock_s=settings.get("start_clock", DEFAULT_START_CLOCK_S),
+            dialect=settings.get("dialect"),
+            server=settings.get("server", DRESDEN.name),
+            scramble=settings.get("scramble", False),
+            replacement=settings.get("replacement"),
+            pause_s=float(settings.get("pause", 0)),
+        )
+        conditions = asked.of_match(has_remote=has_remote, patient=True)
+        if has_remote:
+            _check_clock(conditions.play_clock_s)
+    except ConfigError as error:
+        raise ConfigError(f"{error} (game {name})") from error
+    return SeriesGame(name, program, settings.get("rounds", 1), conditions, fixed)
+
+
+def _check_clock(play_clock_s: float | None) -> None:
+    """Refuse a clock that does not suit remote players, with the file's name for the setting."""
+    try:
+        check_clocks(play_clock_s)
+    except ConfigError:
+        raise ConfigError(
+            "play_clock must be a whole number of seconds where players are remote"
+        ) from None
+
+
+def _check_keys(data: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+    for key in data:
+        if key not in known:
+            raise ConfigError(f"unknown setting {key!r}{where}; settings: {', '.join(known)}")
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
