@@ -81,11 +81,6 @@ def _indirect(number: int) -> int:
     return _between(number)
 
 
-@kernel
-def _calling(number: int) -> int:
-    return _direct(number) - 1
-
-
 @pytest.fixture(autouse=True)
 def never_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     """The version of kernels does not count this file, so kernels in it may be out of date."""
@@ -130,10 +125,6 @@ def test_part_is_compiled_once_for_all_kernels(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(kernel_compiler._PartCompiler, "_compile_core", noted)
     assert (_direct(2), _indirect(2)) == (6, 7)
     assert sorted(compiled) == ["_between", "_shared"]
-
-
-def test_kernel_may_call_a_kernel() -> None:
-    assert _calling(5) == 14
 
 
 COMPILING = """
