@@ -189,7 +189,7 @@ def kernel_results() -> list[object]:
     rows = np.arange(12, dtype=np.uint64).reshape(6, 2) % np.uint64(8)
     groups, first = np.zeros(6, dtype=np.int64), np.zeros(6, dtype=np.int64)
     num_groups = group_rows(rows, np.full(16, -1), groups, first)
-    return [_fill(outer), _indirect(2), _calling(5), num_groups, groups.tolist(), first.tolist()]
+    return [_fill(outer), _indirect(2), num_groups, groups.tolist(), first.tolist()]
 
 
 def run_plainly(known: str, program: str, folder: Path) -> subprocess.CompletedProcess[str]:
