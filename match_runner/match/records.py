@@ -32,11 +32,7 @@ from ggp.tables import html_table
 from match_runner.remote.servers import RemoteSide
 
 FORMAT = 3
-"""Number of the format that is written. Format 1 lacks `remote` and `times_s`, formats 1 and 2
-lack `rules` and have a number for every goal."""
-
-READABLE_FORMATS = (1, 2, 3)
-"""Formats that are read; readers refuse others."""
+"""Number of the format that is written. Format 2 lacks `rules` and has a number for every goal."""
 
 FAULTS: Mapping[str, str] = {
     "illegal": "submitted a move that is not legal",
@@ -49,8 +45,8 @@ FAULTS: Mapping[str, str] = {
 `raised` in `observe`, `late` and `unreachable` at the start."""
 
 _LATER = {*LATER_FIELDS, "clock"}
-_MAY_LACK = {1: {*_LATER, "remote", "times_s", "rules"}, 2: {*_LATER, "rules"}, 3: _LATER}
-"""Fields that a record of a format may be without."""
+_MAY_LACK = {2: {*_LATER, "rules"}, 3: _LATER}
+"""The formats that are read, and the fields that a record of each may be without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +187,8 @@ def record_from_json(data: object) -> MatchRecord:
         MatchError: a field is missing or is not what it must be; says which.
     """
     version = read(_Format, data, "", MatchError).format
-    if version not in READABLE_FORMATS:
-        known = " and ".join(map(str, READABLE_FORMATS))
+    if version not in _MAY_LACK:
+        known = " and ".join(map(str, _MAY_LACK))
         raise MatchError(f"format {version} is not known; this version reads {known}")
     record = read(MatchRecord, data, "", MatchError, _MAY_LACK[version])
     _check_roles(record)

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from ggp.errors import ConfigError, ResultsError
-from ggp.run.clocks import Clock
 from ggp.run.whole_files import locked
 from match_runner.match.records import record_from_json
 from match_runner.series.outcomes import Played
@@ -26,9 +25,6 @@ from match_runner.series.stopping import StoppingRule
 
 FILE = "series.sqlite"
 FORMAT = 1
-
-_OLD_FILES = ("comparison.sqlite", "tournament.sqlite")
-"""Files in which earlier versions kept their results."""
 
 _WAIT_S = 60.0
 
@@ -174,8 +170,7 @@ def open_store(
 
     Raises:
         InUse: another process is using the folder.
-        ConfigError: it cannot be used, or it holds another series or results of an earlier
-            version; says what differs.
+        ConfigError: it cannot be used, or it holds another series; says what differs.
         ResultsError: the file cannot be read or written any more.
     """
     if folder is None:
@@ -188,12 +183,6 @@ def open_store(
         if reading
         else locked(folder, "plays a series in", "end it, or give another --out")
     ):
-        old = [name for name in _OLD_FILES if (folder / name).exists()]
-        if old and not path.exists():
-            raise ConfigError(
-                f"{folder} holds results of an earlier version ({old[0]}), which cannot be "
-                "continued; give another --out"
-            )
         try:
             with closing(sqlite3.connect(path, timeout=_WAIT_S)) as connection:
                 store = _set_up(connection, path, series, until)
@@ -236,11 +225,6 @@ def _set_up(
     measured, planned = stored.pop("measured", {}), stored.pop("planned", {})
     for name in ("until", "threads"):  # of the last command: they may be others each time
         stored.pop(name, None)
-    if "files" not in stored:  # earlier versions did not note what they held
-        wanted.pop("files", None)
-    for game in stored.get("games", {}).values():
-        game.setdefault("clock", str(Clock.WALL))  # there was no other
-        game.setdefault("ponder", False)  # nobody did
     renamed = _renamed(stored.get("games", {}), wanted["games"])
     wanted["games"] = {renamed.get(name, name): game for name, game in wanted["games"].items()}
     differ = list(_differences(stored, wanted))

@@ -154,23 +154,10 @@ def test_a_file_that_a_player_reads_must_stay_the_same(tmp_path: Path) -> None:
     write_strategies(file, {"player1": {(): {"check": 1.0}}})
     with pytest.raises(ConfigError, match=rf"other settings: files\.{re.escape(file)} was \w+ and"):
         compared(series, folder)
-    with sqlite3.connect(folder / FILE) as connection:  # as it was written before
-        connection.execute("DELETE FROM settings WHERE name = 'files'")
-    compared(series, folder)
 
 
-def test_clocks_are_not_mixed_and_what_is_old_was_on_the_wall(tmp_path: Path) -> None:
+def test_clocks_are_not_mixed(tmp_path: Path) -> None:
     series = series_of(*KUHN)
-    compared(series, tmp_path)
-    with sqlite3.connect(tmp_path / FILE) as connection:  # as it was written before
-        (text,) = connection.execute("SELECT value FROM settings WHERE name = 'games'").fetchone()
-        games = json.loads(text)
-        assert games["kuhn_poker"].pop("clock") == "wall"
-        assert games["kuhn_poker"].pop("ponder") is False
-        connection.execute(
-            "UPDATE settings SET value = ? WHERE name = 'games'", (json.dumps(games),)
-        )
-    connection.close()
     summary, _ = compared(series, tmp_path)
     assert summary.to_json()["options"]["clock"] == "wall"
     (game,) = series.games
@@ -180,13 +167,6 @@ def test_clocks_are_not_mixed_and_what_is_old_was_on_the_wall(tmp_path: Path) ->
         compared(other, tmp_path)
     summary, _ = compared(other, tmp_path / "cpu")
     assert summary.to_json()["options"]["clock"] == "cpu"
-
-
-@pytest.mark.parametrize("name", ["comparison.sqlite", "tournament.sqlite"])
-def test_results_of_an_earlier_version_are_refused(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_bytes(b"")
-    with pytest.raises(ConfigError, match=f"holds results of an earlier version \\({name}\\)"):
-        compared(series_of(*KUHN), tmp_path)
 
 
 def test_a_folder_is_used_by_one_process_at_a_time(tmp_path: Path) -> None:
