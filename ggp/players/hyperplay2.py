@@ -46,7 +46,7 @@ MOST_GROWTH = 16
 """Most times by which the playouts of simulated roles are multiplied."""
 
 
-def growth(visits: int, first: int) -> int:
+def growth(visits: int) -> int:
     """Factor for the playouts of simulated roles after `visits` simulations.
 
     It doubles whenever simulations have quadrupled: the errors of their values then fall as fast
@@ -54,11 +54,10 @@ def growth(visits: int, first: int) -> int:
 
     Args:
         visits: simulations of each candidate so far.
-        first: simulations after which it is 2; 0 if it stays 1.
     """
-    if not first or visits < first:
+    if visits < GROW_FROM:
         return 1
-    return int(min(2 << ((visits // first).bit_length() - 1) // 2, MOST_GROWTH))
+    return int(min(2 << ((visits // GROW_FROM).bit_length() - 1) // 2, MOST_GROWTH))
 
 
 @dataclass(frozen=True)
@@ -66,11 +65,6 @@ class HyperPlay2Options(SearchOptions):
     """Options of `hyperplay2`."""
 
     n: int = whole(4, "resource index: n particles, n^2 simulations a candidate", high=100)
-    grow: int = whole(
-        GROW_FROM,
-        "with a clock: simulations a candidate before simulated roles double playouts; 0: never",
-        low=0,
-    )
 
 
 class HyperPlay2(SearchPlayer):
@@ -118,7 +112,7 @@ class HyperPlay2(SearchPlayer):
             first = self.options.n if lanes <= self.machine.side_by_side else 1
 
         def grow(visits: int) -> None:
-            wanted = self.options.n**2 * growth(visits, self.options.grow)
+            wanted = self.options.n**2 * growth(visits)
             policy.playouts = max(policy.playouts, wanted)
 
         return SimulationSearch(

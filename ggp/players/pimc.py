@@ -4,16 +4,13 @@ Each world the role may be in is solved as if everybody knew it, and the move wi
 over the worlds is made. Such values tie very often, and then promptness is the wrong guide: to a
 clairvoyant every road to the goal is as good as any other. HyperPlay values break these ties.
 
-Worlds that are too large to solve are searched as far as time allows and then played out
-(`search=layers`), or searched by a tree each (`search=trees`).
+Worlds that are too large to solve are searched as far as time allows and then played out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
-from functools import partial
 
 import numpy as np
 
@@ -25,15 +22,12 @@ from ggp.players.parts.search_player import SearchOptions, SearchPlayer
 from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline, part_of
 from ggp.search.estimates import Estimates, Ties, equally_best
-from ggp.search.parts import CLAIRVOYANT, TREES
+from ggp.search.parts import CLAIRVOYANT
 from ggp.search.playouts import PlayoutSearch
-from ggp.search.trees.tree_search import load_kernels
 from ggp.search.worlds.layers import PLAYOUTS, CostLimit, CountLimit, Limit
-from ggp.search.worlds.world_search import WorldSearch, WorldTrees, WorldTreeSearch
+from ggp.search.worlds.world_search import WorldSearch
 
 DEFAULT_STEPS = 100_000
-
-DEFAULT_TRIALS = 20_000
 
 QUICK_SHARE = 0.15
 """Share of the time or states that is spent on HyperPlay values: they break ties, and decide if
@@ -41,17 +35,6 @@ there is not enough for more."""
 
 HYPERPLAY_PLAYOUTS = 4096
 """Playouts of each candidate for its HyperPlay value, without a clock or a budget of states."""
-
-
-SOLVE_SHARE = 0.2
-"""Share of the time or states in which worlds must be solved before trees are used instead."""
-
-
-class Looks(StrEnum):
-    """Search of worlds that are too large to solve."""
-
-    LAYERS = "layers"
-    TREES = "trees"
 
 
 @dataclass(frozen=True)
@@ -64,14 +47,6 @@ class PimcOptions(SearchOptions):
         "joint moves tried to solve the worlds; states beyond are valued by playouts",
         high=10**7,
         usual=str(DEFAULT_STEPS),
-    )
-    search: Looks = choice(
-        Looks.LAYERS,
-        "search of worlds too large to be solved: layers (turns, then playouts), or trees (UCT)",
-        tuple(Looks),
-    )
-    trials: int = whole(
-        DEFAULT_TRIALS, "walks down the trees for a decision, without a clock, with search=trees"
     )
     ties: Ties = choice(
         Ties.HYPERPLAY,
@@ -89,15 +64,12 @@ class Pimc(SearchPlayer):
 
     Options = PimcOptions
     SOURCE = "Long, Sturtevant, Buro & Furtak (AAAI 2010)"
-    KINDS = frozenset({CLAIRVOYANT, TREES})
+    KINDS = frozenset({CLAIRVOYANT})
     options: PimcOptions
 
     def __init__(self, options: PimcOptions, context: Context) -> None:
         super().__init__(options, context)
         self._hyperplay: Estimates | None = None
-        self._trees: tuple[WorldTrees, int] | None = None  # and the turn in which they grew
-        if options.search is Looks.TREES:
-            load_kernels(self.machine, proves=True)
 
     @property
     def capacity(self) -> int:
@@ -171,7 +143,7 @@ class Pimc(SearchPlayer):
         took = spent() - began
         return CostLimit(
             spent,
-            (SOLVE_SHARE if self._grows else 1.0) * (budget - took),
+            budget - took,
             joint_cost=took / max(self._visited() - visited, 1),
             playout_cost=took / max(int(self._hyperplay.visits.sum()), 1),
         )
@@ -186,50 +158,14 @@ class Pimc(SearchPlayer):
     def _visited(self) -> float:
         return float(self.machine.states_visited)
 
-    @property
-    def _grows(self) -> bool:
-        """Whether worlds are searched by trees."""
-        return self.options.search is Looks.TREES
-
     def _clairvoyant(self, bag: Bags, limit: Limit, deadline: Deadline | None) -> Estimates:
-        early = deadline
-        if deadline is not None and self._grows:
-            early = deadline.part(SOLVE_SHARE)
         search = WorldSearch(
-            self.machine, bag, self.rng, limit, early, most_worlds=self.options.worlds
+            self.machine, bag, self.rng, limit, deadline, most_worlds=self.options.worlds
         )
         if search.solved:
             return search.estimates()
-        if self._grows:
-            return self._by_trees(bag, deadline)
         if deadline is None and not self.options.states:
             search.round(PLAYOUTS if search.looks_ahead else HYPERPLAY_PLAYOUTS)
             return search.estimates()
         # A best answer looks better the fewer its playouts: all moves get the same number.
         return self.values_of(search, deadline, race=not search.looks_ahead)
-
-    def think_on(self, bag: Bags, deadline: Deadline, submitted: int | None) -> None:
-        """See `ThinksOn`: trees grow, if it has some."""
-        if self._grows and not self.options.states:
-            self._tree_search(bag, deadline, submitted).wait(deadline)
-
-    def _tree_search(
-        self, bag: Bags, deadline: Deadline | None, submitted: int | None = None
-    ) -> WorldTreeSearch:
-        """A search that goes on with the trees of the turns before, if there is a clock."""
-        trees, before = self._trees or (WorldTrees(self.machine), self.turn)
-        self._trees = None if deadline is None else (trees, self.turn)
-        return WorldTreeSearch(
-            self.machine,
-            bag,
-            self.rng,
-            deadline,
-            self.options.worlds,
-            (trees, self.turn - before),
-            submitted,
-        )
-
-    def _by_trees(self, bag: Bags, deadline: Deadline | None) -> Estimates:
-        search = self._tree_search(bag, deadline)
-        self.send(search, self.options.trials, deadline, partial(self._report, 1))
-        return search.estimates()

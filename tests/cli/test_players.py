@@ -23,7 +23,7 @@ def test_every_player_is_listed_with_its_options() -> None:
         assert list(info) == ["name", "summary", "source", "options"]
         assert info["summary"].endswith(".")
     options = {option["name"]: option for option in found[2]["options"]}
-    searching = ["exact", "sampler", "states", "ties", "model", "boards", "retry", "ponder"]
+    searching = ["exact", "sampler", "states", "ties", "model", "boards", "ponder"]
     last = ["rescue", "risk"]
     assert list(options) == ["n", "particles", "playouts", *searching, *last]
     assert options["n"] == {

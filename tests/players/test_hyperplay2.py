@@ -19,16 +19,14 @@ SECONDS_A_STATE = 1e-6
 
 
 @pytest.mark.parametrize(
-    ("visits", "first", "times"),
-    [(0, 64, 1), (63, 64, 1), (64, 64, 2), (255, 64, 2), (256, 64, 4), (10**9, 64, 16), (99, 0, 1)],
+    ("visits", "times"),
+    [(0, 1), (255, 1), (256, 2), (1023, 2), (1024, 4), (10**9, 16)],
 )
-def test_playouts_double_where_simulations_quadruple(visits: int, first: int, times: int) -> None:
-    assert growth(visits, first) == times
+def test_playouts_double_where_simulations_quadruple(visits: int, times: int) -> None:
+    assert growth(visits) == times
 
 
-def playouts_of_a_decision(
-    spec: str, seconds: float | None, monkeypatch: pytest.MonkeyPatch
-) -> list[int]:
+def playouts_of_a_decision(seconds: float | None, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """What simulated roles made of playouts, call by call."""
     made: list[int] = []
     called = HyperPlayPolicy.__call__
@@ -39,7 +37,7 @@ def playouts_of_a_decision(
 
     monkeypatch.setattr(HyperPlayPolicy, "__call__", call)
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
-    player = make_player(parse_spec(spec), machine, 0, np.random.default_rng(0))
+    player = make_player(parse_spec("hyperplay2:n=2"), machine, 0, np.random.default_rng(0))
     assert isinstance(player, HyperPlay2)
     deadline = None
     if seconds is not None:
@@ -56,19 +54,16 @@ def playouts_of_a_decision(
 def test_simulated_roles_make_more_playouts_the_more_simulations_there_were(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made = playouts_of_a_decision("hyperplay2:n=2,grow=2", 4.0, monkeypatch)
+    monkeypatch.setattr("ggp.players.hyperplay2.GROW_FROM", 2)
+    made = playouts_of_a_decision(4.0, monkeypatch)
     assert made == sorted(made)
     assert made[0] == 4
     assert made[-1] in {16, 32, 64}
 
 
-@pytest.mark.parametrize(
-    ("spec", "seconds"), [("hyperplay2:n=2,grow=4", None), ("hyperplay2:n=2,grow=0", 2.0)]
-)
-def test_they_do_not_without_a_clock_nor_where_that_is_not_wanted(
-    spec: str, seconds: float | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert set(playouts_of_a_decision(spec, seconds, monkeypatch)) == {4}
+def test_they_do_not_without_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ggp.players.hyperplay2.GROW_FROM", 2)
+    assert set(playouts_of_a_decision(None, monkeypatch)) == {4}
 
 
 def test_it_decides_by_simulations_where_there_is_time_for_one_round(

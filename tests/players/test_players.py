@@ -247,7 +247,7 @@ def test_an_error_that_a_single_trial_cannot_tell_is_none() -> None:
         ),
         ("hyperplay:ties=prompt,ties=random", "option 'ties' of player hyperplay is given twice"),
         ("random:ties=prompt", "unknown option 'ties' of player random; options: boards, risk"),
-        ("hyperplay2:m=3", "unknown option 'm' of player hyperplay2; options: n, grow, exact"),
+        ("hyperplay2:m=3", "unknown option 'm' of player hyperplay2; options: n, exact"),
         ("hyperplay:n=x", "option 'n' of player hyperplay needs a whole number: n=N"),
         ("hyperplay:n=0", "option 'n' of player hyperplay must be from 1 to"),
         ("hyperplay:n=2,particles=3", "give either n, or particles and playouts"),

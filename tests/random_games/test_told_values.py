@@ -42,13 +42,12 @@ PLAYERS = (
     "ismcts",
     "oos",
     "pimc",
-    "pimc:search=trees",
     "over",
     "para",
     "auto",
 )
 
-ALIKE = {"hyperplay2:n=1", "mcts", "oos", "pimc:search=trees", "auto"}
+ALIKE = {"hyperplay2:n=1", "mcts", "oos", "auto"}
 """Players that value moves as others do, and take long to load."""
 
 

@@ -63,6 +63,12 @@ MORE_SHARE = 0.1
 POOLS = ("aosp", "hs")
 
 
+def retry_field() -> Any:
+    """The field of a player's options: refused tries are part of this game."""
+    meaning = "percent of the clock, or of the counts, for another try after a refused one"
+    return whole(100, meaning, high=100)
+
+
 @dataclass(frozen=True)
 class ChooseMoveOptions(SearchOptions):
     """Options of players that choose moves by searching boards."""
@@ -79,6 +85,7 @@ class ChooseMoveOptions(SearchOptions):
         20_000, "joint moves tried on a board at most; beyond, fewer plies are searched", high=10**7
     )
     pool: int = whole(POOL_LIMIT, "boards of a pool at most; it is then cut to half", low=2)
+    retry: int = retry_field()
     ties: Ties = choice(Ties.RANDOM, "choice of equal moves: by lot", (Ties.RANDOM,))
 
 
@@ -102,6 +109,10 @@ class ChooseMove(SearchPlayer):
     @property
     def trials(self) -> int:
         return self.options.worlds
+
+    @property
+    def retry_share(self) -> float:
+        return self.options.retry / 100
 
     @property
     def pool_limit(self) -> int:

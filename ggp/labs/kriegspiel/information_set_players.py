@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from ggp.belief import POOL_LIMIT, UNIFORM, Bags
 from ggp.errors import ConfigError, GGPError
+from ggp.labs.kriegspiel.choose_move import retry_field
 from ggp.labs.kriegspiel.information_sets.set_search import (
     InformationSetSearch,
     TooLarge,
@@ -59,6 +60,7 @@ class InformationSetOptions(SearchOptions):
         "boards of a pool at most, with a sampler that has one; it is then cut to half",
         low=2,
     )
+    retry: int = retry_field()
 
     def __post_init__(self) -> None:
         if self.states and self.histories is not None:
@@ -84,6 +86,10 @@ class InformationSetPlayer(SearchPlayer):
     @property
     def pool_limit(self) -> int:
         return self.options.pool
+
+    @property
+    def retry_share(self) -> float:
+        return self.options.retry / 100
 
     @property
     def trials(self) -> int:

@@ -87,9 +87,6 @@ class LearnedOptions(RiskOptions):
     policy: str = policies_field(
         "policies that `ggp learn` wrote; without, it learns in the start clock"
     )
-    temperature: int = whole(
-        100, "percent of the usual one: less makes likely moves likelier", high=1000
-    )
     updates: int = whole(20, "how often it learns without a file and without a clock")
     search: int = whole(0, "steps of search on the policy; 0: none", low=0, high=100)
     trials: int = whole(256, "rollouts of each candidate when it searches without a clock")
@@ -223,8 +220,8 @@ class Learned(BeliefPlayer):
 
     @property
     def _temperature(self) -> float:
-        """That of the policy."""
-        return self.options.temperature / 100 * (SOLE_TEMPERATURE if self._is_sole else 1.0)
+        """The temperature of the policy."""
+        return SOLE_TEMPERATURE if self._is_sole else 1.0
 
     @property
     def _step(self) -> float:

@@ -1,9 +1,7 @@
 """The option `model`: how a player believes that the others move.
 
     uniform              every legal move is equally likely (the default)
-    greedy               a softmax of HyperPlay values; greedy:20 has temperature 20
-    threshold            by bands of win probability; threshold:40:70 has other thresholds, in
-                         percent, and threshold:FILE has them fitted to the counts in FILE
+    threshold            by bands of win probability
     late                 if late, their first legal move is made: 20 % are; late:10 has 10 %
     policy:FILE          a strategy, such as `ggp solve GAME --strategy --json` prints, or policies
                          that `ggp learn` wrote, whose names end in .npz
@@ -38,16 +36,13 @@ from ggp.machine.definition import GameDefinition
 from ggp.players.options.evaluations import LEARNT
 from ggp.players.options.option_fields import words
 from ggp.registry import Registry
-from ggp.search.nested.opponent_models import GreedyMoves, ThresholdMoves
+from ggp.search.nested.opponent_models import ThresholdMoves
 
 _WORD = re.compile(r"[^()\s]+")
 
 UNIFORM_MODEL = "uniform"
 
-TEMPERATURE = 10.0
-"""Default temperature of `greedy`, in points of 100."""
-
-FORMS = "uniform|greedy[:T]|threshold[:C:R]|threshold:FILE|late[:P]|policy:FILE|learned:FILE"
+FORMS = "uniform|threshold|late[:P]|policy:FILE|learned:FILE"
 """The forms of the core, as messages list them."""
 
 
@@ -147,39 +142,26 @@ def _file_read(text: str) -> str:
 # The forms of the core.
 
 
-def _uniform(rest: str) -> None:
-    if rest:
-        raise _refused(f"{UNIFORM_MODEL}:{rest}")
+def _nothing_after(name: str) -> Callable[[str], None]:
+    """The check of a model that is complete with its name."""
+
+    def check(rest: str) -> None:
+        if rest:
+            raise _refused(f"{name}:{rest}")
+
+    return check
 
 
-def _temperature(rest: str) -> float:
-    return _number(rest, "greedy:T", 0.1, 1000) if rest else TEMPERATURE
-
-
-def _thresholds(rest: str) -> dict[str, Any]:
-    """Arguments of `ThresholdMoves`."""
-    call, colon, raise_ = rest.partition(":")
-    if not rest:
-        return {}
-    if not colon:
-        return {"counts": read_strategies(rest)}
-    form = "threshold:C:R, in percent"
-    low = _number(call, form, 0, 100) / 100
-    return {"call": low, "raise_": _number(raise_, form, 100 * low, 100) / 100}
-
-
-def _share_late(rest: str) -> float:
-    return _number(rest, "late:P", 0.1, 99.9) / 100 if rest else LATE
-
-
-def _number(text: str, form: str, low: float, high: float) -> float:
+def _share_late(percent: str) -> float:
+    if not percent:
+        return LATE
     try:
-        value = float(text)
+        share = float(percent) / 100
     except ValueError:
-        value = np.nan
-    if not low <= value <= high:
-        raise ValueError(f"needs a number from {low:g} to {high:g} in {form}, not {text!r}")
-    return value
+        share = np.nan
+    if not 0.001 <= share <= 0.999:
+        raise ValueError(f"needs a number from 0.1 to 99.9 in late:P, not {percent!r}")
+    return share
 
 
 def _order(machine: Machine, program: GameDefinition | None) -> Callable[[int], Place]:
@@ -204,23 +186,10 @@ def _order(machine: Machine, program: GameDefinition | None) -> Callable[[int], 
     return place_of
 
 
-def _child(rng: np.random.Generator) -> np.random.Generator:
-    return rng.spawn(1)[0]
-
-
-UNIFORM_FORM = ModelForm(lambda *_: UNIFORM, _uniform)
-GREEDY_FORM = ModelForm(
-    lambda rest, machine, tree, role, rng, _: GreedyMoves(
-        machine, tree, role, _child(rng), _temperature(rest)
-    ),
-    _temperature,
-)
+UNIFORM_FORM = ModelForm(lambda *_: UNIFORM, _nothing_after(UNIFORM_MODEL))
 THRESHOLD_FORM = ModelForm(
-    lambda rest, machine, tree, role, rng, _: ThresholdMoves(
-        machine, tree, role, _child(rng), **_thresholds(rest)
-    ),
-    _thresholds,
-    lambda rest: rest != "" and ":" not in rest,
+    lambda rest, machine, tree, role, rng, _: ThresholdMoves(machine, tree, role, rng.spawn(1)[0]),
+    _nothing_after("threshold"),
 )
 LATE_FORM = ModelForm(
     lambda rest, machine, tree, role, _, program: LateMoves(
@@ -242,7 +211,6 @@ LEARNED_FORM = ModelForm(
 
 _OWN = {
     UNIFORM_MODEL: f"{__name__}:UNIFORM_FORM",
-    "greedy": f"{__name__}:GREEDY_FORM",
     "threshold": f"{__name__}:THRESHOLD_FORM",
     "late": f"{__name__}:LATE_FORM",
     "policy": f"{__name__}:POLICY_FORM",

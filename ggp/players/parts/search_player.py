@@ -84,11 +84,6 @@ class SearchOptions(RiskOptions):
     )
     model: str = model_field()
     boards: str = boards_field()
-    retry: int = whole(
-        100,
-        "percent of the clock, or of the counts, for another try after a refused one",
-        high=100,
-    )
     ponder: int = ponder_field()
     rescue: Rescue = choice(
         Rescue.ALL,
@@ -142,10 +137,6 @@ class SearchPlayer(BeliefPlayer):
     @property
     def most_particles(self) -> int:
         return 0 if self.options.states else self.timed_particles
-
-    @property
-    def retry_share(self) -> float:
-        return self.options.retry / 100
 
     @property
     @abstractmethod
@@ -219,8 +210,6 @@ class SearchPlayer(BeliefPlayer):
     ) -> Estimates:
         """Values by count, by clock, or within a share of the budget of states.
 
-        Without a clock another try after a refused one gets its share of the trials.
-
         Args:
             enough: trials of each candidate from which on values are worth reporting.
             race: see `run_search`.
@@ -245,7 +234,7 @@ class SearchPlayer(BeliefPlayer):
         if self.options.states:
             self.values_of(search, deadline)
         elif deadline is None:
-            search.send(max(1, round(self.effort * trials)))
+            search.send(trials)
         else:
             search.run(deadline, None if self.context.report is None else report)
 

@@ -1,29 +1,25 @@
-"""Models of opponents that search: they move by the HyperPlay values of what they know.
+"""A model of opponents that search: they move by the HyperPlay values of what they know.
 
-Both models compute the HyperPlay values of an opponent's moves in a bag of the opponent's own, from
-its incomplete path along a particle. So they need nothing of a game but its rules.
-
-    `GreedyMoves`       a softmax of these values
-    `ThresholdMoves`    the model of paper 001 ("likely to call with a win probability above 0.5, to
-                        raise above 0.75, to fold otherwise") for any game
+It computes the HyperPlay values of an opponent's moves in a bag of the opponent's own, from its
+incomplete path along a particle. So it needs nothing of a game but its rules. `ThresholdMoves` is
+the model of paper 001 ("likely to call with a win probability above 0.5, to raise above 0.75, to
+fold otherwise") for any game.
 
 A *win probability* is the highest of the values, as a share of the goal range. Moves are ordered by
 *boldness*: the standard deviation of the role's goal in random matches in which it makes them. So a
 call is bolder than a fold, and a raise bolder than a call. If all playouts of the least bold move
-come to the same goal, the role can quit by it, and does so with a win probability below `call`.
-Bands of equal width from `raise` to 1 belong to the bolder moves, and everything below to the least
+come to the same goal, the role can quit by it, and does so with a win probability below `CALL`.
+Bands of equal width from `RAISE` to 1 belong to the bolder moves, and everything below to the least
 bold of the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ggp.belief import HyperPlaySampler, Known, PathModel, PathTree
-from ggp.belief.policy_models import Strategy, path_of
 from ggp.machine.base import FloatArray, IntArray, Machine
 from ggp.search.moves import random_moves
 from ggp.search.playouts import PlayoutSearch
@@ -47,9 +43,6 @@ QUITS = 0.01
 
 CALL, RAISE = 0.5, 0.75
 """The win probabilities of the paper."""
-
-STEP = 0.05
-"""Step size with which thresholds are fitted."""
 
 
 class Prospects(NamedTuple):
@@ -165,8 +158,8 @@ class Thoughts:
         return found
 
 
-class ThinkingMoves(PathModel):
-    """Model of roles that move by the HyperPlay values of what they know; subclasses say how."""
+class ThresholdMoves(PathModel):
+    """The others move by bands of their win probability: see the module."""
 
     def __init__(
         self, machine: Machine, tree: PathTree, own: int, rng: np.random.Generator
@@ -189,123 +182,20 @@ class ThinkingMoves(PathModel):
         if open_:
             for at, each in zip(open_, self._thoughts.of(role, paths[open_]), strict=True):
                 if each is not None:
-                    found[at] = Known(each.moves, self._shares(each), 1.0)
+                    found[at] = Known(each.moves, banded(each), 1.0)
         return found
 
-    def _shares(self, prospects: Prospects) -> FloatArray:
-        raise NotImplementedError
 
-
-class GreedyMoves(ThinkingMoves):
-    """The others move by a softmax of HyperPlay values.
-
-    Args:
-        temperature: in points of 100 of the goal range: a move that is worth this much less is
-            made 1/e times as often.
-    """
-
-    def __init__(
-        self,
-        machine: Machine,
-        tree: PathTree,
-        own: int,
-        rng: np.random.Generator,
-        temperature: float,
-    ) -> None:
-        super().__init__(machine, tree, own, rng)
-        self._temperature = temperature / 100
-
-    def _shares(self, prospects: Prospects) -> FloatArray:
-        shares = np.exp((prospects.values - prospects.values.max()) / self._temperature)
-        return np.asarray(shares / shares.sum())
-
-
-class ThresholdMoves(ThinkingMoves):
-    """The others move by bands of their win probability: see the module.
-
-    Args:
-        call, raise_: thresholds from 0 to 1, call <= raise_.
-        counts: of moves by role and history, to which thresholds are fitted instead (`fitted`);
-            roles without counts keep those given.
-    """
-
-    def __init__(
-        self,
-        machine: Machine,
-        tree: PathTree,
-        own: int,
-        rng: np.random.Generator,
-        call: float = CALL,
-        raise_: float = RAISE,
-        counts: Mapping[str, Strategy] | None = None,
-    ) -> None:
-        super().__init__(machine, tree, own, rng)
-        self._usual, self._counts = (call, raise_), counts or {}
-        self._fitted: dict[int, tuple[float, float]] = {}
-        self._role = own
-
-    def thresholds(self, role: int) -> tuple[float, float]:
-        """The call and raise thresholds of a role."""
-        if role not in self._fitted:
-            self._fitted[role] = self._fit(role) or self._usual
-        return self._fitted[role]
-
-    def _ask(self, role: int, paths: IntArray, moves: list[IntArray]) -> list[Known | None]:
-        self.thresholds(role)
-        self._role = role
-        return super()._ask(role, paths, moves)
-
-    def _shares(self, prospects: Prospects) -> FloatArray:
-        return banded(prospects, *self.thresholds(self._role))
-
-    def _fit(self, role: int) -> tuple[float, float] | None:
-        machine = self._machine
-        counted = self._counts.get(machine.roles[role], {})
-        paths = {path_of(machine, self._tree, role, history): history for history in counted}
-        known = [path for path in paths if path is not None]
-        pairs = []
-        for path, each in zip(known, self._thoughts.of(role, np.array(known, int)), strict=True):
-            if each is not None:
-                moves = counted[paths[path]]
-                made = [moves.get(machine.move_text(move), 0.0) for move in each.moves.tolist()]
-                pairs.append((each, np.array(made)))
-        return fitted(pairs) if pairs else None
-
-
-def banded(prospects: Prospects, call: float, raise_: float) -> FloatArray:
-    """`[M]` probability of each move for a role with these thresholds."""
-    count = len(prospects.moves)
-    shares = np.full(count, (1 - LIKELY) / count)
-    shares[_in_band(prospects, np.array([call]), np.array([raise_]))[0]] += LIKELY
-    return shares
-
-
-def fitted(pairs: Sequence[tuple[Prospects, FloatArray]]) -> tuple[float, float]:
-    """The thresholds under which the counts are most likely, call <= raise.
-
-    Args:
-        pairs: a role's prospects, and `[M]` how often it made each of the moves.
-    """
-    grid = np.round(np.arange(0, 1 + STEP / 2, STEP), 9)
-    call, raise_ = (each.ravel() for each in np.meshgrid(grid, grid))
-    call, raise_ = call[call <= raise_], raise_[call <= raise_]
-    # Among equally likely ones, those nearest to the usual.
-    likelihood = -1e-6 * (abs(call - CALL) + abs(raise_ - RAISE))
-    for each, made in pairs:
-        rest = (1 - LIKELY) / len(made)
-        likelihood += made[_in_band(each, call, raise_)] * np.log((LIKELY + rest) / rest)
-    best = int(np.argmax(likelihood))
-    return float(call[best]), float(raise_[best])
-
-
-def _in_band(prospects: Prospects, call: FloatArray, raise_: FloatArray) -> IntArray:
-    """`[G]` the place of the move chosen under each of G pairs of thresholds."""
+def banded(prospects: Prospects) -> FloatArray:
+    """`[M]` probability of each move for a role that moves by bands."""
     order = np.argsort(prospects.boldness, kind="stable")
     count = len(order)
     win = prospects.win_probability
     quits = int(count > 1 and prospects.spreads[order[0]] < QUITS)
-    chosen = quits * (win >= call).astype(np.int64)
+    chosen = quits * (win >= CALL)
     bands = count - quits - 1
     for band in range(bands):
-        chosen += (chosen >= quits) & (win >= raise_ + (1 - raise_) * band / bands)
-    return order[chosen]
+        chosen += chosen >= quits and win >= RAISE + (1 - RAISE) * band / bands
+    shares = np.full(count, (1 - LIKELY) / count)
+    shares[order[chosen]] += LIKELY
+    return shares

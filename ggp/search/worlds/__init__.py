@@ -2,5 +2,5 @@
 
 In come the states of a bag, out go clairvoyant values of moves. Begin with `world_search`, the
 search. `clairvoyant` values moves in worlds through `layers` of states that they share, which grow
-as far as limits allow; a tree for each world looks deeper where that pays.
+as far as limits allow.
 """

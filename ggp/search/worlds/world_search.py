@@ -7,22 +7,16 @@ round makes playouts of the states that were not searched, and backs their means
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-
 import numpy as np
 
-from ggp.belief import Bags, PathTree
-from ggp.machine.arrays import offsets_of, segment_ids
-from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
+from ggp.belief import Bags
+from ggp.machine.arrays import segment_ids
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
 from ggp.search.anytime import Deadline, check, part_of
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.parts import Evaluation
 from ggp.search.playouts import PlayoutSearch
-from ggp.search.trees.paths_tree import PathsTree
-from ggp.search.trees.tree_search import WAITING_S, Roots, WaveSearch
-from ggp.search.trees.tree_tables import LaneSettings
-from ggp.search.trees.world_table import depths_below
-from ggp.search.worlds.clairvoyant import ClairvoyantValues, SharedWorlds, table_of
+from ggp.search.worlds.clairvoyant import SharedWorlds, table_of
 from ggp.search.worlds.layers import GROW_SHARE, Limit
 
 BACKUP_SHARE = 0.5
@@ -118,15 +112,17 @@ class WorldSearch:
         """The values so far; candidates never tried have value 0."""
         if self._playouts is not None:
             return self._playouts.estimates()
-        return over_worlds(
-            self.moves,
-            self._table,
-            self._noise,
-            self._weights,
-            self._visits.copy(),
-            np.full(len(self._visits), self.solved),
-            exact=self._exact,
-        )
+        weights, visits = self._weights, self._visits.copy()
+        values, variances = weights @ self._table, weights**2 @ self._noise
+        if not self._exact:
+            # Worlds are a sample: the spread between them includes the noise of their values.
+            number = len(weights)
+            spread = weights**2 @ (self._table - values) ** 2
+            spread = spread * number / (number - 1) if number > 1 else np.full_like(spread, np.nan)
+            variances = np.maximum(variances, spread)
+        solved = np.full(len(visits), self.solved and self._exact)
+        zeros = np.zeros_like(values)
+        return Estimates(self.moves, values, np.sqrt(variances), visits, zeros, solved)
 
     def _wanted(self, chosen: IntArray | None) -> BoolArray | None:
         """`[O]` whether each open state counts for the chosen candidates; None for all."""
@@ -149,37 +145,6 @@ class WorldSearch:
             self._backup_s = deadline.clock() - began_s
 
 
-def over_worlds(
-    moves: Ragged,
-    table: FloatArray,
-    noise: FloatArray,
-    weights: FloatArray,
-    visits: IntArray,
-    solved: BoolArray,
-    *,
-    exact: bool,
-) -> Estimates:
-    """Mean values of the candidates of one bag over N worlds.
-
-    Args:
-        table: `[N, C]` value of each candidate in each world.
-        noise: `[N, C]` variances of these.
-        weights: `[N]` of the worlds; they sum to 1.
-        visits: `[C]` trials of each candidate.
-        solved: `[C]` whether its value is certain in every world.
-        exact: whether these are all worlds, so that only the values are uncertain.
-    """
-    values, variances = weights @ table, weights**2 @ noise
-    if not exact:
-        # Worlds are a sample: the spread between them includes the noise of their values.
-        number = len(weights)
-        spread = weights**2 @ (table - values) ** 2
-        spread = spread * number / (number - 1) if number > 1 else np.full_like(spread, np.nan)
-        variances = np.maximum(variances, spread)
-    zeros = np.zeros_like(values)
-    return Estimates(moves, values, np.sqrt(variances), visits, zeros, solved & exact)
-
-
 def drawn_worlds(bags: Bags, most: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
     """`[N]` lanes of the worlds of a bag, and `[N]` their weights, which sum to 1."""
     lanes, weights = bags.lanes_of(0), bags.weights_of(0)
@@ -189,143 +154,3 @@ def drawn_worlds(bags: Bags, most: int, rng: np.random.Generator) -> tuple[IntAr
     at = np.minimum(np.searchsorted(np.cumsum(weights), points, side="right"), len(lanes) - 1)
     number = np.bincount(at, minlength=len(lanes))
     return lanes[number > 0], number[number > 0] / most
-
-
-# ------------------------------------------------------------------------
-# Clairvoyant values by tree search: UCT in all worlds of a bag side by side.
-#
-# Layers (`layers`) solve small worlds, and see little of large ones: their last layer is valued by
-# playouts, however silly the moves in them. A tree looks deeper where it pays. Here every world has
-# its own tree, in which all roles see everything, and one wave sends lanes into all of them. Wins
-# and losses are proved where roles take turns; roles that move simultaneously choose independently
-# (decoupled UCT).
-
-
-class WorldTrees(PathsTree):
-    """Trees in which everybody sees everything: each world is its own path, for each role."""
-
-    alone = True
-
-    def __init__(self, machine: Machine, settings: LaneSettings | None = None) -> None:
-        super().__init__(machine, PathTree(machine), settings or LaneSettings(proves=True))
-        self._roots = np.zeros(0, dtype=np.int64)
-
-    def begin_in(self, states: States, own: int, later: int = 0) -> IntArray:
-        """`[N]` worlds of states: those that are known, or new ones.
-
-        If there is little room, all other worlds are forgotten that cannot be reached from them.
-
-        Args:
-            own: the role that decides: see `PathsTree.begin`.
-            later: number of turns since lanes last began: only worlds so far below those are looked
-                through.
-        """
-        known = np.flatnonzero(depths_below(self._worlds, self._roots) == later)
-        worlds = self._known.find_among(known, states)
-        if self._is_crowded:
-            numbers = self._forget_others(worlds[worlds >= 0])
-            worlds = np.where(worlds >= 0, numbers[worlds], -1)
-        if own >= 0:
-            worlds = self._known.with_node(worlds, own)
-        new = np.flatnonzero(worlds < 0)
-        worlds[new] = self.add_particles(states.take(new), self._new_paths(len(new)), own)
-        self._roots = worlds
-        return worlds
-
-    def _forget_others(self, roots: IntArray) -> IntArray:
-        keep = self._below(roots)
-        if keep is None:
-            return np.arange(self.num_worlds)
-        numbers = np.where(keep, np.cumsum(keep) - 1, -1)
-        roles = np.arange(self._num_roles)
-        paths = np.where(keep[:, None], numbers[:, None] * self._num_roles + roles, -1)
-        self.renumber(paths.ravel())
-        return numbers
-
-    def _new_paths(self, count: int) -> IntArray:
-        """`[K, R]` paths of the next worlds."""
-        worlds = self.num_worlds + np.arange(count)
-        return worlds[:, None] * self._num_roles + np.arange(self._num_roles)
-
-    def _views_after(
-        self, views: IntArray, moves: IntArray, percepts: IntArray, refused: IntArray
-    ) -> IntArray:
-        return self._new_paths(len(views))
-
-    def _num_paths(self) -> int:
-        return self._num_roles * len(self._known.views)
-
-
-class WorldTreeSearch(WaveSearch):
-    """Clairvoyant values of the candidates of one bag, by UCT in each of its worlds.
-
-    Args:
-        bags: one bag, not depleted.
-        most_worlds: number of worlds drawn from the bag if it is a sample of more.
-        trees: those of an earlier search, to go on with, by default new ones; and the number of
-            turns since then.
-        submitted: see `TreeSearch`.
-    """
-
-    def __init__(
-        self,
-        machine: Machine,
-        bags: Bags,
-        rng: np.random.Generator,
-        deadline: Deadline | None = None,
-        most_worlds: int = 1 << 30,
-        trees: tuple[WorldTrees, int] | None = None,
-        submitted: int | None = None,
-    ) -> None:
-        lanes, self._weights = drawn_worlds(bags, most_worlds, rng)
-        self._machine, self._exact = machine, bool(bags.exact[0])
-        tree, later = trees or (WorldTrees(machine), 0)
-        states = bags.sets.states.take(lanes)
-        self._submitted = submitted
-        worlds = tree.begin_in(states, -1 if submitted is not None else bags.role, later)
-        self._paths = tree.views_of(worlds)[:, bags.role]
-        learns = np.ones((len(worlds), len(machine.roles)), dtype=np.bool_)
-        roots = Roots(worlds, self._weights, learns)
-        super().__init__(tree, candidates(machine, bags), roots, rng, deadline)
-
-    def estimates(self) -> Estimates:
-        """The values so far: means over worlds of the means of lanes, or of what is proved.
-
-        A move that was not tried in a world counts as the mean of the moves tried there, and so
-        does an illegal one.
-        """
-        low, high = self._machine.goal_range
-        found = [self._tree.nodes.sums(int(path)) for path in self._paths]
-        kept = [sums.take(np.flatnonzero(sums.visits + (sums.proofs >= 0))) for sums in found]
-        counts = np.array([len(sums.moves) for sums in kept])
-        moves, visits, goals, squares, _, proofs, _ = (
-            np.concatenate(column) for column in zip(*kept, strict=True)
-        )
-        each = np.maximum(visits, 1)
-        means, proved = goals / each, proofs >= 0
-        noise = np.maximum(squares / each - means**2, 0) / np.maximum(visits - 1, 1)
-        seen = ClairvoyantValues(
-            Ragged(offsets_of(counts), moves),
-            low + (high - low) * np.where(proved, proofs, means),
-            np.where(proved, 0.0, noise * (high - low) ** 2),
-        )
-        table, variances = table_of(seen, self.moves.values, (low + high) / 2)
-        order = np.argsort(self.moves.values)
-        place = order[np.searchsorted(self.moves.values, moves, sorter=order)]
-        size = len(self.moves.values)
-        tried = np.bincount(place, np.maximum(visits, proved), size).astype(np.int64)
-        solved = np.bincount(place, proved, size) == len(counts)
-        return over_worlds(
-            self.moves, table, variances, self._weights, tried, solved, exact=self._exact
-        )
-
-    def wait(self, deadline: Deadline) -> None:
-        """See `TreeSearch.wait`."""
-        self.longest_wave_s = WAITING_S
-        with ExitStack() as stack:
-            for path in self._paths.tolist():
-                stack.enter_context(self._tree.nodes.committed(path, self._submitted))
-            self.run(deadline)
-
-    def _is_settled(self) -> bool:
-        return False

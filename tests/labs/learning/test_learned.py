@@ -93,20 +93,6 @@ def assert_told_at_once(player: Learned, told: Mapping[str, float]) -> None:
         np.testing.assert_allclose(shares.reshape(2, -1), [[*told.values()]] * 2, atol=1e-6)
 
 
-def test_a_low_temperature_makes_likely_moves_likelier(tmp_path: Path) -> None:
-    path = tmp_path / "p.npz"
-    write_policy(path, learnt("krieg_tic_tac_toe"))
-    shares = []
-    for temperature in (1, 100, 1000):
-        decision = player(
-            "krieg_tic_tac_toe", f"learned:policy={path},temperature={temperature}"
-        ).choose()
-        assert decision.probabilities is not None
-        shares.append(max(decision.probabilities.values()))
-    assert shares[0] > shares[1] > shares[2]
-    assert shares[0] > 1.5 * shares[2]
-
-
 @pytest.mark.verify
 def test_without_a_file_it_learns_with_or_without_a_clock() -> None:
     one = player("krieg_tic_tac_toe", "learned:updates=1")

@@ -13,8 +13,8 @@ from ggp.players import PLAYERS, describe_player, parse_spec
 @pytest.mark.parametrize(
     "text",
     [
-        "hyperplay2:n=4,model=greedy:20",
-        "hyperplay:model=threshold:40:70",
+        "hyperplay2:n=4,model=late:20",
+        "hyperplay:model=threshold",
         "los:evaluation=kriegspiel",
         "over:evaluation=playouts",
         "hyperplay2:boards=kriegspiel",
@@ -31,7 +31,7 @@ def test_no_option_takes_a_file(name: str, tmp_path: Path) -> None:
     file = tmp_path / "secret"
     file.write_text("a = 1")
     for option in describe_player(name).options:
-        for value in (file, f"policy:{file}", f"learned:{file}", f"threshold:{file}"):
+        for value in (file, f"policy:{file}", f"learned:{file}"):
             with pytest.raises(ConfigError) as caught:
                 parse_spec(f"{name}:{option.name}={value}", trusted=False)
             assert "names a file" in str(caught.value) or "FILE" not in option.form

@@ -50,7 +50,6 @@ def test_option_may_be_on_or_off() -> None:
         ("policy:file=none.json", "option 'file' of player policy: the strategies in none.json"),
         ("mcts:model=policy:none.npz", "cannot read none.npz: No such"),
         ("pimc:model=policy:none.json", "the strategies in none.json cannot be read: No such"),
-        ("pimc:model=threshold:none.json", "the strategies in none.json cannot be read: No such"),
         ("hs:evaluation=none.toml", "option 'evaluation' of player hs: there is no file 'none"),
         ("over:evaluation=none.toml", "option 'evaluation' of player over: there is no file"),
     ],

@@ -60,7 +60,9 @@ def told(count: int) -> list[Turn]:
     return found
 
 
-@pytest.mark.parametrize("spec", ["hyperplay2:n=2,model=greedy", "ismcts:states=200,model=greedy"])
+@pytest.mark.parametrize(
+    "spec", ["hyperplay2:n=2,model=threshold", "ismcts:states=200,model=threshold"]
+)
 def test_who_goes_on_with_a_belief_believes_the_same_of_the_others(spec: str) -> None:
     machine, rng = machine_of_game("leduc_poker"), np.random.default_rng(0)
     first = make_player(parse_spec(spec), machine, 0, rng)

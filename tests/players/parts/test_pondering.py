@@ -16,7 +16,6 @@ from ggp.machine import Machine
 from ggp.players import BeliefPlayer, make_player, parse_spec
 from ggp.players.parts.slices import FIRST_LANES, LEAST_LANES, BeliefWatch, Slices
 from ggp.players.parts.tree_player import TreePlayer
-from ggp.players.pimc import Pimc
 from ggp.players.player import Pondering, Preparing
 from ggp.search.anytime import Deadline
 from tests.players.parts.test_depletion import HAYSTACK
@@ -333,20 +332,3 @@ def test_what_was_found_for_the_percept_that_came_is_all_there_afterwards() -> N
     kept = nodes.sums(int(player.tracker.bag.paths[0])).visits.sum()
     assert walks > 256
     assert walks - 128 <= kept <= walks
-
-
-def test_trees_of_worlds_grow_while_others_think_and_are_gone_on_with() -> None:
-    machine = machine_of_game("krieg_tic_tac_toe", "propnet")
-    spec = parse_spec("pimc:search=trees,steps=50")
-    player = make_player(spec, machine, 1, np.random.default_rng(0))
-    assert isinstance(player, Pimc)
-    assert player.choose(Deadline.after(5.0)).move == "noop"
-    player.ponder(Deadline.after(0.3))
-    assert player._trees is not None
-    trees, _ = player._trees
-    worlds = trees.num_worlds
-    assert worlds > 20
-    player.observe("noop", first_percepts(machine), deadline=Deadline.after(5.0))
-    player.choose(Deadline.after(0.2))
-    assert player._trees == (trees, 1)
-    assert trees._roots.max() < worlds  # all were known

@@ -14,7 +14,6 @@ from ggp.machine.propnet.play.growth import Lister
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.tree_tables import Chances, LaneSettings
-from ggp.search.worlds.world_search import WorldTrees
 from tests.search.trees.test_paths_tree import BANDIT, SOMETIMES
 from tests.support.games import machine_of_game, machine_of_rules
 
@@ -103,12 +102,6 @@ def test_they_are_where_lanes_are_guided_and_roles_may_be_late() -> None:
 
 def test_they_are_where_worlds_run_out() -> None:
     both(machine_of_game("krieg_tic_tac_toe", "propnet"), most_worlds=300)
-
-
-def test_they_are_where_each_world_is_a_path() -> None:
-    machine = machine_of_game("krieg_tic_tac_toe", "propnet")
-    one, other = (grown(WorldTrees(machine), by_kernel=by_kernel) for by_kernel in (True, False))
-    assert contents(one) == contents(other)
 
 
 def test_they_are_where_regrets_are_matched() -> None:

@@ -159,9 +159,9 @@ def spec(game: str, player: str, **options: object) -> str:
     if player in SAMPLERS:
         options["rescue"] = "none"
     if game in (BOARD, SMALL_BOARD) and player != "random":
-        options |= {"retry": RETRY_PERCENT, "boards": BOARD}
+        options["boards"] = BOARD
         if player not in ("hyperplay", "hyperplay2", "ismcts"):
-            options["evaluation"] = BOARD
+            options |= {"retry": RETRY_PERCENT, "evaluation": BOARD}
         if player in ("over", "para"):
             options["tries"] = 0
     return _text(player, options)
