@@ -347,8 +347,8 @@ class Session:
         transition = TRANSITIONS.get((self.state, event))
         if transition is None:
             raise LocalProtocolError(f"{event.value!r} cannot happen to a match {self.state.value}")
-        self.state = transition.state
-        return transition.action
+        self.state, action = transition
+        return action
 
     def _ask(
         self,

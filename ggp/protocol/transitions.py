@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from enum import StrEnum
 
 from ggp.protocol.messages import ABORTED, BUSY, DONE, READY
@@ -53,49 +52,49 @@ class Action(StrEnum):
     NOTHING = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Transition:
-    """The effect of an event in a state: the next state, and the action."""
-
-    state: MatchState
-    action: Action
-
-
-def _transitions() -> Iterator[tuple[tuple[MatchState, Event], Transition]]:
-    new_turns = (Event.PLAY_NEXT, Event.PLAY_GAP, Event.PLAY_REVISED)
-    old_turns = (Event.PLAY_AGAIN, Event.PLAY_LATE)
-    absent, over = MatchState.ABSENT, MatchState.OVER
-    yield (absent, Event.START), Transition(MatchState.STARTING, Action.ASK_READY)
-    for event in (Event.PLAY_NEXT, Event.STOP, Event.ABORT):
-        yield (absent, event), Transition(absent, Action.SAY_BUSY)
-
-    for live in (MatchState.STARTING, MatchState.WAITING, MatchState.THINKING):
-        played = live is not MatchState.STARTING
-        same = Action.SAY_READY if played else Action.REPEAT
-        yield (live, Event.START_AGAIN), Transition(live, same)
-        for event in new_turns if played else new_turns[:2]:
-            yield (live, event), Transition(MatchState.THINKING, Action.ASK_MOVE)
-        for event in old_turns if played else ():
-            yield (live, event), Transition(live, Action.REPEAT)
-        yield (live, Event.STOP), Transition(over, Action.SAY_DONE)
-        yield (live, Event.ABORT), Transition(over, Action.SAY_ABORTED)
-        yield (live, Event.SILENT), Transition(absent, Action.NOTHING)
-    for open_state in (MatchState.STARTING, MatchState.THINKING):
-        # Somebody waits at the other end, so the match is alive.
-        yield (open_state, Event.START_ANEW), Transition(open_state, Action.SAY_BUSY)
-        yield (open_state, Event.ANSWERED), Transition(MatchState.WAITING, Action.NOTHING)
-    yield (MatchState.WAITING, Event.START_ANEW), Transition(over, Action.REPLACE)
-
-    yield (over, Event.START), Transition(over, Action.REPLACE)
-    yield (over, Event.PLAY_NEXT), Transition(over, Action.SAY_BUSY)
-    yield (over, Event.PLAY_AGAIN), Transition(over, Action.REPEAT)
-    yield (over, Event.STOP), Transition(over, Action.SAY_DONE)
-    yield (over, Event.ABORT), Transition(over, Action.SAY_ABORTED)
-    yield (over, Event.SILENT), Transition(absent, Action.NOTHING)
-
-
-TRANSITIONS: Mapping[tuple[MatchState, Event], Transition] = dict(_transitions())
-"""The life of a match. What is not in it cannot happen."""
+TRANSITIONS: Mapping[tuple[MatchState, Event], tuple[MatchState, Action]] = {
+    (MatchState.ABSENT, Event.START): (MatchState.STARTING, Action.ASK_READY),
+    (MatchState.ABSENT, Event.PLAY_NEXT): (MatchState.ABSENT, Action.SAY_BUSY),
+    (MatchState.ABSENT, Event.STOP): (MatchState.ABSENT, Action.SAY_BUSY),
+    (MatchState.ABSENT, Event.ABORT): (MatchState.ABSENT, Action.SAY_BUSY),
+    (MatchState.STARTING, Event.START_AGAIN): (MatchState.STARTING, Action.REPEAT),
+    (MatchState.STARTING, Event.PLAY_NEXT): (MatchState.THINKING, Action.ASK_MOVE),
+    (MatchState.STARTING, Event.PLAY_GAP): (MatchState.THINKING, Action.ASK_MOVE),
+    (MatchState.STARTING, Event.STOP): (MatchState.OVER, Action.SAY_DONE),
+    (MatchState.STARTING, Event.ABORT): (MatchState.OVER, Action.SAY_ABORTED),
+    (MatchState.STARTING, Event.SILENT): (MatchState.ABSENT, Action.NOTHING),
+    # Somebody waits at the other end, so the match is alive.
+    (MatchState.STARTING, Event.START_ANEW): (MatchState.STARTING, Action.SAY_BUSY),
+    (MatchState.STARTING, Event.ANSWERED): (MatchState.WAITING, Action.NOTHING),
+    (MatchState.WAITING, Event.START_AGAIN): (MatchState.WAITING, Action.SAY_READY),
+    (MatchState.WAITING, Event.PLAY_NEXT): (MatchState.THINKING, Action.ASK_MOVE),
+    (MatchState.WAITING, Event.PLAY_GAP): (MatchState.THINKING, Action.ASK_MOVE),
+    (MatchState.WAITING, Event.PLAY_REVISED): (MatchState.THINKING, Action.ASK_MOVE),
+    (MatchState.WAITING, Event.PLAY_AGAIN): (MatchState.WAITING, Action.REPEAT),
+    (MatchState.WAITING, Event.PLAY_LATE): (MatchState.WAITING, Action.REPEAT),
+    (MatchState.WAITING, Event.STOP): (MatchState.OVER, Action.SAY_DONE),
+    (MatchState.WAITING, Event.ABORT): (MatchState.OVER, Action.SAY_ABORTED),
+    (MatchState.WAITING, Event.SILENT): (MatchState.ABSENT, Action.NOTHING),
+    (MatchState.WAITING, Event.START_ANEW): (MatchState.OVER, Action.REPLACE),
+    (MatchState.THINKING, Event.START_AGAIN): (MatchState.THINKING, Action.SAY_READY),
+    (MatchState.THINKING, Event.PLAY_NEXT): (MatchState.THINKING, Action.ASK_MOVE),
+    (MatchState.THINKING, Event.PLAY_GAP): (MatchState.THINKING, Action.ASK_MOVE),
+    (MatchState.THINKING, Event.PLAY_REVISED): (MatchState.THINKING, Action.ASK_MOVE),
+    (MatchState.THINKING, Event.PLAY_AGAIN): (MatchState.THINKING, Action.REPEAT),
+    (MatchState.THINKING, Event.PLAY_LATE): (MatchState.THINKING, Action.REPEAT),
+    (MatchState.THINKING, Event.STOP): (MatchState.OVER, Action.SAY_DONE),
+    (MatchState.THINKING, Event.ABORT): (MatchState.OVER, Action.SAY_ABORTED),
+    (MatchState.THINKING, Event.SILENT): (MatchState.ABSENT, Action.NOTHING),
+    (MatchState.THINKING, Event.START_ANEW): (MatchState.THINKING, Action.SAY_BUSY),
+    (MatchState.THINKING, Event.ANSWERED): (MatchState.WAITING, Action.NOTHING),
+    (MatchState.OVER, Event.START): (MatchState.OVER, Action.REPLACE),
+    (MatchState.OVER, Event.PLAY_NEXT): (MatchState.OVER, Action.SAY_BUSY),
+    (MatchState.OVER, Event.PLAY_AGAIN): (MatchState.OVER, Action.REPEAT),
+    (MatchState.OVER, Event.STOP): (MatchState.OVER, Action.SAY_DONE),
+    (MatchState.OVER, Event.ABORT): (MatchState.OVER, Action.SAY_ABORTED),
+    (MatchState.OVER, Event.SILENT): (MatchState.ABSENT, Action.NOTHING),
+}
+"""The life of a match: the next state, and the reaction. What is not in it cannot happen."""
 
 LIVE = frozenset({MatchState.STARTING, MatchState.WAITING, MatchState.THINKING})
 """States of matches that need a worker."""

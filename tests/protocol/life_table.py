@@ -17,9 +17,9 @@ STAYS = "the same"
 def table() -> str:
     """The table of transitions: a row for events with the same effect in the same states."""
     states: dict[tuple[Event, Action, str], list[MatchState]] = {}
-    for (state, event), transition in TRANSITIONS.items():
-        after = STAYS if transition.state is state else str(transition.state)
-        states.setdefault((event, transition.action, after), []).append(state)
+    for (state, event), (next_state, action) in TRANSITIONS.items():
+        after = STAYS if next_state is state else str(next_state)
+        states.setdefault((event, action, after), []).append(state)
     events: dict[tuple[str, Action, str], list[str]] = {}
     for event, action, after in sorted(states, key=lambda effect: list(Event).index(effect[0])):
         some = states[event, action, after]

@@ -21,6 +21,6 @@ def test_the_page_shows_every_transition() -> None:
         for state in states.split(", ")
     }
     assert shown == {
-        (str(state), event.value): (each.action.value, str(each.state))
-        for (state, event), each in TRANSITIONS.items()
+        (str(state), event.value): (action.value, str(after))
+        for (state, event), (after, action) in TRANSITIONS.items()
     }
