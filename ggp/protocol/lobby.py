@@ -5,8 +5,9 @@ given, and of their times, so giving it the same again restores it.
 
 How a server uses it:
 
-    while lobby.may_find_room(message, came_s, now, sender):    wait a moment
-    receipt = lobby.receive(text, now, sender, receiver=receiver)
+    request = read_request(Request(text, now, peer))
+    while lobby.may_find_room(request, now):    wait a moment
+    receipt = lobby.receive(request, now)
     for match in receipt.ended:      end the worker of that match
     if receipt.began is not None:    start a worker for that match
     for number in receipt.released:  answer this question now: nobody waits for a better answer
@@ -32,7 +33,7 @@ its message. All get the same answer.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
 from ggp.errors import ConfigError, RemoteProtocolError
@@ -43,7 +44,6 @@ from ggp.protocol.messages import (
     READY,
     Abort,
     Info,
-    Message,
     Ping,
     Play,
     Preview,
@@ -54,21 +54,9 @@ from ggp.protocol.places import forgotten_first, gives_way, may_have_last, overd
 from ggp.protocol.questions import Ask, Receipt, default_margin_s
 from ggp.protocol.session import Session
 from ggp.protocol.texts.forms import MessageLimits, info_reply
-from ggp.protocol.texts.reading import Text, read_text
-from ggp.protocol.texts.spelling import Outline
+from ggp.protocol.texts.reading import Request, read_request
 from ggp.protocol.transitions import Event, MatchState
 from ggp.protocol.turns import History
-
-
-@dataclass(frozen=True, slots=True)
-class _About:
-    """What is known of a message besides its text: see `Lobby.receive`."""
-
-    came_s: float
-    now: float
-    sender: str
-    receiver: str
-    role: str | None
 
 
 class Lobby:
@@ -131,21 +119,18 @@ class Lobby:
         """A match by its serial number, while it is remembered."""
         return self._sessions.numbered(match)
 
-    def may_find_room(
-        self, message: Message | None, came_s: float, now: float, sender: str = ""
-    ) -> bool:
-        """Whether a message should wait for room that is not there yet.
+    def may_find_room(self, request: Request, now: float) -> bool:
+        """Whether a request should wait for room that is not there yet.
 
         A turn does, until it must be answered: `busy` would certainly be an illegal move. A start
         does if a silent match will have to give way before the first move is due. Messages that
         are answered `ready`, without a match, wait until we are.
 
         Args:
-            message: a message that has not been received yet.
-            came_s: when it arrived.
-            now: seconds on the same clock.
-            sender: the address it comes from.
+            request: one that is read, and has not been received yet.
+            now: seconds on the clock of `came_s`.
         """
+        message, sender = request.message, request.sender
         if isinstance(message, Ping | Preview):
             return self.is_preparing
         if not isinstance(message, Start | Play) or not self.is_busy:
@@ -154,46 +139,30 @@ class Lobby:
         if isinstance(message, Start):
             if any(each.state is not MatchState.OVER for each in seats):
                 return False
-            due_s = came_s + self._time_for(message.start_clock_s)
-            until_s = came_s + message.start_clock_s + self._time_for(message.play_clock_s)
+            due_s = request.came_s + self._time_for(message.start_clock_s)
+            end_s = request.came_s + message.start_clock_s
+            until_s = end_s + self._time_for(message.play_clock_s)
             is_near = gives_way(self.live, sender, until_s) is not None
         else:
             session = next((each for each in seats if not each.has_place), None)
             if session is None:
                 return False
             sender, is_near = session.sender, True
-            due_s = came_s + self._time_for(session.start.play_clock_s)
+            due_s = request.came_s + self._time_for(session.start.play_clock_s)
         return is_near and now < due_s and gives_way(self.live, sender, now) is None
 
-    def receive(
-        self,
-        text: str | Text,
-        now: float,
-        sender: str = "",
-        came_s: float | None = None,
-        *,
-        receiver: str = "",
-        role: str | None = None,
-    ) -> Receipt:
-        """Decide what to do about the body of a request. Never raises.
+    def receive(self, request: Request, now: float) -> Receipt:
+        """Decide what to do about a request. Never raises.
 
         Args:
-            text: of the body, or what `read_text` made of it.
+            request: read here, unless that was done before.
             now: seconds on any clock that never goes back.
-            sender: the address it comes from; empty if unknown.
-            came_s: when it arrived, if it has waited for room; its clock has been running since
-                then.
-            receiver: what the server calls us; empty if unknown.
-            role: the role that it is for, canonical; None if only the message itself tells.
         """
-        came_s = now if came_s is None else came_s
         ended = self.forget(now)
+        if request.message is None and request.refusal is None:
+            request = read_request(request, self._limits)
         try:
-            read = read_text(text, self._limits) if isinstance(text, str) else text
-            if read.message is None:
-                return Receipt(refusal=read.refusal, ended=ended)
-            about = _About(came_s, now, sender, receiver, role)
-            receipt = self._receive(read.message, read.rules, about)
+            receipt = self._receive(request, now)
         except RemoteProtocolError as error:
             return Receipt(refusal=str(error), ended=ended)
         return replace(receipt, ended=(*ended, *receipt.ended))
@@ -262,42 +231,45 @@ class Lobby:
         """Forget silent matches; returns those that no longer need their worker."""
         return self._sessions.forget(now)
 
-    def _receive(self, message: Message, rules: Outline | None, about: _About) -> Receipt:
-        match message:
+    def _receive(self, request: Request, now: float) -> Receipt:
+        match message := request.message:
+            case None:
+                return Receipt(refusal=request.refusal)
             case Info():
-                is_full = self.is_busy and gives_way(self.live, about.sender, about.now) is None
+                is_full = self.is_busy and gives_way(self.live, request.sender, now) is None
                 busy = self.is_preparing or is_full
                 return Receipt(message, reply=info_reply(self.name, busy=busy))
             case Ping() | Preview():
                 return Receipt(message, reply=READY)
             case Start():
-                return self._receive_start(message, rules, about)
+                return self._receive_start(message, request, now)
             case Play() | Stop() | Abort():
                 seats = self._sessions.of(message.match_id)
-                known = [each for each in seats if about.role in (None, each.role)]
+                known = [each for each in seats if request.role in (None, each.role)]
                 if not known:
-                    return self._unknown(message)
-                session = seat_for(known, message, about.receiver, about.now)
+                    note = f"unknown match {message.match_id}: busy"
+                    return Receipt(message, reply=BUSY, notes=(note,))
+                session = seat_for(known, message, request.receiver, now)
                 is_over = session.state is MatchState.OVER
                 if isinstance(message, Play) and not session.has_place and not is_over:
-                    return self._begin_late(session, message, about)
-                return self._pass_on(session, message, about.came_s)
+                    return self._begin_late(session, message, request.came_s, now)
+                return self._pass_on(session, message, request.came_s)
 
-    def _receive_start(self, start: Start, rules: Outline | None, about: _About) -> Receipt:
+    def _receive_start(self, message: Start, request: Request, now: float) -> Receipt:
         ended: tuple[int, ...] = ()
         notes: tuple[str, ...] = ()
-        for before in self._others(start, about):
-            if not before.has_place and start == before.start:
-                return self._begin_late(before, start, about)
-            receipt = self._pass_on(before, start, about.came_s)
+        for before in self._others(message, request.role):
+            if not before.has_place and message == before.start:
+                return self._begin_late(before, message, request.came_s, now)
+            receipt = self._pass_on(before, message, request.came_s)
             if receipt.reply is not None or receipt.ask is not None:
                 return receipt
             ended += receipt.ended
             notes = ("a start with the same match id and other content: the match is replaced",)
-        has_room, gave_way = self._make_room(start, about.sender, about.now)
-        session = self._new_session(start, rules, about)
-        notes += shared_names(self._sessions.of(start.match_id), session)
-        receipt = self._pass_on(session, start, about.came_s)
+        has_room, gave_way = self._make_room(message, request.sender, now)
+        session = self._new_session(message, request)
+        notes += shared_names(self._sessions.of(message.match_id), session)
+        receipt = self._pass_on(session, message, request.came_s)
         if has_room:
             receipt = replace(receipt, began=session.opening)
         else:
@@ -305,31 +277,33 @@ class Lobby:
         notes = (*notes, *receipt.notes)
         return replace(receipt, ended=(*ended, *gave_way), notes=notes)
 
-    def _others(self, start: Start, about: _About) -> list[Session]:
+    def _others(self, message: Start, role: str | None) -> list[Session]:
         """What a start message is about besides what it begins: the same role, if we play it, or
         else all roles of another match that has its id, those that are thought for first."""
-        seats = self._sessions.of(start.match_id)
+        seats = self._sessions.of(message.match_id)
         live = [each for each in seats if each.state is not MatchState.OVER]
-        same = [each for each in live if each.outline.read(start.role) == each.role]
-        is_known = about.role is not None and all(same_match(each, start) for each in live)
-        if same or is_known or joins(live, start):
+        same = [each for each in live if each.outline.read(message.role) == each.role]
+        is_known = role is not None and all(same_match(each, message) for each in live)
+        if same or is_known or joins(live, message):
             return same
         return sorted(live, key=lambda each: not each.is_thinking)
 
-    def _new_session(self, start: Start, rules: Outline | None, about: _About) -> Session:
-        number, names = self._numbers.__next__, (about.sender, about.receiver)
+    def _new_session(self, message: Start, request: Request) -> Session:
+        number, names = self._numbers.__next__, (request.sender, request.receiver)
         return self._sessions.add(
-            lambda serial: Session(start, serial, number, self._margin_s, rules, *names)
+            lambda serial: Session(message, serial, number, self._margin_s, request.rules, *names)
         )
 
-    def _begin_late(self, session: Session, message: Start | Play, about: _About) -> Receipt:
+    def _begin_late(
+        self, session: Session, message: Start | Play, came_s: float, now: float
+    ) -> Receipt:
         """Handle a message of a match that has no place: it gets one if there is room by now."""
-        has_room, gave_way = self._make_room(session.start, session.sender, about.now)
+        has_room, gave_way = self._make_room(session.start, session.sender, now)
         if not has_room:
-            return self._refused(session, self._pass_on(session, message, about.came_s))
+            return self._refused(session, self._pass_on(session, message, came_s))
         # With a new number: workers of the old one may not have ended yet.
         self._sessions.give_place(session)
-        receipt = self._pass_on(session, message, about.came_s)
+        receipt = self._pass_on(session, message, came_s)
         notes = ("there is room now: the match begins", *receipt.notes)
         return replace(receipt, began=session.opening, ended=gave_way, notes=notes)
 
@@ -368,9 +342,6 @@ class Lobby:
         receipt = session.receive(message, now)
         ended = (session.serial,) if was_live and not session.is_live else ()
         return replace(receipt, message=message, match=session.serial, ended=ended)
-
-    def _unknown(self, message: Play | Stop | Abort) -> Receipt:
-        return Receipt(message, reply=BUSY, notes=(f"unknown match {message.match_id}: busy",))
 
 
 # ------------------------------------------------------------------------

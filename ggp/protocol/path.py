@@ -190,12 +190,12 @@ class Path:
         self.started_again = False
         self._texts[self.turn] = heard
 
-    def ended(self, stop: Stop | Abort, answers: Mapping[int, Answered]) -> History:
+    def ended(self, message: Stop | Abort, answers: Mapping[int, Answered]) -> History:
         """The whole path, with what the message that ends the match tells of the last turn; empty
         if that is not told. A message without a number is never about an earlier turn."""
-        if self.turn is None or isinstance(stop, Abort):
+        if self.turn is None or isinstance(message, Abort):
             return ()
-        last = Play(stop.match_id, stop.turn, stop.last_move, stop.told)
+        last = Play(message.match_id, message.turn, message.last_move, message.told)
         told = read_heard(
             last.last_move,
             last.told,
@@ -203,8 +203,8 @@ class Path:
             self._role,
             tells_moves=self._tells_moves,
         )
-        turn = self.turn + 1 if stop.turn is None else stop.turn - self._first_number
-        is_told = self._outline.is_gdl2 or stop.told is not None
+        turn = self.turn + 1 if message.turn is None else message.turn - self._first_number
+        is_told = self._outline.is_gdl2 or message.told is not None
         if not is_told or not 0 < turn - self.turn <= MAX_GAP:
             return ()
         self.follow(last, Reading(Event.PLAY_NEXT, turn, told), answers)

@@ -41,6 +41,7 @@ from typing import Any
 
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.questions import Ask, Opening, Receipt
+from ggp.protocol.texts.reading import Request
 from ggp.protocol.turns import History
 
 FORMAT = 1
@@ -52,11 +53,6 @@ GAVE_WAY = "gave way"
 
 LOG_FULL = "log full"
 """Why a log ends although its match goes on."""
-
-
-def address_of(peer: str) -> str:
-    """The address in `ADDRESS:PORT`; empty if there is none."""
-    return peer.rpartition(":")[0]
 
 
 class Retelling:
@@ -94,11 +90,9 @@ class Retelling:
             case "begin":
                 self._role = event.get("role")
             case "received":
-                sender = address_of(str(event.get("peer", "")))
-                receiver = str(event.get("receiver", ""))
-                receipt = self._lobby.receive(
-                    str(event["text"]), at_s, sender, receiver=receiver, role=self._role
-                )
+                peer, receiver = str(event.get("peer", "")), str(event.get("receiver", ""))
+                request = Request(str(event["text"]), at_s, peer, receiver, self._role)
+                receipt = self._lobby.receive(request, at_s)
                 self.opening = receipt.began or self.opening
                 self.ask, self._move, self._believed = receipt.ask or ask, None, None
                 return receipt

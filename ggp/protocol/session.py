@@ -170,10 +170,10 @@ class Session:
         self.is_abandoned = False
         return receipt
 
-    def read(self, play: Play, now: float) -> tuple[Reading, Mapping[int, Answered]]:
+    def read(self, message: Play, now: float) -> tuple[Reading, Mapping[int, Answered]]:
         """The meaning of a turn for this role, and our answers so far; raises as `receive` does."""
         told, was_deaf = self._questions.answers(now), self._deaf_turns(now) is not None
-        return self._path.read(play, told, was_deaf=was_deaf), told
+        return self._path.read(message, told, was_deaf=was_deaf), told
 
     def resume(self, now: float, listens_since_s: float) -> None:
         """Record that we were restarted: nobody gets the answer to an open question, unless it is
@@ -246,10 +246,10 @@ class Session:
         if (question := self._questions.find(ask)) is not None:
             question.is_lost, question.in_time = True, False
 
-    def _receive_start(self, start: Start, now: float) -> Receipt:
+    def _receive_start(self, message: Start, now: float) -> Receipt:
         if self.state in (MatchState.ABSENT, MatchState.OVER):
             event = Event.START
-        elif start == self.start:
+        elif message == self.start:
             event = Event.START_AGAIN
         else:
             event = Event.START_ANEW
@@ -272,28 +272,28 @@ class Session:
                 return Receipt(event=event, reply=BUSY, notes=(note,))
         return Receipt(event=event)
 
-    def _receive_play(self, play: Play, now: float) -> Receipt:
+    def _receive_play(self, message: Play, now: float) -> Receipt:
         if self.state is MatchState.OVER:
-            return self._receive_late(play)
+            return self._receive_late(message)
         answers = self._questions.answers(now)
         deaf = self._deaf_turns(now)
-        reading = self._path.read(play, answers, was_deaf=deaf is not None)
+        reading = self._path.read(message, answers, was_deaf=deaf is not None)
         action = self._step(reading.event)
         notes = odd_turn(reading, len(self.history), answers)
         match action:
             case Action.ASK_MOVE:
                 if self.dialect is not None and deaf is None:
                     self._turn_times.append(now - self.heard_at_s)
-                self.dialect = self._dialect_of(play)
-                self._path.follow(play, reading, answers, deaf)
+                self.dialect = self._dialect_of(message)
+                self._path.follow(message, reading, answers, deaf)
                 if reading.event is Event.PLAY_REVISED:
                     self._questions.take_back(reading.turn)
-                doubts = self._path.doubts(play)
-                ask, released = self._ask(now, wants_move=True, doubts=doubts, heard=hash(play))
+                doubts = self._path.doubts(message)
+                ask, released = self._ask(now, wants_move=True, doubts=doubts, heard=hash(message))
                 return Receipt(event=reading.event, ask=ask, released=released, notes=notes)
             case Action.REPEAT:
                 if reading.event is Event.PLAY_LATE:
-                    self._path.follow(play, reading, answers)
+                    self._path.follow(message, reading, answers)
                 question = self._questions.of(reading.turn)
                 return self._as_before(reading.event, question, notes)
         return Receipt(event=reading.event, reply=BUSY, notes=notes)
@@ -317,9 +317,9 @@ class Session:
             first_s = turn_s
         return turns_within(min(self.listens_since_s, now) - self.heard_at_s, first_s, turn_s)
 
-    def _receive_late(self, play: Play) -> Receipt:
+    def _receive_late(self, message: Play) -> Receipt:
         """Handle a turn of a match that is over: it may be a duplicate of the last one."""
-        reply = self._questions.reply_to(hash(play))
+        reply = self._questions.reply_to(hash(message))
         event = Event.PLAY_NEXT if reply is None else Event.PLAY_AGAIN
         self._step(event)
         return Receipt(event=event, reply=reply or BUSY)
@@ -390,8 +390,8 @@ class Session:
     def _spelled(self, move: str | None) -> str:
         return NIL if move is None else self.outline.spell(move)
 
-    def _dialect_of(self, play: Play) -> Dialect:
-        if play.turn is not None:
+    def _dialect_of(self, message: Play) -> Dialect:
+        if message.turn is not None:
             return Dialect.GDL2
         return Dialect.GDL2_OLD if self.outline.is_gdl2 else Dialect.GDL
 

@@ -20,8 +20,8 @@ from ggp.gdl.source import printable
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import BUSY, Abort, Start
 from ggp.protocol.questions import Ask, Opening, Receipt
-from ggp.protocol.retelling import GAVE_WAY, address_of
-from ggp.protocol.texts.reading import Text, read_text
+from ggp.protocol.retelling import GAVE_WAY
+from ggp.protocol.texts.reading import Request, read_request
 from ggp.protocol.turns import History
 from ggp.server.hosted_match import HostedMatch
 from ggp.server.latency import Latencies
@@ -151,31 +151,24 @@ class Host:
 
     async def reply(
         self,
-        text: str,
-        peer: str = "",
-        came_s: float | None = None,
+        request: Request,
         trip_s: float | None = None,
         hung_up: asyncio.Future[bool] | None = None,
-        receiver: str = "",
     ) -> HostReply:
-        """The reply to a text, as soon as it must be sent.
+        """The reply to a request, as soon as it must be sent.
 
         If this is cancelled, the connection broke; the answer is still computed.
 
         Args:
-            text: the body of a request.
-            peer: the client's address, for logs.
-            came_s: when it began to arrive, on `time.monotonic`; default: now.
+            request: not read yet; `came_s` is on `time.monotonic`.
             trip_s: the system's estimate of the round trip to that peer, if it has one.
             hung_up: done when the client has closed its writing side: true if it seems to be gone,
                 false if that may only mark the end of its message.
-            receiver: what the client calls us; empty if it does not.
         """
-        came_s = time.monotonic() if came_s is None else came_s
-        read = await self._texts.read(text)
+        read, peer = await self._texts.read(request), request.peer
         if read is None:
             return HostReply(BUSY, refused=True)
-        receipt = await self._receive(read, text, peer, came_s, receiver)
+        receipt = await self._receive(read)
         if receipt.refusal is not None:
             _log.warning("%s: refused: %s", peer, printable(receipt.refusal))
             return HostReply(receipt.refusal, refused=True)
@@ -185,7 +178,7 @@ class Host:
             times.heard(ask, trip_s)
         reply = receipt.reply or "" if ask is None else await self._wait(ask, hung_up)
         turn = {"turn": ask.turn} if ask is not None and ask.wants_move else {}
-        log.write("sent", text=reply, seconds=round(time.monotonic() - came_s, 4), **turn)
+        log.write("sent", text=reply, seconds=round(time.monotonic() - request.came_s, 4), **turn)
         _log.debug("%s > %s", peer, reply)
         if receipt.match in receipt.ended:
             why = "abort" if isinstance(receipt.message, Abort) else "stop"
@@ -201,36 +194,27 @@ class Host:
 
     # ---------------------------------------------------------------- private
 
-    async def _receive(
-        self, read: Text, text: str, peer: str, came_s: float, receiver: str
-    ) -> Receipt:
-        """Handle a text, which waits for room if some is near."""
-        sender = address_of(peer)
-
-        def receive() -> Receipt:
-            now_s = time.monotonic()
-            receipt = self.lobby.receive(read, now_s, sender, came_s, receiver=receiver)
-            self._follow(receipt, text, peer, receiver)
-            return receipt
-
+    async def _receive(self, request: Request) -> Receipt:
+        """Handle a request, which waits for room if some is near."""
         try:
-            while self.lobby.may_find_room(read.message, came_s, time.monotonic(), sender):
+            while self.lobby.may_find_room(request, time.monotonic()):
                 await asyncio.sleep(ROOM_EVERY_S)
         except asyncio.CancelledError:  # the connection broke; the match is known from now on
-            ask = receive().ask
+            ask = self._receive_now(request).ask
             if ask is not None:
                 self._background.start(self._wait(ask))
             raise
-        return receive()
+        return self._receive_now(request)
 
-    def _follow(self, receipt: Receipt, text: str, peer: str, receiver: str) -> None:
-        """Carry out everything in a receipt except the reply."""
-        _log.debug("%s < %s", peer, printable(text[:1000]))
+    def _receive_now(self, request: Request) -> Receipt:
+        """Have the lobby decide, and carry out everything in its receipt except the reply."""
+        receipt, peer = self.lobby.receive(request, time.monotonic()), request.peer
+        _log.debug("%s < %s", peer, printable(request.text[:1000]))
         if receipt.began is not None:
             self._begin(receipt.began, receipt, peer)
         match, log = self._match_of(receipt)
-        named = {"receiver": receiver} if receiver else {}
-        log.write("received", text=text, peer=peer, **named)
+        named = {"receiver": request.receiver} if request.receiver else {}
+        log.write("received", text=request.text, peer=peer, **named)
         for note in receipt.notes:
             _log.warning("%s: %s", peer, printable(note))
             log.write("note", text=note)
@@ -244,6 +228,7 @@ class Host:
                 is_replaced = start is not None and start.match_id == left.match_id
                 why = "replaced" if is_replaced else "silent"
                 self._background.start(self._end(serial, why))
+        return receipt
 
     def _begin(self, opening: Opening, receipt: Receipt, peer: str) -> None:
         match_id = opening.start.match_id
@@ -406,17 +391,17 @@ class TextReader:
         self._thread = ThreadPoolExecutor(1)
         self._num_reading = 0
 
-    async def read(self, text: str) -> Text | None:
-        """The content of a text; None if it is too long to be read now."""
+    async def read(self, request: Request) -> Request | None:
+        """The request with its message; None if it is too long to be read now."""
         limits = self._limits.messages
-        if len(text) <= LARGE_CHARS:
-            return read_text(text, limits)
-        if self._is_hopeless(text) or self._num_reading >= self._limits.long_texts:
+        if len(request.text) <= LARGE_CHARS:
+            return read_request(request, limits)
+        if self._is_hopeless(request.text) or self._num_reading >= self._limits.long_texts:
             return None
         self._num_reading += 1
         try:
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._thread, read_text, text, limits)
+            return await loop.run_in_executor(self._thread, read_request, request, limits)
         finally:
             self._num_reading -= 1
 

@@ -14,9 +14,9 @@ from ggp.machine import Machine
 from ggp.players import Player, make_player, parse_spec
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import Dialect, Message, Play, Start, Stop, WireStyle
-from ggp.protocol.questions import Ask, Opening
+from ggp.protocol.questions import Ask, Opening, Receipt
 from ggp.protocol.texts.forms import print_message
-from ggp.protocol.texts.reading import parse_reply
+from ggp.protocol.texts.reading import Request, parse_reply
 from ggp.protocol.turns import History
 from tests.support.games import build_here
 
@@ -32,6 +32,20 @@ def respelled(text: str, spelling: Callable[[str], str]) -> str:
 def on_one_line(rules: str) -> str:
     """A rulesheet without comments and line ends, as servers send it."""
     return " ".join(_COMMENT.sub(" ", rules).split())
+
+
+def receive(
+    lobby: Lobby,
+    text: str,
+    now: float,
+    sender: str = "",
+    came_s: float | None = None,
+    *,
+    receiver: str = "",
+) -> Receipt:
+    """Have a lobby receive a text, by default as soon as it has come."""
+    peer = f"{sender}:4000" if sender else ""
+    return lobby.receive(Request(text, now if came_s is None else came_s, peer, receiver), now)
 
 
 class LocalWorker:
@@ -51,7 +65,7 @@ class LocalWorker:
 
     def serve(self, text: str, now: float = 0.0) -> str:
         """The answer to the body of a request, at once."""
-        receipt = self.lobby.receive(text, now)
+        receipt = receive(self.lobby, text, now)
         assert [receipt.reply, receipt.ask, receipt.refusal].count(None) == 2
         if receipt.began is not None:
             self.begin(receipt.began)

@@ -10,7 +10,7 @@ from ggp.protocol.messages import WIRE_STYLES, Play
 from ggp.protocol.path import ENOUGH_FITS, Hypotheses, likely_numbers, turns_within, with_lost
 from ggp.protocol.transitions import Event
 from ggp.protocol.turns import PathTurn, without_assumptions
-from tests.protocol.doubles import LocalWorker, Referee
+from tests.protocol.doubles import LocalWorker, Referee, receive
 from tests.protocol.test_session import Wire, told
 
 CLOCKS = (10, 1)
@@ -56,7 +56,7 @@ class Down:
         """Be asked, and answer nothing."""
         if not self.match.is_over:
             text = f"(PLAY m.1 ({' '.join(self.match.play().told or ('NIL',))}))"
-            assert self.lobby.receive(text, self.now).ask is not None
+            assert receive(self.lobby, text, self.now).ask is not None
             self.match.execute(sorted(self.match.legal())[0])
             self.now += TURN_S
 

@@ -30,7 +30,7 @@ from ggp.protocol.session import MAX_SILENCE_S, MAX_UNPLAYED_S
 from ggp.protocol.texts.forms import info_reply, print_message
 from ggp.protocol.texts.reading import parse_reply
 from ggp.protocol.turns import PathTurn
-from tests.protocol.doubles import LocalWorker, Referee
+from tests.protocol.doubles import LocalWorker, Referee, receive
 
 RULES = "(role white) (role black) (<= (legal ?p move) (role ?p)) (<= terminal (true over))"
 GDL2 = f"{RULES} (<= (sees ?p (saw ?q)) (does ?q move) (role ?p))"
@@ -44,7 +44,7 @@ def start(
 
 def begin(lobby: Lobby, match_id: str = "m", now: float = 0.0) -> Receipt:
     """A match that is ready."""
-    receipt = lobby.receive(start(match_id), now)
+    receipt = receive(lobby, start(match_id), now)
     assert receipt.ask is not None
     assert lobby.answer(receipt.ask, None, now) == "ready"
     return receipt
@@ -60,30 +60,30 @@ def test_player_that_cannot_be_named_or_never_plays_is_refused() -> None:
 def test_info_tells_whether_another_match_can_be_played() -> None:
     lobby = Lobby("ggp", matches=2)
     for busy in (False, False, True):
-        reply = lobby.receive("( INFO )", 0).reply
+        reply = receive(lobby, "( INFO )", 0).reply
         assert reply == info_reply("ggp", busy=busy)
-        lobby.receive(start(f"m{len(lobby.live)}"), 0)
-    assert lobby.receive("(ping)", 0).reply == "ready"
-    assert lobby.receive(f"(PREVIEW ({RULES}) 10)", 0).reply == "ready"
+        receive(lobby, start(f"m{len(lobby.live)}"), 0)
+    assert receive(lobby, "(ping)", 0).reply == "ready"
+    assert receive(lobby, f"(PREVIEW ({RULES}) 10)", 0).reply == "ready"
 
 
 def test_start_opens_a_match_and_the_one_too_many_is_busy() -> None:
     lobby = Lobby("ggp", matches=1)
-    receipt = lobby.receive(start(role="White"), 0)
+    receipt = receive(lobby, start(role="White"), 0)
     assert receipt.began is not None
     assert (receipt.began.role, receipt.began.is_gdl2) == ("white", False)
     assert receipt.ask is not None
     assert receipt.ask.match == receipt.began.match == receipt.match
-    other = lobby.receive(start("n"), 0)
+    other = receive(lobby, start("n"), 0)
     assert (other.reply, other.began, other.ended) == ("busy", None, ())
-    assert lobby.receive(start(role="White"), 0).ask == receipt.ask
-    assert lobby.receive("(STOP m NIL)", 1).ended == (receipt.match,)
-    assert lobby.receive(start("n"), 1).began is not None
+    assert receive(lobby, start(role="White"), 0).ask == receipt.ask
+    assert receive(lobby, "(STOP m NIL)", 1).ended == (receipt.match,)
+    assert receive(lobby, start("n"), 1).began is not None
 
 
 @pytest.mark.parametrize("text", ["(PLAY m NIL)", "(PLAY m 3 a (b))", "(STOP m NIL)", "(ABORT m)"])
 def test_unknown_match_is_busy(text: str) -> None:
-    receipt = Lobby("ggp").receive(text, 0)
+    receipt = receive(Lobby("ggp"), text, 0)
     assert receipt.reply == "busy"
     assert receipt.notes == ("unknown match m: busy",)
 
@@ -92,12 +92,12 @@ def test_matches_at_once_do_not_touch_each_other() -> None:
     lobby = Lobby("ggp", matches=2)
     begin(lobby, "a")
     begin(lobby, "b")
-    asks = [lobby.receive(f"(PLAY {name} NIL)", 1).ask for name in "ab"]
+    asks = [receive(lobby, f"(PLAY {name} NIL)", 1).ask for name in "ab"]
     assert asks[0] is not None
     assert asks[1] is not None
     assert asks[0].match != asks[1].match
     assert asks[0].number != asks[1].number
-    assert lobby.receive("(ABORT a)", 2).released == (asks[0].number,)
+    assert receive(lobby, "(ABORT a)", 2).released == (asks[0].number,)
     assert lobby.answer(asks[1], "move", 2) == "move"
     assert [session.start.match_id for session in lobby.live] == ["b"]
 
@@ -105,23 +105,23 @@ def test_matches_at_once_do_not_touch_each_other() -> None:
 def test_silent_match_is_forgotten_after_twice_its_clocks_and_a_minute() -> None:
     lobby = Lobby("ggp", matches=1)
     first = begin(lobby)
-    lobby.receive("(PLAY m NIL)", 100)
+    receive(lobby, "(PLAY m NIL)", 100)
     assert lobby.forget(240) == ()
-    assert lobby.receive(start("n"), 240).reply == "busy"
-    receipt = lobby.receive(start("n"), 240.1)
+    assert receive(lobby, start("n"), 240).reply == "busy"
+    receipt = receive(lobby, start("n"), 240.1)
     assert receipt.began is not None
     assert receipt.ended == (first.match,)
-    assert lobby.receive("(PLAY m NIL)", 241).reply == "busy"
+    assert receive(lobby, "(PLAY m NIL)", 241).reply == "busy"
 
 
 def test_clocks_of_a_week_hold_no_place_for_weeks() -> None:
     lobby = Lobby("ggp", matches=1)
     week = start(clocks="604800 604800")
-    assert lobby.receive(week, 0).began is not None
+    assert receive(lobby, week, 0).began is not None
     assert lobby.forget(MAX_UNPLAYED_S) == ()
     assert len(lobby.forget(MAX_UNPLAYED_S + 1)) == 1  # nobody ever asked for a move
-    assert lobby.receive(week, 0).began is not None
-    assert lobby.receive("(PLAY m NIL)", 1).ask is not None
+    assert receive(lobby, week, 0).began is not None
+    assert receive(lobby, "(PLAY m NIL)", 1).ask is not None
     assert lobby.forget(1 + MAX_SILENCE_S) == ()
     assert len(lobby.forget(2 + MAX_SILENCE_S)) == 1
 
@@ -131,19 +131,19 @@ def test_clocks_of_a_week_hold_no_place_for_weeks() -> None:
 def test_match_that_is_over_is_remembered_small(when: str, end: str) -> None:
     lobby = Lobby("ggp")
     symbols = " ".join(f"(Fact{number} x)" for number in range(5_000))
-    opening = lobby.receive(start(rules=f"{GDL2} {symbols}"), 0)
+    opening = receive(lobby, start(rules=f"{GDL2} {symbols}"), 0)
     ask = opening.ask
     assert ask is not None
     serial = ask.match
     for turn in range(200 if when != "starting" else 0):
         lobby.answer(ask, "move", 0)
         percepts = " ".join(f"(saw {turn}-{number}-{'x' * 90})" for number in range(100))
-        ask = lobby.receive(f"(PLAY m {turn + 1} move ({percepts}))", 0).ask
+        ask = receive(lobby, f"(PLAY m {turn + 1} move ({percepts}))", 0).ask
         assert ask is not None
     if when == "waiting":
         lobby.answer(ask, "move", 0)
     for _ in range(2):
-        assert lobby.receive(end, 0).refusal is None
+        assert receive(lobby, end, 0).refusal is None
     spelled = lobby.answer(ask, "fact7" if ask.wants_move else None, 0)
     assert spelled == {"starting": "ready", "waiting": "move", "thinking": "Fact7"}[when]
     session = lobby.session(serial)
@@ -166,7 +166,7 @@ def size_of(value: object) -> int:
 def test_answer_for_a_match_that_is_forgotten_is_still_one_line() -> None:
     lobby = Lobby("ggp")
     ready = begin(lobby).ask
-    ask = lobby.receive("(PLAY m NIL)", 1).ask
+    ask = receive(lobby, "(PLAY m NIL)", 1).ask
     assert ready is not None
     assert ask is not None
     assert lobby.forget(1e6) == (ask.match,)
@@ -179,33 +179,33 @@ def test_answer_for_a_match_that_is_forgotten_is_still_one_line() -> None:
 def test_start_with_other_rules_replaces_a_match_nobody_waits_in() -> None:
     lobby = Lobby("ggp", matches=1)
     first = begin(lobby)
-    receipt = lobby.receive(start(rules=GDL2), 5)
+    receipt = receive(lobby, start(rules=GDL2), 5)
     assert receipt.began is not None
     assert receipt.ended == (first.match,)
     assert receipt.ask is not None
     assert receipt.ask.match == receipt.began.match != first.match
-    assert lobby.receive(start(rules=RULES), 6).reply == "busy"
+    assert receive(lobby, start(rules=RULES), 6).reply == "busy"
 
 
 def test_match_id_can_be_used_again_once_the_match_is_over() -> None:
     lobby = Lobby("ggp", matches=1)
     first = begin(lobby)
-    lobby.receive("(STOP m NIL)", 1)
+    receive(lobby, "(STOP m NIL)", 1)
     second = begin(lobby, now=2)
     assert second.match != first.match
     assert second.ended == ()
-    assert lobby.receive("(PLAY m NIL)", 3).ask is not None
+    assert receive(lobby, "(PLAY m NIL)", 3).ask is not None
 
 
 def test_few_matches_that_are_over_are_remembered() -> None:
     lobby = Lobby("ggp", matches=1)
     for number in range(3 * MAX_REMEMBERED):
         begin(lobby, f"m{number}")
-        lobby.receive(f"(STOP m{number} NIL)", 0)
+        receive(lobby, f"(STOP m{number} NIL)", 0)
     lobby.forget(0)
     remembered = [s for s in range(1000) if lobby.session(s) is not None]
     assert len(remembered) == MAX_REMEMBERED
-    assert lobby.receive(f"(STOP m{3 * MAX_REMEMBERED - 1} NIL)", 0).reply == "done"
+    assert receive(lobby, f"(STOP m{3 * MAX_REMEMBERED - 1} NIL)", 0).reply == "done"
 
 
 def test_giving_a_lobby_the_same_again_restores_it() -> None:
@@ -213,10 +213,10 @@ def test_giving_a_lobby_the_same_again_restores_it() -> None:
         lobby = Lobby("ggp")
         begin(lobby)
         for now, text in enumerate(("(PLAY m NIL)", "(PLAY m (move move))"), 1):
-            ask = lobby.receive(text, now).ask
+            ask = receive(lobby, text, now).ask
             assert ask is not None
             lobby.answer(ask, "move", now)
-        ask = lobby.receive("(PLAY m (move noop))", 3).ask
+        ask = receive(lobby, "(PLAY m (move noop))", 3).ask
         assert ask is not None
         return ask.history
 
@@ -345,7 +345,7 @@ def test_well_formed_nonsense_is_always_answered(data: st.DataObject) -> None:
             if isinstance(message, Play | Stop) and not numbered:
                 message = type(message)(message.match_id, told=message.told)
             sender = data.draw(st.sampled_from(["", "10.0.0.1", "10.0.0.2"]))
-            receipt = lobby.receive(print_message(message, style), now, sender)
+            receipt = receive(lobby, print_message(message, style), now, sender)
             assert [receipt.reply, receipt.ask, receipt.refusal].count(None) == 2
             workers -= set(receipt.ended)
             if receipt.began is not None:
@@ -372,7 +372,7 @@ def test_well_formed_nonsense_is_always_answered(data: st.DataObject) -> None:
         assert len(workers) <= 2
     lobby.forget(now + 1e6)
     begin(lobby, "honest", now + 1e6)
-    honest = lobby.receive("(PLAY honest NIL)", now + 1e6).ask
+    honest = receive(lobby, "(PLAY honest NIL)", now + 1e6).ask
     assert honest is not None
     assert honest.history == ()
 
@@ -381,7 +381,7 @@ def test_well_formed_nonsense_is_always_answered(data: st.DataObject) -> None:
 def test_any_text_is_answered_or_refused(text: str) -> None:
     lobby = Lobby("ggp")
     begin(lobby)
-    receipt = lobby.receive(text, 0)
+    receipt = receive(lobby, text, 0)
     assert [receipt.reply, receipt.ask, receipt.refusal].count(None) == 2
 
 
@@ -389,10 +389,10 @@ def test_a_match_that_is_over_does_not_begin_late() -> None:
     lobby = Lobby("ggp", matches=2)
     style = WIRE_STYLES["ggp-base"]
     rules = "(role white) (<= (legal white move)) (<= terminal (true over))"
-    lobby.receive(print_message(Start("a", "white", rules, 0, 0), style), 0.0)
+    receive(lobby, print_message(Start("a", "white", rules, 0, 0), style), 0.0)
     lobby.resume(0.0)  # it gives its place up when nothing is heard of it for one clock
-    lobby.receive(print_message(Stop("a"), style), 40.0)
-    receipt = lobby.receive(print_message(Play("a"), style), 40.0)
+    receive(lobby, print_message(Stop("a"), style), 40.0)
+    receipt = receive(lobby, print_message(Play("a"), style), 40.0)
     assert receipt.began is None
     assert receipt.reply == "busy"
     assert not lobby.live

@@ -14,7 +14,7 @@ from ggp.gdl.program import SEES
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import WIRE_STYLES, Dialect
 from ggp.protocol.texts.spelling import outline, quick_rules, quick_term
-from tests.protocol.doubles import LocalWorker, Referee, on_one_line, respelled
+from tests.protocol.doubles import LocalWorker, Referee, on_one_line, receive, respelled
 from tests.protocol.transcripts import OF_GDL, scrambled
 from tests.support.effort import rarely
 from tests.support.games import GAMES, SHARED, path_of_shared
@@ -210,11 +210,11 @@ def test_percepts_are_not_taken_for_a_joint_move() -> None:
     rules = "(role a) (role b) (<= (legal ?p (mark ?x)) (cell ?x)) (<= (legal ?p noop) (true x))"
     for told in ("(got 1) (mark 2)", "noop (mark 1 2)", "noop ?x", "noop noop noop"):
         lobby = Lobby("ggp")
-        lobby.receive(f"(START m a ({rules}) 10 10)", 0.0)
-        first = lobby.receive("(PLAY m NIL)", 1.0).ask
+        receive(lobby, f"(START m a ({rules}) 10 10)", 0.0)
+        first = receive(lobby, "(PLAY m NIL)", 1.0).ask
         assert first is not None
         lobby.answer(first, "(mark 1)", 1.0)
-        receipt = lobby.receive(f"(PLAY m ({told}))", 2.0)
+        receipt = receive(lobby, f"(PLAY m ({told}))", 2.0)
         assert receipt.ask is not None
         (turn,) = receipt.ask.history
         assert (turn.move, turn.percepts, turn.assumed) == ("(mark 1)", None, True)
@@ -224,8 +224,8 @@ def test_percepts_are_not_taken_for_a_joint_move() -> None:
 def test_numbered_list_that_contradicts_our_move_is_no_joint_move() -> None:
     lobby = Lobby("ggp")
     rules = "(role a) (role b) (<= (legal ?p (mark ?x)) (cell ?x))"
-    lobby.receive(f"(START m a ({rules}) 10 10)", 0.0)
-    ask = lobby.receive("(PLAY m 1 (MARK 3) ((MARK 1) (MARK 2)))", 1.0).ask
+    receive(lobby, f"(START m a ({rules}) 10 10)", 0.0)
+    ask = receive(lobby, "(PLAY m 1 (MARK 3) ((MARK 1) (MARK 2)))", 1.0).ask
     assert ask is not None
     (turn,) = ask.history
     assert (turn.move, turn.percepts) == ("(mark 3)", None)
@@ -238,9 +238,9 @@ def test_game_of_chance_without_percepts_goes_on() -> None:
         "(<= (LEGAL DICE (ROLL ?N)) (SIDE ?N)) (<= (LEGAL ME (GUESS ?N)) (SIDE ?N))"
     )
     lobby = Lobby("ggp")
-    lobby.receive(f"(START m ME ({rules}) 10 10)", 0.0)
+    receive(lobby, f"(START m ME ({rules}) 10 10)", 0.0)
     for turn in range(3):
-        ask = lobby.receive("(PLAY m NIL)", float(20 * turn)).ask
+        ask = receive(lobby, "(PLAY m NIL)", float(20 * turn)).ask
         assert ask is not None
         assert len(ask.history) == turn
         lobby.answer(ask, "(guess 1)", float(20 * turn))

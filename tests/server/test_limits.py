@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,10 +15,12 @@ from ggp.errors import LocalProtocolError
 from ggp.players.player import Decision
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.path import MAX_CHARS, MAX_GAP
+from ggp.protocol.texts.reading import Request
 from ggp.server.host import LARGE_CHARS, Host
 from ggp.server.match_log import LogFolder, MatchLog, restore
 from ggp.server.settings import HostOptions, ServerLimits
 from ggp.server.workers.orders import MoveReport, read_answer, to_json
+from tests.protocol.doubles import receive
 
 RULES = "(role a) (role random) (<= (sees a (p ?x)) (does random ?x)) (<= (legal a b) (true x))"
 LONG = "(x)" * LARGE_CHARS
@@ -25,15 +28,20 @@ LONG = "(x)" * LARGE_CHARS
 
 def started() -> Lobby:
     lobby = Lobby("ggp")
-    assert lobby.receive(f"(START m a ({RULES}) 10 10)", 0.0).began is not None
-    assert lobby.receive("(PLAY m 0 NIL NIL)", 1.0).ask is not None
+    assert receive(lobby, f"(START m a ({RULES}) 10 10)", 0.0).began is not None
+    assert receive(lobby, "(PLAY m 0 NIL NIL)", 1.0).ask is not None
     return lobby
+
+
+def now(text: str) -> Request:
+    """A request that comes at this moment."""
+    return Request(text, time.monotonic())
 
 
 @pytest.mark.parametrize("kind", ["PLAY", "(stop", " ( Abort"])
 def test_long_texts_of_unknown_matches_are_not_read(kind: str) -> None:
     host = Host(HostOptions("random"))
-    reply = asyncio.run(host.reply(f"{kind} nobody 3 b ({LONG}))"))
+    reply = asyncio.run(host.reply(now(f"{kind} nobody 3 b ({LONG}))")))
     assert (reply.text, reply.refused) == ("busy", True)
 
 
@@ -41,7 +49,7 @@ def test_long_texts_beyond_a_few_are_not_read() -> None:
     async def flood() -> list[str]:
         host = Host(HostOptions("random"))
         texts = [f"(nonsense {number} {LONG})" for number in range(20)]
-        return [reply.text for reply in await asyncio.gather(*map(host.reply, texts))]
+        return [reply.text for reply in await asyncio.gather(*map(host.reply, map(now, texts)))]
 
     replies = asyncio.run(flood())
     read = [text for text in replies if text != "busy"]
@@ -56,9 +64,8 @@ def test_connections_that_wait_for_the_same_answer_are_few() -> None:
         await host.open()
         try:
             start = f"(START m a ({RULES}) 1 1)"
-            return [
-                each.text for each in await asyncio.gather(*(host.reply(start) for _ in range(5)))
-            ]
+            replies = await asyncio.gather(*(host.reply(now(start)) for _ in range(5)))
+            return [each.text for each in replies]
         finally:
             await host.close()
 
@@ -72,10 +79,10 @@ def test_only_this_machine_is_heard_unless_somebody_says_otherwise() -> None:
 
 def test_large_gaps_are_refused_and_the_match_goes_on() -> None:
     lobby = started()
-    refusal = lobby.receive(f"(PLAY m {MAX_GAP + 1} b ())", 2.0).refusal
+    refusal = receive(lobby, f"(PLAY m {MAX_GAP + 1} b ())", 2.0).refusal
     assert refusal is not None
     assert f"more than {MAX_GAP} turns are missing" in refusal
-    receipt = lobby.receive("(PLAY m 1 b ((p c)))", 3.0)
+    receipt = receive(lobby, "(PLAY m 1 b ((p c)))", 3.0)
     assert receipt.ask is not None
     assert [turn.percepts for turn in receipt.ask.history] == [("(p c)",)]
 
@@ -85,7 +92,7 @@ def test_percepts_beyond_the_limit_count_as_not_known() -> None:
     percepts = " ".join(f"(p {'c' * 900}{number})" for number in range(500))
     history: list[tuple[str, ...] | None] = []
     for turn in range(1, 13):
-        receipt = lobby.receive(f"(PLAY m {turn} b ({percepts}))", turn + 1.0)
+        receipt = receive(lobby, f"(PLAY m {turn} b ({percepts}))", turn + 1.0)
         assert receipt.ask is not None
         history = [each.percepts for each in receipt.ask.history]
     assert [seen is not None for seen in history] == [True] * 8 + [False] * 4
@@ -149,7 +156,7 @@ def test_match_without_room_for_its_log_is_played(tmp_path: Path) -> None:
         await host.open()
         try:
             texts = (f"(START m a ({RULES}) 1 1)", "(ABORT m)")
-            return [(await host.reply(text)).text for text in texts]
+            return [(await host.reply(now(text))).text for text in texts]
         finally:
             await host.close()
 

@@ -13,10 +13,11 @@ import pytest
 from ggp.errors import ConfigError
 from ggp.protocol import places
 from ggp.protocol.lobby import Lobby
-from ggp.protocol.retelling import address_of
+from ggp.protocol.texts.reading import Request
 from ggp.server import host
 from ggp.server.match_log import LogFolder, restore
 from ggp.server.settings import HostOptions, is_heard, parse_network
+from tests.protocol.doubles import receive
 from tests.server.live import (
     events,
     eventually,
@@ -155,9 +156,8 @@ def test_what_is_no_network_is_refused(text: str) -> None:
 
 
 def test_address_of_a_peer_is_told_without_its_port() -> None:
-    assert address_of("10.0.0.1:9147") == "10.0.0.1"
-    assert address_of("::1:9147") == "::1"
-    assert address_of("?") == ""
+    for peer, address in (("10.0.0.1:9147", "10.0.0.1"), ("::1:9147", "::1"), ("?", "")):
+        assert Request("", 0.0, peer).sender == address
 
 
 # ---------------------------------------------------------------- controllers that are killed
@@ -232,7 +232,7 @@ def test_match_that_gave_way_is_known_after_a_restart(tmp_path: Path) -> None:
         (restored,) = restore(tmp_path, lobby, time.monotonic())
         assert (restored.has_place, lobby.live) == (False, ())
         assert lobby.is_waiting("m")
-    receipt = lobby.receive("(PLAY m 1 (guess 0) ((hint 1)))", time.monotonic() + 1.0)
+    receipt = receive(lobby, "(PLAY m 1 (guess 0) ((hint 1)))", time.monotonic() + 1.0)
     assert receipt.began is not None
     assert receipt.ask is not None
     assert receipt.ask.turn == 1

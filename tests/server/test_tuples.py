@@ -8,7 +8,7 @@ import pytest
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.protocol.messages import Play
-from ggp.protocol.texts.reading import read_text
+from ggp.protocol.texts.reading import Request, parse_message, read_request
 from ggp.protocol.texts.spelling import outline
 from ggp.server.settings import HostOptions
 from match_runner.remote.servers import DRESDEN, GGP_BASE, Server
@@ -47,11 +47,11 @@ def test_what_is_told_is_read_as_the_rules_are() -> None:
 def test_remote_players_are_sent_the_terms_of_the_rules(server: Server, scrambled: bool) -> None:
     rng = np.random.default_rng(1) if scrambled else None
     wire = Wire(normalize(parse(SHOP)), server, rng=rng)
-    sent = read_text(wire.start("m", "buyer", 10, 10))
+    sent = read_request(Request(wire.start("m", "buyer", 10, 10), 0.0))
     assert sent.rules is not None
     assert "tuple" not in sent.rules.spell("(p (tuple 1 2))")
     move = "(buy temple (tuple 3 coins))"
-    told = read_text(wire.play("m", 1, LastTurn(move, (), (move, "noop")))).message
+    told = parse_message(wire.play("m", 1, LastTurn(move, (), (move, "noop"))))
     assert isinstance(told, Play)
     assert told.told is not None
     assert "tuple" not in told.told[0].lower()

@@ -42,30 +42,46 @@ _TURN = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
-    """The content of a text: everything that takes long to find out in a long one.
+class Request:
+    """A message on its way from the socket to its match, with all that is known of it.
 
     Attributes:
-        message: None if it is refused.
-        rules: those of a start message.
-        refusal: why it is refused.
+        text: the body of the request.
+        came_s: when it began to arrive; its clock has been running since then.
+        peer: where it comes from, `ADDRESS:PORT`; empty if unknown.
+        receiver: what the server calls us; empty if unknown.
+        role: the role that it is for, canonical; None if only the message itself tells.
+        message: the meaning of the text; None before it is read, or if it is refused.
+        rules: outline of the rules of a start message.
+        refusal: why the text is refused.
     """
 
-    message: Message | None
+    text: str
+    came_s: float
+    peer: str = ""
+    receiver: str = ""
+    role: str | None = None
+    message: Message | None = None
     rules: Outline | None = None
     refusal: str | None = None
 
+    @property
+    def sender(self) -> str:
+        """The address that it comes from; empty if unknown."""
+        return self.peer.rpartition(":")[0]
 
-def read_text(text: str, limits: MessageLimits | None = None) -> Text:
-    """Read a text. Never raises; can be called from any thread."""
+
+def read_request(request: Request, limits: MessageLimits | None = None) -> Request:
+    """Read the text of a request, which takes long if it is long. Never raises; can be called from
+    any thread."""
     try:
-        message = parse_message(text, limits)
+        message = parse_message(request.text, limits)
         rules = None
         if isinstance(message, Start):
             rules = outline(message.rules, limits, message.role)
     except RemoteProtocolError as error:
-        return Text(None, refusal=str(error))
-    return Text(message, rules)
+        return replace(request, refusal=str(error))
+    return replace(request, message=message, rules=rules)
 
 
 def parse_message(text: str, limits: MessageLimits | None = None) -> Message:

@@ -14,15 +14,15 @@ import signal
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from email.utils import formatdate
 from http import HTTPStatus
-from typing import Protocol
 
+from ggp.protocol.texts.reading import Request
 from ggp.run.sockets import BACKLOG
-from ggp.server.host import AT_ONCE_S, Host
+from ggp.server.host import AT_ONCE_S, Host, HostReply
 from ggp.server.http.incoming import Incoming, RefusedError
-from ggp.server.http.kept_connections import KeptConnection, KeptConnections
+from ggp.server.http.kept_connections import KeptConnections
 from ggp.server.settings import ServerLimits, is_heard
 
 AT_ONCE = 16
@@ -63,7 +63,7 @@ class HttpServer:
             self._stopped.set()
         await self._host.open()
         for kept in self.custody.take_over():
-            self._begin(*await asyncio.open_connection(sock=kept.socket), kept)
+            self._begin(*await asyncio.open_connection(sock=kept.socket), kept.request)
         server = await asyncio.start_server(self._accept, sock=listening, backlog=AT_ONCE)
         listening.listen(BACKLOG)  # this many may wait; `asyncio` has one number for both
         self.is_open = True
@@ -129,9 +129,9 @@ class HttpServer:
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        kept: KeptConnection | None = None,
+        request: Request | None = None,
     ) -> Connection:
-        connection = Connection(self._host, self, reader, writer, kept)
+        connection = Connection(self._host, self, reader, writer, request)
         task = asyncio.ensure_future(connection.serve())
         self.connections[connection] = task
         task.add_done_callback(lambda _: self.connections.pop(connection))
@@ -205,22 +205,6 @@ _LOOK_S = 0.005
 _log = logging.getLogger(__name__)
 
 
-class ConnectionObserver(Protocol):
-    """A server as seen by its connections.
-
-    Attributes:
-        custody: keeps the connections that wait for an answer.
-    """
-
-    custody: KeptConnections
-
-    def received(self, connection: Connection) -> None:
-        """Called when more of a request has arrived."""
-
-    def finished(self, connection: Connection) -> None:
-        """Called when a request is complete, or never will be."""
-
-
 class Connection:
     """A connection; `serve` is its whole life.
 
@@ -228,7 +212,7 @@ class Connection:
         host: answers messages.
         server: informed of what the connection costs, for the sake of the others.
         reader, writer: of the socket.
-        kept: its message, if that was read by an earlier server.
+        request: what an earlier server has received on it.
 
     Attributes:
         address: of the client; empty if it is already gone.
@@ -239,22 +223,19 @@ class Connection:
     def __init__(
         self,
         host: Host,
-        server: ConnectionObserver,
+        server: HttpServer,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        kept: KeptConnection | None = None,
+        request: Request | None = None,
     ) -> None:
         self._host, self._server = host, server
         self._reader, self._writer = reader, writer
         self._limits: ServerLimits = host.options.limits
         self._refusal: RefusedError | None = None
         self._patience: asyncio.Timeout | None = None
-        self._kept = kept
-        self._receiver = ""
-        self._began_s: float | None = None if kept is None else kept.came_s
-        self._on_sent: Callable[[float], None] | None = None
-        self._on_lost: Callable[[], None] | None = None
-        self._on_taken: Callable[[], None] | None = None
+        self._request = request
+        self._began_s: float | None = None if request is None else request.came_s
+        self._given: HostReply | None = None
         self.num_bytes = 0
         self.lingers = False
         peer = writer.get_extra_info("peername")
@@ -301,20 +282,14 @@ class Connection:
     async def _respond(self) -> bytes:
         """The reply; empty if nobody is there to read it."""
         try:
-            kept = self._kept
-            if kept is not None:
-                method, text, self._receiver = "POST", kept.text, kept.receiver
-            else:
-                method, text = await self._receive()
+            method = "POST" if self._request is not None else await self._receive()
             match method:
                 case "":
                     return b""
-                case "POST":
-                    came_s = self._began_s or time.monotonic()
+                case "POST" if self._request is not None:
                     waits = self._writer.get_extra_info("socket")
-                    own = self._receiver
-                    with self._server.custody.keeping(waits.fileno(), text, came_s, own):
-                        return await self._answer(text)
+                    with self._server.custody.keeping(waits.fileno(), self._request):
+                        return await self._answer(self._request)
                 case "OPTIONS":
                     return _reply(200, "")
                 case "GET":
@@ -329,8 +304,9 @@ class Connection:
             _log.error("%s: %r", self._peer, error, exc_info=error)
             return _reply(500, "internal error")
 
-    async def _receive(self) -> tuple[str, str]:
-        """Method and body of the request; empty if the connection broke.
+    async def _receive(self) -> str:
+        """The method of the request; empty if the connection broke. The message of a POST becomes
+        `_request`.
 
         Raises:
             RefusedError: the request is refused.
@@ -342,33 +318,32 @@ class Connection:
                 raise self._refusal
             async with asyncio.timeout(request_s) as self._patience:
                 method = await incoming.method()
-                self._receiver = incoming.receiver
-                return method, await incoming.body() if method == "POST" else ""
+                if method == "POST":
+                    text, came_s = await incoming.body(), self._began_s or time.monotonic()
+                    self._request = Request(text, came_s, self._peer, incoming.receiver)
+                return method
         except TimeoutError:
             late = RefusedError(408, f"the request was not complete after {request_s:g} s")
             raise self._refusal or late from None
         except OSError:
             if self._began_s is not None:
                 _log.warning("%s: the connection broke before the message was complete", self._peer)
-            return "", ""
+            return ""
         finally:
             self._server.finished(self)
 
-    async def _answer(self, text: str) -> bytes:
-        """The reply to a message; if the connection breaks meanwhile, nobody waits for it."""
+    async def _answer(self, request: Request) -> bytes:
+        """The reply to a request; if the connection breaks meanwhile, nobody waits for it."""
         trip_s = _round_trip_s(self._writer)
         hung_up: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        about = (self._peer, self._began_s, trip_s, hung_up, self._receiver)
-        answer = asyncio.ensure_future(self._host.reply(text, *about))
+        answer = asyncio.ensure_future(self._host.reply(request, trip_s, hung_up))
         broken = asyncio.ensure_future(self._until_broken(hung_up))
         try:
             await asyncio.wait((answer, broken), return_when=asyncio.FIRST_COMPLETED)
             if not answer.done():
                 _log.info("%s: the connection broke before the answer", self._peer)
                 return b""
-            reply = answer.result()
-            self._on_sent, self._on_lost = reply.on_sent, reply.on_lost
-            self._on_taken = reply.on_taken
+            reply = self._given = answer.result()
             return _reply(400 if reply.refused else 200, reply.text)
         finally:
             answer.cancel()
@@ -377,7 +352,7 @@ class Connection:
 
     async def _say(self, reply: bytes) -> None:
         """Write the reply, and read until the peer closes as well or a bound is reached."""
-        left = self._limits.linger_bytes
+        left, given = self._limits.linger_bytes, self._given or HostReply("")
         self._writer.transport.set_write_buffer_limits(0)  # drain returns when all is written
         self.lingers = True
         with self._writer.get_extra_info("socket").dup() as own:  # it reports a broken one, too
@@ -385,19 +360,19 @@ class Connection:
                 async with asyncio.timeout(self._limits.linger_s):
                     self._writer.write(reply)
                     await self._writer.drain()
-                    if self._on_sent is not None:
-                        self._on_sent(time.monotonic())
+                    if given.on_sent is not None:
+                        given.on_sent(time.monotonic())
                     self._writer.write_eof()
                     while left >= 0 and (dropped := await self._reader.read(_CHUNK)):
                         left -= len(dropped)
-                    while self._on_lost is not None and _may_be_taken(own, len(reply)):
+                    while given.on_lost is not None and _may_be_taken(own, len(reply)):
                         await asyncio.sleep(_LOOK_S)
             finally:
-                if self._on_lost is not None and not _is_taken(own, len(reply)):
+                if given.on_lost is not None and not _is_taken(own, len(reply)):
                     _log.info("%s: the connection broke before the answer was taken", self._peer)
-                    self._on_lost()
-                elif self._on_taken is not None and _told(own, "Q", _TCP_INFO_ACKED) is not None:
-                    self._on_taken()
+                    given.on_lost()
+                elif given.on_taken is not None and _told(own, "Q", _TCP_INFO_ACKED) is not None:
+                    given.on_taken()
 
     # ---------------------------------------------------------------- bytes
 

@@ -20,12 +20,16 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from ggp.protocol.texts.reading import Request
 from ggp.run.messages import Channel
 
 MAX_CHARS = 20_000
 """Longest message that is kept; rules are longer, moves are not."""
 
 _MAX_KEPT = 128
+
+_KEPT_FIELDS = ("text", "came_s", "peer", "receiver")
+"""What the supervisor keeps of a request."""
 
 LOOK_S = 1
 """Seconds that a process waits at a time. A signal that arrives just before it waits, or in another
@@ -38,15 +42,11 @@ class KeptConnection:
 
     Attributes:
         socket: of the connection.
-        text: its message.
-        came_s: when the message began to arrive, on `time.monotonic`.
-        receiver: what the client calls us; empty if it does not.
+        request: not read yet; `came_s` is on `time.monotonic`.
     """
 
     socket: socket.socket
-    text: str
-    came_s: float
-    receiver: str = ""
+    request: Request
 
 
 class KeptConnections:
@@ -85,24 +85,19 @@ class KeptConnections:
             self._tell({"template": anew}, channel.fileno())
 
     @contextlib.contextmanager
-    def keeping(
-        self, connection: int, text: str, came_s: float, receiver: str = ""
-    ) -> Iterator[None]:
-        """Keep a connection that waits for the answer to a message, within the block.
+    def keeping(self, connection: int, request: Request) -> Iterator[None]:
+        """Keep a connection that waits for the answer to a request, within the block.
 
         Args:
             connection: file descriptor.
-            text: the message.
-            came_s: when it began to arrive, on `time.monotonic`.
-            receiver: what the client calls us; empty if it does not.
         """
         found = (n for n, kept in self._found.items() if kept.socket.fileno() == connection)
         number = next(found, None)
         if number is None:
             number = next(self._numbers)
-            if len(text) <= MAX_CHARS:
-                said = {"number": number, "text": text, "came_s": came_s, "receiver": receiver}
-                self._tell(said, connection)
+            if len(request.text) <= MAX_CHARS:
+                fields = {name: getattr(request, name) for name in _KEPT_FIELDS}
+                self._tell({"number": number, **fields}, connection)
         try:
             yield
         finally:
@@ -119,7 +114,7 @@ class ConnectionStore:
     """The supervisor's side: what servers passed to it and have not taken back."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, tuple[int, str, float, str]] = {}
+        self._kept: dict[int, tuple[int, Request]] = {}
 
     def open(self) -> tuple[socket.socket, socket.socket] | None:
         """A channel for the next server, its end and ours; None if the system has none."""
@@ -132,8 +127,8 @@ class ConnectionStore:
     def found(self) -> dict[int, KeptConnection]:
         """The kept connections, in a process that was forked from this one and takes over."""
         return {
-            number: KeptConnection(socket.socket(fileno=fd), text, came_s, receiver)
-            for number, (fd, text, came_s, receiver) in self._kept.items()
+            number: KeptConnection(socket.socket(fileno=fd), request)
+            for number, (fd, request) in self._kept.items()
         }
 
     def follow(
@@ -182,7 +177,7 @@ class ConnectionStore:
             if kept is not None:
                 os.close(kept[0])
         elif len(self._kept) < _MAX_KEPT:
-            about = str(said["text"]), float(said["came_s"]), str(said["receiver"])
-            self._kept[int(said["number"])] = (fd, *about)
+            request = Request(**{name: said[name] for name in _KEPT_FIELDS})
+            self._kept[int(said["number"])] = fd, request
         else:
             os.close(fd)

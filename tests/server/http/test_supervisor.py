@@ -13,6 +13,7 @@ import pytest
 
 from ggp.protocol.messages import WIRE_STYLES
 from ggp.protocol.texts.forms import print_message
+from ggp.protocol.texts.reading import Request
 from ggp.server.http.kept_connections import MAX_CHARS, ConnectionStore, KeptConnections
 from tests.protocol.doubles import Referee
 from tests.server.live import GUESSING, events, eventually, read_reply, request, start
@@ -177,16 +178,17 @@ def test_connection_is_kept_until_it_has_its_answer() -> None:
     theirs, ours = channel
     near, far = socket.socketpair()
     custody = KeptConnections(theirs)
-    with custody.keeping(near.fileno(), "(PLAY a NIL)", 1.5):
+    with custody.keeping(near.fileno(), Request("(PLAY a NIL)", 1.5)):
         pass
-    waiting = custody.keeping(near.fileno(), "(PLAY b NIL)", 2.5)
+    asked = Request("(PLAY b NIL)", 2.5, "10.0.0.1:4000", "me")
+    waiting = custody.keeping(near.fileno(), asked)
     waiting.__enter__()
-    with custody.keeping(near.fileno(), "x" * (MAX_CHARS + 1), 3.5):
+    with custody.keeping(near.fileno(), Request("x" * (MAX_CHARS + 1), 3.5)):
         theirs.close()  # the server dies
     near.close()
     shelf.follow(ours)
     ((number, kept),) = shelf.found().items()
-    assert (number, kept.text, kept.came_s) == (2, "(PLAY b NIL)", 2.5)
+    assert (number, kept.request) == (2, asked)
     kept.socket.sendall(b"answer")
     assert far.recv(10) == b"answer"
     far.setblocking(False)

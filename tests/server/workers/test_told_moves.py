@@ -17,7 +17,7 @@ from ggp.protocol.messages import WIRE_STYLES
 from ggp.protocol.turns import PathTurn
 from ggp.server.workers.orders import Answer, Failed, MoveReport, Setup, Think
 from ggp.server.workers.worker_match import WorkerMatch
-from tests.protocol.doubles import Referee
+from tests.protocol.doubles import Referee, receive
 from tests.protocol.transcripts import OF_GDL, scrambled
 from tests.server.live import PATIENCE_S
 
@@ -56,7 +56,7 @@ class Worker:
         self.match = WorkerMatch(self.told.append, lambda: False)
 
     def serve(self, text: str) -> str:
-        receipt = self.lobby.receive(text, 0.0)
+        receipt = receive(self.lobby, text, 0.0)
         if receipt.began is not None:
             opening = receipt.began
             setup = Setup(opening.rules, opening.role, self.player, self.backend, 1, 20.0, 2 << 30)
@@ -150,9 +150,9 @@ def test_percepts_of_the_same_game_are_still_percepts(style: str) -> None:
 )
 def test_what_may_be_percepts_is_no_joint_move(sees: str, told: str) -> None:
     lobby = Lobby("ggp")
-    lobby.receive(f"(START m me ({DICE} {sees}) 10 10)", 0.0)
-    lobby.receive("(PLAY m NIL)", 1.0)
-    ask = lobby.receive(f"(PLAY m ({told}))", 2.0).ask
+    receive(lobby, f"(START m me ({DICE} {sees}) 10 10)", 0.0)
+    receive(lobby, "(PLAY m NIL)", 1.0)
+    ask = receive(lobby, f"(PLAY m ({told}))", 2.0).ask
     assert ask is not None
     (turn,) = ask.history
     assert turn.percepts is not None
@@ -161,8 +161,8 @@ def test_what_may_be_percepts_is_no_joint_move(sees: str, told: str) -> None:
 
 def test_joint_move_that_contradicts_our_move_is_no_joint_move() -> None:
     lobby = Lobby("ggp")
-    lobby.receive(f"(START m me ({DICE}) 10 10)", 0.0)
-    ask = lobby.receive("(PLAY m 1 (take 2) ((roll 2) noop noop))", 1.0).ask
+    receive(lobby, f"(START m me ({DICE}) 10 10)", 0.0)
+    ask = receive(lobby, "(PLAY m 1 (take 2) ((roll 2) noop noop))", 1.0).ask
     assert ask is not None
     (turn,) = ask.history
     assert (turn.move, turn.percepts) == ("(take 2)", ("(roll 2)", "noop"))
