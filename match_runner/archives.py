@@ -35,7 +35,7 @@ from ggp.machine.base import States
 from ggp.machine.definition import GameDefinition
 from ggp.protocol.messages import Dialect
 from match_runner.match.records import Fault, MatchRecord, TurnRecord
-from match_runner.remote.servers import RemoteSide
+from match_runner.remote.wire import RemoteSide
 
 MOST_MB = 100
 """Most megabytes of a match, and of a list of matches. A file of JSON Lines may have any size."""

@@ -20,7 +20,7 @@ How a server uses it:
 If no particle fits `ask.history`, `ask.doubts` has other readings of the messages; the first
 that fits, possibly `ask.history`, goes to `answer` as `believed`.
 
-A match that finds no room, or gives its place up (`places`), is remembered: as soon as there is
+A match that finds no room, or gives its place up, is remembered: as soon as there is
 room, its next message begins it again, with `receipt.began` and the history it had.
 
 If a server has us play several roles of one match, each is a session, and asked by itself
@@ -32,12 +32,14 @@ its message. All get the same answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
 from ggp.errors import ConfigError, RemoteProtocolError
 from ggp.gdl.syntax.names import is_symbol
+from ggp.protocol.forms import MessageLimits, info_reply
 from ggp.protocol.messages import (
     BUSY,
     NIL,
@@ -50,13 +52,10 @@ from ggp.protocol.messages import (
     Start,
     Stop,
 )
-from ggp.protocol.places import forgotten_first, gives_way, may_have_last, overdue
-from ggp.protocol.questions import Ask, Receipt, default_margin_s
-from ggp.protocol.session import Session
-from ggp.protocol.texts.forms import MessageLimits, info_reply
-from ggp.protocol.texts.reading import Request, read_request
+from ggp.protocol.path import History
+from ggp.protocol.reading import Request, read_request
+from ggp.protocol.session import Ask, Receipt, Session, default_margin_s
 from ggp.protocol.transitions import Event, MatchState
-from ggp.protocol.turns import History
 
 
 class Lobby:
@@ -453,8 +452,7 @@ def _distance(
 # All matches a lobby knows: by the id the server gave them, and by our own number.
 #
 # Where we play several roles of one match, each is a session, with the same id. They are live, or
-# without a place, or over. All but the live ones are only remembered, within the limits here and in
-# `places`.
+# without a place, or over. All but the live ones are only remembered, within the limits here.
 
 MAX_REMEMBERED = 32
 """Finished matches that are still remembered, for duplicate and late messages."""
@@ -533,3 +531,82 @@ class Sessions:
         seats.remove(session)
         if not seats:
             del self._by_id[session.start.match_id]
+
+
+# ------------------------------------------------------------------------
+# Places in a lobby: which matches have workers, and which give their place to another.
+#
+# Servers do not always announce the end of a match: one is killed, or sends its last message while
+# we are down. Such a match must not keep others out for long. So in a full lobby a match whose next
+# message is overdue, or whose answer nobody has taken, gives its place up when another needs it. It
+# is not forgotten: if it goes on after all and there is room, it gets a place again.
+
+SLACK_S = 5.0
+"""Delay of a message beyond its clock with which a match still keeps its place."""
+
+MOST_HELD_S = 600.0
+"""If one address has all places, one of its matches waits no longer than this while others want in,
+however long its clocks are."""
+
+LONG_CLOCKS_S = 3600.0
+"""A match with longer clocks does not get the last place if its address has all others."""
+
+MAX_WAITING = 16
+"""Most matches without a place that are remembered."""
+
+MAX_WAITING_CHARS = 4_000_000
+"""Characters of rules and percepts that are kept of all of them together."""
+
+
+def overdue(session: Session, now: float) -> bool:
+    """Whether a message of the match is overdue, or its server seems to be gone."""
+    return session.is_abandoned or session.expected_by_s + SLACK_S < now
+
+
+def gives_way(live: Sequence[Session], sender: str, now: float) -> Session | None:
+    """The match in a full lobby that gives its place to another; None if there is none.
+
+    A match for which a worker is thinking, or getting ready, never does. If we play several of its
+    roles, all must be silent.
+
+    Args:
+        live: all roles of matches that have a place.
+        sender: address of the newcomer; empty if unknown.
+
+    Returns:
+        one of its roles.
+    """
+    idle = _all_of(live, lambda session: not session.is_thinking)
+    late = _all_of(idle, lambda session: overdue(session, now))
+    if not late and _others(live, sender):
+        late = _all_of(idle, lambda session: session.waits_since_s + MOST_HELD_S < now)
+    return min(late, key=lambda each: (not each.is_abandoned, each.expected_by_s), default=None)
+
+
+def _all_of(live: Sequence[Session], holds: Callable[[Session], bool]) -> list[Session]:
+    """The roles of matches of which something holds for all roles."""
+    others = {session.start.match_id for session in live if not holds(session)}
+    return [session for session in live if session.start.match_id not in others]
+
+
+def may_have_last(start: Start, live: Iterable[Session], sender: str) -> bool:
+    """Whether a match may have the last of several places; those of `live` have the others."""
+    clocks_s = start.start_clock_s + start.play_clock_s
+    holders = {session.sender for session in live}
+    return not sender or holders != {sender} or clocks_s <= LONG_CLOCKS_S
+
+
+def forgotten_first(waiting: Sequence[Session]) -> Session | None:
+    """The match to forget of too many without a place: the oldest of the address that has most of
+    them. None if they are not too many."""
+    if len(waiting) <= MAX_WAITING and sum(s.num_chars for s in waiting) <= MAX_WAITING_CHARS:
+        return None
+    numbers = Counter(session.sender for session in waiting)
+    most = max(numbers.values())
+    return next(session for session in waiting if numbers[session.sender] == most)
+
+
+def _others(live: Sequence[Session], sender: str) -> bool:
+    """Whether one address has all places, and it is not this one."""
+    holders = {session.sender for session in live}
+    return len(holders) == 1 and bool(sender) and "" not in holders and sender not in holders

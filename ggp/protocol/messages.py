@@ -1,4 +1,4 @@
-"""Messages between game servers and players, as values; `texts` reads and prints their texts.
+"""Messages between game servers and players, as values; `reading` and `forms` read and print them.
 
 Servers speak five dialects, and all are read alike, in upper, lower or mixed case:
 
@@ -10,7 +10,7 @@ Servers speak five dialects, and all are read alike, in upper, lower or mixed ca
 | `gdl2-old` | older GDL-II | `(PLAY id (P1 P2 ))`: our percepts only |
 | `gdl2` | newer GDL-II | `(PLAY id 2 NOOP (P1 P2 ))`: turn, our executed move, percepts |
 
-Texts in messages keep their original spelling; `ggp.protocol.texts.spelling` translates it to
+Texts in messages keep their original spelling; `ggp.protocol.spelling` translates it to
 canonical KIF and back. What is absent (`NIL`, or no text at all) is None, an empty list `()`.
 """
 

@@ -40,9 +40,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ggp.protocol.lobby import Lobby
-from ggp.protocol.questions import Ask, Opening, Receipt
-from ggp.protocol.texts.reading import Request
-from ggp.protocol.turns import History
+from ggp.protocol.path import History
+from ggp.protocol.reading import Request
+from ggp.protocol.session import Ask, Opening, Receipt
 
 FORMAT = 1
 

@@ -19,10 +19,10 @@ from typing import NamedTuple
 from ggp.gdl.source import printable
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import BUSY, Abort, Start
-from ggp.protocol.questions import Ask, Opening, Receipt
+from ggp.protocol.path import History
+from ggp.protocol.reading import Request, read_request
 from ggp.protocol.retelling import GAVE_WAY
-from ggp.protocol.texts.reading import Request, read_request
-from ggp.protocol.turns import History
+from ggp.protocol.session import Ask, Opening, Receipt
 from ggp.server.hosted_match import HostedMatch
 from ggp.server.latency import Latencies
 from ggp.server.match_log import SERVER_ENDED, LogFolder, MatchLog, Restored, restore

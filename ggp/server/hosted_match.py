@@ -19,10 +19,10 @@ from ggp.errors import GGPError
 from ggp.gdl.games import find_game, list_games
 from ggp.gdl.source import printable
 from ggp.players.elsewhere.from_json import decision_json
+from ggp.protocol.forms import MessageLimits, print_message, split_items, squeezed
 from ggp.protocol.messages import WIRE_STYLES
-from ggp.protocol.questions import Ask, Opening
-from ggp.protocol.texts.forms import MessageLimits, print_message, split_items, squeezed
-from ggp.protocol.turns import History, PathTurn
+from ggp.protocol.path import History, PathTurn
+from ggp.protocol.session import Ask, Opening
 from ggp.server.latency import Latency, TurnTimes
 from ggp.server.match_log import MatchLog
 from ggp.server.settings import HostOptions

@@ -1,7 +1,7 @@
 """Learns how much of a clock must be reserved for transmission, from one server's messages.
 
 A margin that is too small costs a move, one that is too large costs search time. So a match begins
-with the margin of `ggp.protocol.questions`, and every turn in which we used our time up adds
+with the margin of `ggp.protocol.session`, and every turn in which we used our time up adds
 evidence:
 
 - *overrun*: how late the bytes of the answer left. A busy machine shows here, and counts three
@@ -27,7 +27,7 @@ from collections import deque
 from dataclasses import dataclass
 from statistics import median
 
-from ggp.protocol.questions import Ask
+from ggp.protocol.session import Ask
 
 SHRINK = 0.6
 """Factor of a margin after a proof, unless more is needed."""

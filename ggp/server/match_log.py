@@ -21,8 +21,8 @@ from typing import Any, TextIO
 
 from ggp.errors import ConfigError, GGPError
 from ggp.protocol.lobby import Lobby
-from ggp.protocol.questions import Ask, Opening
 from ggp.protocol.retelling import FORMAT, GAVE_WAY, LOG_FULL, SUFFIX, Retelling
+from ggp.protocol.session import Ask, Opening
 from ggp.server.settings import DEFAULT_LOG_BYTES
 
 # ------------------------------------------------------------------------

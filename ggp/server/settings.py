@@ -12,8 +12,8 @@ from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_netw
 from pathlib import Path
 
 from ggp.errors import ConfigError
-from ggp.protocol.questions import default_margin_s
-from ggp.protocol.texts.forms import MessageLimits
+from ggp.protocol.forms import MessageLimits
+from ggp.protocol.session import default_margin_s
 
 DEFAULT_LOG_BYTES = 10 << 30
 """Limit for all logs in a folder."""

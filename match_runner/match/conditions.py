@@ -15,7 +15,7 @@ from ggp.protocol.messages import Dialect
 from ggp.run.clocks import Clock, backstop_s
 from match_runner.match.apart import Patience
 from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, RemoteConditions
-from match_runner.remote.servers import DRESDEN, SERVERS, Replacement
+from match_runner.remote.wire import DRESDEN, SERVERS, Replacement
 
 MAX_TURNS = 10_000
 """Number of turns after which a match is cut off: strangers' games may not terminate. But where a

@@ -29,7 +29,7 @@ from ggp.run.clocks import Clock
 from ggp.run.whole_files import write_whole
 from ggp.search.moves import is_legal
 from ggp.tables import html_table
-from match_runner.remote.servers import RemoteSide
+from match_runner.remote.wire import RemoteSide
 
 FORMAT = 3
 """Number of the format that is written. Format 2 lacks `rules` and has a number for every goal."""

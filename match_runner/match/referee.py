@@ -40,8 +40,7 @@ from match_runner.remote.remote_players import (
     check_clocks,
     new_match_id,
 )
-from match_runner.remote.servers import Replacement
-from match_runner.remote.wire import LastTurn
+from match_runner.remote.wire import LastTurn, Replacement
 
 _log = logging.getLogger(__name__)
 

@@ -20,8 +20,8 @@ from ggp.players import Decision
 from ggp.players.elsewhere.from_json import decision_from_json
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import Stop
+from ggp.protocol.path import History, PathTurn, read_heard
 from ggp.protocol.retelling import FORMAT, SUFFIX, Retelling
-from ggp.protocol.turns import History, PathTurn, read_heard
 
 ALL_TOLD = f"(<= (sees ?r ({PLAIN} ?other ?move)) (role ?r) (does ?other ?move))"
 """Rule for what servers of plain GDL do: everybody is told all moves."""

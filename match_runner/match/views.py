@@ -25,7 +25,7 @@ from match_runner.match.records import MatchRecord, TurnRecord, clock_text
 from match_runner.match.seats import HUMAN
 from match_runner.match.server_log import LogLine
 from match_runner.remote.post import is_address
-from match_runner.remote.servers import RemoteSide
+from match_runner.remote.wire import RemoteSide
 
 MOST_FAULTY = 10
 """Most matches with errors that are shown."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ggp.errors import ConfigError
-from match_runner.remote.servers import DRESDEN, GGP_BASE, ConnectingTime, Server
+from match_runner.remote.wire import DRESDEN, GGP_BASE, ConnectingTime, Server
 
 if TYPE_CHECKING:
     import asyncio

@@ -22,8 +22,15 @@ from ggp.gdl.source import printable
 from ggp.machine.definition import GameDefinition
 from ggp.protocol.messages import BUSY, Dialect
 from match_runner.remote.post import Address, HostNames, PostReply, PostResult, post
-from match_runner.remote.servers import DRESDEN, ConnectingTime, RemoteSide, Server
-from match_runner.remote.wire import LastTurn, NotAMoveError, Wire
+from match_runner.remote.wire import (
+    DRESDEN,
+    ConnectingTime,
+    LastTurn,
+    NotAMoveError,
+    RemoteSide,
+    Server,
+    Wire,
+)
 
 DEFAULT_START_CLOCK_S = 30
 

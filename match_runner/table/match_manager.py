@@ -29,11 +29,9 @@ from match_runner.pictures.kinds import Json
 from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import RemoteConditions
 from match_runner.table import worker_tasks
-from match_runner.table.events import EventLog
-from match_runner.table.held_match import ALL, HeldMatch, seat_of
+from match_runner.table.held_match import ALL, EventLog, HeldMatch, seat_of
 from match_runner.table.match_folder import MatchFolder, MatchSetup, StoredFiles
-from match_runner.table.options import TableOptions
-from match_runner.table.requests import MatchRequest
+from match_runner.table.options import MatchRequest, TableOptions
 from match_runner.table.seats.link import Message
 from match_runner.table.seats.mind import MindTask, look_into
 from match_runner.table.seats.seating import HUMAN, TableTask, play_at_table

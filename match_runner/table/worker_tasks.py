@@ -22,7 +22,7 @@ from ggp.machine.base import UNKNOWN, IntArray
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import check_text, read_program
 from ggp.players.elsewhere.from_json import decision_json
-from ggp.protocol.turns import History, PathTurn
+from ggp.protocol.path import History, PathTurn
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal
 from ggp.server.workers.kernels import are_cached, fill_cache

@@ -16,7 +16,7 @@ from ggp.run.clocks import Clock
 from match_runner.match.conditions import MAX_PAUSE_S, AskedConditions
 from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, check_clocks
-from match_runner.remote.servers import DRESDEN, SERVERS, Replacement
+from match_runner.remote.wire import DRESDEN, SERVERS, Replacement
 from match_runner.series.plan import Series, SeriesGame, check_player, check_series
 
 MOST_ROUNDS = 100_000

@@ -7,9 +7,16 @@ import pytest
 from ggp.gdl import find_game
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import WIRE_STYLES, Play
-from ggp.protocol.path import ENOUGH_FITS, Hypotheses, likely_numbers, turns_within, with_lost
+from ggp.protocol.path import (
+    ENOUGH_FITS,
+    Hypotheses,
+    PathTurn,
+    likely_numbers,
+    turns_within,
+    with_lost,
+    without_assumptions,
+)
 from ggp.protocol.transitions import Event
-from ggp.protocol.turns import PathTurn, without_assumptions
 from tests.protocol.doubles import LocalWorker, Referee, receive
 from tests.protocol.test_session import Wire, told
 

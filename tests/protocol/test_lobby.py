@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ggp.errors import ConfigError
 from ggp.gdl import find_game
+from ggp.protocol.forms import info_reply, print_message
 from ggp.protocol.lobby import MAX_REMEMBERED, Lobby
 from ggp.protocol.messages import (
     WIRE_STYLES,
@@ -25,11 +26,9 @@ from ggp.protocol.messages import (
     Start,
     Stop,
 )
-from ggp.protocol.questions import Ask, Receipt
-from ggp.protocol.session import MAX_SILENCE_S, MAX_UNPLAYED_S
-from ggp.protocol.texts.forms import info_reply, print_message
-from ggp.protocol.texts.reading import parse_reply
-from ggp.protocol.turns import PathTurn
+from ggp.protocol.path import PathTurn
+from ggp.protocol.reading import parse_reply
+from ggp.protocol.session import MAX_SILENCE_S, MAX_UNPLAYED_S, Ask, Receipt
 from tests.protocol.doubles import LocalWorker, Referee, receive
 
 RULES = "(role white) (role black) (<= (legal ?p move) (role ?p)) (<= terminal (true over))"

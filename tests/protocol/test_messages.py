@@ -14,6 +14,7 @@ from ggp.errors import LocalProtocolError, ProtocolError, RemoteProtocolError
 from ggp.gdl import find_game, parse, parse_term, to_kif
 from ggp.gdl.normalize import normalize
 from ggp.gdl.terms import CONNECTIVES, Compound, Symbol, Term
+from ggp.protocol.forms import MessageLimits, info_reply, print_message
 from ggp.protocol.messages import (
     MAX_CLOCK_S,
     MAX_TURN,
@@ -29,9 +30,8 @@ from ggp.protocol.messages import (
     Stop,
     WireStyle,
 )
-from ggp.protocol.texts.forms import MessageLimits, info_reply, print_message
-from ggp.protocol.texts.reading import parse_message, parse_reply
-from ggp.protocol.texts.spelling import canonical, outline
+from ggp.protocol.reading import parse_message, parse_reply
+from ggp.protocol.spelling import canonical, outline
 from tests.gdl.syntax.strategies import names
 from tests.protocol.doubles import on_one_line
 from tests.support.games import GAMES

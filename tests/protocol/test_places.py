@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ggp.protocol.lobby import Lobby
-from ggp.protocol.places import LONG_CLOCKS_S, MAX_WAITING, MAX_WAITING_CHARS, MOST_HELD_S
-from ggp.protocol.questions import Receipt
-from ggp.protocol.texts.reading import Request, read_request
-from ggp.protocol.turns import PathTurn
+from ggp.protocol.lobby import LONG_CLOCKS_S, MAX_WAITING, MAX_WAITING_CHARS, MOST_HELD_S, Lobby
+from ggp.protocol.path import PathTurn
+from ggp.protocol.reading import Request, read_request
+from ggp.protocol.session import Receipt
 from tests.protocol.doubles import receive
 
 RULES = "(role white) (role black) (<= (legal ?p ?m) (true ?m)) (<= (goal ?p 5) (true x))"

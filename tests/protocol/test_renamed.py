@@ -13,7 +13,7 @@ from ggp.gdl.normalize import normalize
 from ggp.gdl.program import SEES
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import WIRE_STYLES, Dialect
-from ggp.protocol.texts.spelling import outline, quick_rules, quick_term
+from ggp.protocol.spelling import outline, quick_rules, quick_term
 from tests.protocol.doubles import LocalWorker, Referee, on_one_line, receive, respelled
 from tests.protocol.transcripts import OF_GDL, scrambled
 from tests.support.effort import rarely

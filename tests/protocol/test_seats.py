@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ggp.protocol.lobby import MOST_ROLES, Lobby
-from ggp.protocol.questions import Ask, Receipt
+from ggp.protocol.session import Ask, Receipt
 from tests.protocol.doubles import receive
 
 RULES = "(role white) (role black) (<= (legal ?p move) (role ?p)) (<= terminal (true over))"

@@ -8,10 +8,9 @@ import pytest
 
 from ggp.errors import LocalProtocolError, RemoteProtocolError
 from ggp.protocol.messages import MAX_TURN, Abort, Dialect, Play, Start, Stop
-from ggp.protocol.questions import Ask, Receipt, default_margin_s
-from ggp.protocol.session import MAX_REPEATED, Session
+from ggp.protocol.path import PathTurn, without_assumptions
+from ggp.protocol.session import MAX_REPEATED, Ask, Receipt, Session, default_margin_s
 from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, MatchState
-from ggp.protocol.turns import PathTurn, without_assumptions
 
 PLAIN = (
     "(ROLE White) (ROLE Black) (<= (LEGAL ?p ?m) (TRUE ?m)) (f Move) (<= TERMINAL (TRUE (at 1)))"

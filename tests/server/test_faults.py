@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from ggp.protocol.forms import print_message
 from ggp.protocol.messages import WIRE_STYLES
-from ggp.protocol.texts.forms import print_message
 from ggp.server.settings import HostOptions
 from ggp.server.workers import pool, slot
 from tests.protocol.doubles import Referee

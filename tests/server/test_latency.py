@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from ggp.protocol.questions import Ask, default_margin_s
-from ggp.protocol.turns import PathTurn
+from ggp.protocol.path import PathTurn
+from ggp.protocol.session import Ask, default_margin_s
 from ggp.server.latency import Latencies, Latency, StopTimes, TurnTimes
 
 CLOCK_S = 1.0

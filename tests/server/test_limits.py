@@ -15,7 +15,7 @@ from ggp.errors import LocalProtocolError
 from ggp.players.player import Decision
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.path import MAX_CHARS, MAX_GAP
-from ggp.protocol.texts.reading import Request
+from ggp.protocol.reading import Request
 from ggp.server.host import LARGE_CHARS, Host
 from ggp.server.match_log import LogFolder, MatchLog, restore
 from ggp.server.settings import HostOptions, ServerLimits

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from ggp.errors import ConfigError
-from ggp.protocol import places
+from ggp.protocol import lobby as lobbies
 from ggp.protocol.lobby import Lobby
-from ggp.protocol.texts.reading import Request
+from ggp.protocol.reading import Request
 from ggp.server import host
 from ggp.server.match_log import LogFolder, restore
 from ggp.server.settings import HostOptions, is_heard, parse_network
@@ -59,7 +59,7 @@ def test_match_whose_stop_was_lost_gives_way_and_may_go_on(
         assert server.post(start("ghost", clocks=CLOCKS)) == "ready"
         assert server.post("(PLAY ghost 0 NIL NIL)") in GUESSES
         with monkeypatch.context() as impatient:
-            impatient.setattr(places, "SLACK_S", AT_ONCE_S)
+            impatient.setattr(lobbies, "SLACK_S", AT_ONCE_S)
             assert server.post(start("next", clocks=CLOCKS)) == "ready"
         eventually(lambda: kinds(tmp_path, "ghost")[-1] == "end: gave way")
         assert server.post("(PLAY next 0 NIL NIL)") in GUESSES
@@ -78,7 +78,7 @@ def test_match_whose_stop_was_lost_gives_way_and_may_go_on(
 def test_start_waits_for_a_match_that_will_have_to_give_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(places, "SLACK_S", AT_ONCE_S + 2.0)
+    monkeypatch.setattr(lobbies, "SLACK_S", AT_ONCE_S + 2.0)
     with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
         assert server.post(start("ghost", clocks=CLOCKS)) == "ready"
         assert server.post("(PLAY ghost 0 NIL NIL)") in GUESSES
@@ -115,7 +115,7 @@ def test_restored_match_that_is_silent_for_a_clock_frees_its_workers(
     monkeypatch.setattr("ggp.server.host.FORGET_EVERY_S", 0.2)
     with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
         assert "busy" in server.post("(INFO)")
-        monkeypatch.setattr(places, "SLACK_S", AT_ONCE_S)
+        monkeypatch.setattr(lobbies, "SLACK_S", AT_ONCE_S)
         eventually(lambda: kinds(tmp_path, "m")[-1] == "end: gave way")
         assert "available" in server.post("(INFO)")
 

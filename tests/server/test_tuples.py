@@ -8,11 +8,10 @@ import pytest
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.protocol.messages import Play
-from ggp.protocol.texts.reading import Request, parse_message, read_request
-from ggp.protocol.texts.spelling import outline
+from ggp.protocol.reading import Request, parse_message, read_request
+from ggp.protocol.spelling import outline
 from ggp.server.settings import HostOptions
-from match_runner.remote.servers import DRESDEN, GGP_BASE, Server
-from match_runner.remote.wire import LastTurn, Wire
+from match_runner.remote.wire import DRESDEN, GGP_BASE, LastTurn, Server, Wire
 from tests.server.live import live_server, start
 from tests.support.shop import SHOP
 

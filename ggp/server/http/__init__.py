@@ -2,6 +2,6 @@
 
 In come bytes from game servers and strangers, out go the answers of `ggp.server.host`. Begin with
 `http_server`; each connection reads one request (`incoming`) and is answered once. `listening`
-opens the socket before anything slow is imported, and talks to a service manager. `supervisor` and
-`kept_connections` hold it and the waiting connections while a server restarts.
+opens the socket before anything slow is imported, and talks to a service manager. `supervisor`
+holds it and the waiting connections while a server restarts.
 """

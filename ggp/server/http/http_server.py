@@ -18,11 +18,11 @@ from collections.abc import Iterator
 from email.utils import formatdate
 from http import HTTPStatus
 
-from ggp.protocol.texts.reading import Request
+from ggp.protocol.reading import Request
 from ggp.run.sockets import BACKLOG
 from ggp.server.host import AT_ONCE_S, Host, HostReply
 from ggp.server.http.incoming import Incoming, RefusedError
-from ggp.server.http.kept_connections import KeptConnections
+from ggp.server.http.supervisor import KeptConnections
 from ggp.server.settings import ServerLimits, is_heard
 
 AT_ONCE = 16

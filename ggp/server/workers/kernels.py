@@ -27,7 +27,7 @@ import ggp.machine
 from ggp.errors import BackendUnavailableError, GGPError
 from ggp.machine.compiling.disk_cache import user_cache
 from ggp.machine.compiling.kernel_version import kernels_version
-from ggp.protocol.turns import History, PathTurn
+from ggp.protocol.path import History, PathTurn
 from ggp.run import calls, processes
 from ggp.run.calls import Child, ChildLostError
 from ggp.server.workers.orders import Setup, Think

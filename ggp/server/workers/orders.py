@@ -26,7 +26,7 @@ from weakref import WeakKeyDictionary
 from ggp.errors import LocalProtocolError
 from ggp.players.elsewhere.from_json import decision_json, read
 from ggp.players.player import Decision
-from ggp.protocol.turns import History, PathTurn
+from ggp.protocol.path import History, PathTurn
 
 _T = TypeVar("_T")
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 
 from ggp.players import Decision
 from ggp.protocol.messages import NIL
-from ggp.protocol.questions import Ask
-from ggp.protocol.turns import History
+from ggp.protocol.path import History
+from ggp.protocol.session import Ask
 from ggp.server.latency import StopTimes
 from ggp.server.match_log import MatchLog
 from ggp.server.workers.orders import MoveReport, Setup

@@ -23,7 +23,7 @@ from dataclasses import replace
 from ggp.errors import BackendUnavailableError
 from ggp.gdl.source import printable
 from ggp.gdl.syntax.tuples import TUPLE
-from ggp.protocol.turns import History
+from ggp.protocol.path import History
 from ggp.run import processes
 from ggp.server.match_log import MatchLog
 from ggp.server.workers import orders

@@ -32,7 +32,7 @@ from ggp.players.parts.belief_player import BeliefPlayer
 from ggp.players.player import Believing, Pondering, Preparing
 from ggp.players.random_legal import RandomLegal
 from ggp.players.sampled_states import SampledStates
-from ggp.protocol.turns import PathTurn
+from ggp.protocol.path import PathTurn
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.server.workers import orders
 from ggp.server.workers.orders import Answer, Conclude, Setup, Think

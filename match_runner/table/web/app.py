@@ -42,7 +42,7 @@ from ggp.players import describe_player
 from ggp.players.spec import PLAYERS
 from match_runner.table.held_match import ALL, HeldMatch, seat_of
 from match_runner.table.match_manager import LOBBY, NOBODY, MatchManager
-from match_runner.table.requests import (
+from match_runner.table.options import (
     MOST_TEXT,
     fields_of,
     number_of,

@@ -18,7 +18,7 @@ from match_runner.match.conditions import Conditions
 from match_runner.match.exports import dresden_xml, tiltyard_json
 from match_runner.match.records import MatchRecord, check_record, read_record
 from match_runner.match.referee import play_match
-from match_runner.remote.servers import RemoteSide
+from match_runner.remote.wire import RemoteSide
 from tests.match_runner.support import Script, arena_of, script_arena
 
 pytestmark = pytest.mark.usefixtures("compiled")

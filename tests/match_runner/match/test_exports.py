@@ -23,7 +23,7 @@ from match_runner.match.exports import DOCTYPE, EXPORTS, dresden_xml, tiltyard_j
 from match_runner.match.records import MatchRecord, check_record, read_record, write_record
 from match_runner.match.referee import play_match
 from match_runner.match.seats import set_up
-from match_runner.remote.servers import RemoteSide
+from match_runner.remote.wire import RemoteSide
 from tests.match_runner.support import Script, arena_of, script_arena
 from tests.support.games import MODEST_GAMES, build_here, path_of_shared
 from tests.support.plain.letter_case import rules_of, terms_of

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ggp.protocol.messages import DONE, READY, Play, Start
-from ggp.protocol.texts.reading import parse_message
+from ggp.protocol.reading import parse_message
 
 MOST_S = 60.0
 """Nothing in these tests is waited for longer."""

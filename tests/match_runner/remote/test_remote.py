@@ -24,7 +24,7 @@ from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import Program
 from ggp.machine import build_machine
 from ggp.protocol.messages import Abort, Dialect, Play, Start, Stop
-from ggp.protocol.texts.reading import parse_message
+from ggp.protocol.reading import parse_message
 from match_runner.cli import main
 from match_runner.match.conditions import Conditions
 from match_runner.match.records import (
@@ -39,8 +39,18 @@ from match_runner.match.referee import play_match
 from match_runner.match.seats import set_up
 from match_runner.remote.post import Address, PostResult, parse_address, read_reply, request_bytes
 from match_runner.remote.remote_players import RemoteConditions, new_match_id
-from match_runner.remote.servers import DRESDEN, GGP_BASE, ConnectingTime, Replacement
-from match_runner.remote.wire import KEPT, LastTurn, NotAMoveError, Scrambler, Wire, names_of
+from match_runner.remote.wire import (
+    DRESDEN,
+    GGP_BASE,
+    KEPT,
+    ConnectingTime,
+    LastTurn,
+    NotAMoveError,
+    Replacement,
+    Scrambler,
+    Wire,
+    names_of,
+)
 from tests.match_runner.remote.http_player import (
     CLOSING,
     MOST_S,

@@ -14,7 +14,7 @@ from ggp.gdl.normalize import load
 from ggp.run.clocks import Clock
 from match_runner.cli import main
 from match_runner.match.records import record_from_json
-from match_runner.remote.servers import Replacement
+from match_runner.remote.wire import Replacement
 from match_runner.series.plan import Series, plan_all
 from match_runner.tournament.summary import TournamentSummary, rate, summarize
 from match_runner.tournament.toml_file import read_tournament

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from ggp.protocol.forms import print_message
 from ggp.protocol.messages import WIRE_STYLES
-from ggp.protocol.texts.forms import print_message
-from ggp.protocol.texts.reading import Request
-from ggp.server.http.kept_connections import MAX_CHARS, ConnectionStore, KeptConnections
+from ggp.protocol.reading import Request
+from ggp.server.http.supervisor import MAX_CHARS, ConnectionStore, KeptConnections
 from tests.protocol.doubles import Referee
 from tests.server.live import GUESSING, events, eventually, read_reply, request, start
 from tests.server.test_server import is_alive, serve
@@ -87,7 +87,7 @@ def test_server_ends_with_the_process_that_keeps_its_socket(number: int) -> None
 
 IN_ANOTHER_THREAD = """
 import os, signal, socket, threading, time
-from ggp.server.http.kept_connections import ConnectionStore, KeptConnections
+from ggp.server.http.supervisor import ConnectionStore, KeptConnections
 
 def interrupt():
     time.sleep(0.5)  # when the other thread waits

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ggp.players import Decision
-from ggp.protocol.turns import PathTurn
+from ggp.protocol.path import PathTurn
 from ggp.search.anytime import Deadline
 from ggp.server.settings import HostOptions
 from ggp.server.workers import worker_match

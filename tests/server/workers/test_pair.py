@@ -8,8 +8,8 @@ import time
 import pytest
 
 from ggp.errors import BackendUnavailableError
-from ggp.protocol.questions import Ask
-from ggp.protocol.turns import PathTurn
+from ggp.protocol.path import PathTurn
+from ggp.protocol.session import Ask
 from ggp.server.match_log import MatchLog
 from ggp.server.workers.nursery import Nursery
 from ggp.server.workers.orders import Setup

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ggp.errors import BackendUnavailableError
-from ggp.protocol.turns import PathTurn
+from ggp.protocol.path import PathTurn
 from ggp.run import processes
 from ggp.run.messages import Channel
 from ggp.server.settings import HostOptions, spares_of

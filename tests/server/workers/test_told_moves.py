@@ -14,7 +14,7 @@ from ggp.gdl.normalize import normalize
 from ggp.players import Decision
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import WIRE_STYLES
-from ggp.protocol.turns import PathTurn
+from ggp.protocol.path import PathTurn
 from ggp.server.workers.orders import Answer, Failed, MoveReport, Setup, Think
 from ggp.server.workers.worker_match import WorkerMatch
 from tests.protocol.doubles import Referee, receive

@@ -23,7 +23,7 @@ from ggp.machine import Limits
 from ggp.players import Context, Decision, MoveValue, Player, PlayerSpec, player_of
 from ggp.players.elsewhere.from_json import MAX_SHOWN_VALUES
 from ggp.players.hyperplay import HyperPlay
-from ggp.protocol.turns import PathTurn
+from ggp.protocol.path import PathTurn
 from ggp.search.anytime import Deadline
 from ggp.server.workers import orders, worker_match
 from ggp.server.workers.orders import (

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from match_runner.table import events
-from match_runner.table.events import EventLog
+from match_runner.table import held_match
+from match_runner.table.held_match import EventLog
 
 
 async def _take(stream: AsyncIterator[str], count: int) -> list[str]:
@@ -103,7 +103,7 @@ def test_a_place_that_no_log_has_is_begun_again(place: str) -> None:
 
 
 def test_a_reader_hears_a_beat_while_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "BEAT_S", 0.01)
+    monkeypatch.setattr(held_match, "BEAT_S", 0.01)
 
     async def check() -> None:
         assert await _take(EventLog().follow("all", ""), 2) == ["event: beat\ndata: {}\n\n"] * 2

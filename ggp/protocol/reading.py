@@ -12,6 +12,14 @@ from dataclasses import dataclass, replace
 
 from ggp.errors import RemoteProtocolError
 from ggp.gdl.syntax.findings import quoted
+from ggp.protocol.forms import (
+    MessageLimits,
+    check_size,
+    inside,
+    is_list,
+    split_items,
+    squeezed,
+)
 from ggp.protocol.messages import (
     MAX_CLOCK_S,
     MAX_TURN,
@@ -25,15 +33,7 @@ from ggp.protocol.messages import (
     Start,
     Stop,
 )
-from ggp.protocol.texts.forms import (
-    MessageLimits,
-    check_size,
-    inside,
-    is_list,
-    split_items,
-    squeezed,
-)
-from ggp.protocol.texts.spelling import Outline, outline
+from ggp.protocol.spelling import Outline, outline
 
 _MAX_WRAPPERS = 3
 _NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{0,9})?", re.ASCII)
