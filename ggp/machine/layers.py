@@ -100,14 +100,16 @@ class JointMoves:
         return cls(parts[0].order, tuple(map(joined, lists)), probabilities)
 
     @cached_property
-    def stuck(self) -> BoolArray:
-        """`[S]` states in which some role has no move: they have no joint moves."""
-        return np.asarray((self._sizes == 0).any(axis=1))
-
-    @cached_property
     def counts(self) -> IntArray:
         """`[S, R]` moves of each role; 0 for all where one has none."""
-        return np.where(self.stuck[:, None], 0, self._sizes)
+        counts = np.stack([each.counts for each in self.lists], axis=1)
+        counts[(counts == 0).any(axis=1)] = 0
+        return counts
+
+    @property
+    def stuck(self) -> BoolArray:
+        """`[S]` states in which some role has no move: they have no joint moves."""
+        return np.asarray(self.counts[:, 0] == 0)
 
     @cached_property
     def sole(self) -> IntArray:
@@ -190,11 +192,6 @@ class JointMoves:
         lists = list(self.lists)
         lists[role] = Ragged(ends[listed.offsets], listed.values[kept])
         return replace(self, lists=tuple(lists))
-
-    @property
-    def _sizes(self) -> IntArray:
-        """`[S, R]` number of listed moves."""
-        return np.stack([each.counts for each in self.lists], axis=1)
 
 
 KEY, SAME = "key", "same"
