@@ -45,7 +45,14 @@ from ggp.search.trees.growing import (
     ask_nobody,
     grow,
 )
-from ggp.search.trees.node_table import MOST_ACTIONS, NodeTable
+from ggp.search.trees.nodes_and_worlds import (
+    MOST_ACTIONS,
+    ROOMY,
+    NodeTable,
+    PackedStore,
+    WorldTable,
+    below,
+)
 from ggp.search.trees.selection import (
     CHOICES_BY,
     ByRegret,
@@ -69,7 +76,6 @@ from ggp.search.trees.tree_tables import (
     new_wave,
     wider_wave,
 )
-from ggp.search.trees.world_table import ROOMY, PackedStore, WorldTable, depths_below
 
 
 class PathsTree:
@@ -148,7 +154,8 @@ class PathsTree:
         """
         self.leaves.begin()
         found = [self._known.find(states, views) for states, views, _ in parts]
-        if self._is_crowded:
+        crowded = self.num_worlds > self.settings.most_worlds // 2
+        if crowded or self.nodes.num_actions > MOST_ACTIONS // 2:
             roots = np.concatenate(found)
             numbers = self._forget_others(roots[roots >= 0])
             found = [np.where(worlds >= 0, numbers[worlds], -1) for worlds in found]
@@ -162,19 +169,6 @@ class PathsTree:
         """`[N]` new worlds of particles; see `begin`."""
         return self._grower.add(states, views, own)
 
-    @property
-    def _is_crowded(self) -> bool:
-        """Whether there is room for fewer worlds or actions than there are."""
-        return (
-            self.num_worlds > self.settings.most_worlds // 2
-            or self.nodes.num_actions > MOST_ACTIONS // 2
-        )
-
-    def _below(self, roots: IntArray) -> BoolArray | None:
-        """`[W]` worlds that can be reached from the roots; None if nearly all of them can."""
-        keep = depths_below(self._worlds, roots) >= 0
-        return None if ROOMY * keep.sum() > len(keep) else keep
-
     def _forget_others(self, roots: IntArray) -> IntArray:
         """Forget worlds that cannot be reached from the roots, and nodes that are not in the rest
         if they left little room for others.
@@ -182,8 +176,8 @@ class PathsTree:
         Returns:
             the new number of each world, -1 where it is forgotten.
         """
-        keep = self._below(roots)
-        if keep is None:
+        keep = below(self._worlds, roots)
+        if ROOMY * keep.sum() > len(keep):
             return np.arange(self.num_worlds)
         nodes, actions = len(self.nodes), self.nodes.num_actions
         numbers = np.arange(nodes, dtype=np.int32), np.arange(actions, dtype=np.int32)
@@ -258,7 +252,7 @@ class PathsTree:
         self.add_particles(self.machine.initial(0), nothing, -1)
         none = np.zeros(0, dtype=np.bool_)
         self._known.keep(self.nodes.table, none, *self.nodes.keep(none))
-        depths_below(self._worlds, nothing[:, 0])
+        below(self._worlds, nothing[:, 0])
         if isinstance(rule, ByRegret):
             self.nodes.shares(nothing[:, 0], nothing[:, 0])
 

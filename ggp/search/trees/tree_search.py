@@ -20,7 +20,7 @@ from ggp.machine.base import BoolArray, FloatArray, IntArray, States
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.budgets import RoundCosts
 from ggp.search.estimates import Estimates, candidates
-from ggp.search.trees.node_table import ActionSums
+from ggp.search.trees.nodes_and_worlds import ActionSums
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.selection import ByRegret
 from ggp.search.trees.tree_tables import KEEP

@@ -17,7 +17,6 @@ and the role learns of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -198,14 +197,8 @@ def new_worlds(num_roles: int) -> Worlds:
 
 def new_nodes() -> Nodes:
     """Tables without a node."""
-    return Nodes(
-        np.zeros(2, dtype=np.int64),
-        *_empty(_NODE_KINDS),
-    )
-
-
-def _empty(kinds: Sequence[Any]) -> Iterator[Any]:
-    return (np.zeros(FIRST_PLACES, dtype=kind) for kind in kinds)
+    columns: Any = (np.zeros(FIRST_PLACES, dtype=kind) for kind in _NODE_KINDS)
+    return Nodes(np.zeros(2, dtype=np.int64), *columns)
 
 
 _NODE_KINDS = (
@@ -251,22 +244,15 @@ def wider_wave(wave: Wave) -> Wave:
 def wider_worlds(worlds: Worlds, places: int, listed: int, chances: int, most: int) -> Worlds:
     """The same worlds, with room for at least this many, and for listed actions and chance moves.
 
-    The slots are unchanged: see `ggp.search.trees.world_table.place_worlds`.
+    The slots are unchanged: see `ggp.search.trees.nodes_and_worlds.place_worlds`.
 
     Args:
         most: most worlds there will ever be.
     """
-    if (
-        places <= len(worlds.parent)
-        and listed <= len(worlds.listed)
-        and chances <= len(worlds.chance_move)
-    ):
-        return worlds
-    made = _wider(worlds, _WORLD_FIELDS, places, most)
-    made["listed"] = wider(worlds.listed, listed)
-    made["chance_move"] = wider(worlds.chance_move, chances)
-    made["chance_upto"] = wider(worlds.chance_upto, chances)
-    return worlds._replace(**made)
+    columns = _wider(worlds, _WORLD_FIELDS, places, most)
+    columns |= _wider(worlds, ("listed",), listed, 0)
+    columns |= _wider(worlds, ("chance_move", "chance_upto"), chances, 0)
+    return worlds._replace(**columns) if columns else worlds
 
 
 def wider_nodes(nodes: Nodes, places: int, actions: int, most: int) -> Nodes:
@@ -275,11 +261,10 @@ def wider_nodes(nodes: Nodes, places: int, actions: int, most: int) -> Nodes:
     Args:
         most: most actions there will ever be.
     """
-    if places <= len(nodes.role) and actions <= len(nodes.move):
-        return nodes
     # Nearly every node has two actions or more.
-    made = _wider(nodes, NODE_FIELDS, places, most // 2)
-    return nodes._replace(**made, **_wider(nodes, ACTION_FIELDS, actions, most))
+    columns = _wider(nodes, NODE_FIELDS, places, most // 2)
+    columns |= _wider(nodes, ACTION_FIELDS, actions, most)
+    return nodes._replace(**columns) if columns else nodes
 
 
 def with_slack(most: int) -> int:
@@ -309,6 +294,9 @@ def wider(array: NDArray[_T], length: int, most: int = 0) -> NDArray[_T]:
 def _wider(
     tables: Worlds | Nodes, fields: tuple[str, ...], length: int, most: int
 ) -> dict[str, Any]:
+    """The columns of these names, if they have room for fewer rows."""
+    if length <= len(getattr(tables, fields[0])):
+        return {}
     return {name: wider(getattr(tables, name), length, most) for name in fields}
 
 
