@@ -19,7 +19,6 @@ from ggp.machine.base import (
     FloatArray,
     IntArray,
     Machine,
-    Ragged,
     States,
 )
 from ggp.run.clocks import TellsTime
@@ -58,22 +57,6 @@ class Turned(NamedTuple):
     percepts: IntArray
     over: BoolArray
     told: MovesTold | None = None
-
-
-class Successors(NamedTuple):
-    """K successors, and the moves in them.
-
-    Attributes:
-        states: these.
-        percepts: `[K, R]` percept ids of each role.
-        over: `[K]` whether each is terminal.
-        legal: for each role `[K]` lists of its moves, empty where the game is over.
-    """
-
-    states: States
-    percepts: IntArray
-    over: BoolArray
-    legal: Sequence[Ragged]
 
 
 class TrialBatch(NamedTuple):

@@ -57,7 +57,6 @@ from ggp.machine.base import (
     player_roles,
 )
 from ggp.machine.boards import BoardRelation, BoardSquares
-from ggp.machine.on_circuit import on_circuit
 from ggp.search.anytime import Deadline, check
 from ggp.search.parts import ValuedTurns
 
@@ -283,9 +282,9 @@ class BoardValues:
         )
 
     def _turns_of(self, role: int) -> LeafTurns | None:
-        """None if the machine makes no such turns, or boards are too large."""
-        machine = self._machine
-        if not (self.has_masks and on_circuit(machine)):
+        """None if boards are too large."""
+        machine = self.squares.bits
+        if not self.has_masks:
             return None
         if role not in self._turns:
             tables = self.tables(machine, role, dict.fromkeys(self._players, NO_MOVES))

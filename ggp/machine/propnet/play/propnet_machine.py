@@ -48,13 +48,13 @@ from ggp.machine.propnet.play.percepts import (
     percept_names,
 )
 from ggp.machine.propnet.play.playouts import CircuitPlayouts
-from ggp.machine.propnet.play.turns import CircuitGrowth
+from ggp.machine.propnet.play.turns import CircuitTurns
 from ggp.machine.rows import RowTable, grouped
 from ggp.machine.threads import made_once
 from ggp.run.clocks import TellsTime
 
 
-class PropnetMachine(CircuitGrowth):
+class PropnetMachine(CircuitTurns):
     """`Machine` on a circuit; several threads may use it at once (see `ggp.machine.threads`).
 
     What it does beyond `Machine` is for callers that ask `on_circuit`.

@@ -59,9 +59,11 @@ class TurnsTold(NamedTuple):
 
 
 class CircuitTurns:
-    """The part of `PropnetMachine` that makes turns, for searches."""
+    """The part of `PropnetMachine` that makes turns, for searches and trees."""
 
     roles: tuple[str, ...]
+    random_role: int | None
+    goal_range: tuple[float, float]
     states_visited: int
     _queries: Queries
     _moves: MoveTable
@@ -243,6 +245,39 @@ class CircuitTurns:
 
     # ---------------------------------------------------------------- private
 
+    def lister(self) -> Lister:
+        """What kernels need that list moves and goals by themselves."""
+        queries, step = self._queries, self._queries.step
+        asked = step._replace(starts=step.starts - step.starts[1])
+        low, high = self.goal_range
+        number = 64 * int(queries.goals.starts[-1])
+        points, usual = np.zeros(number), np.zeros(number, dtype=np.int64)
+        for outputs, start in zip(queries.circuit.goals, queries.goals.starts, strict=False):
+            values = np.array([number_or_nan(name) for name in outputs.names])
+            is_usual, first = (values >= low) & (values <= high), 64 * start
+            points[first : first + len(values)] = np.where(is_usual, values, 0.0)
+            usual[first : first + len(values)] = np.where(is_usual, 1, 2)
+        words = words_of(WIDTH)
+        goals = Goals(
+            queries.goals,
+            fluents_read(queries.goals),
+            points,
+            usual,
+            float(low),
+            float(high),
+            -1 if self.random_role is None else self.random_role,
+            aligned_words(queries.goals.num_rows * words),
+            np.zeros(2 * words, dtype=np.uint64),
+        )
+        return Lister(
+            queries,
+            self.turn_circuit(queries.look),
+            goals,
+            partial(self._percepts.after, asked),
+            is_open=not self._percepts.is_gdl2,
+            width=WIDTH,
+        )
+
     def _packed(self, states: States) -> Packed:
         raise NotImplementedError
 
@@ -367,46 +402,6 @@ def _joined(lists: Sequence[Ragged]) -> tuple[IntArray, IntArray]:
 #
 # A lister belongs to one tree, and to one thread: it has scratch of its own, and a table of the
 # percepts that were seen. Those it lacks it learns from the machine, which spells them.
-
-
-class CircuitGrowth(CircuitTurns):
-    """The part of `PropnetMachine` that serves trees."""
-
-    random_role: int | None
-    goal_range: tuple[float, float]
-
-    def lister(self) -> Lister:
-        """What kernels need that list moves and goals by themselves."""
-        queries, step = self._queries, self._queries.step
-        asked = step._replace(starts=step.starts - step.starts[1])
-        low, high = self.goal_range
-        number = 64 * int(queries.goals.starts[-1])
-        points, usual = np.zeros(number), np.zeros(number, dtype=np.int64)
-        for outputs, start in zip(queries.circuit.goals, queries.goals.starts, strict=False):
-            values = np.array([number_or_nan(name) for name in outputs.names])
-            is_usual, first = (values >= low) & (values <= high), 64 * start
-            points[first : first + len(values)] = np.where(is_usual, values, 0.0)
-            usual[first : first + len(values)] = np.where(is_usual, 1, 2)
-        words = words_of(WIDTH)
-        goals = Goals(
-            queries.goals,
-            fluents_read(queries.goals),
-            points,
-            usual,
-            float(low),
-            float(high),
-            -1 if self.random_role is None else self.random_role,
-            aligned_words(queries.goals.num_rows * words),
-            np.zeros(2 * words, dtype=np.uint64),
-        )
-        return Lister(
-            queries,
-            self.turn_circuit(queries.look),
-            goals,
-            partial(self._percepts.after, asked),
-            is_open=not self._percepts.is_gdl2,
-            width=WIDTH,
-        )
 
 
 FIRST_MOVES = 1 << 12

@@ -27,8 +27,10 @@ from ggp.labs.kriegspiel.set_tree import LookAhead
 from ggp.machine import Machine
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import FloatArray, States
+from ggp.machine.layers import JointMoves
 from ggp.machine.on_circuit import on_circuit
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+from ggp.machine.propnet.play.turns import CircuitTurns
 from ggp.search import refusals
 from ggp.search.moves import joint_moves
 from ggp.search.parts import Search
@@ -40,8 +42,8 @@ STEPS = 1 << 20
 
 def step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on turns are made, and boards valued, as without a circuit or on large boards."""
-    for module in (refusals, exchange_player):
-        monkeypatch.setattr(module, "on_circuit", lambda _: False)
+    monkeypatch.setattr(refusals, "on_circuit", lambda _: False)
+    monkeypatch.setattr(CircuitTurns, "choices", lambda *asked: JointMoves.of(*asked).counts)
     monkeypatch.setattr(BoardValues, "has_masks", False)
 
 

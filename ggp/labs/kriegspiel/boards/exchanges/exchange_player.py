@@ -70,6 +70,7 @@ class ExchangePlayer:
     def __init__(
         self, machine: Machine, values: BoardValues, finder: CaptureFinder, role: int, most: int
     ) -> None:
+        assert on_circuit(machine)  # else there were no boards to value
         self._machine, self._values, self._finder = machine, values, finder
         self._role, self._most = role, most
         self._spare: list[_Scratch] = []
@@ -99,7 +100,6 @@ class ExchangePlayer:
         captures = self._first(states, boards, values)
         if captures is None or _has_several_movers(captures):
             return None
-        assert on_circuit(self._machine)
         count, none = len(values), np.zeros(0, dtype=np.int64)
         no_one = np.zeros(0, dtype=np.bool_)
         first = Reached(
@@ -208,9 +208,9 @@ class ExchangePlayer:
 
     @cached_property
     def _ready(self) -> tuple[OnCircuit, Query, BoardTables] | None:
-        """None if it is not known which moves capture, or the machine has no circuit."""
+        """None if it is not known which moves capture."""
         machine, moves = self._machine, self._finder.by_place
-        if moves is None or not on_circuit(machine):
+        if moves is None:
             return None
         return machine, machine.looks_ahead, self._values.tables(machine, self._role, moves)
 
@@ -342,6 +342,7 @@ class CaptureFinder:
     """
 
     def __init__(self, machine: Machine, values: BoardValues) -> None:
+        assert on_circuit(machine)  # else there were no boards to value
         self._machine, self._values = machine, values
         self._players = player_roles(machine)
         self._places = np.full((0, 2), _UNSEEN, dtype=np.int32)
@@ -349,13 +350,12 @@ class CaptureFinder:
     @cached_property
     def by_place(self) -> dict[int, MovesByPlace] | None:
         """The noisy moves of each role by their squares; None if these are not all declared, or
-        the machine cannot test moves."""
-        machine = self._machine
-        if not (on_circuit(machine) and self._values.has_masks):
+        boards are too large."""
+        if not self._values.has_masks:
             return None
         squares, found = math.prod(self._values.squares.size), {}
         for role in self._players:
-            moves = np.sort(machine.circuit_moves(role))
+            moves = np.sort(self._machine.circuit_moves(role))
             places = self._places_of(moves)[moves]
             noisy = places[:, 0] != NOWHERE
             moves, (target, origin) = moves[noisy], places[noisy].T
@@ -370,10 +370,7 @@ class CaptureFinder:
 
     def choices(self, states: States) -> IntArray:
         """`[L, R]` number of moves of each role; 2 may stand for more."""
-        machine = self._machine
-        if on_circuit(machine):
-            return machine.choices(states)
-        return JointMoves.of(machine, states).counts
+        return self._machine.choices(states)
 
     def listed(self, position: CaptureBoards) -> dict[int, Captures]:
         """Captures of each role, by its legal moves, on boards where it is clear that it is to
