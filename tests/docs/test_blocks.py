@@ -158,7 +158,8 @@ def run(words: list[str]) -> str:
     result = CliRunner(catch_exceptions=False).invoke(
         COMMANDS[words[0]], words[1:], prog_name=words[0]
     )
-    # On a busy computer answers may be late, which a match survives.
+    # On a busy computer answers may be late, which a match survives; where they are in every
+    # match, the command exits with 1.
     is_late = "--play-clock" in words and "later than the play clock" in result.output
-    assert result.exit_code == (1 if is_late else 0), f"{shlex.join(words)}: {result.output}"
+    assert result.exit_code in ({0, 1} if is_late else {0}), f"{shlex.join(words)}: {result.output}"
     return result.output
