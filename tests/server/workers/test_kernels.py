@@ -270,7 +270,7 @@ def test_kernels_of_players_that_play_in_its_place_are_compiled_too(
     names = compiled_for("auto", tmp_path, monkeypatch)
     # Both examples are too small for `auto` to search by itself; `prove` is for open games only,
     # and `make_turns` for choosing among games in which something is hidden.
-    assert {"walk", "prove", "play", "make_turns"} <= names
+    assert {"grow", "prove", "play", "make_turns"} <= names
     assert "ggp.study.properties" in kernels.modules_of("auto", "auto")
 
 

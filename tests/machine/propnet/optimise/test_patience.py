@@ -22,7 +22,7 @@ from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
-from ggp.machine.propnet.optimise.knowledge import TookTooLong, Until, patience
+from ggp.machine.propnet.optimise.knowledge import TookTooLong, WorkDeadline, patience
 from ggp.machine.propnet.optimise.proofs import Limit, Solver
 from ggp.machine.propnet.optimise.knowledge import Work
 
@@ -34,7 +34,7 @@ literal = 2 * (1 + circuit.fluents.index("a"))
 solver = Solver(circuit, [literal], work)
 for i in range(400):
     try:
-        with patience(Until(clock_s=time.monotonic() + 1e-4 + i % 50 * 1e-6)):
+        with patience(WorkDeadline(clock_s=time.monotonic() + 1e-4 + i % 50 * 1e-6)):
             while True:
                 solver.find([solver.sign(literal)], lambda example: None, Limit(10, work.most))
     except TookTooLong:
