@@ -36,7 +36,7 @@ print(ggp.load("krieg_tic_tac_toe").backend, record.error, sorted(record.goals.v
 CONFINED = """
 import sys
 from importlib import import_module
-from ggp.server.confinement import restrict
+from ggp.server.confinement.sandbox import restrict
 
 rights = restrict(1 << 30, [])
 import_module("ggp.players.hyperplay2")

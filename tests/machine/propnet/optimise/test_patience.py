@@ -23,7 +23,7 @@ from ggp.gdl.normalize import normalize
 from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from ggp.machine.propnet.optimise.knowledge import TookTooLong, WorkDeadline, patience
-from ggp.machine.propnet.optimise.proofs import Limit, Solver
+from ggp.machine.propnet.optimise.proofs import SearchLimit, Solver
 from ggp.machine.propnet.optimise.knowledge import Work
 
 rules = "(role player) (init a) (legal player wait) (<= (next b) (true a)) "
@@ -36,7 +36,7 @@ for i in range(400):
     try:
         with patience(WorkDeadline(clock_s=time.monotonic() + 1e-4 + i % 50 * 1e-6)):
             while True:
-                solver.find([solver.sign(literal)], lambda example: None, Limit(10, work.most))
+                solver.find([solver.sign(literal)], lambda example: None, SearchLimit(10, work.most))
     except TookTooLong:
         pass
 print("came to its end")
