@@ -1,9 +1,10 @@
-"""Boards of the successors in a block.
+"""Boards of the successors in a block, made from the boards of the states before them.
 
-A successor need not be written as a state and read again: its board is the one before with what has
-changed. `leaf_kernels` say what it is worth.
+A block is a set of lanes in which a circuit makes one joint move each. A successor's board is its
+parent's board with the fluents that changed; no state is written and read again. `leaf_kernels` and
+`exchanges` value these boards.
 
-    boards before ─▶ with the fluents that differ after `step` ─▶ attacks ─▶ worth
+    parent boards ─▶ fluents that differ after `step` ─▶ boards ─▶ attacks ─▶ values
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from ggp.labs.kriegspiel.boards.board_kernels import (
     EMPTY,
     I32,
-    MOST_SQUARES,
+    MAX_SQUARES,
     U64,
     LeadTable,
     RayMasks,
@@ -43,23 +44,26 @@ _ONE = np.uint64(1)
 
 @by_reference
 class BoardTables(NamedTuple):
-    """Boards in states, what they are worth, and the moves that capture; K kinds of pieces.
+    """How states encode boards, how boards are valued, and which moves capture.
+
+    There are K kinds of pieces.
 
     Attributes:
         fluents: `[B]` fluents that stand for pieces.
-        number: `[F]` index of each fluent among these, -1 if it is another.
-        squares, codes: `[B + C]` what they mean, and after them those of pieces that never change.
-        blocks, bits: the words in which the fluents are, and which bits they are.
-        masks, table: what pieces attack, and what they add to the lead of our side.
-        side: ours, whose values count.
-        middle, scale, least, most: what is done to a lead to get them.
+        fluent_index: `[F]` index of each fluent in `fluents`, -1 for other fluents.
+        squares, codes: `[B + C]` square and code of these pieces, then those of C pieces that hold
+            in every state.
+        blocks, bits: the words with these fluents, and their bits.
+        masks, table: squares that pieces attack, and what they add to the lead of our side.
+        side: our side, whose values count.
+        middle, scale, min_value, max_value: a value is `middle + scale * lead`, cut to the range.
         roles: `[2]` the role of each side.
-        first_move, moves: `[2, S * S + 1]`, `[N]` the moves of each side from each square to each
-            other one, see `MovesByPlace`.
+        first_move, moves: `[2, S * S + 1]`, `[N]` moves of each side from each square to each
+            other square, see `MovesBySquares`.
     """
 
     fluents: I32
-    number: I32
+    fluent_index: I32
     squares: I32
     codes: I32
     blocks: I32
@@ -69,8 +73,8 @@ class BoardTables(NamedTuple):
     side: int
     middle: float
     scale: float
-    least: float
-    most: float
+    min_value: float
+    max_value: float
     roles: IntArray
     first_move: I32
     moves: I32
@@ -83,65 +87,67 @@ class BlockBoards(NamedTuple):
     Attributes:
         squares: S.
         codes: `[N * S]` the pieces.
-        occupied, held: `[N]` squares with a piece, and those with a piece before.
-        changed: `[N]` squares with another piece than before.
-        pieces: `[N]` number of fluents that stand for pieces.
-        before, after: `[64]` squares that the piece on each square attacks, 0 without one, on the
-            board before and on that of a lane.
-        owned, owner: `[64]` the same two, all ones for squares with a piece of the first side.
-        counts: `[R * 2 * W]` the moves of each role, see `count_moves`.
-        idle: `[R]` place of a move that was the only one of the role in some lane.
-        fluents, differ: `[F]` those that have changed in some lane; `[F * W]` the lanes.
-        kept: `[W]` lanes whose states are written; `places`: `[N]` where.
-        chosen, worth, promise: `[N]` some lanes, what the board of each lane is worth, and what it
-            will be worth at a guess.
-        attackers: `[N]` squares of some pieces of a lane.
+        occupancy, parent_occupancy: `[N]` occupied squares of each lane, and of its parent.
+        changed: `[N]` squares with another piece than on the parent.
+        pieces: `[N]` number of true fluents that stand for pieces.
+        parent_attacks, attacks: `[64]` squares that the piece on each square attacks, 0 for an
+            empty square, on a parent and on the board of one lane.
+        parent_owner, owner: `[64]` for the same two boards: all ones on squares with a piece of the
+            first side.
+        counts: `[R * 2 * W]` moves of each role, see `count_moves`.
+        idle: `[R]` index of the move that was last found to be a role's only one.
+        fluents, differ: `[F]` fluents that changed in some lane; `[F * W]` these lanes.
+        lane_mask: `[W]` the lanes whose states are written; `node_ids`: `[N]` the node of each.
+        candidates: `[N]` lanes of captures to follow up, the most promising first.
+        worth, promise: `[N]` value of each lane's board for the side that moved, and a guess of its
+            value after the reply.
+        attackers: `[N]` squares of the pieces that can take back in a lane.
     """
 
     squares: int
     codes: np.ndarray
-    occupied: U64
-    held: U64
+    occupancy: U64
+    parent_occupancy: U64
     changed: U64
     pieces: IntArray
-    before: U64
-    after: U64
-    owned: U64
+    parent_attacks: U64
+    attacks: U64
+    parent_owner: U64
     owner: U64
     counts: U64
     idle: IntArray
     fluents: IntArray
     differ: U64
-    kept: U64
-    places: IntArray
-    chosen: IntArray
+    lane_mask: U64
+    node_ids: IntArray
+    candidates: IntArray
     worth: FloatArray
     promise: FloatArray
     attackers: U64
 
 
 def block_boards(squares: int, roles: int, fluents: int, width: tuple[int, ...]) -> BlockBoards:
-    """New scratch for boards of so many squares, in states of so many fluents."""
+    """Allocate scratch; `squares`, `roles`, `fluents`: their numbers."""
     words = words_of(width)
     lanes = 64 * words
     return BlockBoards(
         squares=squares,
         codes=np.empty(lanes * squares, dtype=np.int16),
-        occupied=np.empty(lanes, dtype=np.uint64),
-        held=np.empty(lanes, dtype=np.uint64),
+        occupancy=np.empty(lanes, dtype=np.uint64),
+        parent_occupancy=np.empty(lanes, dtype=np.uint64),
         changed=np.empty(lanes, dtype=np.uint64),
         pieces=np.empty(lanes, dtype=np.int64),
-        before=aligned_words(MOST_SQUARES),
-        after=aligned_words(MOST_SQUARES),
-        owned=aligned_words(MOST_SQUARES),
-        owner=aligned_words(MOST_SQUARES),
+        parent_attacks=aligned_words(MAX_SQUARES),
+        attacks=aligned_words(MAX_SQUARES),
+        parent_owner=aligned_words(MAX_SQUARES),
+        owner=aligned_words(MAX_SQUARES),
         counts=np.empty(2 * roles * words, dtype=np.uint64),
         idle=np.zeros(roles, dtype=np.int64),
         fluents=np.empty(fluents, dtype=np.int64),
         differ=aligned_words(fluents * words),
-        kept=np.empty(words, dtype=np.uint64),
-        places=np.empty(lanes, dtype=np.int64),
-        chosen=np.empty(lanes, dtype=np.int64),
+        lane_mask=np.empty(words, dtype=np.uint64),
+        node_ids=np.empty(lanes, dtype=np.int64),
+        candidates=np.empty(lanes, dtype=np.int64),
         worth=np.empty(lanes),
         promise=np.empty(lanes),
         attackers=np.empty(lanes, dtype=np.uint64),
@@ -151,7 +157,7 @@ def block_boards(squares: int, roles: int, fluents: int, width: tuple[int, ...])
 @inlined
 def copy_board(source: np.ndarray, start: int, target: np.ndarray, at: int, squares: int) -> None:
     """Copy a board from one flat array to another."""
-    # Without a check for negative indices, several squares are copied at once.
+    # Unsigned indices need no check for negative ones, so the loop is vectorised.
     first, shift = np.uint64(at), np.uint64(start)
     for square in range(np.uint64(squares)):
         target[first + square] = item(source, shift + square)
@@ -163,7 +169,7 @@ def change_boards(
     board: BoardTables,
     packed: U64,
     codes: np.ndarray,
-    held: U64,
+    occupancy: U64,
     lanes: IntArray,
     first: int,
     count: int,
@@ -172,10 +178,14 @@ def change_boards(
     block: BlockBoards,
     width: tuple[int, ...],
 ) -> None:
-    """Set up the boards of the successors of a block where `step` was evaluated.
+    """Set up the boards of a block's successors, after `step` was evaluated.
+
+    Each lane begins with its parent's board. Then each changed fluent puts its piece on a square,
+    or takes it off if it is the piece that stands there. So the order of the fluents does not
+    matter as long as no square has two pieces.
 
     Args:
-        codes, held: `[L * S]`, `[L]` the boards of the states before, and the squares with a piece.
+        codes, occupancy: `[L * S]`, `[L]` boards of the parents, and their occupied squares.
         changed: fluents that differ in some lane, listed with `block.differ`.
     """
     out_of_line()
@@ -184,45 +194,45 @@ def change_boards(
     start = 0
     while start < count:
         state, end = lanes[first + start], run_end(lanes, first, start, count)
-        occupied = held[state]
+        occupied = occupancy[state]
         pieces = len(board.squares) - len(board.fluents)
         for n in range(len(board.blocks)):
             pieces += count_ones(packed[state, board.blocks[n]] & board.bits[n])
         for lane in range(start, end):
-            block.occupied[lane], block.held[lane] = occupied, occupied
+            block.occupancy[lane], block.parent_occupancy[lane] = occupied, occupied
             block.changed[lane] = _NONE
             block.pieces[lane] = pieces
             copy_board(codes, state * squares, block.codes, lane * squares, squares)
         start = end
-    for place in range(len(changed)):
-        k = changed[place]
-        n = int(board.number[k])
+    for index in range(len(changed)):
+        fluent = changed[index]
+        n = int(board.fluent_index[fluent])
         if n < 0:
             continue
         square, code = int(board.squares[n]), int(board.codes[n])
         mark = _ONE << np.uint64(square)
-        new = np.int64(circuit.next_.rows[k]) * words
+        next_word = np.int64(circuit.next_.rows[fluent]) * words
         for word in range((count + 63) >> 6):
-            bits = block.differ[place * words + word]
-            holding = rows[new + word] ^ circuit.next_.inverted[k]
+            bits = block.differ[index * words + word]
+            is_true = rows[next_word + word] ^ circuit.next_.inverted[fluent]
             while bits:
                 bit = lowest_one(bits)
                 bits &= bits - _ONE
                 lane = 64 * word + bit
                 at = lane * squares + square
                 block.changed[lane] |= mark
-                if holding >> np.uint64(bit) & _ONE:
+                if is_true >> np.uint64(bit) & _ONE:
                     block.codes[at] = code
-                    block.occupied[lane] |= mark
+                    block.occupancy[lane] |= mark
                     block.pieces[lane] += 1
                 else:
                     block.pieces[lane] -= 1
                     if block.codes[at] == code:
                         block.codes[at] = EMPTY
-                        block.occupied[lane] &= ~mark
+                        block.occupancy[lane] &= ~mark
     for lane in range(count):
-        # Two pieces on one square: then what has changed does not tell which of them shows.
-        if block.pieces[lane] != count_ones(block.occupied[lane]):
+        # Two pieces share a square: the changes alone do not determine which of them shows.
+        if block.pieces[lane] != count_ones(block.occupancy[lane]):
             _read_board(circuit, board, lane, rows, block, words)
 
 
@@ -230,15 +240,15 @@ def change_boards(
 def _read_board(
     circuit: TurnCircuit, board: BoardTables, lane: int, rows: U64, block: BlockBoards, words: int
 ) -> None:
-    """Read the board of the successor in a lane as `read_boards` would."""
+    """Read the board of a lane's successor from all its fluents, as `read_boards` does."""
     out_of_line()
     squares = block.squares
     for square in range(squares):
         block.codes[lane * squares + square] = EMPTY
-    block.occupied[lane], block.changed[lane] = _NONE, _ALL
+    block.occupancy[lane], block.changed[lane] = _NONE, _ALL
     for n in range(len(board.squares)):
         always = n >= len(board.fluents)
         if always or holds(rows, circuit.next_, int(board.fluents[n]), lane, words):
             square = int(board.squares[n])
             block.codes[lane * squares + square] = board.codes[n]
-            block.occupied[lane] |= _ONE << np.uint64(square)
+            block.occupancy[lane] |= _ONE << np.uint64(square)

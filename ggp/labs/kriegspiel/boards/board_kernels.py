@@ -1,7 +1,11 @@
-"""Kernels that value boards with pieces, lane by lane.
+"""Kernels that read boards from packed states, and value them by their pieces, lane by lane.
 
-Steps are rays of one square, so all attacks are found in one way: along each ray of a piece, up to
-the first occupied square.
+`board_values` calls them with tables of the declared pieces; the other kernels of the room reuse
+`attacks` and `lead_of`. Theory of operation: a piece attacks the squares along its rays, up to and
+including the first occupied one. A single step is a ray of one square, so one rule serves all
+pieces. There are two implementations: sets of squares as words, for boards of at most 64 squares,
+and loops over rays, for larger boards. Both add up whole numbers, so their values are equal to the
+last bit.
 """
 
 from __future__ import annotations
@@ -16,23 +20,24 @@ from ggp.machine.compiling.jit import by_reference, inlined, kernel
 from ggp.machine.compiling.vectors import item, leading_zeros, lowest_one
 
 # ------------------------------------------------------------------------
-# Kernels on boards of at most 64 squares: sets of squares are words.
+# Boards of at most 64 squares: a set of squares is a word.
 #
-# The squares of a ray are a constant apart, so the one that is nearest on a ray upwards is the
-# lowest bit of those that are occupied, and on a ray downwards the highest. What a piece attacks is
-# found without following its rays, and without a branch:
+# The squares of a ray are a constant apart. So the nearest occupied square of a ray upwards is the
+# lowest bit of the occupied ones, and that of a ray downwards the highest. Masks give the attacked
+# squares without a walk along the ray, and without a branch:
 #
 # ray upwards          . . 1 1 1 1 1 .        occupied         . 1 . 1 . 1 . .
 #     nearest, and below   1 1 1 1 . . . .        attacked         . . 1 1 . . . .
 #
-# What a piece adds to the lead of a side is read from one table, and whole numbers are added up, so
-# values are those of `board_kernels` to the last bit.
+# One table holds what each piece adds to the lead of a side. Leads are sums of whole numbers, so
+# they equal those of `value_boards` to the last bit.
 
 U64 = NDArray[np.uint64]
 
-MOST_SQUARES = 64
+MAX_SQUARES = 64
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_ONE = np.uint64(1)
 
 
 @by_reference
@@ -41,9 +46,9 @@ class RayMasks(NamedTuple):
 
     Attributes:
         leaps: `[K * S]` squares that are attacked whatever is in the way.
-        slides: `[K]` 1 for kinds with rays.
-        num_up, num_down: most rays of a kind from a square that go to higher, and to lower numbers
-            of squares.
+        slides: `[K]` 1 for kinds with rays of several squares.
+        num_up, num_down: largest number of rays of a kind from a square that go to higher, and to
+            lower indices of squares.
         up, down: `[K * S * num_up]`, `[K * S * num_down]` the squares of these rays, 0 for none.
     """
 
@@ -61,8 +66,8 @@ class LeadTable(NamedTuple):
 
     Attributes:
         side: `[K]` owner: 0 or 1.
-        leads: `[K * S * 4]` in units, for a kind on a square that is attacked by neither side, the
-            first, the second, or both.
+        leads: `[K * S * 4]` in units, for a kind on a square that neither side attacks, the first,
+            the second, or both.
     """
 
     side: I32
@@ -71,39 +76,39 @@ class LeadTable(NamedTuple):
 
 @inlined
 def _occupied(codes: np.ndarray, lane: int) -> np.uint64:
-    """The squares of a lane with a piece."""
-    found = np.uint64(0)
+    """Occupied squares of a lane."""
+    occupied = np.uint64(0)
     for square in range(codes.shape[1]):
-        found |= np.uint64(codes[lane, square] != EMPTY) << np.uint64(square)
-    return found
+        occupied |= np.uint64(codes[lane, square] != EMPTY) << np.uint64(square)
+    return occupied
 
 
 @inlined
 def attacks(masks: RayMasks, code: Any, at: Any, occupied: np.uint64) -> np.uint64:
-    """The squares that a piece attacks; `at`: its kind * S + its square."""
-    found = np.uint64(item(masks.leaps, at))
+    """Squares that a piece attacks; `at`: its kind * S + its square."""
+    targets = np.uint64(item(masks.leaps, at))
     if item(masks.slides, code):
-        found |= slides(masks, at, occupied)
-    return found
+        targets |= slides(masks, at, occupied)
+    return targets
 
 
 @inlined
 def slides(masks: RayMasks, at: Any, occupied: np.uint64) -> np.uint64:
-    """The squares that a piece attacks along its rays."""
-    one = np.uint64(1)
-    found = np.uint64(0)
+    """Squares that a piece attacks along its rays; `at` as for `attacks`."""
+    targets = np.uint64(0)
     start = at * masks.num_up
     for ray in range(start, start + masks.num_up):
         squares = np.uint64(item(masks.up, ray))
         stops = squares & occupied
-        found |= squares & (stops ^ (stops - one))  # all bits, if nothing is in the way
+        # All bits up to the nearest stop; without a stop, all 64.
+        targets |= squares & (stops ^ (stops - _ONE))
     start = at * masks.num_down
     for ray in range(start, start + masks.num_down):
         squares = np.uint64(item(masks.down, ray))
-        # The lowest square is the last of a ray, or not on it: nothing is behind it.
-        nearest = 63 - leading_zeros((squares & occupied) | one)
-        found |= squares & (_ALL << np.uint64(nearest))
-    return found
+        # Bit 0 stands in for a missing stop: if it is on the ray at all, it is the last square.
+        nearest = 63 - leading_zeros((squares & occupied) | _ONE)
+        targets |= squares & (_ALL << np.uint64(nearest))
+    return targets
 
 
 @inlined
@@ -116,20 +121,19 @@ def lead_of(
     first: np.uint64,
     second: np.uint64,
 ) -> Any:
-    """The lead of the side of a table on a board, in units.
+    """Lead of a table's side on a board, in units: a sum over occupied squares.
 
     Args:
-        codes, start: the pieces, flat, and where those of the board begin.
+        codes, start: the pieces of all boards, flat, and where this board begins.
         first, second: squares that each side attacks.
     """
-    one = np.uint64(1)
     lead = np.int64(0)
     rest = occupied
     while rest:
         square = np.uint64(lowest_one(rest))
-        rest &= rest - one
+        rest &= rest - _ONE
         code = np.int64(item(codes, start + np.int64(square)))
-        by = np.int64((first >> square) & one | ((second >> square) & one) << one)
+        by = np.int64((first >> square) & _ONE | ((second >> square) & _ONE) << _ONE)
         lead += item(table.leads, 4 * (code * squares + np.int64(square)) + by)
     return lead
 
@@ -137,41 +141,40 @@ def lead_of(
 @kernel
 def value_masks(
     codes: np.ndarray,
-    held: U64,
+    occupancy: U64,
     squares: int,
     masks: RayMasks,
     table: LeadTable,
     leads: np.ndarray,
 ) -> None:
-    """As `board_kernels.value_boards`, for the side of the table.
+    """Write the lead of the table's side in each lane: as `value_boards`, on small boards.
 
     Args:
-        codes, held: `[L * S]`, `[L]` the pieces of all lanes, and the squares with one.
+        codes, occupancy: `[L * S]`, `[L]` the pieces of all lanes, and the occupied squares.
         leads: `[L]` out.
     """
-    one = np.uint64(1)
     for lane in range(len(leads)):
         start = lane * squares
-        occupied, sliders = held[lane], np.uint64(0)
+        occupied, sliders = occupancy[lane], np.uint64(0)
         first, second = np.uint64(0), np.uint64(0)
         rest = occupied
         while rest:
             square = lowest_one(rest)
-            rest &= rest - one
+            rest &= rest - _ONE
             code = np.int64(item(codes, start + square))
-            found = np.uint64(item(masks.leaps, code * squares + square))
+            targets = np.uint64(item(masks.leaps, code * squares + square))
             side = np.uint64(item(table.side, code))
-            first |= found & (side - one)
-            second |= found & (np.uint64(0) - side)
+            first |= targets & (side - _ONE)
+            second |= targets & (np.uint64(0) - side)
             sliders |= np.uint64(item(masks.slides, code)) << np.uint64(square)
         while sliders:
             square = lowest_one(sliders)
-            sliders &= sliders - one
+            sliders &= sliders - _ONE
             code = np.int64(item(codes, start + square))
-            found = slides(masks, code * squares + square, occupied)
+            targets = slides(masks, code * squares + square, occupied)
             side = np.uint64(item(table.side, code))
-            first |= found & (side - one)
-            second |= found & (np.uint64(0) - side)
+            first |= targets & (side - _ONE)
+            second |= targets & (np.uint64(0) - side)
         leads[lane] = lead_of(table, codes, start, squares, occupied, first, second)
 
 
@@ -179,37 +182,37 @@ def value_masks(
 def list_captures(
     offsets: np.ndarray,
     moves: np.ndarray,
-    wanted: np.ndarray,
-    places: I32,
-    last: np.ndarray,
+    mask: np.ndarray,
+    move_squares: I32,
+    only_square: np.ndarray,
     codes: np.ndarray,
     tables: PieceTables,
     masks: RayMasks,
     side: int,
-    found: np.ndarray,
+    captures: np.ndarray,
 ) -> int:
-    """List the moves of a side that may take a piece of the other one; returns their number.
+    """List the moves of a side that may capture a piece of the other side; returns their number.
 
     Args:
-        offsets, moves: `[L + 1]`, `[N]` its legal moves.
-        wanted: `[L]` which lanes to look at.
-        places: `[moves, 2]` the squares that moves go to, and come from; `EMPTY` where there is
-            none, or it is not known: then whatever goes to the square may take what is there.
-        last: `[L]` the only square on which pieces may be taken; `EMPTY`: any.
-        found: `[N, 3]` out: lane, move and square.
+        offsets, moves: `[L + 1]`, `[N]` legal moves of the side.
+        mask: `[L]` which lanes to look at.
+        move_squares: `[moves, 2]` target and origin of each move; `EMPTY` where there is none, or
+            it is not known. A move of unknown origin may capture whatever stands on its target.
+        only_square: `[L]` the only square on which captures count; `EMPTY`: any.
+        captures: `[N, 3]` out: lane, move and target.
     """
     squares = codes.shape[1]
     count = 0
     for lane in range(len(codes)):
-        if not wanted[lane]:
+        if not mask[lane]:
             continue
         occupied = _occupied(codes, lane)
-        for number in range(offsets[lane], offsets[lane + 1]):
-            target, origin = places[moves[number], 0], places[moves[number], 1]
-            if target == EMPTY or (last[lane] != EMPTY and target != last[lane]):
+        for n in range(offsets[lane], offsets[lane + 1]):
+            target, origin = move_squares[moves[n], 0], move_squares[moves[n], 1]
+            if target == EMPTY or (only_square[lane] != EMPTY and target != only_square[lane]):
                 continue
-            taken = np.int64(codes[lane, target])
-            if taken == EMPTY or tables.side[taken] == side:
+            victim = np.int64(codes[lane, target])
+            if victim == EMPTY or tables.side[victim] == side:
                 continue
             if origin != EMPTY and len(masks.leaps):
                 piece = np.int64(codes[lane, origin])
@@ -218,7 +221,7 @@ def list_captures(
                 reach = attacks(masks, piece, piece * squares + origin, occupied)
                 if not (reach >> np.uint64(target)) & np.uint64(1):
                     continue
-            found[count, 0], found[count, 1], found[count, 2] = lane, moves[number], target
+            captures[count, 0], captures[count, 1], captures[count, 2] = lane, moves[n], target
             count += 1
     return count
 
@@ -235,28 +238,28 @@ SIDES = 2
 
 @by_reference
 class PieceTables(NamedTuple):
-    """The attacks and values of pieces.
+    """Attacks and values of pieces.
 
-    A code is a kind of piece of one side: K of them, and S squares. Values are whole numbers of a
-    unit, see `piece_tables`.
+    A code is a kind of piece of one side: there are K of them, and S squares. Values are whole
+    numbers of a unit, see `board_values.tables_of`.
 
     Attributes:
         side: `[K]` owner: 0 or 1.
         worth: `[K]` value of a piece.
-        ahead: `[K, S]` bonus for standing there: ranks that a pawn has advanced.
-        protected, threatened: `[K]` what its side gets if the piece is protected, and what the
-            other one gets if it is attacked.
-        check: `[K]` what else the other side gets then and this one does not lose, for pieces that
+        advance: `[K, S]` bonus for the ranks that a pawn on the square has advanced.
+        protected, threatened: `[K]` what its side gains if the piece is protected, and what the
+            other side gains if it is attacked.
+        check: `[K]` what the attacker gains besides, and the owner does not lose, for pieces that
             can be in check.
-        first_ray: `[K * S + 1]` the rays of a kind from a square.
-        first_target: `[rays + 1]` the squares of each ray.
-        target: these squares, the nearest first.
-        attacked: `[2, S]` scratch: by each side.
+        first_ray: `[K * S + 1]` offsets of the rays of each kind from each square.
+        first_target: `[rays + 1]` offsets into `target`.
+        target: squares of each ray, the nearest first.
+        attacked: `[2, S]` scratch: squares that each side attacks.
     """
 
     side: I32
     worth: IntArray
-    ahead: IntArray
+    advance: IntArray
     protected: IntArray
     threatened: IntArray
     check: IntArray
@@ -271,25 +274,25 @@ def read_boards(
     words: np.ndarray,
     blocks: I32,
     masks: np.ndarray,
-    square: I32,
-    code: I32,
+    square_of: I32,
+    code_of: I32,
     codes: np.ndarray,
-    number: np.ndarray,
-    held: np.ndarray,
+    num_pieces: np.ndarray,
+    occupancy: np.ndarray,
 ) -> None:
     """Read the pieces of each lane.
 
     Args:
         words: `[L, W]` packed fluents.
-        blocks, masks: `[B]` the words in which fluents stand for pieces, and which bits do.
-        square, code: `[64 * W]` meaning of these fluents: a square and the code of the piece there.
+        blocks, masks: `[B]` the words with fluents that stand for pieces, and the bits of these.
+        square_of, code_of: `[64 * W]` square and code of the piece that a fluent stands for.
         codes: `[L, S]` out: `EMPTY` where there is no piece.
-        number: `[L]` out: number of squares with a piece.
-        held: `[L]` out: these squares, if there are no more than 64.
+        num_pieces: `[L]` out: number of occupied squares.
+        occupancy: `[L]` out: the occupied squares, if there are no more than 64.
     """
     for lane in range(len(words)):
-        for place in range(codes.shape[1]):
-            codes[lane, place] = EMPTY
+        for square in range(codes.shape[1]):
+            codes[lane, square] = EMPTY
         count, squares = 0, np.uint64(0)
         for n in range(len(blocks)):
             block = np.int64(blocks[n])
@@ -297,16 +300,16 @@ def read_boards(
             while word:
                 fluent = 64 * block + lowest_one(word)
                 word &= word - np.uint64(1)
-                place = item(square, fluent)
-                count += codes[lane, place] == EMPTY
-                codes[lane, place] = item(code, fluent)
-                squares |= np.uint64(1) << np.uint64(place & 63)
-        number[lane], held[lane] = count, squares
+                square = item(square_of, fluent)
+                count += codes[lane, square] == EMPTY
+                codes[lane, square] = item(code_of, fluent)
+                squares |= np.uint64(1) << np.uint64(square & 63)
+        num_pieces[lane], occupancy[lane] = count, squares
 
 
 @inlined
 def _attack(codes: np.ndarray, lane: int, tables: PieceTables) -> None:
-    """Mark the squares that the pieces of a lane attack."""
+    """Mark in `tables.attacked` the squares that the pieces of a lane attack."""
     squares = codes.shape[1]
     for square in range(squares):
         tables.attacked[0, square] = 0
@@ -327,7 +330,7 @@ def _attack(codes: np.ndarray, lane: int, tables: PieceTables) -> None:
 
 @kernel
 def value_boards(codes: np.ndarray, tables: PieceTables, leads: np.ndarray) -> None:
-    """The lead of each side in each lane.
+    """Write the lead of each side in each lane.
 
     Args:
         codes: `[L, S]` pieces.
@@ -341,21 +344,21 @@ def value_boards(codes: np.ndarray, tables: PieceTables, leads: np.ndarray) -> N
                 code = np.int64(codes[lane, square])
                 if code == EMPTY:
                     continue
-                own = tables.side[code] == side
-                value = tables.worth[code] + tables.ahead[code, square]
+                is_own = tables.side[code] == side
+                value = tables.worth[code] + tables.advance[code, square]
                 if tables.attacked[tables.side[code], square]:
                     value += tables.protected[code]
                 if tables.attacked[1 - tables.side[code], square]:
                     value -= tables.threatened[code]
-                    if not own:
+                    if not is_own:
                         lead += tables.check[code]
-                lead += value if own else -value
+                lead += value if is_own else -value
             leads[lane, side] = lead
 
 
 @kernel
 def attack_boards(codes: np.ndarray, tables: PieceTables, side: int, out: np.ndarray) -> None:
-    """`out[L, S]`: whether some piece of a side attacks the square."""
+    """Write in `out[L, S]` whether some piece of a side attacks the square."""
     for lane in range(len(codes)):
         _attack(codes, lane, tables)
         for square in range(codes.shape[1]):
@@ -364,7 +367,7 @@ def attack_boards(codes: np.ndarray, tables: PieceTables, side: int, out: np.nda
 
 @kernel
 def order_runs(owner: IntArray, key: FloatArray, order: IntArray) -> None:
-    """Sort runs of equal owners by their keys, and those of equal keys as they are: `order[N]`."""
+    """Sort each run of equal owners by key, stably; `order[N]`: out."""
     start = 0
     while start < len(owner):
         end = start + 1
@@ -372,18 +375,18 @@ def order_runs(owner: IntArray, key: FloatArray, order: IntArray) -> None:
             end += 1
         for k in range(start, end):
             order[k] = k
-        gap = 1  # Shell's sort: most runs are short
+        gap = 1  # Shell sort: most runs are short. Ties go by index, which makes it stable.
         while gap < (end - start) // 3:
             gap = 3 * gap + 1
         while gap:
             for k in range(start + gap, end):
-                moved, at = order[k], k
+                entry, at = order[k], k
                 while at - gap >= start:
-                    other = order[at - gap]
-                    if key[other] < key[moved] or (key[other] == key[moved] and other < moved):
+                    above = order[at - gap]
+                    if key[above] < key[entry] or (key[above] == key[entry] and above < entry):
                         break
-                    order[at] = other
+                    order[at] = above
                     at -= gap
-                order[at] = moved
+                order[at] = entry
             gap //= 3
         start = end

@@ -1,19 +1,21 @@
 """The `Evaluation` of boards with pieces: material and attacks, as KS of paper 000.
 
-The fluents of a board say which piece of which role is on which square. From them follow the
-attacks of each role. The value of a state is linear in these:
+States come in, and their values for a role go out, to the searches of this lab. A file beside the
+rulesheet declares the pieces (`BoardTerms`, read by `choose_move.read_terms`). The fluents of a
+state say which piece of which role is on which square, and so which squares each role attacks. The
+value of a state is linear in these:
 
-    value    of own pieces, minus that of the other role's
+    value    of own pieces, minus the value of the opponent's
     +        a share of the value of each own piece that is protected
-    +        a share of the value of each piece of the other role that is attacked
+    +        a share of the value of each piece of the opponent that is attacked
     +        a bonus for each rank that a pawn has advanced
-    -        a penalty for giving check, which tells the other where one is
+    -        a penalty for giving check, which reveals where the piece is
 
-Everything but check counts with the opposite sign for the other role. Giving check costs the role
-that gives it, and gives the other nothing. So the values of the two roles need not have the same
+All terms except check count with the opposite sign for the opponent. Giving check costs the role
+that gives it, and gives the opponent nothing. So the values of the two roles need not have the same
 sum on all boards, and a search uses those of a single role.
 
-Boards are read and valued by kernels (`board_kernels`).
+Kernels read and value the boards (`board_kernels`).
 
 Shapes: L lanes, X files, Y ranks, S = X * Y squares, K kinds of pieces of either role.
 """
@@ -34,7 +36,7 @@ from ggp.labs.kriegspiel.boards.block_boards import BlockBoards, BoardTables, bl
 from ggp.labs.kriegspiel.boards.board_kernels import (
     EMPTY,
     I32,
-    MOST_SQUARES,
+    MAX_SQUARES,
     SIDES,
     LeadTable,
     PieceTables,
@@ -64,28 +66,28 @@ if TYPE_CHECKING:
     from ggp.machine.on_circuit import OnCircuit
 
 MARGIN = 0.02
-"""Share at either end of the goal range that is reserved for states that are over."""
+"""Share at either end of the goal range that is reserved for terminal states."""
 
 
 _STEPS = 1_000
-"""Approximate number of passes through the loops of a kernel for a board."""
+"""Approximate number of loop iterations of a kernel on one board."""
 
 
-class MovesByPlace(NamedTuple):
-    """N moves of a role by the squares that they come from and go to.
+class MovesBySquares(NamedTuple):
+    """N moves of a role, sorted by origin and target.
 
     Attributes:
-        first: `[S * S + 1]` the moves from each square to each other one, by the number of the
-            first one * S + that of the other.
+        offsets: `[S * S + 1]` into `moves`; moves from one square to another are at
+            `origin * S + target`.
         moves: `[N]` move ids.
     """
 
-    first: NDArray[np.int32]
+    offsets: NDArray[np.int32]
     moves: NDArray[np.int32]
 
 
-NO_MOVES = MovesByPlace(np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.int32))
-"""Where no captures are asked for."""
+NO_MOVES = MovesBySquares(np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.int32))
+"""For kernels that list no captures."""
 
 
 class Boards(NamedTuple):
@@ -93,35 +95,35 @@ class Boards(NamedTuple):
 
     Attributes:
         codes: `[L, S]` code of the piece on each square, `EMPTY` for none.
-        number: `[L]` pieces on each board.
-        held: `[L]` the squares with a piece as words, if there are no more than 64.
+        num_pieces: `[L]` occupied squares of each board.
+        occupancy: `[L]` the occupied squares as words, if a board has no more than 64.
         sides: `[K]` the role of each code.
     """
 
     codes: NDArray[np.int16]
-    number: IntArray
-    held: NDArray[np.uint64]
+    num_pieces: IntArray
+    occupancy: NDArray[np.uint64]
     sides: IntArray
 
     def take(self, lanes: IntArray) -> Boards:
-        """Some of the boards."""
-        return Boards(self.codes[lanes], self.number[lanes], self.held[lanes], self.sides)
+        """The boards of these lanes."""
+        return Boards(self.codes[lanes], self.num_pieces[lanes], self.occupancy[lanes], self.sides)
 
     def owners(self, lanes: IntArray, squares: IntArray) -> IntArray:
-        """The role of the piece on a square of each of some boards; -1 for no piece."""
+        """Role of the piece on one square of each of these boards; -1 without a piece."""
         codes = self.codes[lanes, squares]
         return np.where(codes == EMPTY, -1, self.sides[codes])
 
 
 class BoardValues:
-    """Values of states of games with two roles, by their pieces.
+    """Values of states by their pieces, in games of two roles.
 
     Attributes:
         terms: the weights of the evaluation.
         squares: of the board.
 
     Raises:
-        ConfigError: the game has no such fluents, the machine cannot tell them in batches, or the
+        ConfigError: the game has no such fluents, the machine cannot read them in batches, or the
             terms are not finite.
     """
 
@@ -147,7 +149,7 @@ class BoardValues:
         self._bits = bits[self._blocks]
         pieces = [(terms.pieces[name], machine.roles[role]) for role, name in kinds]
         rays = [rays_of(piece, role, size) for piece, role in pieces]
-        self._masks = masks_of(rays if math.prod(size) <= MOST_SQUARES else [])
+        self._masks = masks_of(rays if math.prod(size) <= MAX_SQUARES else [])
         sides = np.array([self._players.index(role) for role, _ in kinds], dtype=np.int32)
         self._tables, self._scale = tables_of(terms, pieces, sides, size, rays)
         self._leads = [leads_of(self._tables, side) for side in range(SIDES)]
@@ -160,34 +162,34 @@ class BoardValues:
         rng: np.random.Generator,
         deadline: Deadline | None = None,
     ) -> tuple[FloatArray, IntArray]:
-        """`[L]` values of states that are not over for a role, and zeros: see `Evaluation`."""
+        """`[L]` values for a role of states that are not terminal, and zeros: see `Evaluation`."""
         check(deadline)
         return self.worth(self.boards(states), role), np.zeros(len(states), dtype=np.int64)
 
     def boards(self, states: States) -> Boards:
-        """States as boards."""
+        """The boards of states."""
         words = self.squares.bits.fluent_words(states)
         codes = np.empty((len(words), math.prod(self.squares.size)), dtype=np.int16)
-        number = np.empty(len(words), dtype=np.int64)
-        held = np.empty(len(words), dtype=np.uint64)
-        read_boards(words, self._blocks, self._bits, self._square, self._code, codes, number, held)
-        return Boards(codes, number, held, self._sides)
+        count = np.empty(len(words), dtype=np.int64)
+        mask = np.empty(len(words), dtype=np.uint64)
+        read_boards(words, self._blocks, self._bits, self._square, self._code, codes, count, mask)
+        return Boards(codes, count, mask, self._sides)
 
     def worth(self, boards: Boards, role: int) -> FloatArray:
-        """`[L]` values of boards for a role, if the game is not over there."""
-        count, own = len(boards.codes), self._players.index(role)
+        """`[L]` values of boards for a role; meaningless where the game is over."""
+        count, side = len(boards.codes), self._players.index(role)
         if self.has_masks:
-            squares, lead = boards.codes.shape[1], np.empty(count, dtype=np.int64)
+            size, lead = boards.codes.shape[1], np.empty(count, dtype=np.int64)
             value_masks(
-                boards.codes.ravel(), boards.held, squares, self._masks, self._leads[own], lead
+                boards.codes.ravel(), boards.occupancy, size, self._masks, self._leads[side], lead
             )
         else:
             leads = np.empty((count, SIDES), dtype=np.int64)
             value_boards.for_steps(_STEPS * count)(boards.codes, self._tables, leads)
-            lead = leads[:, own]
-        middle, least, most = self._range
-        # Terminal states are worth their goals: searches do not ask for their values here.
-        return np.clip(middle + self._scale * lead, least, most)
+            lead = leads[:, side]
+        middle, low, high = self._value_range
+        # The value of a terminal state is its goal: searches do not ask for it here.
+        return np.clip(middle + self._scale * lead, low, high)
 
     def valued_turns(
         self,
@@ -202,87 +204,87 @@ class BoardValues:
         if turns is None:
             return None
         boards = self.boards(states)
-        return turns.valued(states, boards.codes, boards.held, lanes, joint_moves, before)
+        return turns.valued(states, boards.codes, boards.occupancy, lanes, joint_moves, before)
 
     def captures(
         self,
         boards: Boards,
         role: int,
         legal: Ragged,
-        wanted: BoolArray,
-        places: NDArray[np.int32],
-        last: IntArray,
+        mask: BoolArray,
+        move_squares: NDArray[np.int32],
+        only_square: IntArray,
     ) -> IntArray:
-        """`[K, 3]` lanes, moves and squares of a role's moves that may take a piece.
+        """`[K, 3]` lanes, moves and targets of a role's moves that may capture a piece.
 
         Args:
             legal: the moves of the role on each board.
-            wanted: `[L]` which boards to look at.
-            places: `[moves, 2]` the squares that moves go to, and come from, see `list_captures`.
-            last: `[L]` the only square on which pieces may be taken; `EMPTY`: any.
+            mask: `[L]` which boards to look at.
+            move_squares: `[moves, 2]` target and origin of each move, see `list_captures`.
+            only_square: `[L]` the only square on which captures count; `EMPTY`: any.
         """
-        found = np.empty((len(legal.values), 3), dtype=np.int64)
+        captures = np.empty((len(legal.values), 3), dtype=np.int64)
         count = list_captures(
             legal.offsets,
             legal.values,
-            wanted,
-            places,
-            last,
+            mask,
+            move_squares,
+            only_square,
             boards.codes,
             self._tables,
             self._masks,
             self._players.index(role),
-            found,
+            captures,
         )
-        return found[:count]
+        return captures[:count]
 
     @property
     def has_masks(self) -> bool:
-        """Whether boards are small enough for kernels that play captures out."""
+        """Whether boards are small enough for kernels on words, which play captures out."""
         return len(self._masks.leaps) > 0
 
     def tables(
-        self, machine: OnCircuit, role: int, moves: Mapping[int, MovesByPlace]
+        self, machine: OnCircuit, role: int, moves: Mapping[int, MovesBySquares]
     ) -> BoardTables:
-        """What kernels that make turns need.
+        """Tables for kernels that make turns.
 
         Args:
-            machine: the same as that of the values.
-            role: whose values count.
+            machine: the machine of these values.
+            role: the role whose values count.
             moves: of each role.
         """
-        each = [moves[player] for player in self._players]
-        starts = np.cumsum([0, *(len(one.moves) for one in each)], dtype=np.int32)
+        by_side = [moves[player] for player in self._players]
+        starts = np.cumsum([0, *(len(m.moves) for m in by_side)], dtype=np.int32)
         pieces = np.flatnonzero(self._square != EMPTY).astype(np.int32)
-        # Those that hold in every state come last, and are not in the words of states.
+        # Fluents that hold in every state come last, and are not in the words of states.
         fluents = pieces[pieces < machine.num_fluents]
         bits = pack(np.isin(np.arange(64 * machine.num_words), fluents))
         blocks = np.flatnonzero(bits).astype(np.int32)
-        middle, least, most = self._range
-        number = np.full(machine.num_fluents, -1, dtype=np.int32)
-        number[fluents] = np.arange(len(fluents))
-        own = self._players.index(role)
+        middle, low, high = self._value_range
+        fluent_index = np.full(machine.num_fluents, -1, dtype=np.int32)
+        fluent_index[fluents] = np.arange(len(fluents))
+        side = self._players.index(role)
         return BoardTables(
-            fluents,
-            number,
-            self._square[pieces],
-            self._code[pieces],
-            blocks,
-            bits[blocks],
-            self._masks,
-            self._leads[own],
-            own,
-            middle,
-            self._scale,
-            least,
-            most,
-            np.array(self._players),
-            np.stack([one.first + start for one, start in zip(each, starts, strict=False)]),
-            np.concatenate([one.moves for one in each]),
+            fluents=fluents,
+            fluent_index=fluent_index,
+            squares=self._square[pieces],
+            codes=self._code[pieces],
+            blocks=blocks,
+            bits=bits[blocks],
+            masks=self._masks,
+            table=self._leads[side],
+            side=side,
+            middle=middle,
+            scale=self._scale,
+            min_value=low,
+            max_value=high,
+            roles=np.array(self._players),
+            first_move=np.stack([m.offsets + k for m, k in zip(by_side, starts, strict=False)]),
+            moves=np.concatenate([m.moves for m in by_side]),
         )
 
     def _turns_of(self, role: int) -> LeafTurns | None:
-        """None if boards are too large."""
+        """The turns of a role's kernel; None if boards are too large for it."""
         machine = self.squares.bits
         if not self.has_masks:
             return None
@@ -292,8 +294,8 @@ class BoardValues:
         return self._turns[role]
 
     @property
-    def _range(self) -> tuple[float, float, float]:
-        """The value of equal boards, and the least and the largest one of any."""
+    def _value_range(self) -> tuple[float, float, float]:
+        """Value of a board without a lead, smallest value, and largest value."""
         low, high = self._machine.goal_range
         margin = MARGIN * (high - low)
         return (low + high) / 2, low + margin, high - margin
@@ -301,52 +303,52 @@ class BoardValues:
     def attacked(self, states: States, role: int) -> BoolArray:
         """`[L, X, Y]` squares that some piece of a role attacks."""
         codes = self.boards(states).codes
-        found = np.empty(codes.shape, dtype=np.bool_)
+        attacked = np.empty(codes.shape, dtype=np.bool_)
         attack_boards.for_steps(_STEPS * len(codes))(
-            codes, self._tables, self._players.index(role), found
+            codes, self._tables, self._players.index(role), attacked
         )
-        return found.reshape(len(codes), *self.squares.size)
+        return attacked.reshape(len(codes), *self.squares.size)
 
 
 # ------------------------------------------------------------------------
-# Tables that kernels read of declared pieces: their rays, and what they add to values.
+# Tables of declared pieces for kernels: rays of pieces, and what they add to values.
 #
-# Values are declared as decimal numbers, and all are multiples of one. Kernels add up whole numbers
-# of this unit: the sum is exact, whatever the order.
+# Values are declared as decimal numbers, so all are multiples of one unit. Kernels add up whole
+# numbers of it: the sum is exact, whatever the order.
 
-MOST = 1 << 24
+MAX_UNITS = 1 << 24
 """Units in the largest value, at most: tables have numbers of 32 bits."""
 
 
 def rays_of(piece: Piece, role: str, size: tuple[int, int]) -> list[list[list[int]]]:
-    """For each square, the squares of each ray of a piece that begin on the board."""
-    ways = [
+    """Rays of a piece by square: the squares of each ray that is not empty, the nearest first."""
+    directions = [
         *((step, 1) for step in (*piece.steps, *piece.takes.get(role, ()))),
         *((step, max(size) - 1) for step in piece.slides),
     ]
-    found = []
+    by_square = []
     for file, rank in np.ndindex(size):
         rays = []
-        for (right, up), most in ways:
+        for (right, up), reach in directions:
             squares = []
-            for far in range(1, most + 1):
-                x, y = file + far * right, rank + far * up
+            for distance in range(1, reach + 1):
+                x, y = file + distance * right, rank + distance * up
                 if not (0 <= x < size[0] and 0 <= y < size[1]):
                     break
                 squares.append(x * size[1] + y)
             if squares:
                 rays.append(squares)
-        found.append(rays)
-    return found
+        by_square.append(rays)
+    return by_square
 
 
 def masks_of(rays: list[list[list[list[int]]]]) -> RayMasks:
-    """The rays of all kinds from all squares, as words."""
-    each = [of_square for of_kind in rays for of_square in of_kind]
-    # One square alone is attacked whatever stands there.
-    leaps = [_words([ray for ray in of_square if len(ray) == 1]) for of_square in each]
-    up = [_words([ray for ray in of_square if ray[0] < ray[-1]]) for of_square in each]
-    down = [_words([ray for ray in of_square if ray[0] > ray[-1]]) for of_square in each]
+    """Rays of all kinds from all squares, as words."""
+    by_square = [of_square for of_kind in rays for of_square in of_kind]
+    # A ray of one square is attacked whatever stands there.
+    leaps = [_words([ray for ray in of_square if len(ray) == 1]) for of_square in by_square]
+    up = [_words([ray for ray in of_square if ray[0] < ray[-1]]) for of_square in by_square]
+    down = [_words([ray for ray in of_square if ray[0] > ray[-1]]) for of_square in by_square]
     kinds = [any(len(ray) > 1 for of_square in of_kind for ray in of_square) for of_kind in rays]
     return RayMasks(
         np.array([np.bitwise_or.reduce(words) for words in leaps], dtype=np.uint64),
@@ -357,25 +359,28 @@ def masks_of(rays: list[list[list[list[int]]]]) -> RayMasks:
 
 
 def _padded(rays: list[NDArray[np.uint64]]) -> tuple[int, NDArray[np.uint64]]:
-    """The largest number of rays from a square, and all rays, with 0 where there are fewer."""
-    most = max(map(len, rays), default=0)
-    padded = np.zeros((len(rays), most), dtype=np.uint64)
-    for place, words in enumerate(rays):
-        padded[place, : len(words)] = words
-    return most, padded.ravel()
+    """Largest number of rays from a square, and all rays, padded with 0."""
+    width = max(map(len, rays), default=0)
+    padded = np.zeros((len(rays), width), dtype=np.uint64)
+    for row, words in enumerate(rays):
+        padded[row, : len(words)] = words
+    return width, padded.ravel()
 
 
 def unit_of(values: Iterable[Fraction]) -> Fraction:
-    """The largest number of which all values are multiples; but if the largest value were more than
-    `MOST` times that, the one of which it is so many: others are rounded then."""
-    some = {abs(value) for value in values if value}
-    if not some:
+    """The unit of values: the largest number of which all are multiples.
+
+    If that would give the largest value more than `MAX_UNITS`, the unit that gives it just so many:
+    the other values are rounded then.
+    """
+    sizes = {abs(value) for value in values if value}
+    if not sizes:
         return Fraction(1)
     exact = Fraction(
-        math.gcd(*(value.numerator for value in some)),
-        math.lcm(*(value.denominator for value in some)),
+        math.gcd(*(size.numerator for size in sizes)),
+        math.lcm(*(size.denominator for size in sizes)),
     )
-    return max(exact, max(some) / MOST)
+    return max(exact, max(sizes) / MAX_UNITS)
 
 
 def tables_of(
@@ -385,18 +390,18 @@ def tables_of(
     size: tuple[int, int],
     rays: list[list[list[list[int]]]],
 ) -> tuple[PieceTables, float]:
-    """The tables of K kinds of pieces, and how many goals a unit of their values is.
+    """The tables of K kinds of pieces, and the number of goal points in a unit of their values.
 
     Args:
-        pieces: of each kind, and its role; `sides`: `[K]` the same role as a side.
+        pieces: each kind, and its role; `sides`: `[K]` the same role as a side.
         rays: of each kind, see `rays_of`.
 
     Raises:
         ConfigError: some term is not finite.
     """
     worth = [_decimal(piece.value) for piece, _ in pieces]
-    protected = [_decimal(terms.protected) * each for each in worth]
-    threatened = [_decimal(terms.threatened) * each for each in worth]
+    protected = [_decimal(terms.protected) * value for value in worth]
+    threatened = [_decimal(terms.threatened) * value for value in worth]
     check = [_decimal(terms.check) * piece.king for piece, _ in pieces]
     advance = _decimal(terms.advance)
     unit = unit_of([*worth, *protected, *threatened, *check, advance])
@@ -404,40 +409,40 @@ def tables_of(
     def in_units(values: Iterable[Fraction]) -> IntArray:
         return np.array([round(value / unit) for value in values], dtype=np.int64)
 
-    each = [ray for of_kind in rays for of_square in of_kind for ray in of_square]
+    all_rays = [ray for of_kind in rays for of_square in of_kind for ray in of_square]
     tables = PieceTables(
         side=sides,
         worth=in_units(worth),
-        ahead=np.array([ahead_of(piece, role, size) for piece, role in pieces])
+        advance=np.array([advance_of(piece, role, size) for piece, role in pieces])
         * in_units([advance]),
         protected=in_units(protected),
         threatened=in_units(threatened),
         check=in_units(check),
-        first_ray=firsts_of([len(of_square) for of_kind in rays for of_square in of_kind]),
-        first_target=firsts_of([len(ray) for ray in each]),
-        target=np.array([target for ray in each for target in ray], dtype=np.int32),
+        first_ray=offsets_from([len(of_square) for of_kind in rays for of_square in of_kind]),
+        first_target=offsets_from([len(ray) for ray in all_rays]),
+        target=np.array([target for ray in all_rays for target in ray], dtype=np.int32),
         attacked=np.zeros((SIDES, math.prod(size)), dtype=np.int32),
     )
     return tables, float(_decimal(terms.scale) * unit)
 
 
 def _decimal(value: float) -> Fraction:
-    """A number as it was written in the file."""
+    """The number that the file's text denotes."""
     if not math.isfinite(value):
-        raise ConfigError(f"what boards are worth must be finite, not {value}")
+        raise ConfigError(f"values of boards must be finite, not {value}")
     return Fraction(repr(float(value)))
 
 
 def leads_of(tables: PieceTables, side: int) -> LeadTable:
-    """What pieces add to the lead of a side."""
-    own = (tables.side == side)[:, None, None]
-    # By neither side, the first, the second, or both.
+    """The amounts that pieces add to the lead of a side."""
+    is_own = (tables.side == side)[:, None, None]
+    # Attacked by neither side, the first, the second, or both.
     by = np.array([[0, 0], [1, 0], [0, 1], [1, 1]], dtype=np.bool_).T
     safe = by[tables.side] * tables.protected[:, None]
     hit = by[1 - tables.side] * tables.threatened[:, None]
     checks = by[1 - tables.side] * tables.check[:, None]
-    value = (tables.worth[:, None] + tables.ahead)[:, :, None] + (safe - hit)[:, None]
-    leads = np.where(own, value, checks[:, None] - value)
+    value = (tables.worth[:, None] + tables.advance)[:, :, None] + (safe - hit)[:, None]
+    leads = np.where(is_own, value, checks[:, None] - value)
     return LeadTable(tables.side, leads.astype(np.int32).ravel())
 
 
@@ -446,23 +451,24 @@ def _words(rays: list[list[int]]) -> NDArray[np.uint64]:
     return np.array([sum(1 << square for square in ray) for ray in rays], dtype=np.uint64)
 
 
-def ahead_of(piece: Piece, role: str, size: tuple[int, int]) -> list[int]:
-    """For each square, the ranks that a pawn has advanced; 0 for other pieces."""
+def advance_of(piece: Piece, role: str, size: tuple[int, int]) -> list[int]:
+    """Ranks that a pawn on each square has advanced; 0 for other pieces."""
     steps = piece.takes.get(role, ())
     if not steps:
         return [0] * math.prod(size)
     return [rank if steps[0][1] > 0 else size[1] - 1 - rank for _, rank in np.ndindex(size)]
 
 
-def firsts_of(sizes: list[int]) -> NDArray[np.int32]:
+def offsets_from(sizes: list[int]) -> NDArray[np.int32]:
+    """Offsets of parts of these sizes that are laid end to end."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
 
 
 # ------------------------------------------------------------------------
-# What a file beside a rulesheet declares of boards: pieces, their worth, and moves that take.
+# Declarations in a file beside a rulesheet: pieces, their values, and moves that capture.
 
 Steps = tuple[tuple[int, int], ...]
-"""Squares from here, as (files, ranks)."""
+"""Offsets from a square, as (files, ranks)."""
 
 
 @dataclass(frozen=True)
@@ -472,8 +478,8 @@ class Piece:
     Attributes:
         value: in pawns.
         steps: single squares that it attacks.
-        slides: directions in which it attacks until something is in the way.
-        takes: squares it attacks by role, for pieces that move in one direction: pawns.
+        slides: directions in which it attacks up to the first piece.
+        takes: squares that it attacks, by role, for pieces that move in one direction: pawns.
         king: whether an attack on it is check.
     """
 
@@ -486,14 +492,14 @@ class Piece:
 
 @dataclass(frozen=True)
 class MovePattern:
-    """Moves that go to a square.
+    """The form of moves that go to a square.
 
     Attributes:
         name: of the move.
-        size: of words in it, with the name.
-        file, rank: their places among these words.
-        origin: the places of the file and rank that they come from, if these are declared. What
-            captures, then, is a piece that attacks the square that it goes to.
+        size: number of its words, with the name.
+        file, rank: indices of the target's file and rank among these words.
+        origin: indices of the origin's file and rank, if they are declared. Then a move captures
+            only if the piece on the origin attacks the target.
     """
 
     name: str
@@ -505,13 +511,13 @@ class MovePattern:
 
 @dataclass(frozen=True)
 class BoardTerms:
-    """The terms of the evaluation, in pawns except for the first.
+    """The terms of the evaluation, all but `scale` in pawns.
 
     Attributes:
         scale: goal points for a pawn.
         relation: of the fluents of a board.
         pieces: by name.
-        noisy: moves that are played out if they capture something, see `quiescence`.
+        noisy: moves that are played out if they capture, see `quiescence`.
     """
 
     relation: BoardRelation
@@ -525,22 +531,22 @@ class BoardTerms:
 
 
 # ------------------------------------------------------------------------
-# Successors valued as they are made, and not written: calls `leaf_kernels`.
+# Values of successors as they are made, without their states: calls `leaf_kernels`.
 
 WIDTH = (0, 0)
-"""Lanes side by side, 1,024: last turns are many."""
+"""1,024 lanes side by side: the last turn of a search has many successors."""
 
 _SEED = 0
-"""Of the marks of fluents: any would do."""
+"""Seed of the marks of fluents: any would do."""
 
 
 class LeafTurns:
     """Makes turns, and values the boards after them.
 
     Args:
-        role: for whom they are valued, and whose percepts are told.
+        role: the role that gets values and percepts.
         tables: of the boards of the machine's states, for this role.
-        squares: number of those of a board.
+        squares: number of squares of a board.
     """
 
     def __init__(self, machine: OnCircuit, role: int, tables: BoardTables, squares: int) -> None:
@@ -555,7 +561,7 @@ class LeafTurns:
         self,
         states: States,
         codes: NDArray[np.int16],
-        held: NDArray[np.uint64],
+        occupancy: NDArray[np.uint64],
         lanes: IntArray,
         joint_moves: IntArray,
         before: Sequence[Ragged],
@@ -563,16 +569,17 @@ class LeafTurns:
         """Make joint moves, see `TurnEvaluation`.
 
         Args:
-            codes, held: `[L, S]`, `[L]` the boards of the states, and the squares with a piece.
+            codes, occupancy: `[L, S]`, `[L]` boards of the states, and their occupied squares.
         """
-        machine, number = self._machine, len(lanes)
-        values, keys = np.empty(number), np.empty((number, 2), dtype=np.uint64)
+        machine, count = self._machine, len(lanes)
+        values, keys = np.empty(count), np.empty((count, 2), dtype=np.uint64)
         try:
             block = self._spare.pop()
         except IndexError:
             block = block_boards(self._squares, len(machine.roles), machine.num_fluents, WIDTH)
-        leaves = LeafBoards(self._tables, codes.ravel(), held, self._marks, block, values, keys)
-        told = machine.told_by(
+        board, marks = self._tables, self._marks
+        leaves = LeafBoards(board, codes.ravel(), occupancy, marks, block, values, keys)
+        turns = machine.told_by(
             value_leaves,
             leaves,
             states,
@@ -584,5 +591,5 @@ class LeafTurns:
             width=WIDTH,
         )
         self._spare.append(block)
-        percepts = told.percepts[:, self._role]
-        return ValuedTurns(percepts, told.over, told.told, values, keys.view(np.int64))
+        percepts = turns.percepts[:, self._role]
+        return ValuedTurns(percepts, turns.over, turns.told, values, keys.view(np.int64))

@@ -1,18 +1,20 @@
-"""Successors valued by one kernel, which writes no states.
+"""Values of successors by one kernel, which writes no states.
 
-Where a search stops, all that it asks of a successor is what role sees, whether the game is over,
-what the board is worth, and which successors are equal. Most of these are in the last turn, and to
-write a state, read it again as a board and compare it with others takes longer than to make it.
+`board_values.LeafTurns` calls it with states and joint moves, and gets values, percepts and keys.
+Where a search stops, it asks of a successor only what its role perceives, whether the game is over,
+what the board is worth, and which successors are equal. Most successors of a search are in its last
+turn, and to write a state, read it as a board and compare it with others takes longer than to make
+it.
 
     step ─▶ percepts
-      ├───▶ boards ─▶ worth
+      ├───▶ boards ─▶ values
       ├───▶ differences ─▶ keys
       └───▶ look ─▶ over? which moves?
 
-Equal states are told by keys of 128 bits: the marks of all fluents that hold, xor-ed (Zobrist, "A
-new hashing method with application for game playing", 1970). A successor has the key of the state
-before with the marks of what differs. Of a million states two have equal keys with a chance of
-1 : 10**26.
+Equal states have equal keys of 128 bits: the xor of the marks of all true fluents (Zobrist, "A new
+hashing method with application for game playing", 1970). A successor's key is its parent's, xor the
+marks of the fluents that changed. The probability that two of a million different states have equal
+keys is 1 : 10**26.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.labs.kriegspiel.boards.block_boards import BlockBoards, BoardTables, change_boards
-from ggp.labs.kriegspiel.boards.board_kernels import MOST_SQUARES, U64, attacks, lead_of, slides
+from ggp.labs.kriegspiel.boards.board_kernels import MAX_SQUARES, U64, attacks, lead_of, slides
 from ggp.machine.base import FloatArray, IntArray
 from ggp.machine.compiling.jit import by_reference, inlined
 from ggp.machine.compiling.vectors import (
@@ -45,39 +47,41 @@ from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
 )
 
 # ------------------------------------------------------------------------
-# What the boards of lanes are worth: only what attacks through squares that have changed is found
-# anew.
+# Values of boards in lanes, as changes of the values of their parents.
 #
-# What was attacked on the board before is found once for all lanes that come from it. What a piece
-# on a square adds to the lead depends on who attacks the square, so only where that has changed it
-# is read again.
+# The attacks on a parent board are found once for all lanes that come from it. In a lane, only two
+# kinds of attacks are found again: those of pieces on changed squares, and those along rays that
+# reached a changed square. A piece adds to the lead by who attacks its square, so only squares with
+# another piece or other attackers are subtracted from the parent's lead and added again.
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 _VECTOR = (0,)
 _WORDS = WORDS_PER_ITEM
-"""Squares of a board that are looked at side by side."""
+"""Squares of a board in one vector."""
 
 _SHORT = 2
-"""With no more lanes of a state, it takes longer to find out what does not change than it saves."""
+"""In a run of at most so many lanes of one state, the parent's lead costs more than it saves."""
 
 
 @inlined
 def prepare_attacks(
     board: BoardTables, codes: np.ndarray, parent: int, squares: int, block: BlockBoards, lane: int
 ) -> np.uint64:
-    """Find what is attacked before the turns of a run of lanes with the same state.
+    """Find the attacks on the parent board of a run of lanes with the same state.
+
+    They are written to `block.parent_attacks` and `block.parent_owner`.
 
     Args:
-        codes: `[L * S]` the boards before; `parent`: the one of the run.
+        codes: `[L * S]` parent boards; `parent`: that of the run.
         lane: the first of the run.
 
     Returns:
         the squares of pieces with rays.
     """
-    occupied = block.held[lane]
+    occupied = block.parent_occupancy[lane]
     return _find_attacks(
-        board, codes, parent * squares, squares, occupied, block.before, block.owned
+        board, codes, parent * squares, squares, occupied, block.parent_attacks, block.parent_owner
     )
 
 
@@ -91,11 +95,11 @@ def _find_attacks(
     attacks_of: U64,
     owner: U64,
 ) -> np.uint64:
-    """Find what the pieces of a board attack, see `BlockBoards.before` and `owned`; returns the
-    squares of pieces with rays."""
+    """Write the attacks and owners of a board's pieces, see `BlockBoards`; returns the squares of
+    pieces with rays."""
     out_of_line()
     sliders = _NONE
-    for square in range(MOST_SQUARES):
+    for square in range(MAX_SQUARES):
         attacks_of[square] = _NONE
         owner[square] = _NONE
     rest = occupied
@@ -106,7 +110,7 @@ def _find_attacks(
         attacks_of[square] = item(board.masks.leaps, code * squares + square)
         owner[square] = np.uint64(item(board.table.side, code)) - _ONE
         sliders |= np.uint64(item(board.masks.slides, code)) << np.uint64(square)
-    # Apart, as it is hard to guess which piece has rays.
+    # In a loop of its own: the branch on "has rays" would be mispredicted too often.
     rest = sliders
     while rest:
         square = lowest_one(rest)
@@ -117,7 +121,7 @@ def _find_attacks(
 
 
 @inlined
-def lead_before(
+def parent_lead(
     board: BoardTables,
     codes: np.ndarray,
     parent: int,
@@ -126,18 +130,18 @@ def lead_before(
     block: BlockBoards,
     lane: int,
 ) -> tuple[np.uint64, np.uint64, int, np.uint64]:
-    """The squares that each side attacks, and our lead, on the board of `prepare_attacks`.
+    """Squares that each side attacks, and our lead, on the board of `prepare_attacks`.
 
     Args:
         lanes: `[K]` state of each joint move; `k`: the first of the run.
 
     Returns:
-        these, and the squares of which they are known: none if the run is too short.
+        these, and the squares for which they are valid: none if the run is too short.
     """
     if k + _SHORT >= len(lanes) or lanes[k + _SHORT] != parent:
         return _NONE, _NONE, 0, _NONE
-    first, second = _attacked(block.before, block.owned)
-    squares, occupied = block.squares, block.held[lane]
+    first, second = _attacked(block.parent_attacks, block.parent_owner)
+    squares, occupied = block.squares, block.parent_occupancy[lane]
     lead = lead_of(board.table, codes, parent * squares, squares, occupied, first, second)
     return first, second, lead, _ALL
 
@@ -151,90 +155,90 @@ def lane_value(
     sliders: np.uint64,
     codes: np.ndarray,
     parent: int,
-    before: tuple[np.uint64, np.uint64, int, np.uint64],
+    base: tuple[np.uint64, np.uint64, int, np.uint64],
 ) -> tuple[float, np.uint64, np.uint64]:
-    """What the board of a lane is worth to our side, as `BoardValues.worth`, and the squares that
-    each side attacks.
+    """Value of a lane's board for our side, as `BoardValues.worth`, and the squares that each side
+    attacks.
 
     Args:
-        sliders: the pieces with rays before.
-        codes, parent: the boards before, and which of them; `before`: see `lead_before`.
+        sliders: squares of the pieces with rays on the parent board.
+        codes, parent: all parent boards, and the index of this lane's.
+        base: attacks and lead on the parent board, see `parent_lead`.
     """
-    start = lane * squares
-    occupied, changed, held = block.occupied[lane], block.changed[lane], block.held[lane]
-    differs = occupied ^ held
-    for word in range(0, MOST_SQUARES, _WORDS):
-        store(block.after, word, load(block.before, word, _VECTOR))
-        store(block.owner, word, load(block.owned, word, _VECTOR))
-    # A ray goes another way only if a square has changed that it reached.
+    start, parent_occupied = lane * squares, block.parent_occupancy[lane]
+    occupied, changed = block.occupancy[lane], block.changed[lane]
+    differs = occupied ^ parent_occupied
+    for word in range(0, MAX_SQUARES, _WORDS):
+        store(block.attacks, word, load(block.parent_attacks, word, _VECTOR))
+        store(block.owner, word, load(block.parent_owner, word, _VECTOR))
+    # A ray changes only if it reached a square that was emptied or filled.
     rest = sliders & ~changed
     while rest:
         square = lowest_one(rest)
         rest &= rest - _ONE
-        if np.uint64(item(block.before, square)) & differs:
+        if np.uint64(item(block.parent_attacks, square)) & differs:
             code = np.int64(item(block.codes, start + square))
-            block.after[square] = attacks(board.masks, code, code * squares + square, occupied)
+            block.attacks[square] = attacks(board.masks, code, code * squares + square, occupied)
     rest = changed
     while rest:
         square = lowest_one(rest)
         rest &= rest - _ONE
-        block.after[square], block.owner[square] = _NONE, _NONE
+        block.attacks[square], block.owner[square] = _NONE, _NONE
         if occupied >> np.uint64(square) & _ONE:
             code = np.int64(item(block.codes, start + square))
-            block.after[square] = attacks(board.masks, code, code * squares + square, occupied)
+            block.attacks[square] = attacks(board.masks, code, code * squares + square, occupied)
             block.owner[square] = np.uint64(item(board.table.side, code)) - _ONE
-    first, second = _attacked(block.after, block.owner)
-    # What stands on other squares adds what it did.
-    first_before, second_before, lead, known = before
-    touched = changed | (first ^ first_before) | (second ^ second_before) | ~known
+    first, second = _attacked(block.attacks, block.owner)
+    # Pieces on all other squares add the same as before.
+    parent_first, parent_second, lead, valid = base
+    touched = changed | (first ^ parent_first) | (second ^ parent_second) | ~valid
     lead += lead_of(board.table, block.codes, start, squares, touched & occupied, first, second)
-    gone = touched & held & known
+    replaced = touched & parent_occupied & valid
     lead -= lead_of(
-        board.table, codes, parent * squares, squares, gone, first_before, second_before
+        board.table, codes, parent * squares, squares, replaced, parent_first, parent_second
     )
     return _worth(board, lead), first, second
 
 
 @inlined
-def value_alone(
+def value_only_lane(
     board: BoardTables, block: BlockBoards, lane: int, squares: int
 ) -> tuple[float, np.uint64, np.uint64]:
-    """The same as `lane_value`, for the only lane of a state: nothing is asked of the board before,
-    and `prepare_attacks` is not needed."""
+    """As `lane_value`, for the only lane of a state: needs no `prepare_attacks`."""
     out_of_line()
-    start, occupied = lane * squares, block.occupied[lane]
-    _find_attacks(board, block.codes, start, squares, occupied, block.after, block.owner)
-    first, second = _attacked(block.after, block.owner)
+    start, occupied = lane * squares, block.occupancy[lane]
+    _find_attacks(board, block.codes, start, squares, occupied, block.attacks, block.owner)
+    first, second = _attacked(block.attacks, block.owner)
     lead = lead_of(board.table, block.codes, start, squares, occupied, first, second)
     return _worth(board, lead), first, second
 
 
 @inlined
-def value_before(
+def value_parent(
     board: BoardTables, codes: np.ndarray, parent: int, block: BlockBoards, lane: int
 ) -> float:
-    """What the board of `prepare_attacks` is worth to our side."""
-    first, second = _attacked(block.before, block.owned)
-    squares, occupied = block.squares, block.held[lane]
+    """Value of the board of `prepare_attacks` for our side."""
+    first, second = _attacked(block.parent_attacks, block.parent_owner)
+    squares, occupied = block.squares, block.parent_occupancy[lane]
     start = parent * squares
     return _worth(board, lead_of(board.table, codes, start, squares, occupied, first, second))
 
 
 @inlined
 def _worth(board: BoardTables, lead: int) -> float:
-    """What a lead is worth, in goals."""
+    """Value of a lead, in goals."""
     value = board.middle + board.scale * lead
-    return float(min(max(value, board.least), board.most))
+    return float(min(max(value, board.min_value), board.max_value))
 
 
 @inlined
 def _attacked(attacks_of: U64, owner: U64) -> tuple[np.uint64, np.uint64]:
-    """The squares that each side attacks; arguments as in `BlockBoards.before` and `owned`."""
+    """Squares that each side attacks; arguments as `BlockBoards.attacks` and `owner`."""
     first, second = splat(_NONE, _VECTOR), splat(_NONE, _VECTOR)
-    for word in range(0, MOST_SQUARES, _WORDS):
-        found, owned = load(attacks_of, word, _VECTOR), load(owner, word, _VECTOR)
-        first = bor(first, band(found, owned))
-        second = bor(second, but_not(found, owned))
+    for word in range(0, MAX_SQUARES, _WORDS):
+        targets, owners = load(attacks_of, word, _VECTOR), load(owner, word, _VECTOR)
+        first = bor(first, band(targets, owners))
+        second = bor(second, but_not(targets, owners))
     return np.uint64(reduce_or(first)), np.uint64(reduce_or(second))
 
 
@@ -248,17 +252,16 @@ class LeafBoards(NamedTuple):
 
     Attributes:
         board: tables of the boards.
-        codes, held: `[L * S]`, `[L]` the boards of the states before, and the squares with a piece.
-        marks: `[F, 2]` of each fluent.
+        codes, occupancy: `[L * S]`, `[L]` boards of the parents, and their occupied squares.
+        marks: `[F, 2]` random bits of each fluent, for keys.
         block: scratch.
-        values: `[K]` out: worth of the board for the side whose values count; it means nothing if
-            the game is over.
+        values: `[K]` out: value of the board for our side; meaningless if the game is over.
         keys: `[K, 2]` out: equal for equal states.
     """
 
     board: BoardTables
     codes: np.ndarray
-    held: U64
+    occupancy: U64
     marks: U64
     block: BlockBoards
     values: FloatArray
@@ -276,14 +279,14 @@ def value_leaves(
     into: LeafBoards,
     width: tuple[int, ...],
 ) -> None:
-    """Value the boards of successors: see `Write` of `make_turns`."""
-    board, codes, block = into.board, into.codes, into.block
+    """Write values and keys of the successors of a block: see `Write` of `make_turns`."""
+    board, codes, occupied, block = into.board, into.codes, into.occupancy, into.block
     changed = block.fluents[
         : list_changed(circuit, blank, count, block.fluents, block.differ, width)
     ]
     _mix_keys(packed, lanes, first, count, changed, block, into.marks, into.keys, width)
     change_boards(
-        circuit, board, packed, codes, into.held, lanes, first, count, blank, changed, block, width
+        circuit, board, packed, codes, occupied, lanes, first, count, blank, changed, block, width
     )
     _value_boards(board, codes, lanes, first, count, block.squares, block, into.values)
 
@@ -299,23 +302,23 @@ def _value_boards(
     block: BlockBoards,
     values: FloatArray,
 ) -> None:
-    """Value the boards of a block; those that have not changed only once for each state before."""
+    """Value the boards of a block; unchanged boards only once for each parent."""
     out_of_line()
-    parent, sliders, known = -1, _NONE, (_NONE, _NONE, 0, _NONE)
-    same, is_known = 0.0, False
+    parent, sliders, base = -1, _NONE, (_NONE, _NONE, 0, _NONE)
+    unchanged, is_valued = 0.0, False
     for lane in range(count):
         k = first + lane
         if lanes[k] != parent:
-            parent, is_known = lanes[k], False
+            parent, is_valued = lanes[k], False
             sliders = prepare_attacks(board, codes, parent, squares, block, lane)
-            known = lead_before(board, codes, parent, lanes, k, block, lane)
+            base = parent_lead(board, codes, parent, lanes, k, block, lane)
         if block.changed[lane]:
-            values[k], _, _ = lane_value(board, block, lane, squares, sliders, codes, parent, known)
+            values[k], _, _ = lane_value(board, block, lane, squares, sliders, codes, parent, base)
             continue
-        if not is_known:
-            is_known = True
-            same, _, _ = lane_value(board, block, lane, squares, sliders, codes, parent, known)
-        values[k] = same
+        if not is_valued:
+            is_valued = True
+            unchanged, _, _ = lane_value(board, block, lane, squares, sliders, codes, parent, base)
+        values[k] = unchanged
 
 
 @inlined
@@ -330,27 +333,27 @@ def _mix_keys(
     keys: U64,
     width: tuple[int, ...],
 ) -> None:
-    """Write the keys of the successors of a block where `step` was evaluated."""
+    """Write the keys of a block's successors, after `step` was evaluated."""
     out_of_line()
     words = words_of(width)
-    parent, one, two = -1, _NONE, _NONE
+    parent, low, high = -1, _NONE, _NONE
     for k in range(first, first + count):
         if lanes[k] != parent:
-            parent, one, two = lanes[k], _NONE, _NONE
+            parent, low, high = lanes[k], _NONE, _NONE
             for word in range(packed.shape[1]):
                 bits = packed[parent, word]
                 while bits:
                     fluent = 64 * word + lowest_one(bits)
                     bits &= bits - _ONE
-                    one ^= marks[fluent, 0]
-                    two ^= marks[fluent, 1]
-        keys[k, 0], keys[k, 1] = one, two
+                    low ^= marks[fluent, 0]
+                    high ^= marks[fluent, 1]
+        keys[k, 0], keys[k, 1] = low, high
     for n in range(len(changed)):
-        one, two = marks[changed[n], 0], marks[changed[n], 1]
+        low, high = marks[changed[n], 0], marks[changed[n], 1]
         for word in range((count + 63) >> 6):
             bits = block.differ[n * words + word]
             while bits:
                 k = first + 64 * word + lowest_one(bits)
                 bits &= bits - _ONE
-                keys[k, 0] ^= one
-                keys[k, 1] ^= two
+                keys[k, 0] ^= low
+                keys[k, 1] ^= high

@@ -1,7 +1,7 @@
-"""Exchanges played out before boards are valued (paper 001).
+"""Quiescence search: exchanges are played out before a board is valued (paper 001).
 
-`quiescence` is the evaluation that does so, by the captures that are possible. `exchange_player`
-does it many times as fast, where a circuit makes turns: `listing_kernels` finds captures by what
-pieces attack, and `exchange_kernels` makes them, and all that follow, in the order of
-`open_boards`.
+Boards come in, and their values after worthwhile captures go out. `quiescence` is the evaluation;
+it lists captures among the legal moves. Where a circuit makes turns, `exchange_player` does it many
+times as fast: `listing_kernels` finds captures by the attacks of pieces, `exchange_kernels` makes
+them and all their answers, and `open_boards` says in which order.
 """

@@ -1,23 +1,24 @@
-"""Exchanges played out by one kernel: captures made, valued and followed up.
+"""Exchanges played out by one kernel, which makes captures, values them, and makes their answers.
 
-Of most captures no more is wanted than what the board is worth then (`block_boards`). They are
-worth less than to make none, or than one that cannot be answered. Only where another can follow on
-the same square that may matter is the board kept, with its state, and the captures there are listed
-to be made in their turn (`open_boards`):
+`exchange_player` calls it with boards and their first captures, and gets the values of the boards.
+Most captures need no more than the value of the board after them (`block_boards`): it is worse than
+standing pat, or than a capture that cannot be answered. Only if the board has answers on the same
+square that may matter does it become a node, with its state; the answers are listed, and made when
+their turn comes (`open_boards`):
 
-    captures ─▶ step ─▶ boards ─▶ worth ─▶ may more matter? ─▶ boards to go on from
-       ▲                                                                │
-       └────────────────── captures that may follow ────────────────────┘
+    captures ─▶ step ─▶ boards ─▶ values ─▶ may answers matter? ─▶ nodes
+       ▲                                                             │
+       └──────────────────────── answers ────────────────────────────┘
 
-All captures of a board are in neighbouring lanes, so those that are not answered are known before
-any other one is followed up. Those that are answered come in the order of what they would be worth
-if the piece that captured were lost:
+All captures on a board are in neighbouring lanes, so the best one without an answer is known before
+any other is followed up. The others come in the order of their values if the capturing piece is
+taken back:
 
-    value       50   53   51   48     to make none is worth 49
+    value       50   53   51   48     standing pat: 49
     answered    no   yes  yes  no     50 counts, 48 does not, the others are followed up:
     piece             9    3          first 51 - 3, then 53 - 9
 
-It is alpha-beta, with values that are exact within the bounds (fail-soft).
+This is alpha-beta with values that are exact within the bounds (fail-soft).
 """
 
 from __future__ import annotations
@@ -27,35 +28,35 @@ import numpy as np
 from ggp.labs.kriegspiel.boards.block_boards import BlockBoards, BoardTables, change_boards
 from ggp.labs.kriegspiel.boards.board_kernels import U64
 from ggp.labs.kriegspiel.boards.exchanges.listing_kernels import (
-    Listed,
+    CaptureList,
     count_all,
     find_attackers,
     join_moves,
 )
 from ggp.labs.kriegspiel.boards.exchanges.open_boards import (
-    DONE,
-    FOLLOW,
+    ANSWERS,
+    FROM_ROOTS,
     HEIGHT,
-    KEPT,
     MADE,
+    NODES,
     RANKS,
     Exchange,
-    Reached,
+    Nodes,
+    add_node,
+    back_up_all,
     bounds,
-    count_all_for,
-    count_made,
-    follow_up,
-    keep,
-    pick,
-    put_all,
-    put_back,
-    unpick,
+    expand,
+    pop_captures,
+    push,
+    push_all,
+    resolve,
+    restore_captures,
 )
 from ggp.labs.kriegspiel.boards.leaf_kernels import (
     lane_value,
-    lead_before,
+    parent_lead,
     prepare_attacks,
-    value_alone,
+    value_only_lane,
 )
 from ggp.machine.base import FloatArray, IntArray
 from ggp.machine.compiling.jit import inlined, kernel
@@ -93,28 +94,27 @@ def play_captures(
     block: BlockBoards,
     width: tuple[int, ...],
 ) -> None:
-    """Make first captures, and keep the boards from which others may follow that matter, and those
-    where the game is over.
+    """Make the captures on roots, and add a node where answers may matter, or the game is over.
 
     Args:
-        follows: make captures on the boards that are kept instead, until none is left that matters.
+        follows: make captures on nodes instead, until none is left that matters.
         blank, rows: scratch, see `make_turns`.
 
-    It stops where there is not enough room for what is kept, see `counts`: it is called again with
-    more.
+    It stops if it runs out of room for nodes or answers, see `Exchange.counts`: the caller calls
+    again with more room.
     """
-    lanes, counts, kept = 64 * words_of(width), exchange.counts, exchange.kept
-    captures = exchange.picked if follows else exchange.captures
-    number = len(captures.joint)
-    while counts[HEIGHT] + counts[HEIGHT + 1] > 0 if follows else counts[DONE] < number:
-        if counts[KEPT] + lanes > len(kept.values):
+    lanes, counts, nodes = 64 * words_of(width), exchange.counts, exchange.nodes
+    captures = exchange.batch if follows else exchange.captures
+    total = len(captures.joint)
+    while counts[HEIGHT] + counts[HEIGHT + 1] > 0 if follows else counts[FROM_ROOTS] < total:
+        if counts[NODES] + lanes > len(nodes.values):
             return
-        first = 0 if follows else counts[DONE]
-        count = pick(exchange, lanes) if follows else min(lanes, number - first)
+        first = 0 if follows else counts[FROM_ROOTS]
+        count = pop_captures(exchange, lanes) if follows else min(lanes, total - first)
         if not count:
             continue
-        source = kept if follows else exchange.first
-        done = _play_block(
+        source = nodes if follows else exchange.roots
+        num_made = _play_block(
             circuits,
             board,
             exchange,
@@ -128,22 +128,21 @@ def play_captures(
             block,
             width,
         )
-        counts[MADE] += done
+        counts[MADE] += num_made
         if not follows:
-            counts[DONE] += done
-        if done < count:
+            counts[FROM_ROOTS] += num_made
+        if num_made < count:
             if follows:
-                unpick(exchange, done, count)
+                restore_captures(exchange, num_made, count)
             return
     if not follows:
-        put_all(exchange)
+        push_all(exchange)
 
 
 @kernel
-def fold_back(kept: Reached, count: int, first: FloatArray) -> None:
-    """Count what boards that were kept are worth to the roles that made the captures; `first`:
-    values of the first boards, changed."""
-    count_all_for(kept, count, first)
+def back_up_values(nodes: Nodes, count: int, root_values: FloatArray) -> None:
+    """Back up the values of all nodes, with the goals of games that are over, to `root_values`."""
+    back_up_all(nodes, count, root_values)
 
 
 @inlined
@@ -151,8 +150,8 @@ def _play_block(
     circuits: TurnPhases,
     board: BoardTables,
     exchange: Exchange,
-    source: Reached,
-    captures: Listed,
+    source: Nodes,
+    captures: CaptureList,
     follows: bool,
     first: int,
     count: int,
@@ -164,11 +163,11 @@ def _play_block(
     """Make captures `first .. first + count`; returns for how many there was room.
 
     Args:
-        source, captures: the boards, and captures on them; `follows`: whether they were kept.
+        source, captures: boards, and captures on them; `follows`: whether the boards are nodes.
     """
     out_of_line()
     words = words_of(width)
-    lanes, joint, counts = captures.found[0], captures.joint, exchange.counts
+    lanes, joint, counts = captures.entries[0], captures.joint, exchange.counts
     stepped = circuit_in(circuits, phase_before(circuits, source.states, lanes, first, count))
     written = begin_turns(stepped, source.states, lanes, joint, first, count, blank, width)
     changed = block.fluents[
@@ -179,7 +178,7 @@ def _play_block(
         board,
         source.states,
         source.codes,
-        source.held,
+        source.occupancy,
         lanes,
         first,
         count,
@@ -188,13 +187,13 @@ def _play_block(
         block,
         width,
     )
-    _mark_taken(source, lanes, first, count, block)
-    looked = circuit_in(circuits, phase_after(circuits, stepped, blank, block.kept, words))
+    _mark_captures(source, lanes, first, count, block)
+    looked = circuit_in(circuits, phase_after(circuits, stepped, blank, block.lane_mask, words))
     look_ahead(looked, stepped.next_, blank, rows, width)
     count_all(looked, rows, block, width)
     for word in range(words):
-        block.kept[word] = _NONE
-    follow, start = counts[FOLLOW], 0
+        block.lane_mask[word] = _NONE
+    begin, start = counts[ANSWERS], 0
     while start < count:
         end = start + 1
         while end < count and lanes[first + end] == lanes[first + start]:
@@ -216,8 +215,8 @@ def _play_block(
             break
         start = end
     for word in range(words):
-        rest = min(max(start - 64 * word, 0), 64)
-        block.kept[word] &= lanes_from(0, rest) if rest else _NONE
+        num_lanes = min(max(start - 64 * word, 0), 64)
+        block.lane_mask[word] &= lanes_from(0, num_lanes) if num_lanes else _NONE
     store_some(
         source.states,
         lanes,
@@ -225,25 +224,25 @@ def _play_block(
         start,
         changed,
         block.differ,
-        block.kept,
-        block.places,
-        exchange.kept.states,
+        block.lane_mask,
+        block.node_ids,
+        exchange.nodes.states,
     )
-    join_moves(looked, rows, block, exchange.answers, follow, counts[FOLLOW], words)
+    join_moves(looked, rows, block, exchange.answers, begin, counts[ANSWERS], words)
     end_turns(stepped, source.states, lanes, joint, first, count, blank, words, written)
     return start
 
 
 @inlined
-def _mark_taken(
-    source: Reached, lanes: IntArray, first: int, count: int, block: BlockBoards
+def _mark_captures(
+    source: Nodes, lanes: IntArray, first: int, count: int, block: BlockBoards
 ) -> None:
-    """Mark the lanes in which a piece was taken: no others matter."""
-    for word in range(len(block.kept)):
-        block.kept[word] = _NONE
+    """Select the lanes in which a piece was captured: a refused try captures nothing."""
+    for word in range(len(block.lane_mask)):
+        block.lane_mask[word] = _NONE
     for lane in range(count):
-        if count_ones(block.occupied[lane]) < source.number[lanes[first + lane]]:
-            block.kept[lane >> 6] |= _ONE << np.uint64(lane & 63)
+        if count_ones(block.occupancy[lane]) < source.num_pieces[lanes[first + lane]]:
+            block.lane_mask[lane >> 6] |= _ONE << np.uint64(lane & 63)
 
 
 @inlined
@@ -251,8 +250,8 @@ def _play_board(
     circuit: TurnCircuit,
     board: BoardTables,
     exchange: Exchange,
-    source: Reached,
-    captures: Listed,
+    source: Nodes,
+    captures: CaptureList,
     follows: bool,
     first: int,
     start: int,
@@ -261,21 +260,24 @@ def _play_board(
     block: BlockBoards,
     words: int,
 ) -> bool:
-    """Value the captures on one board, lanes `start .. end` of a block, and keep what may matter;
-    returns whether there was room for that. Other arguments as for `_play_block`."""
+    """Value the captures on one board, lanes `start .. end` of a block, and add nodes where answers
+    may matter; returns whether there was room. Other arguments as for `_play_block`.
+
+    Rule: a board is played completely or not at all. Without room its new nodes are removed.
+    """
     out_of_line()
-    counts, parent = exchange.counts, captures.found[0, first + start]
-    kept, follow = counts[KEPT], counts[FOLLOW]
+    counts, parent = exchange.counts, captures.entries[0, first + start]
+    num_nodes, num_answers = counts[NODES], counts[ANSWERS]
     low, high = bounds(exchange, parent if follows else -1)
-    ours = captures.found[1, first + start] == exchange.role
-    # Larger is better for the role that captures, with this sign.
+    ours = captures.entries[1, first + start] == exchange.role
+    # With this sign, larger is better for the side that captures.
     sign = 1.0 if ours else -1.0
     best = sign * source.values[parent]
-    least, enough = (sign * low, sign * high) if ours else (sign * high, sign * low)
-    if max(best, least) >= enough:
-        count_made(exchange, parent)
+    alpha, beta = (sign * low, sign * high) if ours else (sign * high, sign * low)
+    if max(best, alpha) >= beta:
+        resolve(exchange, parent)
         return True
-    best, chosen = _value_captures(
+    best, num_candidates = _value_captures(
         circuit,
         board,
         exchange,
@@ -287,34 +289,34 @@ def _play_board(
         end,
         sign,
         best,
-        least,
+        alpha,
         rows,
         block,
         words,
     )
     rank = 0
-    for n in range(chosen):
-        lane = block.chosen[n]
-        if block.worth[lane] <= max(best, least) or best >= enough:
+    for n in range(num_candidates):
+        lane = block.candidates[n]
+        if block.worth[lane] <= max(best, alpha) or best >= beta:
             continue
         k = first + lane
-        if follow_up(
+        if expand(
             circuit, board, exchange, source, captures, follows, k, rank, rows, block, lane, words
         ):
             rank = min(rank + 1, RANKS - 1)
         else:
             best = block.worth[lane]
-    if counts[FOLLOW] > exchange.answers.found.shape[1]:
+    if counts[ANSWERS] > exchange.answers.entries.shape[1]:
         if follows:
-            exchange.kept.waits[parent] -= counts[KEPT] - kept
-        counts[KEPT], counts[FOLLOW] = kept, follow
+            exchange.nodes.unresolved[parent] -= counts[NODES] - num_nodes
+        counts[NODES], counts[ANSWERS] = num_nodes, num_answers
         return False
     source.values[parent] = sign * best
     if follows:
-        for n in range(counts[KEPT] - 1, kept - 1, -1):
-            if not exchange.kept.over[n]:
-                put_back(exchange, n)
-        count_made(exchange, parent)
+        for n in range(counts[NODES] - 1, num_nodes - 1, -1):
+            if not exchange.nodes.over[n]:
+                push(exchange, n)
+        resolve(exchange, parent)
     return True
 
 
@@ -323,74 +325,74 @@ def _value_captures(
     circuit: TurnCircuit,
     board: BoardTables,
     exchange: Exchange,
-    source: Reached,
-    captures: Listed,
+    source: Nodes,
+    captures: CaptureList,
     follows: bool,
     first: int,
     start: int,
     end: int,
     sign: float,
     best: float,
-    least: float,
+    alpha: float,
     rows: U64,
     block: BlockBoards,
     words: int,
 ) -> tuple[float, int]:
-    """Value the captures on one board, and choose those that may be answered, and are better than
-    what is known.
+    """Value the captures on one board, and list as candidates those that may be answered, and would
+    be better than the best so far.
 
     Args:
-        best, least: what the role that captures has on this board, and what it can already have.
+        best, alpha: values that the side to move has on this board, and elsewhere.
 
     Returns:
-        what it has now, and the number of captures that are chosen.
+        the value that it has on this board now, and the number of candidates.
     """
-    squares, parent = block.squares, captures.found[0, first + start]
-    mover, lanes = captures.found[1, first + start], captures.found[0]
-    is_last = source.depth[parent] + 1 >= exchange.most
+    squares, parent = block.squares, captures.entries[0, first + start]
+    mover, lanes = captures.entries[1, first + start], captures.entries[0]
+    is_last = source.depth[parent] + 1 >= exchange.max_depth
     is_alone = end - start == 1
-    sliders, known = _NONE, (_NONE, _NONE, 0, _NONE)
+    sliders, base = _NONE, (_NONE, _NONE, 0, _NONE)
     if not is_alone:
         sliders = prepare_attacks(board, source.codes, parent, squares, block, start)
-        known = lead_before(board, source.codes, parent, lanes, first + start, block, start)
-    chosen = 0
+        base = parent_lead(board, source.codes, parent, lanes, first + start, block, start)
+    num_candidates = 0
     for lane in range(start, end):
-        if count_ones(block.occupied[lane]) >= source.number[parent]:
+        if count_ones(block.occupancy[lane]) >= source.num_pieces[parent]:
             continue
         if is_alone:
-            value, one, two = value_alone(board, block, lane, squares)
+            value, by_first, by_second = value_only_lane(board, block, lane, squares)
         else:
-            value, one, two = lane_value(
-                board, block, lane, squares, sliders, source.codes, parent, known
+            value, by_first, by_second = lane_value(
+                board, block, lane, squares, sliders, source.codes, parent, base
             )
-        k, place = first + lane, captures.found[3, first + lane]
-        again = count_of(block.counts[2 * words * mover :], lane, words) > 1
+        k, target = first + lane, captures.entries[3, first + lane]
+        moves_again = count_of(block.counts[2 * words * mover :], lane, words) > 1
         block.worth[lane] = sign * value
         if is_over(circuit.look, rows, lane, words):
-            keep(exchange, source, captures, follows, k, 0, True, 0, block, lane)
-        elif again and not is_last:
-            find_attackers(board, block, lane, place, one, two)
-            if not follow_up(
+            add_node(exchange, source, captures, follows, k, 0, True, 0, block, lane)
+        elif moves_again and not is_last:
+            find_attackers(board, block, lane, target, by_first, by_second)
+            if not expand(
                 circuit, board, exchange, source, captures, follows, k, 0, rows, block, lane, words
             ):
                 best = max(best, sign * value)
-        elif sign * value > max(best, least):
-            if not is_last and find_attackers(board, block, lane, place, one, two):
-                code = np.int64(block.codes[lane * squares + place])
-                lost = sign * board.scale * board.table.leads[4 * (code * squares + place)]
-                block.promise[lane] = sign * value - lost
-                _insert(block, chosen, lane)
-                chosen += 1
+        elif sign * value > max(best, alpha):
+            if not is_last and find_attackers(board, block, lane, target, by_first, by_second):
+                code = np.int64(block.codes[lane * squares + target])
+                loss = sign * board.scale * board.table.leads[4 * (code * squares + target)]
+                block.promise[lane] = sign * value - loss
+                _insert(block, num_candidates, lane)
+                num_candidates += 1
             else:
                 best = sign * value
-    return best, chosen
+    return best, num_candidates
 
 
 @inlined
-def _insert(block: BlockBoards, number: int, lane: int) -> None:
-    """Add a lane to those that are chosen, the most promising first."""
-    at = number
-    while at and block.promise[block.chosen[at - 1]] < block.promise[lane]:
-        block.chosen[at] = block.chosen[at - 1]
+def _insert(block: BlockBoards, count: int, lane: int) -> None:
+    """Insert a lane into the candidates, the most promising first."""
+    at = count
+    while at and block.promise[block.candidates[at - 1]] < block.promise[lane]:
+        block.candidates[at] = block.candidates[at - 1]
         at -= 1
-    block.chosen[at] = lane
+    block.candidates[at] = lane

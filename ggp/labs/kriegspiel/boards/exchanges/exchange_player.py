@@ -1,4 +1,8 @@
-"""Exchanges played out on many boards at a time: calls `exchange_kernels`."""
+"""Exchanges played out on many boards at a time, by kernels, and the captures that may begin them.
+
+`quiescence` passes states and their boards; `ExchangePlayer` returns their values after worthwhile
+captures, from `exchange_kernels`. `CaptureFinder` says which moves may capture.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +15,17 @@ from numpy.typing import NDArray
 
 from ggp.labs.kriegspiel.boards.block_boards import BlockBoards, BoardTables, block_boards
 from ggp.labs.kriegspiel.boards.board_kernels import EMPTY
-from ggp.labs.kriegspiel.boards.board_values import Boards, BoardValues, MovePattern, MovesByPlace
-from ggp.labs.kriegspiel.boards.exchanges.exchange_kernels import fold_back, play_captures
-from ggp.labs.kriegspiel.boards.exchanges.listing_kernels import Listed, first_captures
+from ggp.labs.kriegspiel.boards.board_values import Boards, BoardValues, MovePattern, MovesBySquares
+from ggp.labs.kriegspiel.boards.exchanges.exchange_kernels import back_up_values, play_captures
+from ggp.labs.kriegspiel.boards.exchanges.listing_kernels import CaptureList, first_captures
 from ggp.labs.kriegspiel.boards.exchanges.open_boards import (
-    DONE,
+    FROM_ROOTS,
     HEIGHT,
-    KEPT,
     MADE,
+    NODES,
     NUM_COUNTS,
     Exchange,
-    Reached,
+    Nodes,
 )
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States, player_roles
 from ggp.machine.compiling.vectors import words_of
@@ -35,53 +39,54 @@ if TYPE_CHECKING:
     from ggp.machine.on_circuit import OnCircuit
 
 FIRST_ROOM = 8
-"""Captures on a board for which there is room at first."""
+"""Captures for which there is room on each board at first."""
 
 ROOM = 4096
-"""Captures that may follow others for which there is room at first, and twice as many as boards."""
+"""Answers for which there is room at first; for half as many nodes."""
 
 
 class _Scratch(NamedTuple):
-    """What kernels write on.
+    """Arrays that kernels write.
 
     Attributes:
         block: boards in lanes.
-        reached, answers: boards from which captures go on, and these.
-        picked, stacks: see `Exchange`.
+        nodes, answers, batch, stacks: see `Exchange`.
     """
 
     block: BlockBoards
-    reached: Reached
-    answers: Listed
-    picked: Listed
+    nodes: Nodes
+    answers: CaptureList
+    batch: CaptureList
     stacks: IntArray
 
 
 class ExchangePlayer:
-    """Plays exchanges out.
+    """Plays exchanges out on a circuit.
 
     Args:
         values: of boards.
-        finder: knows the moves that may capture.
-        role: the one whose values count.
-        most: longest sequence of captures.
+        finder: of the moves that may capture.
+        role: the role whose values count.
+        depth: longest sequence of captures.
     """
 
     def __init__(
-        self, machine: Machine, values: BoardValues, finder: CaptureFinder, role: int, most: int
+        self, machine: Machine, values: BoardValues, finder: CaptureFinder, role: int, depth: int
     ) -> None:
         assert on_circuit(machine)  # else there were no boards to value
         self._machine, self._values, self._finder = machine, values, finder
-        self._role, self._most = role, most
+        self._role, self._depth = role, depth
         self._spare: list[_Scratch] = []
 
-    def first(self, states: States, boards: Boards) -> Captures | None:
-        """The captures that are possible on boards of states that are not over, board by board, by
-        roles of which it is clear that they are to move; None if the machine cannot do so."""
-        listed = self._first(states, boards, np.empty(len(states)))
+    def first_captures(self, states: States, boards: Boards) -> Captures | None:
+        """Possible captures on boards of states that are not terminal, board by board.
+
+        Only roles that are clearly to move may capture. None if the machine lists no captures.
+        """
+        listed = self._list_first(states, boards, np.empty(len(states)))
         if listed is None:
             return None
-        lanes, movers, _, squares = listed.found
+        lanes, movers, _, squares = listed.entries
         return Captures(lanes, movers, squares, listed.joint)
 
     def play_out(
@@ -90,56 +95,57 @@ class ExchangePlayer:
         boards: Boards,
         deadline: Deadline | None = None,
     ) -> FloatArray | None:
-        """`[L]` values of boards of states that are not over with captures played out; None if it
-        cannot do so.
+        """`[L]` values after captures of boards of states that are not terminal.
+
+        None if the machine lists no captures, or several roles can capture on one board.
 
         Raises:
             OutOfTime: the deadline passed.
         """
         values = np.empty(len(states))
-        captures = self._first(states, boards, values)
+        captures = self._list_first(states, boards, values)
         if captures is None or _has_several_movers(captures):
             return None
-        count, none = len(values), np.zeros(0, dtype=np.int64)
-        no_one = np.zeros(0, dtype=np.bool_)
-        first = Reached(
+        count, unused = len(values), np.zeros(0, dtype=np.int64)
+        no_flags = np.zeros(0, dtype=np.bool_)
+        roots = Nodes(
             self._machine.packed_of(states),
             boards.codes.ravel(),
-            boards.number,
-            boards.held,
+            boards.num_pieces,
+            boards.occupancy,
             values,
             np.zeros(count, dtype=np.int64),
-            none,
-            no_one,
-            no_one,
-            none,
-            none,
-            none,
-            none,
+            unused,
+            no_flags,
+            no_flags,
+            unused,
+            unused,
+            unused,
+            unused,
         )
-        self._played(first, captures, deadline)
+        self._play_all(roots, captures, deadline)
         return values
 
     # ---------------------------------------------------------------- private
 
-    def _first(self, states: States, boards: Boards, values: FloatArray) -> Listed | None:
-        """The captures that are possible, see `first`; `values`: out, of the boards as they are."""
-        if self._ready is None:
+    def _list_first(self, states: States, boards: Boards, values: FloatArray) -> CaptureList | None:
+        """Possible captures, see `first_captures`; `values`: out, standing pat."""
+        if self._kernel_tables is None:
             return None
-        machine, _, tables = self._ready
+        machine, _, tables = self._kernel_tables
         look = machine.looks
         packed, roles = machine.packed_of(states), len(machine.roles)
-        scratch = self._taken(machine, boards)
-        listed, count = _room_for(0, roles), FIRST_ROOM * (8 + len(packed))
-        while count > listed.found.shape[1]:
-            listed = _room_for(count, roles)
+        scratch = self._take_scratch(machine, boards)
+        listed, count = _room_for_captures(0, roles), FIRST_ROOM * (8 + len(packed))
+        while count > listed.entries.shape[1]:
+            listed = _room_for_captures(count, roles)
             with machine.turn_scratch(look) as (_, rows, _, square):
                 count = first_captures.alike(
                     machine.moves_circuit(packed),
                     tables,
                     packed,
                     boards.codes.ravel(),
-                    boards.held,
+                    boards.occupancy,
                     rows,
                     square,
                     scratch.block,
@@ -148,34 +154,34 @@ class ExchangePlayer:
                     WIDTH,
                 )
         self._spare.append(scratch)
-        return Listed(np.ascontiguousarray(listed.found[:, :count]), listed.joint[:count])
+        return CaptureList(np.ascontiguousarray(listed.entries[:, :count]), listed.joint[:count])
 
-    def _played(self, first: Reached, captures: Listed, deadline: Deadline | None) -> None:
-        """Play captures on first boards out, and note in their values what they are worth.
+    def _play_all(self, roots: Nodes, captures: CaptureList, deadline: Deadline | None) -> None:
+        """Play captures out, and write the values of the roots.
 
         Raises:
             OutOfTime: the deadline passed.
         """
-        assert self._ready is not None
-        machine, look, tables = self._ready
+        assert self._kernel_tables is not None
+        machine, look, tables = self._kernel_tables
         scratch, counts = self._spare.pop(), np.zeros(NUM_COUNTS, dtype=np.int64)
         for follows in (False, True):
-            while (on_top := _next(first, captures, scratch, follows, counts)) is not None:
+            while (state := _next(roots, captures, scratch, follows, counts)) is not None:
                 check(deadline)
                 exchange = Exchange(
-                    first,
+                    roots,
                     captures,
-                    self._most,
+                    self._depth,
                     self._role,
-                    scratch.reached,
+                    scratch.nodes,
                     scratch.answers,
-                    scratch.picked,
+                    scratch.batch,
                     scratch.stacks,
                     counts,
                 )
                 with machine.turn_scratch(look) as (blank, rows, _, _):
                     play_captures.alike(
-                        machine.turn_phases(on_top),
+                        machine.turn_phases(state),
                         tables,
                         exchange,
                         follows,
@@ -184,89 +190,90 @@ class ExchangePlayer:
                         scratch.block,
                         WIDTH,
                     )
-                if _next(first, captures, scratch, follows, counts) is not None:
+                if _next(roots, captures, scratch, follows, counts) is not None:
                     scratch = _enlarged(scratch)
         machine.states_visited += int(counts[MADE])
-        reached, kept = scratch.reached, int(counts[KEPT])
-        ended = np.flatnonzero(reached.over[:kept])
+        nodes, count = scratch.nodes, int(counts[NODES])
+        ended = np.flatnonzero(nodes.over[:count])
         if len(ended):
-            goals = self._machine.goals(machine.from_packed(reached.states[ended]))
-            reached.values[ended] = goals[:, self._role]
-        fold_back.alike(reached, kept, first.values)
+            goals = self._machine.goals(machine.from_packed(nodes.states[ended]))
+            nodes.values[ended] = goals[:, self._role]
+        back_up_values.alike(nodes, count, roots.values)
         self._spare.append(scratch)
 
-    def _taken(self, machine: OnCircuit, boards: Boards) -> _Scratch:
+    def _take_scratch(self, machine: OnCircuit, boards: Boards) -> _Scratch:
+        """Spare scratch, or new."""
         try:
             return self._spare.pop()
         except IndexError:
             squares, roles = boards.codes.shape[1], len(machine.roles)
             block = block_boards(squares, roles, machine.num_fluents, WIDTH)
-            reached = _reached(ROOM // 2, machine.num_words, squares)
-            picked = _room_for(64 * words_of(WIDTH), roles)
+            nodes = _room_for_nodes(ROOM // 2, machine.num_words, squares)
+            batch = _room_for_captures(64 * words_of(WIDTH), roles)
             stacks = np.empty((2, ROOM // 2), dtype=np.int64)
-            return _Scratch(block, reached, _room_for(ROOM, roles), picked, stacks)
+            return _Scratch(block, nodes, _room_for_captures(ROOM, roles), batch, stacks)
 
     @cached_property
-    def _ready(self) -> tuple[OnCircuit, Query, BoardTables] | None:
-        """None if it is not known which moves capture."""
-        machine, moves = self._machine, self._finder.by_place
+    def _kernel_tables(self) -> tuple[OnCircuit, Query, BoardTables] | None:
+        """Machine, query and tables for the kernels; None if the squares of moves are not known."""
+        machine, moves = self._machine, self._finder.moves_by_squares
         if moves is None:
             return None
         return machine, machine.looks_ahead, self._values.tables(machine, self._role, moves)
 
 
 def _next(
-    first: Reached, captures: Listed, scratch: _Scratch, follows: bool, counts: IntArray
+    roots: Nodes, captures: CaptureList, scratch: _Scratch, follows: bool, counts: IntArray
 ) -> NDArray[np.uint64] | None:
-    """A state in which a capture is to be made next, packed; None if there is none."""
+    """A packed state in which the next capture is to be made; None if none is left."""
     state: NDArray[np.uint64]
     if not follows:
-        if counts[DONE] == len(captures.joint):
+        if counts[FROM_ROOTS] == len(captures.joint):
             return None
-        state = first.states[captures.found[0, counts[DONE]]]
+        state = roots.states[captures.entries[0, counts[FROM_ROOTS]]]
         return state
     side = int(counts[HEIGHT] == 0)
     if not counts[HEIGHT + side]:
         return None
-    state = scratch.reached.states[scratch.stacks[side, counts[HEIGHT + side] - 1]]
+    state = scratch.nodes.states[scratch.stacks[side, counts[HEIGHT + side] - 1]]
     return state
 
 
-def _has_several_movers(captures: Listed) -> bool:
-    """Whether on some board several roles can capture: where none has a choice."""
-    lanes, movers = captures.found[:2]
+def _has_several_movers(captures: CaptureList) -> bool:
+    """Whether several roles can capture on some board: neither has a choice there."""
+    lanes, movers = captures.entries[:2]
     return bool(((lanes[1:] == lanes[:-1]) & (movers[1:] != movers[:-1])).any())
 
 
-def _room_for(captures: int, roles: int) -> Listed:
-    return Listed(
+def _room_for_captures(captures: int, roles: int) -> CaptureList:
+    return CaptureList(
         np.empty((4, captures), dtype=np.int64), np.empty((captures, roles), dtype=np.int64)
     )
 
 
-def _reached(boards: int, words: int, squares: int) -> Reached:
-    """Room for so many boards."""
-    number, depth, before, begin, end, rank, waits = np.empty((7, boards), dtype=np.int64)
+def _room_for_nodes(boards: int, words: int, squares: int) -> Nodes:
+    """Room for so many nodes."""
+    num_pieces, depth, parent, begin, end, rank, unresolved = np.empty((7, boards), dtype=np.int64)
     ours, over = np.empty((2, boards), dtype=np.bool_)
-    return Reached(
+    return Nodes(
         np.empty((boards, words), dtype=np.uint64),
         np.empty(boards * squares, dtype=np.int16),
-        number,
+        num_pieces,
         np.empty(boards, dtype=np.uint64),
         np.empty(boards),
         depth,
-        before,
+        parent,
         ours,
         over,
         begin,
         end,
         rank,
-        waits,
+        unresolved,
     )
 
 
 def _enlarged(scratch: _Scratch) -> _Scratch:
-    """The same with twice the room."""
+    """The same scratch with twice the room, and its contents."""
 
     def twice(array: NDArray[Any]) -> NDArray[Any]:
         larger = np.empty((2 * len(array), *array.shape[1:]), dtype=array.dtype)
@@ -280,23 +287,23 @@ def _enlarged(scratch: _Scratch) -> _Scratch:
 
     answers = scratch.answers
     return scratch._replace(
-        reached=Reached(*map(twice, scratch.reached)),
-        answers=Listed(wider(answers.found), twice(answers.joint)),
+        nodes=Nodes(*map(twice, scratch.nodes)),
+        answers=CaptureList(wider(answers.entries), twice(answers.joint)),
         stacks=wider(scratch.stacks),
     )
 
 
 # ------------------------------------------------------------------------
-# The captures that are possible on boards, each on squares that count.
+# Possible captures on boards, on squares that count.
 #
-# Which moves may take a piece is known from what pieces attack, and few of them are. So kernels
-# (`listing_kernels`) test these alone. Where a file does not say where moves come from, or a
-# machine makes no turns in blocks, the legal moves are listed here. Both find the same.
+# The attacks of pieces say which moves may capture, and few do. So kernels (`listing_kernels`) test
+# only these. If the file declares no origins of moves, or boards are large, `CaptureFinder` lists
+# the legal moves instead. Both ways give the same captures.
 
 NOWHERE = EMPTY
 """No square."""
 
-_UNSEEN = -2
+_UNREAD = -2
 
 
 class Captures(NamedTuple):
@@ -305,7 +312,7 @@ class Captures(NamedTuple):
     Attributes:
         lanes: `[K]` the boards.
         movers: `[K]` the role that moves.
-        squares: `[K]` number of the square of the capture.
+        squares: `[K]` the square of the capture.
         joint: `[K, R]` the joint moves.
     """
 
@@ -314,100 +321,100 @@ class Captures(NamedTuple):
     squares: IntArray
     joint: IntArray
 
-    def take(self, chosen: IntArray | BoolArray) -> Captures:
-        """Some of them."""
-        return Captures(*(each[chosen] for each in self))
+    def take(self, selected: IntArray | BoolArray) -> Captures:
+        """The selected captures."""
+        return Captures(*(field[selected] for field in self))
 
 
 class CaptureBoards(NamedTuple):
-    """L boards on which captures are looked for.
+    """L boards whose captures are to be listed.
 
     Attributes:
-        states, boards: the states, and the same as boards.
+        states, boards: states and their boards.
         squares: `[L]` the only square that counts; `NOWHERE`: any.
-        wanted: by role, `[L]` whether its captures count.
+        masks: by role, `[L]` whether its captures count.
     """
 
     states: States
     boards: Boards
     squares: IntArray
-    wanted: dict[int, BoolArray]
+    masks: dict[int, BoolArray]
 
 
 class CaptureFinder:
-    """Finds captures by the moves that a file declares to be noisy.
+    """Finds captures among the moves that a file declares to be noisy.
 
     Args:
-        values: of boards; their terms say which moves these are.
+        values: of boards; their terms declare the noisy moves.
     """
 
     def __init__(self, machine: Machine, values: BoardValues) -> None:
         assert on_circuit(machine)  # else there were no boards to value
         self._machine, self._values = machine, values
         self._players = player_roles(machine)
-        self._places = np.full((0, 2), _UNSEEN, dtype=np.int32)
+        self._move_squares = np.full((0, 2), _UNREAD, dtype=np.int32)
 
     @cached_property
-    def by_place(self) -> dict[int, MovesByPlace] | None:
-        """The noisy moves of each role by their squares; None if these are not all declared, or
-        boards are too large."""
+    def moves_by_squares(self) -> dict[int, MovesBySquares] | None:
+        """Noisy moves of each role; None if a form declares no origin, or boards are too large."""
         if not self._values.has_masks:
             return None
-        squares, found = math.prod(self._values.squares.size), {}
+        squares, by_role = math.prod(self._values.squares.size), {}
         for role in self._players:
             moves = np.sort(self._machine.circuit_moves(role))
-            places = self._places_of(moves)[moves]
-            noisy = places[:, 0] != NOWHERE
-            moves, (target, origin) = moves[noisy], places[noisy].T
+            move_squares = self._squares_of(moves)[moves]
+            noisy = move_squares[:, 0] != NOWHERE
+            moves, (target, origin) = moves[noisy], move_squares[noisy].T
             if (origin == NOWHERE).any():
                 return None
             at = origin * squares + target
             order = np.argsort(at, kind="stable")
             ends = np.cumsum(np.bincount(at, minlength=squares * squares))
-            first = np.concatenate([[0], ends]).astype(np.int32)
-            found[role] = MovesByPlace(first, moves[order].astype(np.int32))
-        return found
+            offsets = np.concatenate([[0], ends]).astype(np.int32)
+            by_role[role] = MovesBySquares(offsets, moves[order].astype(np.int32))
+        return by_role
 
     def choices(self, states: States) -> IntArray:
-        """`[L, R]` number of moves of each role; 2 may stand for more."""
+        """`[L, R]` number of moves of each role; 2 may mean more."""
         return self._machine.choices(states)
 
     def listed(self, position: CaptureBoards) -> dict[int, Captures]:
-        """Captures of each role, by its legal moves, on boards where it is clear that it is to
-        move: the role that is not has no choice."""
-        after = JointMoves.of(self._machine, position.states)
-        counts, lists = after.counts, after.lists
-        found = {}
+        """Captures of each role among its legal moves, on boards where no other role has a choice."""
+        turns = JointMoves.of(self._machine, position.states)
+        counts, lists = turns.counts, turns.lists
+        by_role = {}
         for role in self._players:
-            alone = (np.delete(counts, role, axis=1) == 1).all(axis=1) & position.wanted[role]
+            mask = (np.delete(counts, role, axis=1) == 1).all(axis=1) & position.masks[role]
             legal = lists[role]
-            places = self._places_of(legal.values)
-            taking = self._values.captures(
-                position.boards, role, legal, alone, places, position.squares
+            move_squares = self._squares_of(legal.values)
+            captures = self._values.captures(
+                position.boards, role, legal, mask, move_squares, position.squares
             )
-            owner, moves, squares = (np.ascontiguousarray(column) for column in taking.T)
+            owner, moves, squares = (np.ascontiguousarray(column) for column in captures.T)
             joint = np.empty((len(owner), len(lists)), dtype=np.int64)
-            for other, choices in enumerate(lists):
-                joint[:, other] = moves if other == role else choices.values[choices.offsets[owner]]
-            found[role] = Captures(owner, np.full(len(owner), role), squares, joint)
-        return found
+            for seat, choices in enumerate(lists):
+                joint[:, seat] = moves if seat == role else choices.values[choices.offsets[owner]]
+            by_role[role] = Captures(owner, np.full(len(owner), role), squares, joint)
+        return by_role
 
     # ---------------------------------------------------------------- private
 
-    def _places_of(self, moves: IntArray) -> NDArray[np.int32]:
-        """`[M, 2]` the squares that each move of the game goes to and comes from, `NOWHERE` for
-        none; those of the given ones are known."""
-        if len(moves) and moves.max() >= len(self._places):
-            more = 2 * int(moves.max()) + 1 - len(self._places)
-            new = np.full((more, 2), _UNSEEN, dtype=np.int32)
-            self._places = np.concatenate([self._places, new])
-        unseen = self._places[moves, 0] == _UNSEEN
+    def _squares_of(self, moves: IntArray) -> NDArray[np.int32]:
+        """`[M, 2]` target and origin of each move of the game, `NOWHERE` for none.
+
+        Valid at least for `moves`: texts of moves are parsed when they are first asked for.
+        """
+        if len(moves) and moves.max() >= len(self._move_squares):
+            missing = 2 * int(moves.max()) + 1 - len(self._move_squares)
+            new = np.full((missing, 2), _UNREAD, dtype=np.int32)
+            self._move_squares = np.concatenate([self._move_squares, new])
+        unseen = self._move_squares[moves, 0] == _UNREAD
         for move in np.unique(moves[unseen]).tolist() if unseen.any() else ():
             words = self._machine.move_text(move).strip("()").split()
-            self._places[move] = self._places_in(words)
-        return self._places
+            self._move_squares[move] = self._squares_in(words)
+        return self._move_squares
 
-    def _places_in(self, words: list[str]) -> tuple[int, int]:
+    def _squares_in(self, words: list[str]) -> tuple[int, int]:
         for pattern in self._values.terms.noisy:
             if _fits(pattern, words):
                 target = self._square(words[pattern.file], words[pattern.rank])
@@ -419,7 +426,7 @@ class CaptureFinder:
         return NOWHERE, NOWHERE
 
     def _square(self, file: str, rank: str) -> int:
-        """The number of a square, `NOWHERE` if it is not on the board."""
+        """Index of a square, `NOWHERE` if it is not on the board."""
         squares = self._values.squares
         if file not in squares.files or rank not in squares.ranks:
             return NOWHERE

@@ -1,7 +1,8 @@
-"""Which captures are possible on boards in the lanes of a block.
+"""Possible captures on boards in the lanes of a block, listed by the attacks of pieces.
 
-What may take a piece is known from what pieces attack (`block_boards`), and few pieces attack a
-square. So the circuit is only asked whether these few moves are legal.
+`exchange_player` lists first captures here, and `exchange_kernels` the answers to captures. Attacks
+(`block_boards`) say which moves may capture, and few pieces attack a square. So the circuit checks
+only the legality of these few moves.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 
 from ggp.labs.kriegspiel.boards.block_boards import BlockBoards, BoardTables
 from ggp.labs.kriegspiel.boards.board_kernels import EMPTY, SIDES, U64
-from ggp.labs.kriegspiel.boards.leaf_kernels import prepare_attacks, value_before
+from ggp.labs.kriegspiel.boards.leaf_kernels import prepare_attacks, value_parent
 from ggp.machine.base import FloatArray, IntArray
 from ggp.machine.compiling.jit import by_reference, inlined, kernel
 from ggp.machine.compiling.vectors import (
@@ -42,15 +43,15 @@ _ONE = np.uint64(1)
 
 
 @by_reference
-class Listed(NamedTuple):
-    """M captures; those of a board are neighbours.
+class CaptureList(NamedTuple):
+    """M captures; captures on one board are neighbours.
 
     Attributes:
-        found: `[4, M]` of each: the board, the role that captures, its move, and the square.
-        joint: `[M, R]` their joint moves.
+        entries: `[4, M]` index of the board, role that captures, its move, and target square.
+        joint: `[M, R]` joint moves.
     """
 
-    found: IntArray
+    entries: IntArray
     joint: IntArray
 
 
@@ -60,54 +61,54 @@ def first_captures(
     board: BoardTables,
     packed: U64,
     codes: np.ndarray,
-    held: U64,
+    occupancy: U64,
     rows: U64,
     square: U64,
     block: BlockBoards,
     values: FloatArray,
-    listed: Listed,
+    listed: CaptureList,
     width: tuple[int, ...],
 ) -> int:
     """Value boards, and list the captures of sides that are to move.
 
     Args:
-        circuit: what it looks at are the moves of each role.
-        packed, codes, held: `[L, ...]`, `[L * S]`, `[L]` states that are not over, their boards,
-            and the squares with a piece.
+        circuit: its `look` computes the moves of each role.
+        packed, codes, occupancy: `[L, ...]`, `[L * S]`, `[L]` states that are not terminal, their
+            boards, and the occupied squares.
         rows, square: scratch, see `count_choices`.
-        values: `[L]` out: what each board is worth to our side.
-        listed: captures are listed in `found`, with the index of the state, and `joint`.
+        values: `[L]` out: value of each board for our side.
+        listed: out: the captures, each with the index of its state.
 
     Returns:
-        how many there are; if that is more than fit into `listed`, the rest is missing there.
+        the number of captures; if it exceeds the room in `listed`, the last ones are missing.
     """
     words, squares = words_of(width), block.squares
-    found = 0
+    total = 0
     for first in range(0, len(packed), 64 * words):
-        count, begin = min(64 * words, len(packed) - first), found
+        count, begin = min(64 * words, len(packed) - first), total
         look_at(circuit.look, packed, first, count, rows, square, width)
         count_all(circuit, rows, block, width)
         for lane in range(count):
             state = first + lane
-            occupied = held[state]
-            block.held[lane] = occupied
+            occupied = occupancy[state]
+            block.parent_occupancy[lane] = occupied
             prepare_attacks(board, codes, state, squares, block, lane)
-            values[state] = value_before(board, codes, state, block, lane)
+            values[state] = value_parent(board, codes, state, block, lane)
             for side in range(SIDES):
                 if not is_to_move(board, block, side, lane, words):
                     continue
-                own, rest = _ALL if side == 0 else _NONE, occupied
+                owner, rest = _ALL if side == 0 else _NONE, occupied
                 while rest:
                     origin = lowest_one(rest)
                     rest &= rest - _ONE
-                    reach = block.before[origin] & occupied
-                    while reach and block.owned[origin] == own:
+                    reach = block.parent_attacks[origin] & occupied
+                    while reach and block.parent_owner[origin] == owner:
                         target = lowest_one(reach)
                         reach &= reach - _ONE
-                        if block.owned[target] == own:
+                        if block.parent_owner[target] == owner:
                             continue
                         at = origin * squares + target
-                        found = list_moves(
+                        total = list_moves(
                             circuit,
                             board,
                             rows,
@@ -117,17 +118,17 @@ def first_captures(
                             lane,
                             state,
                             listed,
-                            found,
+                            total,
                             words,
                         )
-        if found > begin:
-            join_moves(circuit, rows, block, listed, begin, found, words)
-    return found
+        if total > begin:
+            join_moves(circuit, rows, block, listed, begin, total, words)
+    return total
 
 
 @inlined
 def count_all(circuit: TurnCircuit, rows: U64, block: BlockBoards, width: tuple[int, ...]) -> None:
-    """Count the moves of all roles in a block where `look` was evaluated."""
+    """Count the moves of all roles in a block, after `look` was evaluated."""
     words = words_of(width)
     for role in range(len(block.idle)):
         at = 2 * words * role
@@ -136,10 +137,10 @@ def count_all(circuit: TurnCircuit, rows: U64, block: BlockBoards, width: tuple[
 
 @inlined
 def is_to_move(board: BoardTables, block: BlockBoards, side: int, lane: int, words: int) -> bool:
-    """Whether no other role has a choice in a lane where moves were counted."""
+    """Whether a side is to move in a lane with counted moves: no other role has a choice."""
     role = board.roles[side]
-    for other in range(len(block.idle)):
-        if other != role and count_of(block.counts[2 * words * other :], lane, words) != 1:
+    for opponent in range(len(block.idle)):
+        if opponent != role and count_of(block.counts[2 * words * opponent :], lane, words) != 1:
             return False
     return True
 
@@ -153,22 +154,24 @@ def list_moves(
     at: int,
     target: int,
     lane: int,
-    place: int,
-    listed: Listed,
+    source: int,
+    listed: CaptureList,
     count: int,
     words: int,
 ) -> int:
-    """List the legal moves of a side from one square to another, see `BoardTables.first_move`;
-    other arguments, and result, as for `list_answers`."""
+    """List the legal moves of a side from one square to another: `at` is origin * S + target.
+
+    Other arguments, and result, as for `list_answers`.
+    """
     role = board.roles[side]
     for n in range(board.first_move[side, at], board.first_move[side, at + 1]):
         move = int(board.moves[n])
         if not is_legal(circuit, rows, role, move, lane, words):
             continue
-        if count < listed.found.shape[1]:
-            listed.found[0, count], listed.found[1, count] = place, role
-            listed.found[2, count], listed.found[3, count] = move, target
-            listed.joint[count, 0] = lane  # until all of the block are joined
+        if count < listed.entries.shape[1]:
+            listed.entries[0, count], listed.entries[1, count] = source, role
+            listed.entries[2, count], listed.entries[3, count] = move, target
+            listed.joint[count, 0] = lane  # until `join_moves` overwrites it
         count += 1
     return count
 
@@ -181,20 +184,19 @@ def list_answers(
     rows: U64,
     lane: int,
     target: int,
-    place: int,
-    listed: Listed,
+    source: int,
+    listed: CaptureList,
     count: int,
     words: int,
 ) -> int:
-    """List the legal captures on a square of a lane, of sides that are to move, by the pieces that
-    `find_attackers` has found.
+    """List the legal captures on a square of a lane by the pieces from `find_attackers`.
 
     Args:
-        place: of the lane among those that are kept.
+        source: index of the board that the captures are listed with.
         count: number of captures so far.
 
     Returns:
-        the number of captures now.
+        the number of captures now; the same if the attackers' side is not to move.
     """
     out_of_line()
     squares, rest = block.squares, block.attackers[lane]
@@ -207,7 +209,7 @@ def list_answers(
         at = lowest_one(rest) * squares + target
         rest &= rest - _ONE
         count = list_moves(
-            circuit, board, rows, side, at, target, lane, place, listed, count, words
+            circuit, board, rows, side, at, target, lane, source, listed, count, words
         )
     return count
 
@@ -217,22 +219,22 @@ def join_moves(
     circuit: TurnCircuit,
     rows: U64,
     block: BlockBoards,
-    listed: Listed,
+    listed: CaptureList,
     start: int,
     end: int,
     words: int,
 ) -> None:
-    """Make joint moves of captures that were listed: the other roles have no choice."""
+    """Complete listed captures to joint moves: the other roles have no choice."""
     out_of_line()
-    for n in range(start, min(end, listed.found.shape[1])):
+    for n in range(start, min(end, listed.entries.shape[1])):
         lane = listed.joint[n, 0]
         for role in range(listed.joint.shape[1]):
-            if role == listed.found[1, n]:
-                listed.joint[n, role] = listed.found[2, n]
+            if role == listed.entries[1, n]:
+                listed.joint[n, role] = listed.entries[2, n]
                 continue
-            place = _only_move(circuit, rows, role, lane, block, words)
+            index = _only_move(circuit, rows, role, lane, block, words)
             listed.joint[n, role] = circuit.numbers[
-                circuit.begins[role] - circuit.begins[0] + place
+                circuit.begins[role] - circuit.begins[0] + index
             ]
 
 
@@ -240,16 +242,16 @@ def join_moves(
 def _only_move(
     circuit: TurnCircuit, rows: U64, role: int, lane: int, block: BlockBoards, words: int
 ) -> int:
-    """Place of the only move of a role in a lane."""
+    """Index of a role's only move in a lane."""
     out_of_line()
     first = 64 * circuit.look.starts[role]
-    place = block.idle[role]  # most often it is the same everywhere: to wait
-    while not holds(rows, circuit.look.wires, first + place, lane, words):
-        place += 1
-        if first + place == 64 * circuit.look.starts[role + 1]:
-            place = 0
-    block.idle[role] = place
-    return int(place)
+    index = block.idle[role]  # mostly the same in all lanes: to wait
+    while not holds(rows, circuit.look.wires, first + index, lane, words):
+        index += 1
+        if first + index == 64 * circuit.look.starts[role + 1]:
+            index = 0
+    block.idle[role] = index
+    return int(index)
 
 
 @inlined
@@ -261,27 +263,27 @@ def find_attackers(
     first: np.uint64,
     second: np.uint64,
 ) -> bool:
-    """Find the pieces of the other side that attack the piece on a square of the lane that was
-    valued last; returns whether there are any.
+    """Write `block.attackers`: pieces that can take back on a square of the lane that was valued
+    last; returns whether there are any.
 
     Args:
-        first, second: the squares that each side attacks there.
+        first, second: squares that each side attacks in this lane.
     """
     block.attackers[lane] = _NONE
-    taken = np.int64(block.codes[lane * block.squares + target])
-    if taken == EMPTY:
+    piece = np.int64(block.codes[lane * block.squares + target])
+    if piece == EMPTY:
         return False
-    side = 1 - int(board.table.side[taken])
-    mark, own = _ONE << np.uint64(target), _ALL if side == 0 else _NONE
+    side = 1 - int(board.table.side[piece])
+    mark, owner = _ONE << np.uint64(target), _ALL if side == 0 else _NONE
     if not (first if side == 0 else second) & mark:
         return False
-    marks, owners = splat(mark, _VECTOR), splat(~own, _VECTOR)
+    marks, owners = splat(mark, _VECTOR), splat(~owner, _VECTOR)
     for word in range(0, block.squares, WORDS_PER_ITEM):
-        # Few pieces attack a square, so eight at a time are looked at.
-        reach = band(load(block.after, word, _VECTOR), marks)
+        # Few pieces attack a square: skip a vector of squares without an attacker.
+        reach = band(load(block.attacks, word, _VECTOR), marks)
         if not reduce_or(band(reach, bxor(load(block.owner, word, _VECTOR), owners))):
             continue
         for origin in range(word, min(word + WORDS_PER_ITEM, block.squares)):
-            if block.after[origin] & mark and block.owner[origin] == own:
+            if block.attacks[origin] & mark and block.owner[origin] == owner:
                 block.attackers[lane] |= _ONE << np.uint64(origin)
     return True

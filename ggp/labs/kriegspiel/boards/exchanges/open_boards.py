@@ -1,16 +1,21 @@
-"""Boards on which captures are still to be made, the next ones first.
+"""The tree of boards in an exchange, and the order in which captures on them are made.
 
-Captures are made some hundreds at a time, and most turn out not to matter as soon as a better one
-is known. So they go on two stacks, one for each side that makes them, because a block in which one
-side moves needs half of a circuit. What has just been reached is gone on from first, as in a search
-in depth; of first captures, the most promising one of each board comes before all second ones. When
-a board's turn comes, it may be known already that it cannot matter:
+A node is a board reached by captures, on which the other side may take back; a root is a board that
+is to be valued. `exchange_kernels` adds nodes as it makes captures, and pops the next ones to make.
+Captures are made some hundreds at a time, and most prove irrelevant once a better one has been
+valued. Rules:
 
-    board before    50 so far
+- Nodes wait on two stacks, one for each side that captures: a block in which one side moves needs
+  half of a circuit.
+- The node that was pushed last is popped first, as in depth-first search. After the first captures
+  on the roots, the most promising node of each root comes before all second ones.
+- A node is cut off when it is popped if its bounds have closed since it was pushed:
+
+    root            50 so far
         capture     53, but the other side can take back
-            taken back  49: no more than 50 is left, so what else follows there need not be made
+            taken back  49: at most 49 here, less than 50, so other answers are not made
 
-What a board is worth counts for the board before as soon as all that follows on it is known.
+- A node's value is backed up to its parent once all captures on it are resolved, and no sooner.
 """
 
 from __future__ import annotations
@@ -21,7 +26,7 @@ import numpy as np
 
 from ggp.labs.kriegspiel.boards.block_boards import BlockBoards, BoardTables, copy_board
 from ggp.labs.kriegspiel.boards.board_kernels import U64
-from ggp.labs.kriegspiel.boards.exchanges.listing_kernels import Listed, list_answers
+from ggp.labs.kriegspiel.boards.exchanges.listing_kernels import CaptureList, list_answers
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 from ggp.machine.compiling.jit import by_reference, inlined
 from ggp.machine.compiling.vectors import count_ones, out_of_line
@@ -29,98 +34,100 @@ from ggp.machine.propnet.play.kernels.lanes.turn_parts import TurnCircuit
 
 _ONE = np.uint64(1)
 
-DONE, MADE, KEPT, FOLLOW, HEIGHT, LEFT = 0, 1, 2, 3, 4, 6
-"""Places of counts: first captures that were made, all that were made, boards that are kept,
-captures on these, boards on each of the two stacks, and captures on these."""
+FROM_ROOTS, MADE, NODES, ANSWERS, HEIGHT, PENDING = 0, 1, 2, 3, 4, 6
+"""Indices into `Exchange.counts`: captures made on roots, captures made in all, nodes, captures
+listed on nodes, nodes on each of the two stacks (2), and pending captures on these (2)."""
 
 NUM_COUNTS = 8
 
 RANKS = 4
-"""Ranks of captures that are told apart."""
+"""Number of ranks: worse captures share the last one."""
 
 
 @by_reference
-class Reached(NamedTuple):
-    """N boards on which captures may follow.
+class Nodes(NamedTuple):
+    """N boards on which captures may follow; of roots only the fields up to `depth` are used.
 
     Attributes:
         states: `[N, ...]` packed.
-        codes, number, held: `[N * S]`, `[N]`, `[N]` the pieces, their number, and their squares.
-        values: `[N]` worth to our side, as far as is known.
+        codes, num_pieces, occupancy: `[N * S]`, `[N]`, `[N]` the pieces, their number, and the
+            occupied squares.
+        values: `[N]` for our side, by the captures made so far.
         depth: `[N]` captures so far.
-        before: `[N]` the board before the last capture, -1 - n for the n-th first board.
+        parent: `[N]` the node before the last capture, -1 - n for the n-th root.
         ours: `[N]` whether our side made that capture.
         over: `[N]` whether the game is over.
-        begin, end: `[N]` the captures on it that are still to be made.
-        rank: `[N]` how many captures on the board before looked better, at most `RANKS` - 1.
-        waits: `[N]` number of boards kept after captures on it whose worth is not known yet, and 1
-            while captures on it are still to be made.
+        begin, end: `[N]` the range of its pending captures in `Exchange.answers`.
+        rank: `[N]` how many captures on the parent looked better, at most `RANKS` - 1.
+        unresolved: `[N]` number of children whose values are not final, and 1 more while captures
+            are pending.
     """
 
     states: U64
     codes: np.ndarray
-    number: IntArray
-    held: U64
+    num_pieces: IntArray
+    occupancy: U64
     values: FloatArray
     depth: IntArray
-    before: IntArray
+    parent: IntArray
     ours: BoolArray
     over: BoolArray
     begin: IntArray
     end: IntArray
     rank: IntArray
-    waits: IntArray
+    unresolved: IntArray
 
 
 @by_reference
 class Exchange(NamedTuple):
-    """What is played out.
+    """The search of exchanges on many boards.
 
     Attributes:
-        first, captures: boards, and K captures on them; legal, and on each board of the same role.
-        most: longest sequence of captures.
+        roots, captures: boards, and K captures on them; legal, and on each board of one role.
+        max_depth: longest sequence of captures.
         role: ours.
-        kept, answers: boards that are kept, and captures on them.
-        picked: room for those that are made next.
-        stacks: `[2, N]` boards that are kept, with captures to be made by the other side, and by
-            ours.
-        counts: `[NUM_COUNTS]` see `DONE`.
+        nodes, answers: boards reached, and captures on them.
+        batch: room for the captures that are made next.
+        stacks: `[2, N]` nodes with pending captures of the other side, and of ours.
+        counts: `[NUM_COUNTS]` see `FROM_ROOTS`.
     """
 
-    first: Reached
-    captures: Listed
-    most: int
+    roots: Nodes
+    captures: CaptureList
+    max_depth: int
     role: int
-    kept: Reached
-    answers: Listed
-    picked: Listed
+    nodes: Nodes
+    answers: CaptureList
+    batch: CaptureList
     stacks: IntArray
     counts: IntArray
 
 
 @inlined
 def bounds(exchange: Exchange, n: int) -> tuple[float, float]:
-    """What our side, and the other one, can already have instead of a board that is kept; of one
-    below 0, a first board: nothing."""
-    kept, low, high = exchange.kept, -np.inf, np.inf
+    """Alpha and beta at a node: values that our side, and the other, can have instead of it.
+
+    Infinite for a root: `n` below 0.
+    """
+    nodes, low, high = exchange.nodes, -np.inf, np.inf
     while n >= 0:
-        before = kept.before[n]
-        value = kept.values[before] if before >= 0 else exchange.first.values[-1 - before]
-        if kept.ours[n]:
+        parent = nodes.parent[n]
+        value = nodes.values[parent] if parent >= 0 else exchange.roots.values[-1 - parent]
+        if nodes.ours[n]:
             low = max(low, value)
         else:
             high = min(high, value)
-        n = before
+        n = parent
     return low, high
 
 
 @inlined
-def follow_up(
+def expand(
     circuit: TurnCircuit,
     board: BoardTables,
     exchange: Exchange,
-    source: Reached,
-    captures: Listed,
+    source: Nodes,
+    captures: CaptureList,
     follows: bool,
     k: int,
     rank: int,
@@ -129,34 +136,34 @@ def follow_up(
     lane: int,
     words: int,
 ) -> bool:
-    """List the captures that may follow one, and keep the board if there are any; returns whether
+    """List the captures that may answer capture `k`, and add a node if there are any; returns if
     there are."""
     out_of_line()
     counts = exchange.counts
-    before = counts[FOLLOW]
-    counts[FOLLOW] = list_answers(
+    begin = counts[ANSWERS]
+    counts[ANSWERS] = list_answers(
         circuit,
         board,
         block,
         rows,
         lane,
-        captures.found[3, k],
-        counts[KEPT],
+        captures.entries[3, k],
+        counts[NODES],
         exchange.answers,
-        before,
+        begin,
         words,
     )
-    if counts[FOLLOW] == before:
+    if counts[ANSWERS] == begin:
         return False
-    keep(exchange, source, captures, follows, k, rank, False, before, block, lane)
+    add_node(exchange, source, captures, follows, k, rank, False, begin, block, lane)
     return True
 
 
 @inlined
-def keep(
+def add_node(
     exchange: Exchange,
-    source: Reached,
-    captures: Listed,
+    source: Nodes,
+    captures: CaptureList,
     follows: bool,
     k: int,
     rank: int,
@@ -165,158 +172,156 @@ def keep(
     block: BlockBoards,
     lane: int,
 ) -> None:
-    """Keep the board after a capture.
+    """Add a node: the board after capture `k`.
 
     Args:
-        rank: see `Reached`; `begin`: first of the captures that may follow.
+        rank: see `Nodes`; `begin`: index of the first answer.
     """
     out_of_line()
-    kept, found, squares = exchange.kept, captures.found, block.squares
-    parent, place = found[0, k], exchange.counts[KEPT]
-    ours = found[1, k] == exchange.role
-    kept.values[place] = block.worth[lane] if ours else -block.worth[lane]
-    kept.number[place] = count_ones(block.occupied[lane])
-    kept.held[place] = block.occupied[lane]
-    kept.depth[place] = source.depth[parent] + 1
-    kept.before[place] = parent if follows else -1 - parent
-    kept.ours[place], kept.over[place] = ours, over
-    kept.begin[place], kept.end[place] = begin, begin if over else exchange.counts[FOLLOW]
-    kept.rank[place], kept.waits[place] = rank, 1
+    nodes, entries, squares = exchange.nodes, captures.entries, block.squares
+    parent, n = entries[0, k], exchange.counts[NODES]
+    ours = entries[1, k] == exchange.role
+    nodes.values[n] = block.worth[lane] if ours else -block.worth[lane]
+    nodes.num_pieces[n] = count_ones(block.occupancy[lane])
+    nodes.occupancy[n] = block.occupancy[lane]
+    nodes.depth[n] = source.depth[parent] + 1
+    nodes.parent[n] = parent if follows else -1 - parent
+    nodes.ours[n], nodes.over[n] = ours, over
+    nodes.begin[n], nodes.end[n] = begin, begin if over else exchange.counts[ANSWERS]
+    nodes.rank[n], nodes.unresolved[n] = rank, 1
     if follows:
-        kept.waits[parent] += 1
-    copy_board(block.codes, lane * squares, kept.codes, place * squares, squares)
-    block.kept[lane >> 6] |= _ONE << np.uint64(lane & 63)
-    block.places[lane] = place
-    exchange.counts[KEPT] = place + 1
+        nodes.unresolved[parent] += 1
+    copy_board(block.codes, lane * squares, nodes.codes, n * squares, squares)
+    block.lane_mask[lane >> 6] |= _ONE << np.uint64(lane & 63)
+    block.node_ids[lane] = n
+    exchange.counts[NODES] = n + 1
 
 
 @inlined
-def put_back(exchange: Exchange, n: int) -> None:
-    """Put a board on top of a stack."""
+def push(exchange: Exchange, n: int) -> None:
+    """Push a node with all its pending captures on its stack."""
     counts = exchange.counts
     side = _side_of(exchange, n)
     exchange.stacks[side, counts[HEIGHT + side]] = n
     counts[HEIGHT + side] += 1
-    counts[LEFT + side] += exchange.kept.end[n] - exchange.kept.begin[n]
+    counts[PENDING + side] += exchange.nodes.end[n] - exchange.nodes.begin[n]
 
 
 @inlined
-def put_all(exchange: Exchange) -> None:
-    """Put all boards on the stacks, those of the first rank on top."""
+def push_all(exchange: Exchange) -> None:
+    """Push all nodes, with those of the first rank on top."""
     out_of_line()
-    kept, number = exchange.kept, exchange.counts[KEPT]
+    nodes, count = exchange.nodes, exchange.counts[NODES]
     for rank in range(RANKS - 1, -1, -1):
-        for n in range(number - 1, -1, -1):
-            if kept.rank[n] == rank and not kept.over[n]:
-                put_back(exchange, n)
+        for n in range(count - 1, -1, -1):
+            if nodes.rank[n] == rank and not nodes.over[n]:
+                push(exchange, n)
 
 
 @inlined
-def pick(exchange: Exchange, most: int) -> int:
-    """Pick captures to make, of one side, as many as fit in a block; returns their number.
+def pop_captures(exchange: Exchange, room: int) -> int:
+    """Pop captures of one side into the batch, at most `room`; returns their number.
 
-    Boards that cannot matter are dropped: there may be none, even if there are boards left.
+    Nodes that cannot matter are cut off, so it may be 0 although there are nodes.
     """
     out_of_line()
-    kept, counts, stacks = exchange.kept, exchange.counts, exchange.stacks
-    answers, picked = exchange.answers, exchange.picked
-    side, count = _next_side(exchange, most), 0
+    nodes, counts, stacks = exchange.nodes, exchange.counts, exchange.stacks
+    answers, batch = exchange.answers, exchange.batch
+    side, count = _next_side(exchange, room), 0
     while counts[HEIGHT + side]:
         n = stacks[side, counts[HEIGHT + side] - 1]
-        begin, number = kept.begin[n], kept.end[n] - kept.begin[n]
+        begin, pending = nodes.begin[n], nodes.end[n] - nodes.begin[n]
         low, high = bounds(exchange, n)
-        # Who may capture need not do so.
+        # The side to move may stand pat, so the node's own value is a bound, too.
         if side:
-            low = max(low, kept.values[n])
+            low = max(low, nodes.values[n])
         else:
-            high = min(high, kept.values[n])
-        is_dropped = low >= high
-        if count and count + number > most and not is_dropped:
+            high = min(high, nodes.values[n])
+        is_cut = low >= high
+        if count and count + pending > room and not is_cut:
             break
-        taken = number if is_dropped else min(number, most - count)
-        kept.begin[n] += taken
-        counts[LEFT + side] -= taken
-        if taken == number:
+        num_taken = pending if is_cut else min(pending, room - count)
+        nodes.begin[n] += num_taken
+        counts[PENDING + side] -= num_taken
+        if num_taken == pending:
             counts[HEIGHT + side] -= 1
-        if is_dropped:
-            count_made(exchange, n)
+        if is_cut:
+            resolve(exchange, n)
             continue
-        for k in range(begin, begin + taken):
+        for k in range(begin, begin + num_taken):
             for row in range(4):
-                picked.found[row, count] = answers.found[row, k]
-            for role in range(picked.joint.shape[1]):
-                picked.joint[count, role] = answers.joint[k, role]
+                batch.entries[row, count] = answers.entries[row, k]
+            for role in range(batch.joint.shape[1]):
+                batch.joint[count, role] = answers.joint[k, role]
             count += 1
     return count
 
 
 @inlined
-def unpick(exchange: Exchange, start: int, count: int) -> None:
-    """Take back captures `start .. count` of those that were picked."""
+def restore_captures(exchange: Exchange, start: int, count: int) -> None:
+    """Put captures `start .. count` of the batch back on the stacks; they found no room."""
     out_of_line()
-    kept, counts, boards = exchange.kept, exchange.counts, exchange.picked.found[0]
+    nodes, counts, boards = exchange.nodes, exchange.counts, exchange.batch.entries[0]
     end = count
     while end > start:
         n, begin = boards[end - 1], end - 1
         while begin > start and boards[begin - 1] == n:
             begin -= 1
-        is_on_stack = kept.begin[n] < kept.end[n]
-        kept.begin[n] -= end - begin
+        is_on_stack = nodes.begin[n] < nodes.end[n]
+        nodes.begin[n] -= end - begin
         if is_on_stack:
-            counts[LEFT + _side_of(exchange, n)] += end - begin
+            counts[PENDING + _side_of(exchange, n)] += end - begin
         else:
-            put_back(exchange, n)
+            push(exchange, n)
         end = begin
 
 
 @inlined
-def count_made(exchange: Exchange, n: int) -> None:
-    """Record that captures on a board were made, and what it is worth to the role that made the
-    last capture, as soon as that is known."""
+def resolve(exchange: Exchange, n: int) -> None:
+    """Back up a node's value if all captures on it are resolved, and go on with its parent."""
     out_of_line()
-    kept = exchange.kept
-    if kept.begin[n] < kept.end[n]:
+    nodes = exchange.nodes
+    if nodes.begin[n] < nodes.end[n]:
         return
     while n >= 0:
-        kept.waits[n] -= 1
-        if kept.waits[n]:
+        nodes.unresolved[n] -= 1
+        if nodes.unresolved[n]:
             return
-        _count_for(kept, exchange.first.values, n)
-        n = kept.before[n]
+        _back_up(nodes, exchange.roots.values, n)
+        n = nodes.parent[n]
 
 
 @inlined
-def count_all_for(kept: Reached, count: int, first: FloatArray) -> None:
-    """Count what all boards that were kept are worth for those before; `first`: values of the first
-    boards."""
+def back_up_all(nodes: Nodes, count: int, root_values: FloatArray) -> None:
+    """Back up the values of all nodes, children before parents: a child has a higher index."""
     for k in range(count):
-        _count_for(kept, first, count - 1 - k)
+        _back_up(nodes, root_values, count - 1 - k)
 
 
 @inlined
-def _count_for(kept: Reached, first: FloatArray, n: int) -> None:
-    """Count what a board is worth for the one before."""
-    value, before = kept.values[n], kept.before[n]
-    values = kept.values if before >= 0 else first
-    at = before if before >= 0 else -1 - before
-    if value > values[at] if kept.ours[n] else value < values[at]:
+def _back_up(nodes: Nodes, root_values: FloatArray, n: int) -> None:
+    """Give a node's value to its parent, if the side that captured prefers it."""
+    value, parent = nodes.values[n], nodes.parent[n]
+    values = nodes.values if parent >= 0 else root_values
+    at = parent if parent >= 0 else -1 - parent
+    if value > values[at] if nodes.ours[n] else value < values[at]:
         values[at] = value
 
 
 @inlined
 def _side_of(exchange: Exchange, n: int) -> int:
-    """The stack of a board: 1 if our side captures there."""
-    return int(exchange.answers.found[1, exchange.kept.begin[n]] == exchange.role)
+    """Index of a node's stack: 1 if our side captures there."""
+    return int(exchange.answers.entries[1, exchange.nodes.begin[n]] == exchange.role)
 
 
 @inlined
-def _next_side(exchange: Exchange, most: int) -> int:
-    """The stack with more captures; if both fill a block, the one with the longer sequence."""
-    counts, stacks, depth = exchange.counts, exchange.stacks, exchange.kept.depth
-    first, second = min(counts[LEFT], most), min(counts[LEFT + 1], most)
+def _next_side(exchange: Exchange, room: int) -> int:
+    """Index of the stack with more captures; if both fill a block, of that with the deeper top."""
+    counts, stacks, depth = exchange.counts, exchange.stacks, exchange.nodes.depth
+    first, second = min(counts[PENDING], room), min(counts[PENDING + 1], room)
     if first != second:
         return int(second > first)
     if not counts[HEIGHT] or not counts[HEIGHT + 1]:
         return int(counts[HEIGHT + 1] > 0)
-    other, ours = stacks[0, counts[HEIGHT] - 1], stacks[1, counts[HEIGHT + 1] - 1]
-    return int(depth[ours] > depth[other])
+    theirs, ours = stacks[0, counts[HEIGHT] - 1], stacks[1, counts[HEIGHT + 1] - 1]
+    return int(depth[ours] > depth[theirs])
