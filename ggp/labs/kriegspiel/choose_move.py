@@ -1,13 +1,13 @@
 """Choose-move of papers 001 and 002: the players `los`, `aos`, `aosp` and `hs`.
 
-Each board of a sample is searched a few plies deep, as if everybody saw it, and the move with the
-best mean over the boards in which it is legal is made. The players differ in where the boards come
-from.
+A bag of boards comes in, a move goes out. Each board is searched a few plies deep, as if everybody
+saw it (`boards.board_search`); the player makes the move with the best mean over the boards on
+which it is legal. The four players differ in the sampler of their boards (`samplers`).
 
-With a clock they are the *timed* forms of the papers. The number of boards that can be searched is
-estimated, rather too low, from those searched so far. If a bag has fewer, `los` and `aos` look for
-more, and search them as they are found; `hs` fills up its next bag to that number; and `aosp` and
-`hs` use the remaining time for depth-first search for histories that add boards to the pool.
+With a clock they are the *timed* forms of the papers. A cautious estimate of the number of boards
+that can be searched comes from the boards searched so far. If a bag has fewer, `los` and `aos` look
+for more, and search each as it is found; `hs` fills up its next bag to that number; `aosp` and `hs`
+spend the remaining time on depth-first search for histories that add boards to the pool.
 """
 
 from __future__ import annotations
@@ -42,29 +42,28 @@ from ggp.search.estimates import Ties, candidates
 from ggp.search.parts import CLAIRVOYANT, Evaluation
 
 SEARCH_SHARE = 0.8
-"""Share of the time for searching boards: a low estimate, so that some time is left to look for
-histories."""
+"""Share of the time for searching boards: low, so that some is left for histories."""
 
 LOOK_SHARE = 0.9
-"""Share of the rest for finding histories."""
+"""Share of the remaining time for finding histories."""
 
 FIRST_BOARDS = 4
-"""Boards that are searched by a single ply before any is searched further."""
+"""Boards that are searched a single ply deep before any is searched deeper."""
 
 LEAST_BOARDS = 8
-"""Boards that are looked for, however long it takes to search one."""
+"""Fewest boards to look for, however long the search of one takes."""
 
 GROWTH = 2
-"""This many times the boards so far are searched before the clock is looked at again."""
+"""The next batch is at most this many times the boards searched so far."""
 
 MORE_SHARE = 0.1
-"""Share of the remaining time for finding boards before those found are searched."""
+"""Share of the remaining time for finding boards before they are searched."""
 
 POOLS = ("aosp", "hs")
 
 
 def retry_field() -> Any:
-    """The field of a player's options: refused tries are part of this game."""
+    """The option field for the time of tries after a refused one."""
     meaning = "percent of the clock, or of the counts, for another try after a refused one"
     return whole(100, meaning, high=100)
 
@@ -73,18 +72,18 @@ def retry_field() -> Any:
 class ChooseMoveOptions(SearchOptions):
     """Options of players that choose moves by searching boards."""
 
-    worlds: int = whole(64, "boards that are searched, where there is no clock", high=10_000)
+    worlds: int = whole(64, "boards to search, without a clock", high=10_000)
     depth: int = whole(2, "plies to search each board", high=100)
     evaluation: str = evaluation_field(
-        "value of a board where it stops: random playouts, or by pieces, as a file declares them"
+        "value of a board where the search stops: by random playouts, or by pieces, as a file says"
     )
     quiet: int = whole(
-        8, "captures in a row that are played out there, if the file says what they are", low=0
+        8, "most captures in a row to play out there, if the file declares them", low=0
     )
     steps: int = whole(
-        20_000, "joint moves tried on a board at most; beyond, fewer plies are searched", high=10**7
+        20_000, "most joint moves on a board; beyond, fewer plies are searched", high=10**7
     )
-    pool: int = whole(POOL_LIMIT, "boards of a pool at most; it is then cut to half", low=2)
+    pool: int = whole(POOL_LIMIT, "most boards of a pool; it is then cut to half", low=2)
     retry: int = retry_field()
     ties: Ties = choice(Ties.RANDOM, "choice of equal moves: by lot", (Ties.RANDOM,))
 
@@ -125,69 +124,69 @@ class ChooseMove(SearchPlayer):
         depth: int | None = None,
         moves: Ragged | None = None,
     ) -> BoardSearch:
-        """A search of as many boards as the options say, or, with a clock or a budget, of all.
+        """A search of as many boards as the options say; with a clock or a budget, of all boards.
 
         Args:
             depth: plies; default: as in the options.
             moves: the candidates, if known.
         """
         counted = deadline is None and not self.options.states
-        most = self.options.worlds if counted else len(bag.sets.states)
+        num_boards = self.options.worlds if counted else len(bag.sets.states)
         return BoardSearch(
             self.machine,
             bag,
             self.rng,
-            BoardLimits(depth or self.options.depth, self.options.steps, most),
+            BoardLimits(depth or self.options.depth, self.options.steps, num_boards),
             evaluation=self._evaluation,
             deadline=deadline,
             moves=moves,
         )
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
-        known = Ragged(np.array([0, len(self._candidates)]), np.array(self._candidates))
-        search = self.search(bag, deadline, moves=known)
+        moves = Ragged(np.array([0, len(self._candidates)]), np.array(self._candidates))
+        search = self.search(bag, deadline, moves=moves)
         if deadline is None or self.options.states:
             return self.best(self.values_of(search, deadline))
-        # One ply of a few boards takes next to no time: it decides if no more can be done.
-        first = self.search(bag, deadline, depth=1, moves=known)
+        # One ply of a few boards takes next to no time: it decides if the clock allows no more.
+        first = self.search(bag, deadline, depth=1, moves=moves)
         with suppress(OutOfTime):
             first.round(FIRST_BOARDS)
         self._search_timed(search, deadline)
-        searched = search if search.num_searched else first
-        found = self.best(searched.estimates())
+        best = search if search.num_searched else first
+        move = self.best(best.estimates())
         if self.options.sampler in POOLS:
             self.tracker.grow(deadline.part(LOOK_SHARE), *self.simulated())
-        return found
+        return move
 
     def rescue(self, bag: Bags, deadline: Deadline | None) -> Choice:
         """A random move if there is no board, as in the papers."""
-        known = candidates(self.machine, bag).values.tolist()
-        return int(known[self.rng.integers(len(known))]), self.unvalued(known)
+        moves = candidates(self.machine, bag).values.tolist()
+        return int(moves[self.rng.integers(len(moves))]), self.unvalued(moves)
 
     def _search_timed(self, search: BoardSearch, deadline: Deadline) -> None:
         """Search boards while there is time, and estimate how many there is time for."""
         part = deadline.part(SEARCH_SHARE)
-        number, searched_s = 1, 0.0
+        batch, searched_s = 1, 0.0
         while not part.passed():
             began_s = deadline.clock()
             try:
-                search.round(number)
+                search.round(batch)
             except OutOfTime:
                 break
             searched_s += deadline.clock() - began_s
-            done = search.num_searched
+            count = search.num_searched
             if self.context.report is not None:
                 self._report(1, search.estimates())
-            more = int(part.left_s() * done / max(searched_s, 1e-9))
-            self.tracker.belief.capacity = min(max(done + more, LEAST_BOARDS), MOST_PARTICLES)
-            if more < 1 or not (search.num_left or self._found_more(search, part)):
+            extra = int(part.left_s() * count / max(searched_s, 1e-9))
+            self.tracker.belief.capacity = min(max(count + extra, LEAST_BOARDS), MOST_PARTICLES)
+            if extra < 1 or not (search.num_left or self._find_more(search, part)):
                 break
-            number = min(max(more // 2, 1), GROWTH * done)
+            batch = min(max(extra // 2, 1), GROWTH * count)
 
-    def _found_more(self, search: BoardSearch, part: Deadline) -> bool:
-        """Look for boards for a while; returns whether there are any new ones."""
+    def _find_more(self, search: BoardSearch, part: Deadline) -> bool:
+        """Look for more boards for a while; returns whether there are any."""
         if self.options.sampler in POOLS:
-            return False  # those found are for the following turns
+            return False  # their new boards are for the turns to come
         self.tracker.grow(part.part(MORE_SHARE), *self.simulated())
         search.add(self.tracker.bag)
         return search.num_left > 0
@@ -246,7 +245,7 @@ class Hs(ChooseMove):
 
 
 # ------------------------------------------------------------------------
-# Files in TOML that declare what pieces are worth (`boards.board_values`), for the option
+# TOML files that declare pieces and their values (`boards.board_values`), for the option
 # `evaluation`. `kriegspiel.toml`, which comes with the games, also suits the smaller boards.
 
 _NUMBERS = ("scale", "protected", "threatened", "advance", "check")
@@ -275,11 +274,11 @@ FORM = PieceFiles()
 def with_captures(
     values: Evaluation | None, machine: Machine, role: int, quiet: int
 ) -> Evaluation | None:
-    """The same, with captures played out first, if the file says what they are.
+    """The same evaluation, with captures played out first, if the file declares them.
 
     Args:
         role: the role whose values count there.
-        quiet: most captures in a row that are played out.
+        quiet: most captures in a row to play out.
     """
     if quiet and isinstance(values, BoardValues) and values.terms.noisy:
         return Quiescence(machine, values, role, quiet)
@@ -287,16 +286,16 @@ def with_captures(
 
 
 def read_terms(path: Path) -> BoardTerms:
-    """The terms of the value of boards, from a file.
+    """The terms of the evaluation of boards, from a file.
 
     Raises:
-        ConfigError: it cannot be read, or its contents are wrong.
+        ConfigError: the file cannot be read, or its contents are wrong.
     """
     data = read_companion(path)
     try:
         return BoardTerms(
             relation=relation_of(data),
-            pieces={name: _piece(each) for name, each in data["pieces"].items()},
+            pieces={name: _piece(piece) for name, piece in data["pieces"].items()},
             noisy=tuple(map(_pattern, data.get("noisy", ()))),
             **{name: float(data[name]) for name in _NUMBERS},
         )
@@ -309,7 +308,7 @@ def read_terms(path: Path) -> BoardTerms:
 
 
 def _piece(data: Mapping[str, Any]) -> Piece:
-    unknown = set(data) - {each.name for each in fields(Piece)}
+    unknown = set(data) - {field.name for field in fields(Piece)}
     if unknown:
         raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
     return Piece(
@@ -323,8 +322,8 @@ def _piece(data: Mapping[str, Any]) -> Piece:
 
 def _pattern(text: str) -> MovePattern:
     words = text.strip("()").split()
-    told = "?from_file" in words or "?from_rank" in words
-    origin = (words.index("?from_file"), words.index("?from_rank")) if told else None
+    has_origin = "?from_file" in words or "?from_rank" in words
+    origin = (words.index("?from_file"), words.index("?from_rank")) if has_origin else None
     return MovePattern(words[0], len(words), words.index("?file"), words.index("?rank"), origin)
 
 

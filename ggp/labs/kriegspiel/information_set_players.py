@@ -1,4 +1,8 @@
-"""The common parts of `over` and `para`, which search ahead by what they will know."""
+"""The players `over` and `para` of paper 000, which search information sets ahead.
+
+A bag comes in, a move goes out: the best by `set_search`, some plies deep, or as deep as time
+allows. `over` assumes that its opponents move at random, `para` that they do their worst.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +29,14 @@ from ggp.search.playouts import PlayoutSearch
 DEFAULT_HISTORIES = 500
 
 FIRST_SHARE = 0.4
-"""Share of the remaining time in which at least one history must be folded in; if none is, the
-player searches one ply less."""
+"""Share of the remaining time for folding in a first history; without one, the player searches one
+ply less."""
 
 STATES_A_JOINT_MOVE = 8
-"""In a budget of states, a joint move of the last turn of one history costs about this many, for
-the playouts after it."""
+"""States of a budget that a joint move of the last turn of one history costs, with its playouts."""
 
 RESCUE_PLAYOUTS = 1_000
-"""Playouts of each candidate if nothing can be searched ahead."""
+"""Playouts of each candidate if not even one ply can be searched."""
 
 
 @dataclass(frozen=True)
@@ -47,17 +50,17 @@ class InformationSetOptions(SearchOptions):
         high=10**7,
         usual=str(DEFAULT_HISTORIES),
     )
-    leaf: Leaf = choice(Leaf.MEAN, "value of a set where it stops: mean or min of its states")
+    leaf: Leaf = choice(Leaf.MEAN, "value of a leaf: mean or min of its states")
     tries: int = whole(
         1, "refused tries in a row that cost no ply; 0: a refused try is a ply", low=0, high=50
     )
     evaluation: str = evaluation_field(
-        "value of a state where it stops: random playouts, or by pieces, as a file declares them"
+        "value of a state where the search stops: by random playouts, or by pieces, as a file says"
     )
     particles: int = whole(200, "particles in a bag that is sampled")
     pool: int = whole(
         POOL_LIMIT,
-        "boards of a pool at most, with a sampler that has one; it is then cut to half",
+        "most boards of a pool, with a sampler that has one; it is then cut to half",
         low=2,
     )
     retry: int = retry_field()
@@ -68,7 +71,7 @@ class InformationSetOptions(SearchOptions):
 
 
 class InformationSetPlayer(SearchPlayer):
-    """A player that searches what it may know a few plies later."""
+    """A player that searches the information sets that it may reach a few plies later."""
 
     options: InformationSetOptions
     paranoid: ClassVar[bool]
@@ -100,16 +103,16 @@ class InformationSetPlayer(SearchPlayer):
     ) -> InformationSetSearch:
         """A search of `depth` plies; default: as many as the options say."""
         budgets = self.options.states
-        most = MOST_JOINT
+        limit = MOST_JOINT
         if budgets:
-            most = min(most, budgets[min(self.turn, len(budgets) - 1)] // STATES_A_JOINT_MOVE)
+            limit = min(limit, budgets[min(self.turn, len(budgets) - 1)] // STATES_A_JOINT_MOVE)
         options = self.options
-        ahead = LookAhead(depth or options.depth, self.paranoid, options.leaf, options.tries, most)
+        look = LookAhead(depth or options.depth, self.paranoid, options.leaf, options.tries, limit)
         return InformationSetSearch(
             self.machine,
             bag,
             self.rng,
-            ahead,
+            look,
             model=UNIFORM if self.path_model is not None else self.model,
             deadline=deadline,
             evaluation=self._evaluation,
@@ -121,26 +124,26 @@ class InformationSetPlayer(SearchPlayer):
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         for depth in range(self.options.depth, 0, -1):
             try:
-                found = self._decided(bag, deadline, depth)
+                move = self._decide_at(bag, deadline, depth)
             except TooLarge:
-                found = None
+                move = None
             except GGPError as error:
                 self._warn(error)
                 break
-            if found is not None:
-                return found
-        # Not even one turn of one history can be searched: its moves are tried at random.
+            if move is not None:
+                return move
+        # Not even one turn of one history can be searched: playouts decide.
         search = PlayoutSearch(self.machine, bag, self.rng, deadline)
         if deadline is None and not self.options.states:
             search.round(RESCUE_PLAYOUTS)
             return self.best(search.estimates())
         return self.best(self.values_of(search, deadline))
 
-    def _decided(self, bag: Bags, deadline: Deadline | None, depth: int) -> Choice | None:
-        """A choice by a search of `depth` plies, if a history can be folded in in time.
+    def _decide_at(self, bag: Bags, deadline: Deadline | None, depth: int) -> Choice | None:
+        """A choice by a search of `depth` plies; None if no history could be folded in in time.
 
         Raises:
-            TooLarge: there is too much to search.
+            TooLarge: a history has too many joint moves.
         """
         if deadline is None:
             return self.best(self.values_of(self.search(bag, None, depth), None))
@@ -152,7 +155,7 @@ class InformationSetPlayer(SearchPlayer):
         search.until(deadline)
         if search.exhausted:
             return self.best(search.estimates())
-        # Nodes are shared by all moves: each history informs about all of them.
+        # All moves share nodes: each history informs about all of them.
         return self.best(self.values_of(search, deadline, race=False))
 
 

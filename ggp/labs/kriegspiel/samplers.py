@@ -1,8 +1,11 @@
-"""The samplers of papers 001 and 002, but for LOS, which the core needs: `last_observation`.
+"""The samplers AOS, AOSP and HS of papers 001 and 002, which keep beliefs about boards.
+
+A role's moves and percepts come in, turn by turn; bags of boards go out, to the players of
+`choose_move` and others with the option `sampler`. (LOS is in `ggp.belief.samplers`.)
 
 AOS    boards of random histories that agree with all observations
 AOSP   a pool of such boards; each turn, their successors that agree are the next pool
-HS     the same, filled up with boards that agree with the last observation only
+HS     a pool, filled up with boards that agree with the last observation only
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from ggp.machine.arrays import first_seen, first_seen_columns
 from ggp.machine.base import IntArray, Machine, States
 
 ROOM = 1 << 20
-"""Successors that a pool may have before it is cut."""
+"""Most successors of a pool before it is cut."""
 
 
 class AllObservations(HistorySampler):
@@ -39,7 +42,7 @@ class AllObservations(HistorySampler):
 
     @property
     def views(self) -> IntArray:
-        """Nodes that are referred to besides those of bags."""
+        """Nodes of the path tree that are in use besides those of bags."""
         return np.zeros(0, dtype=np.int64)
 
     def renumber(self, numbers: IntArray) -> None:
@@ -51,10 +54,11 @@ class AllObservations(HistorySampler):
 
 
 class Pool(ObservationSampler):
-    """AOSP: a pool of boards that agree with all observations, kept from turn to turn.
+    """AOSP: a pool of boards that agree with all observations, updated each turn.
 
-    All boards of the pool count the same, as in the paper: the likelihood of the others' replies
-    does not matter. Once it has died there are no boards, except those that `grown` finds.
+    All boards of the pool have the same weight, as in the paper: the likelihood of the opponents'
+    moves does not matter. A pool that has lost all its boards stays empty, except for boards that
+    `grown` finds.
     """
 
     def __init__(
@@ -76,11 +80,8 @@ class Pool(ObservationSampler):
         }
 
     def at(self, paths: IntArray, role: int, rng: np.random.Generator) -> Bags:
-        """The bags of paths; unknown pools are made turn by turn.
-
-        A pool that has died stays dead.
-        """
-        self._pools = {path: self._made(role, path, rng) for path in paths.tolist()}
+        """The bags of paths; missing pools are made turn by turn, and empty ones stay empty."""
+        self._pools = {path: self._make_pool(role, path, rng) for path in paths.tolist()}
         return super().at(paths, role, rng)
 
     def advance(
@@ -94,52 +95,52 @@ class Pool(ObservationSampler):
         paths = self.tree.extend(bags.paths, moves, percepts, refused)
         pools = {}
         for bag, path in enumerate(paths.tolist()):
-            before = self._pools.get(int(bags.paths[bag]))
-            if before is None:
-                before = bags.sets.take(bags.segment[[bag]])
-            pools[path] = self._followed(bags.role, before, path, rng)
+            pool = self._pools.get(int(bags.paths[bag]))
+            if pool is None:
+                pool = bags.sets.take(bags.segment[[bag]])
+            pools[path] = self._next(bags.role, pool, path, rng)
         self._pools = pools
         return super().at(paths, bags.role, rng)
 
     def grown(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
-        """One bag, with a history found by depth-first search if that is a new one."""
+        """One bag, with the board of a history from depth-first search, if it is new."""
         role, path = bags.role, int(bags.paths[0])
         if self.tree.depth(path) == 0:
             return bags
-        found = depth_first(self, role, path, rng)
-        if not len(found.states):
+        history = depth_first(self, role, path, rng)
+        if not len(history.states):
             return bags
-        there_is = bags.sets.take(bags.segment)
-        self._pools[path] = self._with(self._pools.get(path, there_is), found)
-        return self._bags(role, bags.paths, [self._with(there_is, found)])
+        boards = bags.sets.take(bags.segment)
+        self._pools[path] = self._union(self._pools.get(path, boards), history)
+        return self._bags(role, bags.paths, [self._union(boards, history)])
 
     def _found(self, role: int, path: int, rng: np.random.Generator) -> Segments:
         return self._pools[path]
 
-    def _made(self, role: int, path: int, rng: np.random.Generator) -> Segments:
-        """The pool of a path, made from the last one known on the way."""
+    def _make_pool(self, role: int, path: int, rng: np.random.Generator) -> Segments:
+        """The pool of a path, made from the last pool on the way to it."""
         steps = [int(node) for (node,) in self.tree.beginnings(np.array([path]))]
-        known = max((at for at, node in enumerate(steps) if node in self._pools), default=0)
-        pool = self._pools.get(steps[known])
+        start = max((step for step, node in enumerate(steps) if node in self._pools), default=0)
+        pool = self._pools.get(steps[start])
         if pool is None:
             pool = self.beginning(1)
-        for node in steps[known + 1 :]:
-            pool = self._followed(role, pool, node, rng)
+        for node in steps[start + 1 :]:
+            pool = self._next(role, pool, node, rng)
         return pool
 
-    def _followed(self, role: int, pool: Segments, path: int, rng: np.random.Generator) -> Segments:
-        """The successors of a pool in one turn."""
+    def _next(self, role: int, pool: Segments, path: int, rng: np.random.Generator) -> Segments:
+        """The pool one turn later, cut to half its limit if it grew beyond it."""
         if not len(pool.states):
             return pool
-        grown = self._grown_pool(role, pool, np.array([path]), rng)
-        if len(grown.states) > self._limit:
-            grown = _alike(grown).thinned(self._limit // 2, rng)
-        return _alike(grown)
+        successors = self._successors(role, pool, np.array([path]), rng)
+        if len(successors.states) > self._limit:
+            successors = _unweighted(successors).thinned(self._limit // 2, rng)
+        return _unweighted(successors)
 
-    def _grown_pool(
+    def _successors(
         self, role: int, pool: Segments, node: IntArray, rng: np.random.Generator
     ) -> Segments:
-        """The successors of a pool in the last turn of a path: more than its limit, or all."""
+        """Successors of a pool in the last turn of a path: all, or more than the limit."""
         if not self.keep_views:
             learnt = Learnt(*np.repeat(self.tree.last_turns(node).T, len(pool.states), axis=1))
             options = open_moves(self.machine, role, pool.states, learnt, self.model)
@@ -150,20 +151,20 @@ class Pool(ObservationSampler):
                 total = min(pool.sizes[0] * born / len(pool.states), MOST_COMPLETIONS)
                 sizes = estimated_sizes(parents, np.zeros_like(parents), np.full(1, total))
                 return replace(one_set(states), sizes=np.maximum(sizes, len(states)))
-        return advance(self, role, _alike(pool), node, TurnLimits(ROOM), rng).sets
+        return advance(self, role, _unweighted(pool), node, TurnLimits(ROOM), rng).sets
 
-    def _with(self, boards: Segments, others: Segments) -> Segments:
-        """The boards of two sets, each once."""
-        return _alike(united(self.machine, [_alike(boards), _alike(others)]))
+    def _union(self, boards: Segments, additions: Segments) -> Segments:
+        """The distinct boards of two sets."""
+        return _unweighted(united(self.machine, [_unweighted(boards), _unweighted(additions)]))
 
 
 class Hybrid(Pool):
-    """HS: the pool, filled up to `capacity` with boards that agree with the last observation only.
+    """HS: a pool, filled up to `capacity` with boards that agree with the last observation only.
 
-    All boards count the same. Those of the last observation are not remembered.
+    All boards have the same weight. Boards of the last observation do not enter the pool.
 
     Attributes:
-        num_last: number of boards in the bag made last that are not from the pool.
+        num_last: number of boards in the latest bag that are not from the pool.
     """
 
     def __init__(
@@ -181,7 +182,7 @@ class Hybrid(Pool):
 
     @property
     def sound(self) -> bool:
-        """False if boards of the last observation had to be taken."""
+        """Whether the latest bag has boards of the pool only."""
         return self.num_last == 0
 
     def _num_guessed(self, sets: Segments) -> int:
@@ -198,21 +199,21 @@ class Hybrid(Pool):
     def _found(self, role: int, path: int, rng: np.random.Generator) -> Segments:
         pool = super()._found(role, path, rng)
         self.num_last = 0
-        wanted = self.capacity - len(pool.states)
+        missing = self.capacity - len(pool.states)
         if len(pool.states):
-            few = pool.thinned(OWN_PARTICLES, rng)
-            self._last.learn(Bags(role, np.array([path]), np.zeros(1, dtype=np.int64), few))
-        if wanted <= 0:
+            sample = pool.thinned(OWN_PARTICLES, rng)
+            self._last.learn(Bags(role, np.array([path]), np.zeros(1, dtype=np.int64), sample))
+        if missing <= 0:
             return pool
         self._last.stops_with(self)
         last = self._last.at(np.array([path]), role, rng).sets
-        both = self._with(pool, last.thinned(wanted, rng))
-        self.num_last = len(both.states) - len(pool.states)
-        return both
+        boards = self._union(pool, last.thinned(missing, rng))
+        self.num_last = len(boards.states) - len(pool.states)
+        return boards
 
 
-def _alike(boards: Segments) -> Segments:
-    """One set whose entries all have the same weight."""
+def _unweighted(boards: Segments) -> Segments:
+    """The same set, with equal weights."""
     count = len(boards.states)
     return replace(
         boards,
@@ -225,112 +226,111 @@ def _alike(boards: Segments) -> Segments:
 # ------------------------------------------------------------------------
 # Depth-first search for one complete path that agrees with an incomplete one.
 #
-# Possible moves of the others in a turn are tried in random order. Where nothing goes on, the
-# search backtracks to the last turn in which something is left to try. (This is how timed AOSP
-# finds boards, paper 002.)
+# It tries possible moves of the opponents in random order. From a turn without agreeing successors
+# it backtracks to the last turn with an untried one. (Timed AOSP finds boards so, paper 002.)
 
 CHILDREN = 1024
-"""Of more ways to go on in a turn, this many are drawn."""
+"""Most successors of a turn; of more, so many are drawn."""
 
 MOST_STEPS = 2_000
-"""Turns visited before the search is given up."""
+"""Turns after which the search gives up."""
 
 
 def depth_first(setting: Setting, role: int, path: int, rng: np.random.Generator) -> Segments:
-    """One set of one entry, or of none if nothing was found."""
+    """A set with the last state of one complete path; without a state if the search gave up."""
     steps = setting.tree.beginnings(np.array([path]))
     current = setting.beginning(1)
-    waiting: list[tuple[Segments, list[int]]] = []
+    stack: list[tuple[Segments, list[int]]] = []
     for _ in range(MOST_STEPS):
-        if len(waiting) == len(steps) - 1:
+        if len(stack) == len(steps) - 1:
             return current
         if setting.stop():
             break
-        node = steps[len(waiting) + 1]
-        after = advance(setting, role, current, node, TurnLimits(CHILDREN), rng).sets
-        waiting.append((after, rng.permutation(len(after.states)).tolist()))
-        while waiting and not waiting[-1][1]:
-            waiting.pop()
-        if not waiting:
+        node = steps[len(stack) + 1]
+        successors = advance(setting, role, current, node, TurnLimits(CHILDREN), rng).sets
+        stack.append((successors, rng.permutation(len(successors.states)).tolist()))
+        while stack and not stack[-1][1]:
+            stack.pop()
+        if not stack:
             break
-        boards, order = waiting[-1]
+        boards, order = stack[-1]
         current = boards.entry(order.pop())
     return setting.nothing(1)
 
 
 # ------------------------------------------------------------------------
-# One turn of a pool: the different boards that follow, if nothing but their number matters.
+# One turn of a pool: distinct successors, where likelihoods do not matter.
 #
-# Of a pool that grows too large only some boards are kept. So its successors are made in random
-# order, and no more of them once they are too many:
+# A pool that grows too large is cut. So its successors are made in random order, until there are
+# too many:
 #
-# pool of 10,000 boards    450,000 completions     32,768 of them    29,000 that agree
-#                              in random order         are made          and differ: enough
+# pool of 10,000 boards    450,000 completions     32,768 of them    29,000 agree and
+#                              in random order         are made          differ: enough
 #
-# Which boards are found depends on the order alone, and one that is reached in several ways is
-# found the sooner. As long as there are not too many, all of them are found.
+# Rule: only the random order decides which boards are found, so a board that is reached in several
+# ways is found sooner. Below the limit, all are found.
 
 FEWEST_AT_ONCE = 2048
-"""Completions that are made together at least: fewer take about as long."""
+"""Fewest completions made together: fewer take about as long."""
 
 
 def distinct_successors(
-    turn: OpenTurn, most: int, rng: np.random.Generator, polling: Polling
+    turn: OpenTurn, limit: int, rng: np.random.Generator, polling: Polling
 ) -> tuple[States, IntArray, float]:
-    """Different states that follow in one turn, agree with what a role sees, and are not the end.
+    """Distinct successors after one turn that agree with a role's percepts and are not terminal.
 
     Args:
-        turn: of L different states.
-        most: as soon as there are more states than this, no more are looked for.
-        rng: draws the order, if they are not all made together.
-        polling: when it stops, no more are looked for.
+        turn: of L distinct states.
+        limit: the search ends with more states than this.
+        rng: draws the order of completions, if they are not all made together.
+        polling: ends the search when it stops.
 
     Returns:
-        K states, `[K]` from how many of the boards each was reached, and the sum of these numbers
-        that all completions together would give, estimated.
+        K states, `[K]` the number of boards from which each was reached, and an estimate of the sum
+        of these numbers over all completions.
     """
 
     def together() -> int:
-        return min(polling.at_once(), max(2 * most, FEWEST_AT_ONCE))
+        return min(polling.at_once(), max(2 * limit, FEWEST_AT_ONCE))
 
     options = turn.options
     lanes = np.flatnonzero(options.counts > 0)
     counts = options.counts[lanes].astype(np.int64)
-    found = turn.states.take(np.zeros(0, dtype=np.int64))
+    states = turn.states.take(np.zeros(0, dtype=np.int64))
     reached: list[tuple[IntArray, IntArray]] = []
-    tried = 0
-    for at, numbers in completion_pairs(counts, together, rng):
-        if tried and polling.stop():
+    num_made = 0
+    for picks, numbers in completion_pairs(counts, together, rng):
+        if num_made and polling.stop():
             break
-        rows = lanes[at]
+        rows = lanes[picks]
         joint_moves, _ = options.joint(rows, numbers)
-        matches, after = turn.matching(rows, joint_moves)
-        found, numbers = _with_new(turn.machine, found, after)
-        reached.append((rows[matches[numbers >= 0]], numbers[numbers >= 0]))
-        tried += len(rows)
-        if len(found) > most:
+        matches, successors = turn.matching(rows, joint_moves)
+        states, ids = _add_new(turn.machine, states, successors)
+        reached.append((rows[matches[ids >= 0]], ids[ids >= 0]))
+        num_made += len(rows)
+        if len(states) > limit:
             break
     if not reached:
-        return found, np.zeros(0, dtype=np.int64), 0.0
-    origin, end = (np.concatenate(each) for each in zip(*reached, strict=True))
+        return states, np.zeros(0, dtype=np.int64), 0.0
+    origin, end = (np.concatenate(parts) for parts in zip(*reached, strict=True))
     first, pair = first_seen_columns([origin, end])
-    total = len(end) * float(counts.sum()) / tried
+    total = len(end) * float(counts.sum()) / num_made
     pairs = estimated_sizes(np.bincount(pair), np.zeros_like(first), np.full(1, total))
-    return found, np.bincount(end[first], minlength=len(found)), float(pairs[0])
+    return states, np.bincount(end[first], minlength=len(states)), float(pairs[0])
 
 
-def _with_new(machine: Machine, found: States, after: States) -> tuple[States, IntArray]:
-    """Different states with those of others that are new and not the end, and the number of each
-    other one among them; -1 for the end."""
-    if not len(after):
-        return found, np.zeros(0, dtype=np.int64)
-    both = machine.concatenate([found, after])
-    first, group = first_seen(machine.groups(both))
-    new = both.take(first[len(found) :])
-    goes_on = ~machine.terminal(new)
-    numbers = np.where(goes_on, len(found) - 1 + np.cumsum(goes_on), -1)
-    numbers = np.concatenate([np.arange(len(found)), numbers])[group[len(found) :]]
-    return machine.concatenate([found, new.take(np.flatnonzero(goes_on))]), numbers
+def _add_new(machine: Machine, states: States, successors: States) -> tuple[States, IntArray]:
+    """Distinct states and new successors that are not terminal, and the index of each successor
+    among them; -1 for terminal ones."""
+    if not len(successors):
+        return states, np.zeros(0, dtype=np.int64)
+    all_states = machine.concatenate([states, successors])
+    first, group = first_seen(machine.groups(all_states))
+    fresh = all_states.take(first[len(states) :])
+    goes_on = ~machine.terminal(fresh)
+    ids = np.where(goes_on, len(states) - 1 + np.cumsum(goes_on), -1)
+    ids = np.concatenate([np.arange(len(states)), ids])[group[len(states) :]]
+    return machine.concatenate([states, fresh.take(np.flatnonzero(goes_on))]), ids
 
 
 def aos(

@@ -1,15 +1,15 @@
-"""Information-set search (paper 000): search a few plies ahead, by what our role will know then.
+"""Information-set search (paper 000): search some plies ahead by what our role will know then.
 
-Histories are drawn from the bag, and folded into a tree of information sets of our role
-(`set_tree`). In each turn our role takes its best action, one for all histories of a set. The
-others
+A bag comes in; estimates of our moves go out, to the players `over` and `para`. Histories are drawn
+from the bag and folded into a tree of our information sets (`set_tree`). In each turn our role
+takes its best action, one for all histories of a set. The opponents
 
-    overconfident   EU_d: move uniformly, or by a model: the mean over all that may follow
+    overconfident   EU_d: move uniformly, or by a model: the mean over all outcomes counts
     paranoid        PU_d: move as is worst for us, and the worst history is the true one
 
-Sets that are d plies away are valued by an `Evaluation` of their states (default: random playouts).
-Histories are left out at the root only. Below it everything that may follow is searched: a set from
-which states are missing looks as if we knew more than we will (strategy fusion).
+An `Evaluation` of their states values the sets d plies away (default: random playouts). Histories
+are sampled at the root only; below it all outcomes are searched. A set with states missing would
+look as if we knew more than we will (strategy fusion).
 
 A ply is a turn. A turn with a refused try costs no ply, up to a number in a row (`refusals`).
 """
@@ -35,33 +35,34 @@ from ggp.search.playouts import RandomPlayouts
 from ggp.search.refusals import joined_turns, refused_tries, turned
 
 JOINT_AT_ONCE = 1 << 18
-"""Joint moves of one turn that a batch of histories folded in together should have."""
+"""Joint moves of one turn to aim at for a batch of histories."""
 
 MOST_VALUED = 1 << 20
-"""Values of states requested at once, not counting one of each: bounds memory."""
+"""Most evaluations of states of one batch, beyond one each: bounds memory."""
 
 MOST_NODES = 1 << 23
-"""Nodes of a tree: bounds memory. When it is full no more histories are folded in."""
+"""Most nodes of a tree: bounds memory. A full tree takes no more histories."""
 
 
 class TooLarge(Exception):
-    """A single history is too much to search: a result, not an error."""
+    """A single history has too many joint moves to search: a result, not an error."""
 
 
 @dataclass(frozen=True)
-class _Reached:
+class _Successors:
     """Successors after K joint moves.
 
     Attributes:
         percepts: `[K]` of our role.
-        over, told: see `Turned`.
-        states: some of them.
-        valued: what is known of them as leaves.
+        over: `[K]` whether each is terminal.
+        moves: facts about the moves afterwards, see `Turned.told`.
+        states: makes the states of given lanes.
+        valued: values of them as leaves, if the evaluation gives them with the turn.
     """
 
     percepts: IntArray
     over: BoolArray
-    told: MovesTold | None
+    moves: MovesTold | None
     states: Callable[[IntArray], States]
     valued: ValuedTurns | None = None
 
@@ -69,15 +70,16 @@ class _Reached:
 class InformationSetSearch:
     """EU_d or PU_d of every candidate of one bag, improved round by round.
 
-    A trial folds in a history, for all candidates at once. Entries of the bag are drawn by weight;
-    if there are no more of them than trials, each is folded in by its weight. The states where the
-    search stops are valued as often as their history was drawn, or once, if that is certain.
+    A trial folds in one history, for all candidates together. Entries of the bag are drawn by
+    weight; if the bag has no more entries than trials, each is folded in with its weight. States
+    where the search stops are valued as often as their history was drawn, or once if values are
+    certain.
 
     Args:
         bags: one bag, not depleted.
-        deadline: looked at all the time.
+        deadline: checked throughout.
         evaluation: of the states where the search stops.
-        model: how the others move; for the paranoid search only their possible moves matter.
+        model: how the opponents move; a paranoid search uses only their possible moves.
 
     Attributes:
         moves: the candidates.
@@ -92,7 +94,7 @@ class InformationSetSearch:
         machine: Machine,
         bags: Bags,
         rng: np.random.Generator,
-        ahead: LookAhead,
+        settings: LookAhead,
         *,
         deadline: Deadline | None = None,
         evaluation: Evaluation | None = None,
@@ -100,10 +102,10 @@ class InformationSetSearch:
     ) -> None:
         self._machine, self._bags, self._rng, self._model = machine, bags, rng, model
         self._evaluation = evaluation or RandomPlayouts(machine)
-        self._most = ahead.most
-        self._tree = SetTree(ahead, machine.goal_range)
-        self._folded = 0
-        self._at_once = 1
+        self._max_joint = settings.max_joint
+        self._tree = SetTree(settings, machine.goal_range)
+        self._num_folded = 0
+        self._batch_size = 1
         self.until(deadline)
         self.moves = candidates(machine, bags)
         self.exhausted = False
@@ -120,62 +122,61 @@ class InformationSetSearch:
         return len(self._bags.lanes_of(0))
 
     def round(self, count: int, chosen: IntArray | None = None) -> None:
-        """Fold in `count` more histories; `chosen` makes no difference.
+        """Fold in `count` more histories, whatever is `chosen`.
 
         Raises:
             OutOfTime: the deadline passed; the histories folded in before it count.
-            TooLarge: one of them is too much to search.
+            TooLarge: one of them has too many joint moves.
         """
         if self.exhausted:
             return
-        drawn = drawn_from(self._bags, count, self._rng)
+        histories = draw_histories(self._bags, count, self._rng)
         start = 0
-        while start < len(drawn.nodes) and len(self._tree) < MOST_NODES:
-            end = min(start + self._at_once, len(drawn.nodes))
+        while start < len(histories.nodes) and len(self._tree) < MOST_NODES:
+            end = min(start + self._batch_size, len(histories.nodes))
             began_s = 0.0 if self._deadline is None else self._deadline.clock()
-            part = drawn.take(np.arange(start, end))
+            part = histories.take(np.arange(start, end))
             try:
                 joint = self._fold(part)
             except TooLarge:
                 if end - start == 1:
                     raise
-                self._at_once = max(1, (end - start) // 4)
+                self._batch_size = max(1, (end - start) // 4)
                 continue
-            self._folded += int(part.counts.sum())
+            self._num_folded += int(part.counts.sum())
             self._learn_size(end - start, joint, began_s)
             start = end
         whole = start == self.num_entries
         self.exhausted = whole and (self._evaluation.certain or not self._tree.num_leaves)
 
     def estimates(self) -> Estimates:
-        """The values so far; candidates never tried have value 0."""
+        """The values so far; 0 for candidates that were never tried."""
         size = len(self.moves.values)
         values, errors, promptness = np.zeros(size), np.full(size, np.nan), np.zeros(size)
         visits = np.zeros(size, dtype=np.int64)
-        if self._folded:
-            moves, worth = self._tree.backed_up()
+        if self._num_folded:
+            moves, worth = self._tree.root_values()
             order = np.argsort(self.moves.values)
             at = order[np.searchsorted(self.moves.values, moves, sorter=order)]
             values[at], promptness[at] = worth.values, worth.promptness
             errors[at] = np.sqrt(worth.variances)
-            visits[at] = self._folded
+            visits[at] = self._num_folded
         exact = np.full(size, self.exhausted and bool(self._bags.exact[0]))
         return Estimates(self.moves, values, errors, visits, promptness, exact)
 
     # ---------------------------------------------------------------- folding histories in
 
-    def _learn_size(self, number: int, joint: int, began_s: float) -> None:
-        """Set the number of histories to fold in next, from the joint moves and time of this
-        batch."""
-        most = max(1, number * min(JOINT_AT_ONCE, self._most) // max(joint, 1))
-        size = min(2 * self._at_once, most) if self._deadline is not None else most
+    def _learn_size(self, folded: int, joint: int, began_s: float) -> None:
+        """Set the size of the next batch from the joint moves and time of this one."""
+        limit = max(1, folded * min(JOINT_AT_ONCE, self._max_joint) // max(joint, 1))
+        size = min(2 * self._batch_size, limit) if self._deadline is not None else limit
         if self._deadline is not None:
             took_s = self._deadline.clock() - began_s
             if took_s > BETWEEN_LOOKS_S / 2:
-                size = max(1, min(size, self._at_once // 2))
+                size = max(1, min(size, self._batch_size // 2))
             elif took_s > BETWEEN_LOOKS_S / 4:
-                size = min(size, self._at_once)
-        self._at_once = size
+                size = min(size, self._batch_size)
+        self._batch_size = size
 
     def _fold(self, lanes: Histories) -> int:
         """Fold in histories, all or none; returns the most joint moves of any turn.
@@ -190,15 +191,15 @@ class InformationSetSearch:
         valued: list[ValuedLeaves] = []
         while len(lanes.nodes):
             options = joint_moves(self._machine, lanes.states, self._bags.role, self._deadline)
-            if options.number > self._most:
+            if options.number > self._max_joint:
                 raise TooLarge
             largest = max(largest, int(options.number))
-            after = self._after(lanes, options, masses, valued)
-            stops = self._tree.depths(after.nodes) == 0
-            leaves.append(after.take(np.flatnonzero(stops)))
-            lanes = after.take(np.flatnonzero(~stops))
-        leaves = self._counted(leaves)
-        values, turns = self._valued(leaves)
+            successors = self._advance(lanes, options, masses, valued)
+            stops = self._tree.depths(successors.nodes) == 0
+            leaves.append(successors.take(np.flatnonzero(stops)))
+            lanes = successors.take(np.flatnonzero(~stops))
+        leaves = self._with_counts(leaves)
+        values, turns = self._value(leaves)
         for nodes, mass in masses:
             self._tree.add(nodes, mass)
         for part, value, turn in zip(leaves, values, turns, strict=True):
@@ -208,22 +209,22 @@ class InformationSetSearch:
             self._tree.add_leaves(leaf.nodes, leaf.masses, once, leaf.values, 0 * once)
         return largest
 
-    def _after(
+    def _advance(
         self,
         lanes: Histories,
         options: JointMoves,
         masses: list[tuple[IntArray, FloatArray]],
         valued: list[ValuedLeaves],
     ) -> Histories:
-        """Histories one turn later that are not over.
+        """Histories one turn later, without those that are over.
 
         Args:
-            masses: those of all nodes are added to the list.
-            valued: those of which no more than their values are wanted are added to this list, and
-                left out, if they can be had at once.
+            masses: nodes and masses of all successors are appended.
+            valued: leaves are appended here, and left out of the histories, where the evaluation
+                gives values with the turn.
         """
         role, tree, machine = self._bags.role, self._tree, self._machine
-        found = [lanes.take(np.zeros(0, dtype=np.int64))]
+        parts = [lanes.take(np.zeros(0, dtype=np.int64))]
         leaves: list[ValuedLeaves] = []
         chances = self._chances(lanes.states, options)
         at_once = self._mostly_stop(lanes, options)
@@ -235,8 +236,8 @@ class InformationSetSearch:
                 continue  # some role is stuck in each of these
             state, places = options.places(*bounds)
             joint = options.at(places)
-            before = options.lists if is_free else ()
-            reached = self._reached(lanes.states, state, joint, before, at_once=at_once)
+            lists = options.lists if is_free else ()
+            reached = self._successors(lanes.states, state, joint, lists, at_once=at_once)
             ends, goes_on = np.flatnonzero(reached.over), np.flatnonzero(~reached.over)
             actions = tree.actions(lanes.nodes[state], joint[:, role])
             nodes = np.empty(len(state), dtype=np.int64)
@@ -244,81 +245,81 @@ class InformationSetSearch:
                 goals = machine.goals(reached.states(ends))[:, role]
                 nodes[ends] = tree.ended(actions[ends], goals)
             refused = np.zeros(len(goes_on), dtype=np.bool_)
-            tried = np.flatnonzero(free[state[goes_on]]) if is_free else goes_on[:0]
-            if len(tried) and reached.told is not None:
-                found_so = refused_tries(machine, options, state, reached.over, reached.told)
-                refused[tried] = found_so[goes_on[tried]]
-            # Where the game goes on after all of them, nothing is picked out.
-            on = goes_on if len(ends) else slice(None)
-            nodes[on] = tree.reached(actions[on], reached.percepts[on], refused)
+            tries = np.flatnonzero(free[state[goes_on]]) if is_free else goes_on[:0]
+            if len(tries) and reached.moves is not None:
+                refusals = refused_tries(machine, options, state, reached.over, reached.moves)
+                refused[tries] = refusals[goes_on[tries]]
+            # A slice spares copies if the game goes on after all joint moves.
+            alive = goes_on if len(ends) else slice(None)
+            nodes[alive] = tree.reached(actions[alive], reached.percepts[alive], refused)
             mass = lanes.masses[state]
             if machine.random_role is None:
                 tree.follow(actions, nodes)
             else:
                 by_chance = options.probabilities[places[:, machine.random_role]]
-                drawn_from = options.lists[machine.random_role].offsets[state]
-                groups = np.cumsum(places[:, machine.random_role] == drawn_from)
+                first_outcomes = options.lists[machine.random_role].offsets[state]
+                groups = np.cumsum(places[:, machine.random_role] == first_outcomes)
                 tree.follow(actions, nodes, groups, by_chance)
                 mass = mass * by_chance
-            for each, chance in chances.items():
-                mass = mass * chance[places[:, each]]
+            for player, chance in chances.items():
+                mass = mass * chance[places[:, player]]
             masses.append((nodes, mass))
             if reached.valued is not None:
-                stops = tree.depths(nodes[on]) == 0
+                stops = tree.depths(nodes[alive]) == 0
                 leaves.append(leaves_of(reached.valued, nodes, mass, goes_on[stops]))
                 goes_on = goes_on[~stops]
             part = Histories(
                 reached.states(goes_on), nodes[goes_on], mass[goes_on], lanes.counts[state[goes_on]]
             )
-            found.append(part.merged(machine))
+            parts.append(part.merged(machine))
         if leaves:
             valued.append(joined_leaves(leaves))
-        if len(found) == 2:
-            return found[1]
+        if len(parts) == 2:
+            return parts[1]
         return Histories(
-            machine.concatenate([part.states for part in found]),
-            np.concatenate([part.nodes for part in found]),
-            np.concatenate([part.masses for part in found]),
-            np.concatenate([part.counts for part in found]),
+            machine.concatenate([part.states for part in parts]),
+            np.concatenate([part.nodes for part in parts]),
+            np.concatenate([part.masses for part in parts]),
+            np.concatenate([part.counts for part in parts]),
         ).merged(machine)
 
     def _mostly_stop(self, lanes: Histories, options: JointMoves) -> bool:
-        """Whether after most joint moves no more is wanted than the value of the state."""
+        """Whether the search stops, with certain values, after most joint moves."""
         counts = np.diff(options.offsets)
         last = counts[self._tree.depths(lanes.nodes) == 1].sum()
         return bool(self._evaluation.certain and 2 * last > counts.sum())
 
-    def _reached(
+    def _successors(
         self,
         states: States,
         state: IntArray,
         joint: IntArray,
-        before: Sequence[Ragged],
+        lists: Sequence[Ragged],
         *,
         at_once: bool,
-    ) -> _Reached:
-        """What joint moves lead to.
+    ) -> _Successors:
+        """The successors after joint moves.
 
         Args:
-            at_once: value it at once, if possible; then states are only written if asked for.
+            at_once: value them with the turn, if possible; then states are made only on demand.
         """
         evaluation = self._evaluation
         if at_once and isinstance(evaluation, TurnEvaluation) and len(joint) <= LANES_AT_ONCE:
-            found = evaluation.valued_turns(states, state, joint, self._bags.role, before)
-            if found is not None:
+            turns = evaluation.valued_turns(states, state, joint, self._bags.role, lists)
+            if turns is not None:
 
-                def written(some: IntArray) -> States:
-                    return turned(self._machine, states, state[some], joint[some]).states
+                def written(lanes: IntArray) -> States:
+                    return turned(self._machine, states, state[lanes], joint[lanes]).states
 
-                return _Reached(found.percepts, found.over, found.told, written, found)
-        stepped = self._stepped(states, state, joint, before)
+                return _Successors(turns.percepts, turns.over, turns.told, written, turns)
+        stepped = self._make_turns(states, state, joint, lists)
         percepts = stepped.percepts[:, self._bags.role]
-        return _Reached(percepts, stepped.over, stepped.told, stepped.states.take)
+        return _Successors(percepts, stepped.over, stepped.told, stepped.states.take)
 
-    def _stepped(
-        self, states: States, state: IntArray, joint: IntArray, before: Sequence[Ragged]
+    def _make_turns(
+        self, states: States, state: IntArray, joint: IntArray, lists: Sequence[Ragged]
     ) -> Turned:
-        """Advance by one turn; joint moves of a single state may be more than are made at once."""
+        """Make joint moves, in batches: a single state may have more than fit into one."""
         return joined_turns(
             self._machine,
             [
@@ -328,24 +329,23 @@ class InformationSetSearch:
                     state[start:end],
                     joint[start:end],
                     percepts=True,
-                    before=before,
+                    before=lists,
                 )
                 for start, end in self._steps.batches(len(joint))
             ],
         )
 
     def _chances(self, states: States, options: JointMoves) -> dict[int, FloatArray]:
-        """Probabilities of the listed moves of each role that is neither ours nor `random`."""
-        found = {}
+        """Probabilities of the listed moves of each role except ours and `random`."""
+        chances = {}
         for role, moves in enumerate(options.lists):
             if role in (self._bags.role, self._machine.random_role):
                 continue
-            found[role] = np.exp(self._model.log_likelihoods(self._machine, states, role, moves))
-        return found
+            chances[role] = np.exp(self._model.log_likelihoods(self._machine, states, role, moves))
+        return chances
 
-    def _counted(self, leaves: list[Histories]) -> list[Histories]:
-        """The leaves with the number of evaluations that is worthwhile, and with memory for
-        them."""
+    def _with_counts(self, leaves: list[Histories]) -> list[Histories]:
+        """Leaves with their counts cut to the evaluations that are useful and fit into memory."""
         total = sum(int(part.counts.sum()) for part in leaves)
         share = 0.0 if self._evaluation.certain else min(1.0, MOST_VALUED / max(total, 1))
         return [
@@ -353,8 +353,8 @@ class InformationSetSearch:
             for part in leaves
         ]
 
-    def _valued(self, leaves: list[Histories]) -> tuple[list[FloatArray], list[IntArray]]:
-        """Values of the states of leaves, and turns to the end, repeated by their counts."""
+    def _value(self, leaves: list[Histories]) -> tuple[list[FloatArray], list[IntArray]]:
+        """Values of the states of leaves, and turns to the end, as often as `counts` says."""
         values, turns = [], []
         for part in leaves:
             lane = np.repeat(np.arange(len(part.nodes)), part.counts)
@@ -369,18 +369,18 @@ class InformationSetSearch:
 
 
 # ------------------------------------------------------------------------
-# Histories searched side by side, and how they are drawn from a bag.
+# Histories that are searched side by side, and drawing them from a bag.
 
 
 @dataclass(frozen=True)
 class Histories:
-    """Histories searched side by side; those of one node with equal states are merged.
+    """Histories searched side by side; equal states of one node are merged.
 
     Attributes:
         states: K of them.
         nodes: `[K]` information set of each.
         masses: `[K]` probability of each.
-        counts: `[K]` number of evaluations of each if the search stops there.
+        counts: `[K]` number of evaluations of each where the search stops.
     """
 
     states: States
@@ -389,7 +389,7 @@ class Histories:
     counts: IntArray
 
     def take(self, lanes: IntArray) -> Histories:
-        """Some of the histories."""
+        """The histories of these lanes."""
         return Histories(
             self.states.take(lanes), self.nodes[lanes], self.masses[lanes], self.counts[lanes]
         )
@@ -405,8 +405,7 @@ class Histories:
 
 @dataclass(frozen=True)
 class ValuedLeaves:
-    """Histories where the search stops, with certain values; those of one node with equal states
-    are merged.
+    """Histories where the search stops, with certain values; equal states of one node are merged.
 
     Attributes:
         nodes, masses: as for `Histories`.
@@ -421,48 +420,49 @@ class ValuedLeaves:
 
 
 def leaves_of(
-    valued: ValuedTurns, nodes: IntArray, masses: FloatArray, some: IntArray
+    valued: ValuedTurns, nodes: IntArray, masses: FloatArray, lanes: IntArray
 ) -> ValuedLeaves:
-    """Some of K successors as leaves, equal ones merged.
+    """Leaves from K successors, equal ones merged.
 
     Args:
-        nodes, masses: `[K]` information set and probability of each.
+        nodes, masses: `[K]` information set and probability of each successor.
+        lanes: the successors that are leaves.
     """
-    return _merged(ValuedLeaves(nodes, masses, valued.values, valued.keys), some)
+    return _merge_leaves(ValuedLeaves(nodes, masses, valued.values, valued.keys), lanes)
 
 
 def joined_leaves(parts: Sequence[ValuedLeaves]) -> ValuedLeaves:
     """The leaves of several batches, at least one, merged."""
     if len(parts) == 1:
         return parts[0]
-    every = ValuedLeaves(
+    leaves = ValuedLeaves(
         np.concatenate([part.nodes for part in parts]),
         np.concatenate([part.masses for part in parts]),
         np.concatenate([part.values for part in parts]),
         np.concatenate([part.keys for part in parts]),
     )
-    return _merged(every, np.arange(len(every.nodes)))
+    return _merge_leaves(leaves, np.arange(len(leaves.nodes)))
 
 
-def _merged(leaves: ValuedLeaves, some: IntArray) -> ValuedLeaves:
-    number = len(some)
-    # A power of two, as slots are found by masking the hash. Half of them stay free.
-    slots = np.full(1 << (2 * number).bit_length(), -1, dtype=np.int32)
-    first, masses = np.empty(number, dtype=np.int64), np.empty(number)
-    merge = merge_leaves.for_steps(number)
-    size = merge(some, leaves.nodes, leaves.masses, leaves.keys, slots, first, masses)
+def _merge_leaves(leaves: ValuedLeaves, lanes: IntArray) -> ValuedLeaves:
+    count = len(lanes)
+    # A power of two, so that a mask takes a hash to its slot. Half of the slots stay free.
+    slots = np.full(1 << (2 * count).bit_length(), -1, dtype=np.int32)
+    first, masses = np.empty(count, dtype=np.int64), np.empty(count)
+    merge = merge_leaves.for_steps(count)
+    size = merge(lanes, leaves.nodes, leaves.masses, leaves.keys, slots, first, masses)
     first = first[:size]
     return ValuedLeaves(
         leaves.nodes[first], masses[:size], leaves.values[first], leaves.keys.take(first, axis=0)
     )
 
 
-def drawn_from(bags: Bags, count: int, rng: np.random.Generator) -> Histories:
-    """`count` draws from a bag, by weight, all at node 0.
+def draw_histories(bags: Bags, count: int, rng: np.random.Generator) -> Histories:
+    """`count` draws from a bag by weight, all at node 0.
 
-    If the bag has no more entries than draws, each is taken, with its weight as its mass; otherwise
-    those that were drawn, with the number of draws. They come in random order, so that what is left
-    out when time is up is left out by chance.
+    If the bag has no more entries than draws, all are taken, with their weights as masses; else the
+    entries that were drawn, with their numbers of draws. They come in random order, so that
+    chance decides which ones are left out when time is up.
 
     Args:
         bags: one bag, not depleted.
@@ -470,24 +470,24 @@ def drawn_from(bags: Bags, count: int, rng: np.random.Generator) -> Histories:
     lanes, weights = bags.lanes_of(0), bags.weights_of(0)
     spare = count - len(lanes)
     if spare >= 0:
-        wanted = np.maximum(weights * count - 1.0, 0.0)
-        number = 1 + _systematic(wanted, spare, rng)
+        excess = np.maximum(weights * count - 1.0, 0.0)
+        num_draws = 1 + _systematic(excess, spare, rng)
         masses = weights * count
     else:
-        number = _systematic(weights, count, rng)
-        masses = number.astype(np.float64)
-    order = rng.permutation(np.flatnonzero(number))
+        num_draws = _systematic(weights, count, rng)
+        masses = num_draws.astype(np.float64)
+    order = rng.permutation(np.flatnonzero(num_draws))
     states = bags.sets.states.take(lanes[order])
-    return Histories(states, np.zeros(len(order), dtype=np.int64), masses[order], number[order])
+    return Histories(states, np.zeros(len(order), dtype=np.int64), masses[order], num_draws[order])
 
 
 def _systematic(weights: FloatArray, count: int, rng: np.random.Generator) -> IntArray:
-    """Number of `count` systematic draws by weight that fall on each entry."""
+    """Number of draws of each entry, in `count` systematic draws by weight."""
     total = weights.sum()
     if not count or total <= 0:
         return np.zeros(len(weights), dtype=np.int64)
     # Points at distance 1 from a random start, and weights laid end to end, `count` long in all.
     ends = np.cumsum(weights) * (count / total)
-    before = np.clip(np.ceil(ends - rng.random()), 0, count).astype(np.int64)
-    before[-1] = count  # despite rounding
-    return np.asarray(np.diff(before, prepend=0))
+    num_points = np.clip(np.ceil(ends - rng.random()), 0, count).astype(np.int64)
+    num_points[-1] = count  # despite rounding
+    return np.asarray(np.diff(num_points, prepend=0))

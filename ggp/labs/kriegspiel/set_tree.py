@@ -1,16 +1,17 @@
-"""The tree of information sets that a role may reach, and values backed up through it.
+"""The tree of information sets that a role may reach, with values backed up through it.
 
-A node is an incomplete path of the role: an information set. An action is a move there. The role's
+`set_search` folds histories of a bag into a tree, and reads the values of the moves at its root. A
+node is an incomplete path of the role: an information set. An action is a move there. The role's
 percepts after an action lead to other nodes; ends of the game are nodes too, one for each goal.
 
     wait ─▶ sees nothing ─▶ {red armed, blue armed}   cut red ─▶ end: 100, end: 0
     ask  ─▶ sees red     ─▶ {red armed}               cut red ─▶ end: 90
          └▶ sees blue    ─▶ {blue armed}              cut blue ─▶ end: 90
 
-Histories are not kept. One that is folded in adds its probability to the mass of all nodes that it
-may pass through. The value of an action is the mean of the nodes after it by mass (overconfident),
-or their minimum (paranoid). Chance is averaged before that: paranoia takes the worst *mixture* of
-nodes that may result from one history and one move of the others.
+The tree stores no histories. Each adds its probability to the mass of all nodes that it may pass
+through. The value of an action is the mean of the nodes after it, by mass (overconfident), or their
+minimum (paranoid). Chance is averaged first: paranoia takes the worst *mixture* of nodes that may
+result from one history and one move of each opponent.
 
 Shapes: N nodes, A actions, K lanes that are folded in.
 """
@@ -31,13 +32,12 @@ from ggp.machine.rows import RowTable
 from ggp.search.estimates import TIE_TOLERANCE
 
 # ------------------------------------------------------------------------
-# Sums over leaves, in one go: calls of numpy for each of them would gather the same again and
-# again.
+# Sums over leaves in one pass: numpy would gather the same entries once for each sum.
 
 
 @kernel
 def merge_leaves(
-    some: IntArray,
+    leaves: IntArray,
     nodes: IntArray,
     masses: FloatArray,
     keys: IntArray,
@@ -45,35 +45,37 @@ def merge_leaves(
     first: IntArray,
     merged: FloatArray,
 ) -> int:
-    """Merge leaves of one node with equal keys, in order of first appearance.
+    """Merge leaves with equal nodes and keys, in order of first appearance.
+
+    An open-addressing hash table with linear probing. It ends because some slot stays free.
 
     Args:
-        some: `[N]` those of K leaves that are merged.
-        nodes, masses, keys: `[K]`, `[K]`, `[K, 2]` of each.
+        leaves: `[N]` indices of the leaves to merge, among K.
+        nodes, masses, keys: `[K]`, `[K]`, `[K, 2]` of each leaf.
         slots: all free (-1): a power of two of them, more than N.
-        first, merged: `[N]` out: the first leaf of each, and their masses summed in order.
+        first, merged: `[N]` out: the first leaf of each group, and the sum of its masses in order.
 
     Returns:
-        the number of different ones.
+        the number of groups.
     """
     mask, size = np.uint64(len(slots) - 1), 0
-    for n in range(len(some)):
-        k = some[n]
+    for n in range(len(leaves)):
+        k = leaves[n]
         slot = ended(mixed_in(mixed_in(START, np.uint64(nodes[k])), np.uint64(keys[k, 0]))) & mask
         while True:
-            number = slots[slot]
-            if number < 0:
+            entry = slots[slot]
+            if entry < 0:
                 slots[slot] = size
                 first[size], merged[size] = k, masses[k]
                 size += 1
                 break
-            known = first[number]
+            earlier = first[entry]
             if (
-                nodes[known] == nodes[k]
-                and keys[known, 0] == keys[k, 0]
-                and keys[known, 1] == keys[k, 1]
+                nodes[earlier] == nodes[k]
+                and keys[earlier, 0] == keys[k, 0]
+                and keys[earlier, 1] == keys[k, 1]
             ):
-                merged[number] += masses[k]
+                merged[entry] += masses[k]
                 break
             slot = (slot + np.uint64(1)) & mask
     return size
@@ -86,15 +88,15 @@ def sum_leaves(
     values: FloatArray,
     promptness: FloatArray,
     sums: FloatArray,
-    least: FloatArray,
+    lowest: FloatArray,
 ) -> None:
-    """Sum up leaves that were valued once.
+    """Add leaves that were valued once to the sums of their nodes.
 
     Args:
-        nodes, masses, values, promptness: `[K]` of each.
-        sums: `[5, N]` to add to, by node: masses, their squares, and what values, their squares and
-            promptness are, times masses.
-        least: `[N]` the smallest value of each node so far.
+        nodes, masses, values, promptness: `[K]` of each leaf.
+        sums: `[5, N]` in and out, by node: sums of masses, squared masses, and masses times values,
+            squared values and promptness.
+        lowest: `[N]` in and out: smallest value of each node.
     """
     for k in range(len(nodes)):
         node, mass, value = nodes[k], masses[k], values[k]
@@ -103,17 +105,16 @@ def sum_leaves(
         sums[2, node] += mass * value
         sums[3, node] += mass * (value * value)
         sums[4, node] += mass * promptness[k]
-        least[node] = min(least[node], value)
+        lowest[node] = min(lowest[node], value)
 
 
 # ------------------------------------------------------------------------
 
 # ------------------------------------------------------------------------
-# Values of information sets, and how the states of a leaf determine the value of the leaf.
+# Values of information sets, and of leaves by their states.
 
 PRIOR_VALUES = 2
-"""This many values of a leaf's states tell little of their spread: as many more are assumed to vary
-like those of all leaves."""
+"""Weight of the prior for the variance of a leaf: so many values with the spread of all leaves."""
 
 
 class Leaf(StrEnum):
@@ -129,8 +130,8 @@ class Worth(NamedTuple):
     Attributes:
         values: `[N]` in goals.
         promptness: `[N]`, see `Estimates`.
-        variances: `[N]` of the values, from the noise of the leaves: of the leaves that the best
-            actions lead to, as if it were certain that these are the best.
+        variances: `[N]` of the values, from the noise of the leaves that the best actions lead to,
+            as if these actions were certainly the best.
     """
 
     values: FloatArray
@@ -139,38 +140,38 @@ class Worth(NamedTuple):
 
     @staticmethod
     def zeros(count: int) -> Worth:
-        """All zeros: no values yet."""
+        """All zeros."""
         return Worth(np.zeros(count), np.zeros(count), np.zeros(count))
 
-    def take(self, places: IntArray) -> Worth:
-        """The values of some nodes."""
-        return Worth(*(part[places] for part in self))
+    def take(self, indices: IntArray) -> Worth:
+        """Values of these nodes."""
+        return Worth(*(part[indices] for part in self))
 
-    def put(self, places: IntArray, found: Worth) -> None:
-        """Set the values of some nodes, in place."""
-        for part, new in zip(self, found, strict=True):
-            part[places] = new
+    def assign(self, indices: IntArray, worth: Worth) -> None:
+        """Set the values of these nodes, in place."""
+        for part, new in zip(self, worth, strict=True):
+            part[indices] = new
 
     def mean(self, groups: IntArray, weights: FloatArray, count: int) -> tuple[IntArray, Worth]:
         """Weighted means of groups.
 
         Args:
-            groups: `[N]` numbers below `count`.
+            groups: `[N]` indices below `count`.
             weights: `[N]`.
 
         Returns:
             the groups whose weights are not all 0, increasing, and their values.
         """
         total = np.bincount(groups, weights, count)
-        which = np.flatnonzero(total)
-        each = [np.bincount(groups, weights * part, count)[which] for part in self[:2]]
-        squares = np.bincount(groups, weights**2 * self.variances, count)[which]
-        total = total[which]
-        return which, Worth(each[0] / total, each[1] / total, squares / total**2)
+        present = np.flatnonzero(total)
+        sums = [np.bincount(groups, weights * part, count)[present] for part in self[:2]]
+        squares = np.bincount(groups, weights**2 * self.variances, count)[present]
+        total = total[present]
+        return present, Worth(sums[0] / total, sums[1] / total, squares / total**2)
 
 
 class LeafSums:
-    """Sums over the values of the states of leaves."""
+    """Sums over the values of the states of each leaf."""
 
     def __init__(self) -> None:
         self._mass = np.zeros(64)
@@ -178,7 +179,7 @@ class LeafSums:
         self._totals = np.zeros(64)
         self._squares = np.zeros(64)
         self._promptness = np.zeros(64)
-        self._least = np.full(64, np.inf)
+        self._lowest = np.full(64, np.inf)
 
     def __len__(self) -> int:
         """Number of leaves that have values."""
@@ -195,9 +196,9 @@ class LeafSums:
         """Add the values of K states.
 
         Args:
-            nodes, masses: `[K]` leaf and probability of each.
-            counts: `[K]` number of evaluations of each.
-            values, promptness: their results, state by state.
+            nodes, masses: `[K]` leaf and probability of each state.
+            counts: `[K]` number of evaluations of each state.
+            values, promptness: of each evaluation, state by state.
         """
         if not len(nodes):
             return
@@ -206,7 +207,7 @@ class LeafSums:
         if counts.max() == 1:
             sums = np.zeros((5, size))
             adding = sum_leaves.for_steps(len(nodes))
-            adding(nodes, masses, values, promptness, sums, self._least)
+            adding(nodes, masses, values, promptness, sums, self._lowest)
         else:
             lanes = np.repeat(np.arange(len(nodes)), counts)
             unit, total = masses / counts, np.bincount(lanes, values, len(nodes))
@@ -219,7 +220,7 @@ class LeafSums:
                     np.bincount(nodes[lanes], unit[lanes] * promptness, size),
                 ]
             )
-            np.minimum.at(self._least, nodes, total / counts)
+            np.minimum.at(self._lowest, nodes, total / counts)
         self._mass += sums[0]
         self._squares_of_mass += sums[1]
         self._totals += sums[2]
@@ -227,13 +228,13 @@ class LeafSums:
         self._promptness += sums[4]
 
     def worth(self, kind: Leaf) -> tuple[IntArray, Worth]:
-        """The leaves that have values, and these values; variances of means only."""
+        """Leaves that have values, and their values; variances for means only."""
         nodes = np.flatnonzero(self._mass)
         mass = self._mass[nodes]
         means = self._totals[nodes] / mass
         promptness = self._promptness[nodes] / mass
         if kind is Leaf.MIN:
-            return nodes, Worth(self._least[nodes], promptness, np.full(len(nodes), np.nan))
+            return nodes, Worth(self._lowest[nodes], promptness, np.full(len(nodes), np.nan))
         spread = np.maximum(self._squares[nodes] - mass * means**2, 0.0)
         unit = self._squares_of_mass[nodes] / mass
         freedom = np.maximum(mass - unit, 0.0)
@@ -249,17 +250,17 @@ class LeafSums:
         self._totals = enlarged(self._totals, size, 0)
         self._squares = enlarged(self._squares, size, 0)
         self._promptness = enlarged(self._promptness, size, 0)
-        least = np.full(len(self._mass), np.inf)
-        least[: len(self._least)] = self._least
-        self._least = least
+        lowest = np.full(len(self._mass), np.inf)
+        lowest[: len(self._lowest)] = self._lowest
+        self._lowest = lowest
 
 
 _ROOT, _END = -1, -2
-"""Stands in the place of percepts: the node is the root, or an end of the game."""
+"""In place of percepts: the node is the root, or an end of the game."""
 
 
 MOST_JOINT = 1 << 20
-"""Joint moves of one turn of one history: with more, the search does not look so far ahead."""
+"""Most joint moves of one turn of one history: with more, the search looks fewer plies ahead."""
 
 
 class LookAhead(NamedTuple):
@@ -267,32 +268,32 @@ class LookAhead(NamedTuple):
 
     Attributes:
         depth: plies, at least 1.
-        paranoid: whether the worst outcome of an action counts, or the mean.
-        leaf: how the values of states are combined into that of a leaf.
+        paranoid: whether an action counts by its worst outcome; else by the mean.
+        leaf: how the values of its states give the value of a leaf.
         tries: refused tries in a row that cost no ply.
-        most: most joint moves of one history and turn.
+        max_joint: most joint moves of one history and turn.
     """
 
     depth: int
     paranoid: bool
     leaf: Leaf = Leaf.MEAN
     tries: int = 0
-    most: int = MOST_JOINT
+    max_joint: int = MOST_JOINT
 
 
 class SetTree:
-    """Information sets of one role, named by its paths from the root on."""
+    """Information sets of one role, identified by its paths from the root."""
 
-    def __init__(self, ahead: LookAhead, goal_range: tuple[float, float]) -> None:
-        self._tries, self._paranoid, self._leaf = ahead.tries, ahead.paranoid, ahead.leaf
+    def __init__(self, settings: LookAhead, goal_range: tuple[float, float]) -> None:
+        self._tries, self._paranoid, self._leaf = settings.tries, settings.paranoid, settings.leaf
         self._middle = sum(goal_range) / 2
         self._nodes, self._actions = RowTable(3), RowTable(2)
         self._leaves, self._mixtures = LeafSums(), Mixtures()
-        # For each node: turns since the root, plies left, free tries left, whether it is ever
-        # certain to follow its action, and the mass of its histories.
+        # For each node: turns since the root, plies left, free tries left, whether it is the only
+        # outcome of its action for some history, and the mass of its histories.
         self._level = np.zeros(64, dtype=np.int64)
-        self._depth = np.full(64, ahead.depth, dtype=np.int64)
-        self._free = np.full(64, ahead.tries, dtype=np.int64)
+        self._depth = np.full(64, settings.depth, dtype=np.int64)
+        self._free = np.full(64, settings.tries, dtype=np.int64)
         self._certain = np.zeros(64, dtype=np.bool_)
         self._mass = np.zeros(64)
         self._nodes.numbers(np.array([[_ROOT, _ROOT, 0]], dtype=np.int64).view(np.uint64))
@@ -317,32 +318,32 @@ class SetTree:
     # ---------------------------------------------------------------- folding in
 
     def actions(self, nodes: IntArray, moves: IntArray) -> IntArray:
-        """`[K]` the actions of moves at nodes."""
+        """`[K]` actions of moves at nodes."""
         return self._actions.numbers(_rows(nodes, moves))
 
     def reached(self, actions: IntArray, percepts: IntArray, refused: BoolArray) -> IntArray:
-        """`[K]` the nodes reached by percepts after actions.
+        """`[K]` nodes reached by percepts after actions.
 
-        A node's depth is fixed when it is first reached: one ply less than that of the node before,
-        or the same, if some of its histories were refused tries and free tries are left.
+        A node's depth is fixed when it is first reached: one ply less than its parent's, or the
+        same if one of its histories was a refused try and free tries are left.
 
         Args:
-            refused: `[K]` whether the move of this lane was a refused try.
+            refused: `[K]` whether the move of each lane was a refused try.
         """
-        known = len(self)
-        nodes = self._numbered(_rows(actions, percepts, 0))
-        tried = np.zeros(len(self) - known, dtype=np.bool_)
-        tried[nodes[(nodes >= known) & refused] - known] = True
-        fresh, before = slice(known, len(self)), self._parents(known)
-        free = tried & (self._free[before] > 0)
-        self._depth[fresh] = self._depth[before] - ~free
-        self._free[fresh] = np.where(free, self._free[before] - 1, self._tries)
+        size = len(self)
+        nodes = self._add_nodes(_rows(actions, percepts, 0))
+        any_refused = np.zeros(len(self) - size, dtype=np.bool_)
+        any_refused[nodes[(nodes >= size) & refused] - size] = True
+        fresh, parents = slice(size, len(self)), self._parents(size)
+        free = any_refused & (self._free[parents] > 0)
+        self._depth[fresh] = self._depth[parents] - ~free
+        self._free[fresh] = np.where(free, self._free[parents] - 1, self._tries)
         return nodes
 
     def ended(self, actions: IntArray, goals: FloatArray) -> IntArray:
-        """`[K]` the terminal nodes with these goals, after actions."""
+        """`[K]` terminal nodes with these goals, after actions."""
         bits = np.ascontiguousarray(goals).view(np.int64)
-        return self._numbered(_rows(actions, _END, bits))
+        return self._add_nodes(_rows(actions, _END, bits))
 
     def follow(
         self,
@@ -354,10 +355,10 @@ class SetTree:
         """Record the nodes that may follow actions.
 
         Args:
-            actions, nodes: `[K]` action, and the node it leads to.
-            groups: `[K]` increasing: equal for outcomes of one history and the same moves of all
-                roles but `random`; default: nothing is left to chance.
-            chances: `[K]` probability of each; they sum to 1 in a group.
+            actions, nodes: `[K]` action, and the node that it leads to.
+            groups: `[K]` increasing; equal for outcomes of one history and the same moves of all
+                roles except `random`; default: no chance.
+            chances: `[K]` probability of each outcome; they sum to 1 in a group.
         """
         if self._paranoid:
             groups = np.arange(len(actions)) if groups is None else groups
@@ -380,8 +381,8 @@ class SetTree:
 
         Args:
             nodes, masses: `[K]` of each state.
-            counts: `[K]` number of evaluations of each.
-            values, turns: their results, state by state; see `Evaluation`.
+            counts: `[K]` number of evaluations of each state.
+            values, turns: of each evaluation, state by state; see `Evaluation`.
         """
         level = self._level[nodes]
         turns = turns + (level if counts.max(initial=1) == 1 else np.repeat(level, counts))
@@ -389,12 +390,12 @@ class SetTree:
 
     # ---------------------------------------------------------------- values
 
-    def backed_up(self) -> tuple[IntArray, Worth]:
-        """The moves tried at the root, and their values.
+    def root_values(self) -> tuple[IntArray, Worth]:
+        """Moves that were tried at the root, and their values.
 
-        A move that is legal in only some histories of a set counts in the others as a server would
-        treat it, as a random legal move: with the mean of the set's actions, which paranoia takes
-        only where it is worse. If a role has no move the value is the middle of the goals.
+        In histories of a set where a move is illegal, a server would play a random legal move. So
+        the move counts there with the mean of the set's actions; paranoia takes this mean only
+        where it is worse. If a role has no move, the value is the middle of the goal range.
         """
         rows = self._nodes.rows.view(np.int64)
         into, mass = rows[:, 0], self._mass[: len(self)]
@@ -403,84 +404,84 @@ class SetTree:
         ends = np.flatnonzero(is_end)
         goals = np.ascontiguousarray(rows[ends, 2]).view(np.float64)
         prompt = (self._middle - goals) * self._level[ends]
-        nodes.put(ends, Worth(goals, prompt, np.zeros(len(ends))))
-        nodes.put(*self._leaves.worth(self._leaf))
+        nodes.assign(ends, Worth(goals, prompt, np.zeros(len(ends))))
+        nodes.assign(*self._leaves.worth(self._leaf))
         for parents, children in self._levels(mass):
             inner = parents[~is_end[parents] & (self._depth[parents] > 0)]
             nodes.values[inner] = self._middle
-            after = np.bincount(into[children], mass[children], len(actions.values)).astype(
+            masses = np.bincount(into[children], mass[children], len(actions.values)).astype(
                 np.float64
             )
-            actions.put(*self._followed(nodes, into, children, len(actions.values)))
-            tried = np.flatnonzero(after)
-            if len(tried):
-                nodes.put(*self._chosen(actions, tried, after[tried]))
-        at_root = np.flatnonzero((self._owner == 0) & self._tried(mass))
+            actions.assign(*self._action_values(nodes, into, children, len(actions.values)))
+            visited = np.flatnonzero(masses)
+            if len(visited):
+                nodes.assign(*self._best_values(actions, visited, masses[visited]))
+        at_root = np.flatnonzero((self._owner == 0) & self._is_visited(mass))
         return self._actions.rows.view(np.int64)[at_root, 1], actions.take(at_root)
 
     def _levels(self, mass: FloatArray) -> list[tuple[IntArray, IntArray]]:
-        """Nodes with a mass at each level but the last, and those of the next level, bottom up."""
+        """Pairs of neighbouring levels, bottom up: nodes with a mass, and those one level below."""
         level = self._level[: len(self)]
         order = np.argsort(level, kind="stable")
         order = order[mass[order] > 0]
         parts = np.split(order, np.cumsum(np.bincount(level[order])))[:-1]
         return list(zip(parts[-2::-1], parts[:0:-1], strict=True))
 
-    def _tried(self, mass: FloatArray) -> BoolArray:
+    def _is_visited(self, mass: FloatArray) -> BoolArray:
         """`[A]` whether some folded-in history went through the action."""
         into = self._nodes.rows.view(np.int64)[1:, 0]
         return np.bincount(into, mass[1:], len(self._actions)) > 0
 
-    def _followed(
+    def _action_values(
         self, nodes: Worth, into: IntArray, children: IntArray, size: int
     ) -> tuple[IntArray, Worth]:
-        """Actions that lead to some nodes, and their values by these nodes."""
+        """Actions that lead to these children, and their values."""
         if not self._paranoid:
             return nodes.take(children).mean(into[children], self._mass[children], size)
         certain = children[self._certain[children]]
         mixed_by, mixed = self._mixtures.worth(nodes, self._mass[: len(self)], children)
         by = np.concatenate([into[certain], mixed_by])
-        both = zip(nodes.take(certain), mixed, strict=True)
-        found = Worth(*(np.concatenate(parts) for parts in both))
-        least = np.full(size, np.inf)
-        np.minimum.at(least, by, found.values)
-        slack = TIE_TOLERANCE * np.maximum(np.abs(least[by]), 1.0)
-        return found.mean(by, (found.values <= least[by] + slack).astype(np.float64), size)
+        pairs = zip(nodes.take(certain), mixed, strict=True)
+        worth = Worth(*(np.concatenate(parts) for parts in pairs))
+        lowest = np.full(size, np.inf)
+        np.minimum.at(lowest, by, worth.values)
+        slack = TIE_TOLERANCE * np.maximum(np.abs(lowest[by]), 1.0)
+        return worth.mean(by, (worth.values <= lowest[by] + slack).astype(np.float64), size)
 
-    def _chosen(
-        self, actions: Worth, tried: IntArray, masses: FloatArray
+    def _best_values(
+        self, actions: Worth, visited: IntArray, masses: FloatArray
     ) -> tuple[IntArray, Worth]:
-        """Nodes, and the value of their best action, the promptest among equals.
+        """Nodes, and the values of their best actions; of equal actions, the promptest.
 
         Args:
             actions: values of all actions; changed where a move is not legal in all histories.
-            tried: the actions of these nodes.
-            masses: of these actions: less than their node's if some history does not allow them.
+            visited: the actions of these nodes.
+            masses: of `visited`; below the node's mass if the move is illegal in some history.
         """
-        owner = self._owner[tried]
-        found = actions.take(tried)
+        owner = self._owner[visited]
+        worth = actions.take(visited)
         share = masses / self._mass[owner]
-        some = np.flatnonzero(share < 1 - TIE_TOLERANCE)
-        if len(some):
-            which, means = found.mean(owner, np.ones(len(owner)), len(self))
-            mean = means.take(np.searchsorted(which, owner[some]))
+        partial = np.flatnonzero(share < 1 - TIE_TOLERANCE)
+        if len(partial):
+            nodes, means = worth.mean(owner, np.ones(len(owner)), len(self))
+            mean = means.take(np.searchsorted(nodes, owner[partial]))
             if self._paranoid:
-                worse = np.flatnonzero(mean.values < found.values[some])
-                some, mean = some[worse], mean.take(worse)
-                found.put(some, mean)
+                worse = np.flatnonzero(mean.values < worth.values[partial])
+                partial, mean = partial[worse], mean.take(worse)
+                worth.assign(partial, mean)
             else:
-                parts = zip(found.take(some), mean, strict=True)
-                s = share[some]
-                found.put(some, Worth(*(s * own + (1 - s) * other for own, other in parts)))
-            actions.put(tried, found)
+                parts = zip(worth.take(partial), mean, strict=True)
+                s = share[partial]
+                worth.assign(partial, Worth(*(s * v + (1 - s) * m for v, m in parts)))
+            actions.assign(visited, worth)
         best = np.full(len(self), -np.inf)
-        np.maximum.at(best, owner, found.values)
+        np.maximum.at(best, owner, worth.values)
         slack = TIE_TOLERANCE * np.maximum(np.abs(best[owner]), 1.0)
-        equal = np.flatnonzero(found.values >= best[owner] - slack)
+        equal = np.flatnonzero(worth.values >= best[owner] - slack)
         prompt = np.full(len(self), -np.inf)
-        np.maximum.at(prompt, owner[equal], found.promptness[equal])
-        chosen = equal[found.promptness[equal] >= prompt[owner[equal]]]
-        return owner[chosen], found.take(chosen)
+        np.maximum.at(prompt, owner[equal], worth.promptness[equal])
+        picks = equal[worth.promptness[equal] >= prompt[owner[equal]]]
+        return owner[picks], worth.take(picks)
 
     # ---------------------------------------------------------------- private
 
@@ -489,12 +490,12 @@ class SetTree:
         """`[A]` the node of each action."""
         return self._actions.rows.view(np.int64)[:, 0]
 
-    def _parents(self, known: int) -> IntArray:
-        """The parents of all nodes from a number on, none of which is the root."""
-        return np.asarray(self._owner[self._nodes.rows.view(np.int64)[known:, 0]])
+    def _parents(self, start: int) -> IntArray:
+        """Parents of all nodes from index `start` on, which is above the root's."""
+        return np.asarray(self._owner[self._nodes.rows.view(np.int64)[start:, 0]])
 
-    def _numbered(self, rows: NDArray[np.uint64]) -> IntArray:
-        known = len(self)
+    def _add_nodes(self, rows: NDArray[np.uint64]) -> IntArray:
+        start = len(self)
         nodes = self._nodes.numbers(rows)
         size = len(self)
         self._level = enlarged(self._level, size, 0)
@@ -502,35 +503,35 @@ class SetTree:
         self._free = enlarged(self._free, size, 0)
         self._certain = enlarged(self._certain, size, 0)
         self._mass = enlarged(self._mass, size, 0)
-        self._level[known:size] = 1 + self._level[self._parents(known)]
+        self._level[start:size] = 1 + self._level[self._parents(start)]
         return nodes
 
 
-def _rows(first: IntArray, *others: IntArray | int) -> NDArray[np.uint64]:
-    """Columns as rows."""
-    rows = np.empty((len(first), 1 + len(others)), dtype=np.int64)
+def _rows(first: IntArray, *columns: IntArray | int) -> NDArray[np.uint64]:
+    """Rows with these columns."""
+    rows = np.empty((len(first), 1 + len(columns)), dtype=np.int64)
     rows[:, 0] = first
-    for k, other in enumerate(others, 1):
-        rows[:, k] = other
+    for k, column in enumerate(columns, 1):
+        rows[:, k] = column
     return rows.view(np.uint64)
 
 
 # ------------------------------------------------------------------------
-# Mixtures: the chance outcomes of one history and given moves of all other roles.
+# Mixtures: chance outcomes of one history and given moves of all other roles.
 #
-# A mixture is a list of nodes with probabilities. Equal lists are one, whichever histories they
-# come from: lists are paths of a tree, and a step of it is (previous steps, node, probability).
+# A mixture is a list of nodes with probabilities. Equal lists are stored once, whichever histories
+# they come from: each list is a path in a tree of steps (previous step, node, probability).
 
 _NOTHING = -1
-"""The step before the first one."""
+"""In place of the step before the first."""
 
 
 class Mixtures:
-    """The mixtures that actions may lead to."""
+    """Mixtures that actions may lead to."""
 
     def __init__(self) -> None:
         self._steps, self._mixtures = RowTable(3), RowTable(2)
-        self._place = np.zeros(64, dtype=np.int64)
+        self._position = np.zeros(64, dtype=np.int64)
 
     def add(
         self, actions: IntArray, nodes: IntArray, groups: IntArray, chances: FloatArray
@@ -538,17 +539,16 @@ class Mixtures:
         """Record mixtures.
 
         Args:
-            actions, nodes: `[K]` action, and the node it leads to.
-            groups: `[K]` increasing; all nodes of a mixture have the same number, and the same
-                action.
+            actions, nodes: `[K]` action, and the node that it leads to.
+            groups: `[K]` increasing; the nodes of one mixture share a group and an action.
             chances: `[K]` probabilities, which sum to 1 in a group.
 
         Returns:
-            the nodes that are certain in some group: these are no mixtures.
+            nodes that are alone in their group: they are certain, not mixtures.
         """
-        first, same = first_seen_columns([groups, nodes])
-        summed = np.bincount(same, chances, len(first))
-        # In the order of nodes: the same nodes and chances are the same list.
+        first, pair = first_seen_columns([groups, nodes])
+        summed = np.bincount(pair, chances, len(first))
+        # Sorted by node, so that the same nodes and chances give the same list.
         order = np.lexsort((nodes[first], groups[first]))
         first, summed = first[order], summed[order]
         starts = np.flatnonzero(np.diff(groups[first], prepend=-1))
@@ -556,52 +556,52 @@ class Mixtures:
         bits = np.ascontiguousarray(summed).view(np.int64)
         last = np.full(len(starts), _NOTHING, dtype=np.int64)
         several = np.flatnonzero(sizes > 1)
-        for place in range(int(sizes[several].max(initial=0))):
-            some = several[sizes[several] > place]
-            at = starts[some] + place
-            last[some] = self._stepped(last[some], nodes[first[at]], bits[at], place)
+        for step in range(int(sizes[several].max(initial=0))):
+            longer = several[sizes[several] > step]
+            at = starts[longer] + step
+            last[longer] = self._extend(last[longer], nodes[first[at]], bits[at], step)
         rows = np.column_stack([actions[first[starts[several]]], last[several]])
         self._mixtures.numbers(rows.view(np.uint64))
         return np.asarray(nodes[first[starts[sizes == 1]]])
 
     def worth(self, nodes: Worth, masses: FloatArray, level: IntArray) -> tuple[IntArray, Worth]:
-        """Values of the mixtures of some nodes.
+        """Values of the mixtures of these nodes.
 
         Args:
             nodes: values of all nodes.
             masses: of all nodes; mixtures with nodes of mass 0 are left out.
-            level: nodes; a mixture has all of its nodes among them, or none.
+            level: nodes; a mixture has all its nodes among them, or none.
 
         Returns:
-            the action that leads to each of these mixtures, and their values.
+            the action that leads to each of these mixtures, and the mixture's value.
         """
-        before, child, bits = self._steps.rows.view(np.int64).T
-        wanted = np.zeros(len(masses), dtype=np.bool_)
-        wanted[level] = masses[level] > 0
+        previous, child, bits = self._steps.rows.view(np.int64).T
+        has_mass = np.zeros(len(masses), dtype=np.bool_)
+        has_mass[level] = masses[level] > 0
         chance = np.ascontiguousarray(bits).view(np.float64)
-        found = Worth.zeros(len(child))
-        alive = wanted[child]
+        worth = Worth.zeros(len(child))
+        alive = has_mass[child]
         steps = np.flatnonzero(alive)
-        places = self._place[steps]
-        for some in np.split(
-            steps[np.argsort(places, kind="stable")], offsets_of(np.bincount(places))[1:-1]
+        positions = self._position[steps]
+        for layer in np.split(
+            steps[np.argsort(positions, kind="stable")], offsets_of(np.bincount(positions))[1:-1]
         ):
-            own = nodes.take(child[some])
-            p = chance[some]
-            part = Worth(p * own.values, p * own.promptness, p**2 * own.variances)
-            later = before[some] != _NOTHING
-            for total, new in zip(found, part, strict=True):
-                total[some] = new + np.where(later, total[before[some]], 0.0)
-            alive[some] &= ~later | alive[before[some]]
+            children = nodes.take(child[layer])
+            p = chance[layer]
+            part = Worth(p * children.values, p * children.promptness, p**2 * children.variances)
+            later = previous[layer] != _NOTHING
+            for total, new in zip(worth, part, strict=True):
+                total[layer] = new + np.where(later, total[previous[layer]], 0.0)
+            alive[layer] &= ~later | alive[previous[layer]]
         actions, last = self._mixtures.rows.view(np.int64).T
-        which = np.flatnonzero(alive[last])
-        return actions[which], found.take(last[which])
+        complete = np.flatnonzero(alive[last])
+        return actions[complete], worth.take(last[complete])
 
-    def _stepped(self, before: IntArray, nodes: IntArray, bits: IntArray, place: int) -> IntArray:
-        """Lists extended by one step."""
-        known = len(self._steps)
-        rows = np.column_stack([before, nodes, bits])
+    def _extend(self, previous: IntArray, nodes: IntArray, bits: IntArray, step: int) -> IntArray:
+        """Extend lists by one step, and return their last steps."""
+        start = len(self._steps)
+        rows = np.column_stack([previous, nodes, bits])
         steps = self._steps.numbers(rows.view(np.uint64))
-        self._place = enlarged(self._place, len(self._steps), 0)
-        self._place[known : len(self._steps)] = place
+        self._position = enlarged(self._position, len(self._steps), 0)
+        self._position[start : len(self._steps)] = step
         return steps

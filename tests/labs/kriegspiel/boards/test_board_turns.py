@@ -158,7 +158,9 @@ def test_captures_by_attacks_are_those_among_legal_moves() -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
     values, states = BoardValues(machine, KS), positions_of_both(machine)
     finder = CaptureFinder(machine, values)
-    found = ExchangePlayer(machine, values, finder, 0, 8).first_captures(states, values.boards(states))
+    found = ExchangePlayer(machine, values, finder, 0, 8).first_captures(
+        states, values.boards(states)
+    )
     assert found is not None
     assert (np.diff(found.lanes) >= 0).all()
     by_role = listed(machine, values, states).values()

@@ -18,13 +18,13 @@ def test_equal_leaves_of_a_node_are_one_with_their_mass(count: int) -> None:
     keys, values = rng.integers(0, 4, (count, 2)), rng.random(count)
     nothing = np.zeros(count, dtype=np.int64)
     valued = ValuedTurns(nothing, nothing > 0, None, values, keys)
-    some = np.flatnonzero(rng.random(count) < 0.7)
-    merged = leaves_of(valued, nodes, masses, some)
-    first, group = first_seen_columns([nodes[some], *keys[some].T])
-    assert merged.nodes.tolist() == nodes[some][first].tolist()
-    assert merged.keys.tolist() == keys[some][first].tolist()
-    assert merged.values.tobytes() == values[some][first].tobytes()
-    assert merged.masses.tobytes() == np.bincount(group, masses[some], len(first)).tobytes()
+    lanes = np.flatnonzero(rng.random(count) < 0.7)
+    merged = leaves_of(valued, nodes, masses, lanes)
+    first, group = first_seen_columns([nodes[lanes], *keys[lanes].T])
+    assert merged.nodes.tolist() == nodes[lanes][first].tolist()
+    assert merged.keys.tolist() == keys[lanes][first].tolist()
+    assert merged.values.tobytes() == values[lanes][first].tobytes()
+    assert merged.masses.tobytes() == np.bincount(group, masses[lanes], len(first)).tobytes()
 
 
 def test_leaves_are_summed_as_numpy_sums_them() -> None:

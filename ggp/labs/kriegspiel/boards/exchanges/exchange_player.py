@@ -379,7 +379,7 @@ class CaptureFinder:
         return self._machine.choices(states)
 
     def listed(self, position: CaptureBoards) -> dict[int, Captures]:
-        """Captures of each role among its legal moves, on boards where no other role has a choice."""
+        """Captures of each role by its legal moves, on boards where no other role has a choice."""
         turns = JointMoves.of(self._machine, position.states)
         counts, lists = turns.counts, turns.lists
         by_role = {}
