@@ -42,7 +42,7 @@ class AllObservations(HistorySampler):
 
     @property
     def views(self) -> IntArray:
-        """Nodes of the path tree that are in use besides those of bags."""
+        """Nodes of the path tree in use, except the nodes of bags."""
         return np.zeros(0, dtype=np.int64)
 
     def renumber(self, numbers: IntArray) -> None:

@@ -55,7 +55,7 @@ class _Successors:
     Attributes:
         percepts: `[K]` of our role.
         over: `[K]` whether each is terminal.
-        moves: facts about the moves afterwards, see `Turned.told`.
+        moves: facts about the moves of the next turn, see `Turned`.
         states: makes the states of given lanes.
         valued: values of them as leaves, if the evaluation gives them with the turn.
     """
@@ -216,7 +216,7 @@ class InformationSetSearch:
         masses: list[tuple[IntArray, FloatArray]],
         valued: list[ValuedLeaves],
     ) -> Histories:
-        """Histories one turn later, without those that are over.
+        """Histories one turn later, if they are not over.
 
         Args:
             masses: nodes and masses of all successors are appended.

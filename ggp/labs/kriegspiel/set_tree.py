@@ -366,7 +366,7 @@ class SetTree:
             self._certain[self._mixtures.add(actions, nodes, groups, chances)] = True
 
     def add(self, nodes: IntArray, masses: FloatArray) -> None:
-        """Fold in histories: add their masses to those of nodes."""
+        """Fold in histories: add their masses to their nodes."""
         self._mass[: len(self)] += np.bincount(nodes, masses, len(self))
 
     def add_leaves(

@@ -1,10 +1,11 @@
-"""The experiments of the papers, and paper 003's study of where perfect information search suits.
+"""Two commands from the papers: `match-runner reproduce` and `ggp advise`.
 
-J. Long, N. R. Sturtevant, M. Buro, T. Furtak, *Understanding the Success of Perfect Information
-Monte Carlo Sampling in Game Tree Search*, AAAI 2010.
+`reproduce` plays the experiments of the papers and writes tables, figures and reports. `advice`
+says which players the properties of a game (`ggp.study.properties`) favour, after paper 003's study
+of where perfect information search suits; `advise_command` prints it.
 
-`reproduce` is the command that plays them. `advice` says which players the properties of a game
-(`ggp.study.properties`) favour, and `advise_command` prints it.
+Paper 003: J. Long, N. R. Sturtevant, M. Buro, T. Furtak, *Understanding the Success of Perfect
+Information Monte Carlo Sampling in Game Tree Search*, AAAI 2010.
 """
 
 from ggp.console import LaterCommand

@@ -1,6 +1,8 @@
-"""Advises on kinds of players by a game's properties (paper 003, and our own measurements).
+"""Reasons for and against kinds of players, by the properties of a game.
 
-Properties speak for kinds of players or against them (`ggp.search.parts`); matches decide.
+Properties come in (`ggp.study.properties`), reasons go out, to `advise_command`. The thresholds are
+from paper 003 and our own measurements. Reasons speak for kinds of players (`ggp.search.parts`) or
+against them; matches decide.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from ggp.search.parts import CLAIRVOYANT, INFORMED, SIMULATIONS, TREES
 from ggp.study.properties import Properties, RoleProperties
 
 COSTLY_GAP = 5.0
-"""Value of open cards, in points, from which on hidden information costs more than noise."""
+"""Value of open cards, in points, at which hidden information begins to cost more than noise."""
 
 CHEAP_GAP = 2.0
 """Value of open cards, in points, below which clairvoyant worlds lose little."""
@@ -26,10 +28,10 @@ LOW_CORRELATION = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A reason that properties give.
+    """A reason from the properties of a game.
 
     Attributes:
-        kind: the kind of players that it is about.
+        kind: the kind of players that it concerns.
         favours: whether it speaks for them, or against.
         text: the explanation, a sentence.
     """
@@ -40,7 +42,7 @@ class Reason:
 
 
 def reasons_of(properties: Properties) -> tuple[Reason, ...]:
-    """The reasons that the properties of a game give, role by role."""
+    """Reasons from the properties of a game, role by role."""
     roles = {
         name: role
         for name, role in properties.roles.items()
@@ -58,8 +60,8 @@ def reasons_of(properties: Properties) -> tuple[Reason, ...]:
 
 
 def balance(reasons: tuple[Reason, ...], kinds: frozenset[str]) -> int:
-    """Number of reasons for a player of these kinds minus those against it."""
-    return sum(1 if each.favours else -1 for each in reasons if each.kind in kinds)
+    """Number of reasons for a player of these kinds, minus reasons against it."""
+    return sum(1 if reason.favours else -1 for reason in reasons if reason.kind in kinds)
 
 
 def _knows_all(role: RoleProperties) -> bool:

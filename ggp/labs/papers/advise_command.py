@@ -1,4 +1,8 @@
-"""`ggp advise`: which player suits a game, and why."""
+"""`ggp advise`: which player suits a game, and why.
+
+A game comes in; short matches (`ggp.library.compare`), the choice of `auto` and the properties of
+the game (`advice`) give a table, reasons and one player as the advice.
+"""
 
 from __future__ import annotations
 
@@ -31,29 +35,29 @@ DEFAULT_ROUNDS, DEFAULT_SECONDS, DEFAULT_MINUTES = 10, 0.2, 10.0
     type=PlayerText(),
     multiple=True,
     metavar="SPEC",
-    help="Compare this player; may be repeated. Without it, all that come with ggp and think, but "
-    "not auto, which lets one of them play.",
+    help="Compare this player; may be repeated. Default: all players of ggp that think, except "
+    "auto, which lets one of them play.",
 )
 @click.option(
     "--rounds",
     type=click.IntRange(min=1),
     default=DEFAULT_ROUNDS,
     show_default=True,
-    help="Of matches; in each every player plays every role once.",
+    help="Rounds of matches; in each, every player plays every role once.",
 )
 @click.option(
     "--seconds",
     type=FiniteRange(min=0, min_open=True),
     default=DEFAULT_SECONDS,
     show_default=True,
-    help="The clock of every decision in them.",
+    help="Seconds for every decision.",
 )
 @click.option(
     "--minutes",
     type=FiniteRange(min=0),
     default=DEFAULT_MINUTES,
     show_default=True,
-    help="Begin no other round after so many.",
+    help="Start no round after this many minutes.",
 )
 @clock_option()
 def advise(
@@ -66,10 +70,9 @@ def advise(
 ) -> None:
     """Say which player suits a game, and why.
 
-    Short matches at equal time decide, as far as they can tell one player from the others for
-    certain (99 %). Else it is the player that auto would let play, which is shown with the reason.
-    The other reasons come from the figures of `ggp properties`. Without --player, the advice is
-    auto for games that it solves.
+    Short matches at equal time decide, if one player is better for certain (99 %). Otherwise the
+    advice is the player that auto would choose, shown with its reason. The other reasons come from
+    the figures of `ggp properties`. Without --player, the advice is auto for games that it solves.
     """
     compared = tuple(dict.fromkeys(players)) or tuple(
         name for name in PLAYERS if kinds_of(name) is not None
@@ -79,7 +82,7 @@ def advise(
     game = options.load()
     machine = game._machine
     with spinner(f"walking through {options.game}"):
-        found = measure_properties(machine, walks_for(machine), options.seed)
+        properties = measure_properties(machine, walks_for(machine), options.seed)
         auto = {
             machine.roles[role]: choose_player(machine, role, SOLVED_STATES, game.program)
             for role in player_roles(machine)
@@ -95,14 +98,14 @@ def advise(
             minutes=minutes,
             advance=advance,
         )
-    leans = {each.player for each in auto.values()}
+    leans = {choice.player for choice in auto.values()}
     matches = summary.report().values
-    result = _advice(options.game, reasons_of(found), matches, seconds, leans)
+    result = _advice(options.game, reasons_of(properties), matches, seconds, leans)
     if not players and leans == {SOLUTION}:
         result["player"] = "auto"  # which is not among those that played
     result |= {"clock": clock, "seed": options.seed, "backend": summary.backend}
-    result["properties"] = found.report().values
-    result["auto"] = {name: {"player": each.player, "why": each.why} for name, each in auto.items()}
+    result["properties"] = properties.report().values
+    result["auto"] = {name: {"player": c.player, "why": c.why} for name, c in auto.items()}
     options.show(Report(result, _parts(result, rounds)))
 
 
@@ -114,28 +117,28 @@ def _advice(
     leans: Collection[str] = (),
 ) -> dict[str, Any]:
     verdict = matches["verdict"]
-    scores = {each["player"]: each["score"] for each in matches["players"]}
+    scores = {entry["player"]: entry["score"] for entry in matches["players"]}
     order = sorted(scores, key=lambda player: -(scores[player]["value"] or 0.0))
     # Without a verdict no round was played to its end.
     as_good = [verdict["best"], *verdict["as_good"]] if verdict else order
     kinds = {player: kinds_of(player) or frozenset() for player in order}
-    # Among players that matches cannot tell apart decides what `auto` would play, then the other
-    # properties, then the score.
-    chosen = max(as_good, key=lambda player: (player in leans, balance(reasons, kinds[player])))
+    # Ties in the matches are broken by the choice of `auto`, then by the other properties, then by
+    # the score.
+    player = max(as_good, key=lambda name: (name in leans, balance(reasons, kinds[name])))
     return {
         "game": game,
-        "player": chosen,
+        "player": player,
         "sure": len(as_good) == 1,
         "more_rounds": verdict and verdict["more_rounds"],
-        "as_good": [player for player in as_good if player != chosen],
+        "as_good": [name for name in as_good if name != player],
         "reasons": [
-            {**asdict(each), "players": [p for p in order if each.kind in kinds[p]]}
-            for each in reasons
+            {**asdict(reason), "players": [p for p in order if reason.kind in kinds[p]]}
+            for reason in reasons
         ],
         "seconds": seconds,
         "matches": matches["played"],
         "faulty": len(matches["faulty"]),
-        "fault": next((each["errors"][0] for each in matches["faulty"]), None),
+        "fault": next((match["errors"][0] for match in matches["faulty"]), None),
         "scores": scores,
         "methods": matches["methods"],
         "verdict": verdict,
@@ -155,8 +158,8 @@ def _parts(result: dict[str, Any], rounds: int) -> Iterator[Table | str]:
     ]
     yield Table(("", "player", ("#mean score", ".1f"), "#99 % interval"), rows)
     whole = result["matches"] == planned
-    played = f"{result['matches']}{'' if whole else f' of {planned}'} matches"
-    yield f"{played}, {result['seconds']:g} s a decision"
+    count = f"{result['matches']}{'' if whole else f' of {planned}'} matches"
+    yield f"{count}, {result['seconds']:g} s a decision"
     yield from result["methods"]
     yield f"{result['clock'].words}, seed {result['seed']}, on {result['backend']}"
     if result["faulty"]:
@@ -166,18 +169,18 @@ def _parts(result: dict[str, Any], rounds: int) -> Iterator[Table | str]:
         if reason["players"]:
             sign = "for" if reason["favours"] else "against"
             yield f"{sign} {listed(reason['players'])}: {reason['text']}"
-    for why, names in _alike(result["auto"]).items():
+    for why, names in _roles_by_choice(result["auto"]).items():
         yield f"auto plays {why[0]} as {listed(names)}: {why[1]}"
     yield f"advice: {result['player']}{_certainty(result, whole=whole)}"
 
 
-def _alike(auto: dict[str, dict[str, str]]) -> dict[tuple[str, str], list[str]]:
-    """The roles for which the same was chosen for the same reason."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for name, each in auto.items():
-        player = "the solution" if each["player"] == "solution" else each["player"]
-        found.setdefault((player, each["why"]), []).append(name)
-    return found
+def _roles_by_choice(auto: dict[str, dict[str, str]]) -> dict[tuple[str, str], list[str]]:
+    """Roles by the choice of `auto` and its reason."""
+    roles: dict[tuple[str, str], list[str]] = {}
+    for name, choice in auto.items():
+        player = "the solution" if choice["player"] == "solution" else choice["player"]
+        roles.setdefault((player, choice["why"]), []).append(name)
+    return roles
 
 
 def _certainty(result: dict[str, Any], *, whole: bool) -> str:
@@ -185,11 +188,11 @@ def _certainty(result: dict[str, Any], *, whole: bool) -> str:
         return ", which plays the solution"
     if result["sure"]:
         return ", which scored more than all others for certain (99 %)"
-    told = f"the matches cannot tell it from {listed(result['as_good'])}"
-    verdict, more = result["verdict"], result["more_rounds"]
+    doubt = f"the matches do not separate it from {listed(result['as_good'])}"
+    verdict, more_rounds = result["verdict"], result["more_rounds"]
     if verdict is None:
-        return f"; undecided; no round was played to its end: {told}"
-    if more is None:
-        return f"; undecided; {verdict['forecast']}: {told}"
-    asked = f"--rounds {verdict['rounds'] + more}" + ("" if whole else " and more --minutes")
-    return f"; undecided; {verdict['forecast']} ({asked}): {told}"
+        return f"; undecided; no round was played to its end: {doubt}"
+    if more_rounds is None:
+        return f"; undecided; {verdict['forecast']}: {doubt}"
+    flags = f"--rounds {verdict['rounds'] + more_rounds}" + ("" if whole else " and more --minutes")
+    return f"; undecided; {verdict['forecast']} ({flags}): {doubt}"

@@ -57,7 +57,7 @@ def test_nobody_on_the_whole_board_is_rescued(budget: str) -> None:
     found = kriegspiel_cells.papers_cells(budget) + kriegspiel_cells.beyond_cells(budget)
     specs = {spec for cell in found for spec in cell.players if not spec.startswith("random")}
     assert len(specs) > 15
-    assert {kriegspiel_cells.given(spec)["rescue"] for spec in specs} == {"none"}
+    assert {kriegspiel_cells.options_of(spec)["rescue"] for spec in specs} == {"none"}
 
 
 @pytest.mark.verify
@@ -93,7 +93,7 @@ def test_cells_of_the_papers_have_counts_in_proportion_and_numbers_of_games() ->
             assert cell.clock_s is None
             assert cell.games
             for player in cell.players:
-                options = kriegspiel_cells.given(player)
+                options = kriegspiel_cells.options_of(player)
                 if not player.startswith("random"):
                     assert options["rescue"] == "none"
                 if player.startswith("para"):
@@ -168,7 +168,7 @@ def test_costs_are_told_before_a_cell_is_played(tmp_path: Path) -> None:
         def submit(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Future[Any]:
             (task,) = args
             last, player = task.conditions.max_turns, task.players["white"]
-            histories = kriegspiel_cells.given(player).get("histories", "none")
+            histories = kriegspiel_cells.options_of(player).get("histories", "none")
             timed.append((histories, last))
             number = 5 if histories == "none" else int(histories)
             later = number / 100 if histories == "none" else number / 50
@@ -198,7 +198,7 @@ def test_costs_are_told_before_a_cell_is_played(tmp_path: Path) -> None:
     assert timed == [("84", 80), ("1683", 24), ("none", 80)]
     # What is left of no time is none for timing.
     assert told("papers", seconds=0.0) == [
-        "not timed, since that would take too much of the time to play: 1 more"
+        "not timed, as timing would take too much of the time to play: 1 more"
     ]
     assert not timed
 

@@ -60,7 +60,7 @@ def test_no_round_is_begun_when_the_minutes_are_over() -> None:
     lines = run("advise", "exploding_bomb", *BOTH, *QUICK, "--minutes", "0").stdout.splitlines()
     assert "2 of 6 matches, 0.05 s a decision" in lines
     assert "; undecided; so few rounds do not tell how many would decide: " in lines[-1]
-    assert ": the matches cannot tell it from hyperplay" in lines[-1]
+    assert ": the matches do not separate it from hyperplay" in lines[-1]
 
 
 @pytest.mark.verify

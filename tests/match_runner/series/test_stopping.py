@@ -333,8 +333,8 @@ def test_duels_end_by_themselves_and_show_what_counts(tmp_path: Path) -> None:
     duel = Duel("kuhn_poker", PLAYERS, "a")
     told: list[int] = []
     played = play_duel(duel, settings, Shuffled(), lambda: told.append(1))
-    assert played.held.ending is not None
-    assert played.held.ending.outcome == DECIDED
+    assert played.progress.ending is not None
+    assert played.progress.ending.outcome == DECIDED
     assert len(played.matches) < len(told)
     shown = stored_duel(duel, settings)
     assert shown is not None

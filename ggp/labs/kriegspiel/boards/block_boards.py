@@ -51,10 +51,10 @@ class BoardTables(NamedTuple):
     Attributes:
         fluents: `[B]` fluents that stand for pieces.
         fluent_index: `[F]` index of each fluent in `fluents`, -1 for other fluents.
-        squares, codes: `[B + C]` square and code of these pieces, then those of C pieces that hold
+        squares, codes: `[B + C]` square and code of these pieces, then of C pieces that hold
             in every state.
         blocks, bits: the words with these fluents, and their bits.
-        masks, table: squares that pieces attack, and what they add to the lead of our side.
+        masks, table: squares that pieces attack, and their shares of our lead.
         side: our side, whose values count.
         middle, scale, min_value, max_value: a value is `middle + scale * lead`, cut to the range.
         roles: `[2]` the role of each side.

@@ -62,7 +62,7 @@ class RayMasks(NamedTuple):
 
 @by_reference
 class LeadTable(NamedTuple):
-    """What pieces add to the lead of one side.
+    """Shares of pieces in the lead of one side.
 
     Attributes:
         side: `[K]` owner: 0 or 1.
@@ -247,10 +247,10 @@ class PieceTables(NamedTuple):
         side: `[K]` owner: 0 or 1.
         worth: `[K]` value of a piece.
         advance: `[K, S]` bonus for the ranks that a pawn on the square has advanced.
-        protected, threatened: `[K]` what its side gains if the piece is protected, and what the
-            other side gains if it is attacked.
-        check: `[K]` what the attacker gains besides, and the owner does not lose, for pieces that
-            can be in check.
+        protected, threatened: `[K]` gain of its side if the piece is protected, and of the other
+            side if it is attacked.
+        check: `[K]` further gain of an attacker, which the owner does not lose, for pieces that can
+            be in check.
         first_ray: `[K * S + 1]` offsets of the rays of each kind from each square.
         first_target: `[rays + 1]` offsets into `target`.
         target: squares of each ray, the nearest first.

@@ -13,7 +13,7 @@ value of a state is linear in these:
 
 All terms except check count with the opposite sign for the opponent. Giving check costs the role
 that gives it, and gives the opponent nothing. So the values of the two roles need not have the same
-sum on all boards, and a search uses those of a single role.
+sum on all boards, and a search uses the values of a single role.
 
 Kernels read and value the boards (`board_kernels`).
 
@@ -311,7 +311,7 @@ class BoardValues:
 
 
 # ------------------------------------------------------------------------
-# Tables of declared pieces for kernels: rays of pieces, and what they add to values.
+# Tables of declared pieces for kernels: their rays, and their shares of values.
 #
 # Values are declared as decimal numbers, so all are multiples of one unit. Kernels add up whole
 # numbers of it: the sum is exact, whatever the order.

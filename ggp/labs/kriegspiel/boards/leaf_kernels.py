@@ -1,8 +1,8 @@
 """Values of successors by one kernel, which writes no states.
 
 `board_values.LeafTurns` calls it with states and joint moves, and gets values, percepts and keys.
-Where a search stops, it asks of a successor only what its role perceives, whether the game is over,
-what the board is worth, and which successors are equal. Most successors of a search are in its last
+Where a search stops, it needs of a successor only its role's percepts, whether the game is over, the
+value of the board, and which successors are equal. Most successors of a search are in its last
 turn, and to write a state, read it as a board and compare it with others takes longer than to make
 it.
 
@@ -248,7 +248,7 @@ _ONE = np.uint64(1)
 
 @by_reference
 class LeafBoards(NamedTuple):
-    """Where `value_leaves` writes, and what it reads besides states.
+    """Outputs of `value_leaves`, and its inputs besides states.
 
     Attributes:
         board: tables of the boards.

@@ -1,5 +1,5 @@
 """Papers 000 to 002: kriegspiel, and small games with such an umpire.
 
-In come duels (`cells` lists them, with the published numbers), out go what they will cost,
-tables with a verdict on each, and charts of how games went (`charts`). Begin with `experiment`.
+Duels come in (`cells` lists them, with the published numbers); forecasts of their cost, tables with
+a verdict on each, and charts of their games (`charts`) go out. Begin with `experiment`.
 """

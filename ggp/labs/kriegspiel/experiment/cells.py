@@ -1,13 +1,15 @@
-"""Duels that repeat the experiments of papers 000 to 002, and others of interest beside them.
+"""The duels of the kriegspiel experiment: who plays whom, with the papers' numbers.
+
+`experiment` plays them. They repeat the experiments of papers 000 to 002, with others of interest.
 
 On the whole board, the game of the papers, budgets are counts: as many histories and boards a move
 as the papers had time for, or a twentieth or a hundredth of them. So results depend on the seed and
-not on the machine, and a series can go on wherever and whenever there is time. Smaller games, which
-are in no paper, are played with a clock.
+not on the machine, and a series can continue wherever and whenever there is time. Smaller games,
+which are in no paper, are played with a clock.
 
 Paper 000 does not say where the histories of `over` and `para` come from. On the whole board they
-come from a pool, filled up as that of HS: without a search for histories, any other sampler has
-none left after some thirty plies.
+come from a pool that is filled up like that of HS: any other sampler that does not search for
+histories has none left after some thirty plies.
 """
 
 from __future__ import annotations
@@ -31,13 +33,13 @@ HISTORIES = {1: (1683, 3145), 2: (321, 662), 3: (67, 190)}
 """Paper 000, Figure 4: histories a move at each depth, in 30 and 90 seconds."""
 
 BOARDS = 350
-"""Paper 001: boards a move that there was time to search in 30 seconds."""
+"""Paper 001: boards searched for a move in 30 seconds."""
 
 POOL = 20_000
 """Paper 001: most boards in a pool."""
 
 RETRY_PERCENT = 7
-"""Paper 000: 2 of 30 seconds after a refused try, in percent. In paper 001 it is all of them."""
+"""Paper 000: 2 of 30 seconds after a refused try, in percent. In paper 001: 100."""
 
 SETS_GAMES = 500
 """Paper 000: games of each cell."""
@@ -45,11 +47,11 @@ SETS_GAMES = 500
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What a paper says of a cell.
+    """Published numbers of a cell.
 
     Attributes:
-        won, lost: percent of games of the first player.
-        games: how many there were.
+        won, lost: percent of its games that the first player won, and lost.
+        games: number of games.
     """
 
     won: float
@@ -65,8 +67,8 @@ class Published:
     def error(self) -> float:
         """Half of the 99 % interval of the lead, from the spread of wins, draws and losses.
 
-        The normal approximation: the papers' own intervals are at 95 %, and those of paper 001 are
-        not those of so many games.
+        The normal approximation. The papers give 95 % intervals, which in paper 001 do not
+        fit the numbers of games.
         """
         variance = (self.won + self.lost) / 100 - (self.lead / 100) ** 2
         return 100 * NormalDist().inv_cdf((1 + LEVEL) / 2) * math.sqrt(variance / self.games)
@@ -122,11 +124,11 @@ SMALL_GAMES = ("krieg_tic_tac_toe", "phantom_connect_four", "blind_breakthrough"
 GAMES = (*SMALL_GAMES, SMALL_BOARD, BOARD)
 
 SAMPLERS = ("los", "aosp", "hs")
-"""Players that are named by their samplers. In the papers they do not search for other boards when
-they have none: they make a random move."""
+"""Players that are named by their samplers. In the papers, without a board they do not search for
+others, but make a random move."""
 
 SHORT_POOL = 600
-"""Number of boards in a pool that dies out on the whole board."""
+"""Number of boards in a pool that loses all of them on the whole board."""
 
 POOLS = (600, 2_000, 6_000, 20_000)
 
@@ -141,20 +143,19 @@ LONG_COUNTS = frozenset(
 """Histories a move in the longer runs."""
 
 AUTO = "ismcts"
-"""The player that `auto` chooses for kriegspiel: it can be given a budget of states."""
+"""The player that `auto` chooses for kriegspiel; it has an option for a budget of states."""
 
 AUTO_STATES = 1_100_000
-"""States a decision that it gets against random play with the papers' samples: about as many as HS
-visits."""
+"""Its states a decision against random play, with the papers' samples: about as many as HS's."""
 
 _OWN_FILE = {"boards": BOARD, "evaluation": BOARD}
 
 
 def spec(game: str, player: str, **options: object) -> str:
-    """Spec of a player under a clock, with the options that it has in a game.
+    """Spec of a player under a clock, with its options for a game.
 
-    On chess boards, states are valued by KS of paper 000 and drawn if no history is found, and a
-    refused try is a ply: else few histories fit into the time.
+    On chess boards, KS of paper 000 values states, states are drawn if no history is found, and a
+    refused try is a ply: otherwise few histories fit into the time.
     """
     if player in SAMPLERS:
         options["rescue"] = "none"
@@ -173,24 +174,24 @@ def sampled(player: str, budget: str, depth: int = 1, seconds: int = 30) -> str:
     Args:
         player: `over`, `para`, one of `SAMPLERS`, or `random`.
         budget: one of `BUDGETS`.
-        depth, seconds: of `over` and `para`: plies, and how long the paper's took for a move.
+        depth, seconds: of `over` and `para`: plies, and the paper's seconds for a move.
     """
     share = BUDGETS[budget]
     if player == "random":
         return _text(player, {"boards": BOARD})
-    own: dict[str, object] = {"rescue": "none", **_OWN_FILE, "pool": POOL // share}
+    options: dict[str, object] = {"rescue": "none", **_OWN_FILE, "pool": POOL // share}
     if player in SAMPLERS:
-        return _text(player, {"worlds": round(BOARDS / share), **own})
+        return _text(player, {"worlds": round(BOARDS / share), **options})
     number = max(1, round(HISTORIES[depth][SECONDS.index(seconds)] / share))
-    own |= {"sampler": "hs", "tries": 0, "retry": RETRY_PERCENT}
+    options |= {"sampler": "hs", "tries": 0, "retry": RETRY_PERCENT}
     if player == "para":
-        own["leaf"] = "min"  # "is not averaging the values of the samples it takes"
-    return _text(player, {"depth": depth, "histories": number, "particles": number, **own})
+        options["leaf"] = "min"  # "is not averaging the values of the samples it takes"
+    return _text(player, {"depth": depth, "histories": number, "particles": number, **options})
 
 
 def short(player: str) -> str:
     """Short name of a player: `over 1` for `over:depth=1,tries=0,...`."""
-    name, options = player.partition(":")[0], given(player)
+    name, options = player.partition(":")[0], options_of(player)
     depth = [options["depth"]] if "depth" in options else []
     counts = int(options.get("histories", 0))
     long = [f"{SECONDS[1]} s"] if counts in LONG_COUNTS else []
@@ -198,8 +199,8 @@ def short(player: str) -> str:
     return " ".join([name, *depth, *long, *pool])
 
 
-def given(player: str) -> dict[str, str]:
-    """Options that a spec gives, as text."""
+def options_of(player: str) -> dict[str, str]:
+    """The options of a spec, as text."""
     return dict(option.split("=") for option in player.partition(":")[2].split(",") if option)
 
 
@@ -210,16 +211,16 @@ def _text(player: str, options: dict[str, object]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DuelCell:
-    """Two players in a game, and what is known or expected of the first.
+    """Two players in a game, with a paper's numbers and our expectations for the first.
 
     Attributes:
-        clock_s: seconds for a move; None if players go by their own counts.
+        clock_s: seconds for a move; None if the players' counts decide.
         budget: one of `BUDGETS`, on the whole board.
-        paper: what a paper says.
-        games: most games to play, unless the command says otherwise; None: as in other grids.
+        paper: published numbers.
+        games: most games, unless the command names a number; None: as in other grids.
         equal_states: whether the second gets as many states as the first visits.
-        share: least mean share of the points that it should get.
-        sign: 1 if it should be significantly (99 %) better, 0 if neither should.
+        share: lowest expected share of the first.
+        sign: 1 if the first should be significantly (99 %) better, 0 if neither should.
     """
 
     game: str
@@ -248,7 +249,7 @@ class DuelCell:
 
 
 def _sets(game: str, opponent: str) -> list[DuelCell]:
-    """Cells like those of Figures 2 and 3 of paper 000, in a smaller game."""
+    """Cells after Figures 2 and 3 of paper 000, in a smaller game."""
     return [
         DuelCell(game, (spec(game, player, depth=depth), spec(game, opponent)))
         for player in ("over", "para")
@@ -257,8 +258,8 @@ def _sets(game: str, opponent: str) -> list[DuelCell]:
 
 
 def _against_each_other(game: str) -> list[DuelCell]:
-    """Cells like those of Figure 5 of paper 000."""
-    least = {
+    """Cells after Figure 5 of paper 000."""
+    min_shares = {
         ("krieg_tic_tac_toe", 1, 1): 65.0,
         ("phantom_connect_four", 1, 1): 75.0,
     }
@@ -266,7 +267,7 @@ def _against_each_other(game: str) -> list[DuelCell]:
         DuelCell(
             game,
             (spec(game, "over", depth=over), spec(game, "para", depth=para)),
-            share=least.get((game, over, para)),
+            share=min_shares.get((game, over, para)),
         )
         for over in DEPTHS
         for para in DEPTHS
@@ -274,8 +275,8 @@ def _against_each_other(game: str) -> list[DuelCell]:
 
 
 def _samplers(game: str) -> list[DuelCell]:
-    """Cells like those of Tables 2 and 3 of paper 001."""
-    least = {
+    """Cells after Tables 2 and 3 of paper 001."""
+    expected = {
         ("phantom_connect_four", "hs", "los"): {"share": 65.0},
         ("blind_breakthrough", "hs", "los"): {"share": 58.0},
         ("phantom_connect_four", "hs", "aosp"): {"sign": 0},
@@ -284,26 +285,27 @@ def _samplers(game: str) -> list[DuelCell]:
         DuelCell(
             game,
             (spec(game, first), spec(game, second)),
-            **least.get((game, first, second), {}),  # type: ignore[arg-type]
+            **expected.get((game, first, second), {}),  # type: ignore[arg-type]
         )
         for first, second in TABLES_2_3
     ]
 
 
-def _others() -> list[DuelCell]:
+def _deeper() -> list[DuelCell]:
+    """Cells that compare depths of information-set search."""
     game = "phantom_connect_four"
-    ahead = spec(game, "over", depth=3), spec(game, "over", depth=1)
+    by_depth = spec(game, "over", depth=3), spec(game, "over", depth=1)
     deeper = spec(game, "over", depth=2), spec(game, "para", depth=2)
     return [
-        # Both get as many histories: a clock gives depth 1 so many playouts that it errs less.
-        DuelCell(game, ahead, None, sign=1),
-        DuelCell(game, ahead),
+        # Equal histories: a clock would give depth 1 so many playouts that it errs less.
+        DuelCell(game, by_depth, None, sign=1),
+        DuelCell(game, by_depth),
         DuelCell(game, deeper, LONG_S, share=85.0),
     ]
 
 
 def papers_cells(budget: str) -> list[DuelCell]:
-    """Cells of papers 000 and 001: those that tell most for their cost come first."""
+    """Cells of papers 000 and 001, the most informative for their cost first."""
 
     def sets(player: str, depth: int, opponent: str, seconds: int = 30) -> DuelCell:
         players = sampled(player, budget, depth, seconds), sampled(opponent, budget)
@@ -319,7 +321,7 @@ def papers_cells(budget: str) -> list[DuelCell]:
         games = {"random": 126, "los": 40, "aosp": 1670}[second]
         return _board(budget, players, TABLES_2_3[first, second], games)
 
-    found = [
+    shorter = [
         *(sets("over", depth, "random") for depth in (1, 2)),
         sets("para", 2, "random"),
         samplers("hs", "random"),
@@ -345,7 +347,7 @@ def papers_cells(budget: str) -> list[DuelCell]:
         for depth in DEPTHS
         for player in ("over", "para")
     ]
-    return list(dict.fromkeys(found + longer))
+    return list(dict.fromkeys(shorter + longer))
 
 
 def _board(
@@ -355,11 +357,11 @@ def _board(
 
 
 def beyond_cells(budget: str) -> list[DuelCell]:
-    """Cells that are in no paper: what `auto` plays at equal states, other players, and pools.
+    """Cells that are in no paper: the player of `auto`, others at equal states, and pool sizes.
 
-    Without a board all of them move at random, as the players of the papers do.
+    Without a board all players move at random, like the papers'.
     """
-    own = sampled("over", budget), sampled("hs", budget)
+    papers = sampled("over", budget), sampled("hs", budget)
     plays = (AUTO, "hyperplay", "hyperplay2")
     as_papers: dict[str, object] = {"rescue": "none", "boards": BOARD}
     ours = [_text(player, as_papers) for player in plays]
@@ -377,7 +379,7 @@ def beyond_cells(budget: str) -> list[DuelCell]:
         *(
             _board(budget, (first, second), None, 100, equal_states=True)
             for second in ours
-            for first in own
+            for first in papers
         ),
         *(_board(budget, (aosp, sampled("random", budget)), None, 20) for _, aosp in pools),
         _board(budget, (pools[0][0], pools[0][1]), None, 60, sign=1),
@@ -395,26 +397,26 @@ FIGURE_5_GAMES = {
     (2, 3): 58,
     (3, 3): 500,
 }
-"""Games of each cell of Figure 5 that tell who is better (99 %) in nine of ten cases, if rates are
-as published; where that would be more than the paper's, as many as there."""
+"""Games of each cell of Figure 5: enough to show who is better (99 %) in nine of ten series at the
+published rates, but at most as many as in the paper."""
 
 
 @cache
 def cells() -> tuple[DuelCell, ...]:
-    """All cells: first those that decide most, in games that are over soon."""
-    found: list[DuelCell] = []
+    """All cells; the most interesting ones in short games come first."""
+    all_cells: list[DuelCell] = []
     smaller = [game for game in GAMES if game != BOARD]
     for game in smaller:
-        found += _against_each_other(game)[:1]
-    found += papers_cells(TWENTIETH)[:1]
-    found += _others()
+        all_cells += _against_each_other(game)[:1]
+    all_cells += papers_cells(TWENTIETH)[:1]
+    all_cells += _deeper()
     for game in smaller:
-        found += _samplers(game)
-        found += _sets(game, "random") + _sets(game, "hs")
-        found += _against_each_other(game)
+        all_cells += _samplers(game)
+        all_cells += _sets(game, "random") + _sets(game, "hs")
+        all_cells += _against_each_other(game)
     for opponent in (spec(SMALL_BOARD, "over", depth=1), spec(SMALL_BOARD, "hs")):
         for player in ("hyperplay", "hyperplay2", "ismcts"):
-            found.append(DuelCell(SMALL_BOARD, (spec(SMALL_BOARD, player), opponent)))
+            all_cells.append(DuelCell(SMALL_BOARD, (spec(SMALL_BOARD, player), opponent)))
     for budget in BUDGETS:
-        found += papers_cells(budget) + beyond_cells(budget)
-    return tuple(dict.fromkeys(found))
+        all_cells += papers_cells(budget) + beyond_cells(budget)
+    return tuple(dict.fromkeys(all_cells))

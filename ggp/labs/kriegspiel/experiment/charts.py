@@ -1,4 +1,7 @@
-"""Charts of how games of kriegspiel went: material, boards, and pools that die out."""
+"""Charts of the games of kriegspiel: material, boards, and pools that lose all their boards.
+
+The cells that `experiment` played come in; charts after papers 001 and 002 go out.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ REFUSED = "refused"
 
 MOST_PLIES = 160
 PLIES_A_STEP = 10
-"""Number of plies for which shares are shown together."""
+"""Number of plies that share one point of a chart."""
 
 BRANCHING, CONSISTENT, STATES = 30.0, 3.0, 1e13
 """Parameters of the models in paper 001: the number of moves in a state, of which one in
@@ -43,13 +46,13 @@ last one, for kriegspiel."""
 
 
 def charts(cells: Cells) -> tuple[Chart, ...]:
-    """All charts for which matches were played, and that of the two models."""
-    found = [
+    """All charts with matches, and that of the two models."""
+    all_charts = [
         *(_material(game, cells) for game in (BOARD, SMALL_BOARD)),
         _last_boards(cells),
         _dead_pools(cells),
     ]
-    return (*(chart for chart in found if chart.curves), _growth())
+    return (*(chart for chart in all_charts if chart.curves), _growth())
 
 
 def pairs(game: str) -> list[tuple[str, str]]:
@@ -62,7 +65,7 @@ def pairs(game: str) -> list[tuple[str, str]]:
 
 
 def hybrids(game: str) -> list[str]:
-    """Players whose boards of the last observation paper 001 shows."""
+    """Players for which paper 001 shows the share of boards of the last observation."""
     return _players(game, "hs")
 
 
@@ -74,11 +77,11 @@ def _players(game: str, name: str) -> list[str]:
 
 
 def _material(game: str, cells: Cells) -> Chart:
-    shown = pairs(game)
+    duel_pairs = pairs(game)
     curves = {}
     machine: Machine | None = None
     for duel, cell in cells.items():
-        if duel.game != game or duel.players not in shown or not cell.matches:
+        if duel.game != game or duel.players not in duel_pairs or not cell.matches:
             continue
         machine = machine or build_machine(program_of(game))
         names = [player.split(":")[0] for player in duel.players]
@@ -100,7 +103,7 @@ def _material(game: str, cells: Cells) -> Chart:
 def material_by_ply(machine: Machine, matches: Sequence[Played]) -> FloatArray:
     """`[2, plies + 1]` mean material of the first and the second player after each ply.
 
-    Games that are over keep their last material. Refused tries do not count as plies.
+    Finished games keep their last material. Refused tries do not count as plies.
     """
     squares = BoardSquares(machine, PIECES, WORTH)
     worth = np.zeros((len(machine.roles), len(squares.bits.fluent_names)))
@@ -125,8 +128,8 @@ def material_by_ply(machine: Machine, matches: Sequence[Played]) -> FloatArray:
     while len(rows):
         by_role = squares.bits.fluent_bits(states) @ worth.T
         by_match[rows, :, ply[rows]] = np.take_along_axis(by_role, seats[rows], axis=1)
-        on = np.array([turn < len(matches[row].record.turns) for row in rows.tolist()])
-        states, rows = states.take(np.flatnonzero(on)), rows[on]
+        goes_on = np.array([turn < len(matches[row].record.turns) for row in rows.tolist()])
+        states, rows = states.take(np.flatnonzero(goes_on)), rows[goes_on]
         if not len(rows):
             break
         turns = [matches[row].record.turns[turn] for row in rows.tolist()]
@@ -135,14 +138,14 @@ def material_by_ply(machine: Machine, matches: Sequence[Played]) -> FloatArray:
         ply[rows] += [REFUSED not in t.percepts[machine.roles[0]] for t in turns]
         np.minimum(ply, MOST_PLIES, out=ply)
         turn += 1
-    for place in range(1, by_match.shape[2]):
-        late = np.isnan(by_match[:, :, place])
-        by_match[:, :, place][late] = by_match[:, :, place - 1][late]
+    for k in range(1, by_match.shape[2]):
+        late = np.isnan(by_match[:, :, k])
+        by_match[:, :, k][late] = by_match[:, :, k - 1][late]
     return np.asarray(by_match.mean(axis=0)[:, : int(ply.max(initial=0)) + 1])
 
 
 def _of(duel: Duel) -> str:
-    """Which samples, where there are several numbers of them."""
+    """Suffix of a label: the share of the papers' samples, if it is not all."""
     share = BUDGETS.get(duel.budget, 1)
     return f", 1/{share} of the samples" if share > 1 else ""
 
@@ -168,7 +171,7 @@ def _last_boards(cells: Cells) -> Chart:
 
 
 def _dead_pools(cells: Cells) -> Chart:
-    wanted = {
+    labels = {
         duel.players[0]: f"{size:,} boards"
         for duel in cells
         for size in POOLS
@@ -176,9 +179,9 @@ def _dead_pools(cells: Cells) -> Chart:
         and duel.players[0].endswith(f",pool={size}")
     }
     curves = tuple(
-        _shares(wanted[duel.players[0]], cell, 0, _is_dead)
+        _shares(labels[duel.players[0]], cell, 0, _is_dead)
         for duel, cell in cells.items()
-        if duel.game == BOARD and duel.players[0] in wanted and duel.players[1].startswith("random")
+        if duel.game == BOARD and duel.players[0] in labels and duel.players[1].startswith("random")
         if cell.matches
     )
     return Chart(
@@ -199,16 +202,16 @@ def _is_dead(decision: Decision) -> float:
 
 
 def _shares(label: str, cell: PlayedDuel, player: int, share: Callable[[Decision], float]) -> Curve:
-    """Curve of the mean over decisions between several moves, by ply."""
-    found: dict[int, list[float]] = {}
+    """Curve of the mean of `share` over decisions between several moves, by ply."""
+    by_step: dict[int, list[float]] = {}
     for match in cell.matches:
         for ply, decision in _plies(match, player):
-            found.setdefault(ply // PLIES_A_STEP, []).append(share(decision))
-    steps = sorted(found)
+            by_step.setdefault(ply // PLIES_A_STEP, []).append(share(decision))
+    steps = sorted(by_step)
     return Curve(
         label,
         tuple(PLIES_A_STEP * (step + 0.5) for step in steps),
-        tuple(float(np.mean(found[step])) for step in steps),
+        tuple(float(np.mean(by_step[step])) for step in steps),
     )
 
 
@@ -224,7 +227,7 @@ def _plies(match: Played, player: int) -> Iterable[tuple[int, Decision]]:
 
 
 def _growth() -> Chart:
-    """Chart of the two models of paper 001: how likely a board is consistent after each move."""
+    """Chart of the two models of paper 001: probability that a board is consistent, by move."""
     moves = np.arange(1, 81)
     tree = (1 / CONSISTENT) ** (moves / 2)
     log_graph = (moves - 1) * np.log(BRANCHING / CONSISTENT) - 2 * np.log(STATES - 1)
@@ -235,7 +238,7 @@ def _growth() -> Chart:
     )
     return Chart(
         "growth",
-        "How likely a board is to agree with all observations: two models",
+        "Probability that a board agrees with all observations: two models",
         "move",
         "probability",
         {f"b = {BRANCHING:g}, c = {CONSISTENT:g}, n = {STATES:g}": curves},

@@ -1,6 +1,7 @@
-"""Papers 000, 001 and 002: who beats whom in kriegspiel, and in small games with such an umpire.
+"""The experiment `kriegspiel`: who beats whom there, and in small games with such an umpire.
 
-`cells` says who plays whom, `charts` draws how games went.
+It repeats the experiments of papers 000 to 002. The duels of `cells` come in, as far as they were
+played; claims, tables with verdicts, heat maps and `charts` go out, to `match-runner reproduce`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ggp.labs.kriegspiel.experiment.cells import (
     DuelCell,
     Published,
     cells,
-    given,
+    options_of,
     papers_cells,
     sampled,
     short,
@@ -52,36 +53,35 @@ from match_runner.series.verdicts import DECIDED, DIFFERENCES, judge
 from match_runner.workers.executor import Executor
 
 # ------------------------------------------------------------------------
-# What the cells on the whole board will cost, told before they are played.
+# Forecast of the cost of cells on the whole board, before they are played.
 #
-# A player is timed in the first turns of a game against random play: with few samples in many
-# turns, since turns in the middle of a game cost more than those of the opening. With many samples
-# that would take as long as some games; then it is timed in the opening only, and the rest of the
-# game is taken to cost as many times as much as with few samples: the line says that it is
-# extrapolated. Games differ much in length, so all this tells hours from days. Of cells that were
-# begun, the games so far tell more. If the time for playing is limited, no player is timed after a
-# tenth of it.
+# A player is timed in the first turns of a game against random play. With few samples these are
+# many turns, since turns of the middle game cost more than those of the opening. With many samples
+# that would take as long as some games; so the player is timed in the opening only, and the rest of
+# the game is assumed to cost more by the same factor as the opening: the line says "extrapolated".
+# Lengths of games vary, so a forecast only separates hours from days. For cells that were begun,
+# the games so far are a better measure. No player is timed after a tenth of the time for playing.
 
 MEASURED_TURNS = 80
-"""Turns of a game that are played to time a player."""
+"""Turns of a game that time a player."""
 
 OPENING_TURNS = 24
-"""Turns that are played to time a player with many samples."""
+"""Turns that time a player with many samples."""
 
 FIRST_TURNS = 6
-"""Turns that do not count: machine code is read from the cache in them, and pools are small."""
+"""Turns that do not count: they load machine code from the cache, and pools are small."""
 
 TURNS = 220
 """Turns of a game, refused tries included: the mean of games of the papers' players."""
 
 TIMED_SHARE = 0.1
-"""Of the time for playing: no player is timed after that."""
+"""Share of the time for playing after which no player is timed."""
 
 FEW = 2
-"""A player with this many times the samples of a twentieth of the papers' is timed as it is."""
+"""A player with at most this many times a twentieth of the papers' samples is timed directly."""
 
 LEAST_S = 1e-4
-"""No turn is taken to cost less than this."""
+"""Lower bound of the cost of a turn, in seconds."""
 
 SO_FAR, MEASURED, EXTRAPOLATED = "as so far", "measured", "extrapolated"
 
@@ -89,7 +89,7 @@ SO_FAR, MEASURED, EXTRAPOLATED = "as so far", "measured", "extrapolated"
 def costs(
     cells: Sequence[tuple[Duel, RunSettings]], settings: RunSettings, executor: Executor
 ) -> Iterator[str]:
-    """Lines that say what each cell that is not finished will cost, and all of them.
+    """Yield a line with the cost of each unfinished cell, and one for all of them.
 
     Args:
         cells: cells to play, each with its number of games.
@@ -97,32 +97,32 @@ def costs(
     turns = _Turns(settings, executor)
     timed_until_s = time.monotonic() + TIMED_SHARE * settings.seconds
     total_s, untimed = 0.0, 0
-    for duel, own in cells:
+    for duel, duel_settings in cells:
         if not duel.budget or duel.equal_states:
             continue
-        stored = stored_duel(duel, own)
-        ending = None if stored is None else stored.held.ending
-        left = own.matches - (0 if stored is None else len(stored.matches))
-        if left <= 0 or (ending is not None and ending.outcome is not None):
+        stored = stored_duel(duel, duel_settings)
+        ending = None if stored is None else stored.progress.ending
+        rest = duel_settings.matches - (0 if stored is None else len(stored.matches))
+        if rest <= 0 or (ending is not None and ending.outcome is not None):
             continue
         if stored is None and time.monotonic() >= timed_until_s:
             untimed += 1
             continue
         if stored is None:
-            each = [turns.cost(player) for player in duel.players]
-            seconds = TURNS * math.fsum(cost.seconds for cost in each)
-            how = EXTRAPOLATED if any(cost.is_extrapolated for cost in each) else MEASURED
+            turn_costs = [turns.cost(player) for player in duel.players]
+            seconds = TURNS * math.fsum(cost.seconds for cost in turn_costs)
+            basis = EXTRAPOLATED if any(cost.is_extrapolated for cost in turn_costs) else MEASURED
         else:
-            seconds, how = _seconds_so_far(stored), SO_FAR
-        total_s += left * seconds
+            seconds, basis = _seconds_so_far(stored), SO_FAR
+        total_s += rest * seconds
         yield (
-            f"{' against '.join(map(short, duel.players))}, {duel.budget}: {left} games at most, "
-            f"about {seconds:,.0f} s each ({how}), {left * seconds / 3600:,.2f} core-hours"
+            f"{' against '.join(map(short, duel.players))}, {duel.budget}: {rest} games at most, "
+            f"about {seconds:,.0f} s each ({basis}), {rest * seconds / 3600:,.2f} core-hours"
         )
     if total_s:
         yield f"in all at most about {total_s / 3600:,.1f} core-hours"
     if untimed:
-        yield f"not timed, since that would take too much of the time to play: {untimed} more"
+        yield f"not timed, as timing would take too much of the time to play: {untimed} more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +141,10 @@ class _Turns:
         self._timed: dict[tuple[str, int], list[float]] = {}
 
     def cost(self, player: str) -> Cost:
-        """The mean cost of a turn, of its own or of the other."""
-        name, depth = player.partition(":")[0], int(given(player).get("depth", 1))
+        """The mean cost of a turn, its own and its opponent's."""
+        name, depth = player.partition(":")[0], int(options_of(player).get("depth", 1))
         fewer = sampled(name, TWENTIETH, depth)
-        if _samples_asked(player) <= FEW * _samples_asked(fewer):
+        if _num_samples(player) <= FEW * _num_samples(fewer):
             return Cost(_mean(self._seconds(player, MEASURED_TURNS)), is_extrapolated=False)
         game = self._seconds(fewer, MEASURED_TURNS)
         opening = _mean(game[: OPENING_TURNS - FIRST_TURNS])
@@ -153,13 +153,13 @@ class _Turns:
 
     def _seconds(self, player: str, turns: int) -> list[float]:
         if (player, turns) not in self._timed:
-            found = _seconds_of_turns(player, turns, self._settings, self._executor)
-            self._timed[player, turns] = found
+            seconds = _seconds_of_turns(player, turns, self._settings, self._executor)
+            self._timed[player, turns] = seconds
         return self._timed[player, turns]
 
 
-def _samples_asked(player: str) -> int:
-    options = given(player)
+def _num_samples(player: str) -> int:
+    options = options_of(player)
     return int(options.get("histories", options.get("worlds", 1)))
 
 
@@ -170,7 +170,7 @@ def _mean(seconds: Sequence[float]) -> float:
 def _seconds_of_turns(
     player: str, turns: int, settings: RunSettings, executor: Executor
 ) -> list[float]:
-    """What a player took in the first turns of a game, its own and those of the other."""
+    """Seconds of a player in each of the first turns of a game; 0 in its opponent's turns."""
     duel = Duel(BOARD, (player, sampled("random", HUNDREDTH)), "")
     series = series_of(duel, replace(settings, matches=2, until=None))
     (game,) = series.games
@@ -186,11 +186,11 @@ def _seconds_of_turns(
     )
     record: MatchRecord = executor.submit(play, (task,)).result()
     decisions = [turn.decisions.get(game.seats[0]) for turn in record.turns[FIRST_TURNS:]]
-    return [0.0 if each is None else each.seconds for each in decisions]
+    return [0.0 if decision is None else decision.seconds for decision in decisions]
 
 
 def _seconds_so_far(cell: PlayedDuel) -> float:
-    """Mean seconds that both players thought in a game."""
+    """Mean seconds of both players' decisions in a game."""
     return _mean(
         [
             math.fsum(decision.seconds for _, _, decision in match.decisions())
@@ -200,14 +200,14 @@ def _seconds_so_far(cell: PlayedDuel) -> float:
 
 
 def duels() -> list[Duel]:
-    """All duels, those of the small games first."""
+    """All duels, in the order of `cells`."""
     return [cell.duel for cell in cells()]
 
 
 def quickly(duel: Duel) -> int:
     """Number of matches of a duel in a quick run, 0 to leave it out.
 
-    On the whole board it plays only one duel.
+    On the whole board a quick run plays only one duel.
     """
     if duel.game != BOARD:
         return 2
@@ -224,36 +224,36 @@ def _games() -> dict[Duel, int | None]:
     return {cell.duel: cell.games for cell in cells()}
 
 
-def show(played: Cells) -> GridResults:
-    """Claims, a table of each game with the papers' numbers beside ours, panels and charts."""
-    tables = (*(_papers_table(played, budget) for budget in BUDGETS), *_tables(played))
+def show(played_cells: Cells) -> GridResults:
+    """Claims, tables with the papers' numbers beside ours, panels and charts."""
+    tables = (*(_papers_table(played_cells, budget) for budget in BUDGETS), *_tables(played_cells))
     return GridResults(
-        tuple(_claims(played)),
+        tuple(_claims(played_cells)),
         tuple(table for table in tables if table.rows),
-        tuple(_panels(played)),
-        charts(played),
+        tuple(_panels(played_cells)),
+        charts(played_cells),
     )
 
 
-def verdict_of_cell(each: DuelCell, cell: PlayedDuel) -> CellVerdict:
-    """Verdict on a cell by the games so far."""
-    return verdict_of([2 * (share - EQUAL) for share in shares_of(cell)], each.paper)
+def verdict_of_cell(plan: DuelCell, cell: PlayedDuel) -> CellVerdict:
+    """Verdict on a cell from the games so far."""
+    return verdict_of([2 * (share - EQUAL) for share in shares_of(cell)], plan.paper)
 
 
-def _papers_table(played: Cells, budget: str) -> Table:
+def _papers_table(played_cells: Cells, budget: str) -> Table:
     """The grid of the papers: our leads beside theirs, with verdicts."""
     rows = []
-    for each in cells():
-        cell = played.get(each.duel)
-        if each.budget != budget or cell is None:
+    for plan in cells():
+        cell = played_cells.get(plan.duel)
+        if plan.budget != budget or cell is None:
             continue
-        tally, verdict = tally_of_cell(cell), verdict_of_cell(each, cell)
-        paper = each.paper
+        tally, verdict = tally_of_cell(cell), verdict_of_cell(plan, cell)
+        paper = plan.paper
         rows.append(
             (
-                *map(short, each.players),
-                _samples(each),
-                str(_played(tally)),
+                *map(short, plan.players),
+                _samples(plan),
+                str(_num_games(tally)),
                 f"{tally.wins} - {tally.draws} - {tally.losses}",
                 format(verdict.lead, ".0f"),
                 "" if paper is None else f"{paper.won:g} - {paper.lost:g}",
@@ -273,32 +273,32 @@ def _papers_table(played: Cells, budget: str) -> Table:
     )
 
 
-def _samples(each: DuelCell) -> str:
-    """Samples a move of both, such as `84, 18`."""
-    found = []
-    for options in map(given, each.players):
-        found.append(options.get("histories", options.get("worlds", ".")))
-    return ", ".join(found)
+def _samples(plan: DuelCell) -> str:
+    """Samples a move of both players, such as `84, 18`."""
+    counts = []
+    for options in map(options_of, plan.players):
+        counts.append(options.get("histories", options.get("worlds", ".")))
+    return ", ".join(counts)
 
 
-def _tables(played: Cells) -> Iterator[Table]:
+def _tables(played_cells: Cells) -> Iterator[Table]:
     for game in GAMES:
-        yield _table(game, played)
+        yield _table(game, played_cells)
 
 
-def _table(game: str, played: Cells) -> Table:
+def _table(game: str, played_cells: Cells) -> Table:
     rows = []
-    for each in cells():
-        if each.game != game or each.budget or each.duel not in played:
+    for plan in cells():
+        if plan.game != game or plan.budget or plan.duel not in played_cells:
             continue
-        cell = played[each.duel]
+        cell = played_cells[plan.duel]
         tally = tally_of_cell(cell)
         shares = shares_of(cell)
         lead = _lead(tally)
         rows.append(
             (
-                *each.players,
-                "." if each.clock_s is None else f"{each.clock_s:g}",
+                *plan.players,
+                "." if plan.clock_s is None else f"{plan.clock_s:g}",
                 str(len(cell.matches)),
                 f"{_percent(tally.wins, tally):.0f} - {_percent(tally.losses, tally):.0f}",
                 "." if lead is None else f"{lead:+.0f}",
@@ -316,27 +316,27 @@ def _table(game: str, played: Cells) -> Table:
     )
 
 
-def _panels(played: Cells) -> Iterator[Panel]:
+def _panels(played_cells: Cells) -> Iterator[Panel]:
     """A panel of shares for each small game at the shorter clock, and each budget of the board."""
     for game in GAMES:
         for budget in BUDGETS if game == BOARD else ("",):
-            panel = _panel(game, budget, played)
+            panel = _panel(game, budget, played_cells)
             if panel is not None:
                 yield panel
 
 
-def _panel(game: str, budget: str, played: Cells) -> Panel | None:
-    found = {
-        each.players: share
-        for each in cells()
-        if each.game == game and each.budget == budget and each.duel in played
-        if each.clock_s in (None, SHORT_S)
-        if (share := interval_of(shares_of(played[each.duel])).value) is not None
+def _panel(game: str, budget: str, played_cells: Cells) -> Panel | None:
+    shares = {
+        plan.players: share
+        for plan in cells()
+        if plan.game == game and plan.budget == budget and plan.duel in played_cells
+        if plan.clock_s in (None, SHORT_S)
+        if (share := interval_of(shares_of(played_cells[plan.duel])).value) is not None
     }
-    if not found:
+    if not shares:
         return None
-    firsts = sorted(dict.fromkeys(first for first, _ in found), key=short)[::-1]
-    seconds = sorted(dict.fromkeys(second for _, second in found), key=short)
+    firsts = sorted(dict.fromkeys(first for first, _ in shares), key=short)[::-1]
+    seconds = sorted(dict.fromkeys(second for _, second in shares), key=short)
     title = f"{game}, {budget}" if budget else game
     return Panel(
         row=f"share in {title}",
@@ -345,62 +345,62 @@ def _panel(game: str, budget: str, played: Cells) -> Panel | None:
         y="",
         xs=tuple(map(float, range(len(seconds)))),
         ys=tuple(map(float, range(len(firsts)))),
-        values=tuple(tuple(found.get((f, s)) for s in seconds) for f in firsts),
+        values=tuple(tuple(shares.get((f, s)) for s in seconds) for f in firsts),
         x_names=tuple(map(short, seconds)),
         y_names=tuple(map(short, firsts)),
     )
 
 
-def _claims(played: Cells) -> Iterator[Claim]:
-    for each in cells():
-        cell = played.get(each.duel)
+def _claims(played_cells: Cells) -> Iterator[Claim]:
+    for plan in cells():
+        cell = played_cells.get(plan.duel)
         if cell is not None:
-            yield from _claims_of(each, cell)
+            yield from _claims_of(plan, cell)
 
 
-def _claims_of(each: DuelCell, cell: PlayedDuel) -> Iterator[Claim]:
-    text = f"{short(each.players[0])} against {short(each.players[1])} in {each.game}"
+def _claims_of(plan: DuelCell, cell: PlayedDuel) -> Iterator[Claim]:
+    text = f"{short(plan.players[0])} against {short(plan.players[1])} in {plan.game}"
     shares = shares_of(cell)
     mean = interval_of(shares)
-    if each.share is not None:
+    if plan.share is not None:
         enough = mean.value is not None and len(shares) >= FEWEST_ROUNDS
         yield Claim(
             text,
-            f"a share of {each.share:g} or more",
+            f"a share of {plan.share:g} or more",
             score_text(mean),
-            (mean.value >= each.share) if enough and mean.value is not None else None,
+            (mean.value >= plan.share) if enough and mean.value is not None else None,
         )
-    if each.sign is not None:
+    if plan.sign is not None:
         sign = sign_of(shares)
         yield Claim(
             text,
-            f"above {EQUAL:g}, 99 %" if each.sign else f"{EQUAL:g} is in the interval",
+            f"above {EQUAL:g}, 99 %" if plan.sign else f"{EQUAL:g} is in the interval",
             score_text(mean),
-            None if sign is None else sign == each.sign,
+            None if sign is None else sign == plan.sign,
         )
 
 
-def _played(tally: ContestCounts) -> int:
+def _num_games(tally: ContestCounts) -> int:
     return tally.wins + tally.draws + tally.losses
 
 
 def _percent(count: int, tally: ContestCounts) -> float:
-    return 100 * count / max(_played(tally), 1)
+    return 100 * count / max(_num_games(tally), 1)
 
 
 def _lead(tally: ContestCounts) -> float | None:
     """Lead of the first player: percent of matches won less percent lost."""
-    return 100 * (tally.wins - tally.losses) / _played(tally) if _played(tally) else None
+    return 100 * (tally.wins - tally.losses) / _num_games(tally) if _num_games(tally) else None
 
 
 KRIEGSPIEL = DuelGrid(
     "kriegspiel",
     "Kriegspiel: two decades of ideas",
-    "Players of papers 000 and 001 play each other and ours. On the whole board they have so many "
-    "histories or boards a move as the papers' had, a twentieth, or a hundredth; on five by five "
-    f"and in small games with such an umpire {SHORT_S:g} s or {LONG_S:g} s, and a fifteenth of "
-    "that after a refused try. They take turns at the roles. A share is 50 and half of what a "
-    "player got more than the other: with 100 for a win and 50 for a draw, the mean score.",
+    "Players of papers 000 and 001 play each other and ours. On the whole board they have as many "
+    "histories or boards a move as in the papers, a twentieth, or a hundredth; on five by five and "
+    f"in small games with such an umpire {SHORT_S:g} s or {LONG_S:g} s, and a fifteenth of that "
+    "after a refused try. They take turns at the roles. A share is 50 plus half of a player's lead "
+    "over the other: with 100 for a win and 50 for a draw, the mean score.",
     duels,
     show,
     matches=100,
@@ -413,12 +413,11 @@ KRIEGSPIEL = DuelGrid(
 
 
 # ------------------------------------------------------------------------
-# Whether a cell agrees with the paper's, as far as its games tell.
+# Verdicts: whether the games of a cell agree with the paper.
 #
-# Two things are compared, both at 99 %: who wins more than it loses, and by how much. Our interval
-# of the lead holds however many games were added at any time; that of the paper follows from its
-# rates and its number of games. A difference that is smaller than the error in the paper is none
-# there.
+# Two questions are judged at 99 %: who is better, and by how much. Our interval of the lead is
+# valid however often games were added; the paper's follows from its rates and its number of games.
+# A lead below the paper's error counts as none there.
 
 AGREES, PARTLY, DIFFERS, OPEN = (
     "agrees",
@@ -430,13 +429,13 @@ AGREES, PARTLY, DIFFERS, OPEN = (
 
 @dataclass(frozen=True, slots=True)
 class CellVerdict:
-    """What can be said of a cell.
+    """The verdict on a cell.
 
     Attributes:
         lead: percent of games won by the first less percent lost, with its 99 % interval.
         verdict: one of `AGREES`, `PARTLY`, `DIFFERS`, `DECIDED` and `OPEN`.
-        missing: about how many more games would tell who is better, if it is open and if they go
-            like those so far; None if that is not known.
+        missing: for an open verdict, about how many more games like those so far would show who is
+            better; None if that is not known.
     """
 
     lead: Interval
@@ -456,28 +455,28 @@ def verdict_of(differences: Sequence[float], paper: Published | None) -> CellVer
     """Verdict on a cell.
 
     Args:
-        differences: how much more the first scored in each round of two games, in points.
-        paper: what the paper says; without it a cell is `DECIDED` once it is clear who is better.
+        differences: lead of the first in each round of two games, in points.
+        paper: published numbers; without them a cell is `DECIDED` once it is clear who is better.
     """
     lead = mean_interval(differences, 0, DIFFERENCES, fixed=False)
     if lead.low is None or lead.high is None:
         return CellVerdict(lead, OPEN)
     sign = int(lead.low > 0) - int(lead.high < 0)
     if paper is None:
-        found = DECIDED if sign else OPEN
+        verdict = DECIDED if sign else OPEN
     else:
-        apart = lead.low > paper.lead + paper.error or lead.high < paper.lead - paper.error
+        is_far = lead.low > paper.lead + paper.error or lead.high < paper.lead - paper.error
         theirs = int(paper.lead > paper.error) - int(paper.lead < -paper.error)
         if sign and sign == theirs:
-            found = PARTLY if apart else AGREES
-        elif apart or (sign and theirs):
-            found = DIFFERS
+            verdict = PARTLY if is_far else AGREES
+        elif is_far or (sign and theirs):
+            verdict = DIFFERS
         else:
             small = max(-lead.low, lead.high) < paper.error
-            found = AGREES if sign or small else OPEN
+            verdict = AGREES if sign or small else OPEN
     missing = None
-    if found == OPEN:
+    if verdict == OPEN:
         judged = judge(("first", "second"), [{0: d, 1: 0.0} for d in differences], 0, fixed=False)
-        more = None if judged is None else judged.more_rounds
-        missing = None if more is None else 2 * more
-    return CellVerdict(lead, found, missing)
+        more_rounds = None if judged is None else judged.more_rounds
+        missing = None if more_rounds is None else 2 * more_rounds
+    return CellVerdict(lead, verdict, missing)

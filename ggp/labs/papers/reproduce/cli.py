@@ -1,4 +1,8 @@
-"""The command `match-runner reproduce`."""
+"""The command `match-runner reproduce`: runs experiments by name.
+
+A name and options become experiments and `RunSettings`; their results are printed, and written as
+files by `report`.
+"""
 
 from __future__ import annotations
 
@@ -60,19 +64,19 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     e.name: e for e in (TABLE_1, TABLE_2, FIGURE_3, FIGURE_4, FIGURE_5, Limitation(), LargerGames())
 }
 CARDS = CardFigure()
-"""Figure that needs OpenSpiel; without it, groups of experiments leave it out."""
+"""Figure that needs OpenSpiel; groups of experiments skip it without."""
 
 PAPER_003: Mapping[str, Experiment] = {e.name: e for e in (*TREE_FIGURES, KuhnTable(), CARDS)}
 OFFERED: Mapping[str, Experiment] = Registry("match_runner.experiments", "experiment")
-"""What other labs and packages offer; not part of `all`."""
+"""Experiments of other labs and packages; not part of `all`."""
 
 GRIDS: Mapping[str, DuelGrid] = {
     grid.name: grid for grid in (STRENGTH, CLOCK, *OFFERED.values()) if isinstance(grid, DuelGrid)
 }
-"""Grids of duels, of which any part may be played; not part of `all`."""
+"""Grids of duels, which can be played in part; not part of `all`."""
 
 OTHERS: Mapping[str, Experiment] = {
-    name: each for name, each in OFFERED.items() if not isinstance(each, DuelGrid)
+    name: offered for name, offered in OFFERED.items() if not isinstance(offered, DuelGrid)
 }
 
 REPORT = "report"
@@ -81,7 +85,7 @@ REPORT = "report"
 MATCHES = 100
 QUICK_MATCHES = 10
 QUICK_GRID_MINUTES = 18.0
-"""Minutes after which `--quick` begins no duel of a grid, unless `--minutes` says otherwise."""
+"""Minutes after which `--quick` starts no duel of a grid, unless `--minutes` says otherwise."""
 
 
 def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
@@ -117,14 +121,14 @@ def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int 
     "--only",
     multiple=True,
     metavar="NAME",
-    help="Of a grid (strength, clock, kriegspiel), play the duels of this game, player (such as "
-    "'over 2') or clock (such as 1s) only, of several players those among them; may be repeated. "
-    "What was played before is shown too.",
+    help="Of a grid (strength, clock, kriegspiel), play only the duels of this game, player (such "
+    "as 'over 2') or clock (such as 1s); of several players, their duels with each other; may be "
+    "repeated. Earlier matches are shown too.",
 )
 @click.option(
     "--minutes",
     type=FiniteRange(min=0),
-    help="Of a grid, begin no other duel after so many minutes; 0 shows what was played.",
+    help="Of a grid, start no duel after this many minutes; 0 only shows earlier matches.",
 )
 @until_options
 @clock_option("players in a grid", Clock.WALL.value)
@@ -146,27 +150,27 @@ def reproduce(
     backend: str,
     limits: Limits,
     as_json: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Reproduce the tables and figures of papers.
 
-    WHAT is one of them, or all of a paper. For the paper on HyperPlay-II that is all: table1,
-    table2, figure3, figure4, figure5, the known limitation (cooperative spies), and larger
-    games, for which the paper has no numbers. For the paper on perfect information Monte Carlo
-    search it is 003: heat maps of synthetic trees, Kuhn's poker, and (with OpenSpiel) Skat and
-    Hearts, 003-figure6, three deals of a kind for each of --matches. A CSV and a PNG of each are
-    written to DIR, and one report with the paper's numbers, ours, and whether they agree.
+    WHAT is one experiment, or a whole paper. For the paper on HyperPlay-II that is all: table1,
+    table2, figure3, figure4, figure5, the known limitation (cooperative spies), and larger games,
+    for which the paper has no numbers. For the paper on perfect information Monte Carlo search it
+    is 003: heat maps of synthetic trees, Kuhn's poker, and (with OpenSpiel) Skat and Hearts in
+    003-figure6, with three deals of each kind for each of --matches. Each gives a CSV and a PNG in
+    DIR; one report has the paper's numbers, ours, and whether they agree.
 
-    Of the papers on kriegspiel it is kriegspiel: the players of the papers against each other and
-    ours. Two grids are in no paper: strength, auto, simulations, trees and OpenSpiel's bots under a
-    clock of 0.3 s on our games; and clock, HyperPlay-II against HyperPlay with 1 s and 3 s. With
-    --until decided, each duel of a grid is played until it is clear who is better.
+    For the papers on kriegspiel it is kriegspiel: their players against each other and ours. Two
+    grids are in no paper: strength, which compares auto, simulations, trees and OpenSpiel's bots at
+    0.3 s a move on our games; and clock, HyperPlay-II against HyperPlay with 1 s and 3 s. With
+    --until decided, each duel of a grid goes on until it is clear who is better.
     """
-    place = read_place(asked)
+    place = read_place(options)
     assert place.folder is not None  # the option is required
     grid = GRIDS.get(what)
-    usual_number = matches is None and asked["most"] is None
-    until = read_until(asked, matches)
+    usual_number = matches is None and options["most"] is None
+    until = read_until(options, matches)
     for_grids = (only, minutes is not None, clock is not None, until is not None)
     if grid is None and any(for_grids):
         raise ConfigError(
@@ -193,7 +197,7 @@ def reproduce(
         usual=usual_number,
     )
     begin_run(settings)
-    experiments = wanted(what)
+    experiments = experiments_of(what)
     jobs = place.jobs
     if jobs is None and place.scheduler is None:
         jobs = len(os.sched_getaffinity(0))
@@ -216,7 +220,7 @@ def reproduce(
     if len(results) < len(experiments):
         name += ".partial"
     files = write_results(results, settings, installed_version(), name) if results else ()
-    values = {"results": [asdict(each) for each in results], "files": [str(f) for f in files]}
+    values = {"results": [asdict(result) for result in results], "files": [str(f) for f in files]}
     show_report(Report(values, _parts(results, files)), as_json=as_json)
     if interrupted:
         click.echo(
@@ -233,23 +237,23 @@ def reproduce(
 
 
 def _tell_costs(grid: DuelGrid | None, settings: RunSettings, executor: Executor) -> None:
-    """Say on standard error what is to be played of a grid will cost, if it can be told."""
+    """Print a forecast of the cost of a grid on standard error, if there is one."""
     if grid is not None and not settings.quick and settings.seconds:
         for line in grid.forecast(settings, executor):
             click.echo(line, err=True)
 
 
-def wanted(what: str) -> list[Experiment]:
-    """Experiments that a name stands for, in order; of a group, those that can be run here."""
+def experiments_of(name: str) -> list[Experiment]:
+    """Experiments of a name, in order; of a group, only the ones that can run here."""
     groups = {
         ALL: EXPERIMENTS,
         ALL_003: PAPER_003,
         EVERYTHING: {**EXPERIMENTS, **PAPER_003},
     }
-    if what in groups:
+    if name in groups:
         playable = find_spec("pyspiel") is not None
-        return [each for each in groups[what].values() if playable or each is not CARDS]
-    return [{**groups[EVERYTHING], **GRIDS, **OTHERS}[what]]
+        return [e for e in groups[name].values() if playable or e is not CARDS]
+    return [{**groups[EVERYTHING], **GRIDS, **OTHERS}[name]]
 
 
 def _parts(results: Sequence[Result], files: Sequence[Path]) -> Iterator[Table | str]:
@@ -261,7 +265,7 @@ def _parts(results: Sequence[Result], files: Sequence[Path]) -> Iterator[Table |
             claims = [(c.text, c.expected, c.ours, verdict(c)) for c in result.claims]
             yield Table(("", "expected", "#ours", ""), claims)
         elif not result.points:
-            yield "nothing of it has been played"
+            yield "no matches yet"
         else:
             points = [(p.at, p.player, p.opponent, score_text(p.value)) for p in result.points]
             yield Table(("", "player", "opponent", f"#{result.measure}"), points)

@@ -1,4 +1,4 @@
-"""Two players against HyperPlay under longer clocks: HyperPlay-II, and MCTS if all is known."""
+"""The grid `clock`: HyperPlay-II, and MCTS in plain games, against HyperPlay with 1 s and 3 s."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ WINS_OF_MCTS = 0.9
 
 def duels() -> list[Duel]:
     """All duels, those with the shorter clock first."""
-    found = [(HYPERPLAY2, game, CLOCKS_S[0]) for game in GAMES]
+    pairings = [(HYPERPLAY2, game, CLOCKS_S[0]) for game in GAMES]
     if MCTS in PLAYERS:
-        found += [(MCTS, game, CLOCKS_S[0]) for game in PLAIN_GAMES]
-    found += [(HYPERPLAY2, game, clock_s) for clock_s in CLOCKS_S[1:] for game in GAMES]
+        pairings += [(MCTS, game, CLOCKS_S[0]) for game in PLAIN_GAMES]
+    pairings += [(HYPERPLAY2, game, clock_s) for clock_s in CLOCKS_S[1:] for game in GAMES]
     return [
         Duel(
             game,
@@ -48,7 +48,7 @@ def duels() -> list[Duel]:
             f"clock/{clock_s:g}s/{game}/{player}-{HYPERPLAY}",
             play_clock_s=clock_s,
         )
-        for player, game, clock_s in found
+        for player, game, clock_s in pairings
     ]
 
 
@@ -78,17 +78,17 @@ def _claims_of_hyperplay2(cells: Cells) -> Iterator[Claim]:
             for duel, cell in cells.items()
             if duel.players[0] == HYPERPLAY2 and duel.play_clock_s == clock_s
         }
-        together = mean_of_means(list(shares.values()))
-        if together.value is None:
+        mean = mean_of_means(list(shares.values()))
+        if mean.value is None:
             continue
         enough = sum(map(len, shares.values())) >= FEWEST_ROUNDS
         yield Claim(
             f"{HYPERPLAY2} at {clock_s:g} s, {len(shares)} games together",
             "at least 50",
-            score_text(together),
-            together.value >= EQUAL if enough else None,
+            score_text(mean),
+            mean.value >= EQUAL if enough else None,
         )
-        signs = [sign_of(each) for each in shares.values()]
+        signs = [sign_of(s) for s in shares.values()]
         below = [game for game, sign in zip(shares, signs, strict=True) if sign == -1]
         judged = sum(sign is not None for sign in signs)
         yield Claim(
@@ -118,7 +118,7 @@ CLOCK = DuelGrid(
     "HyperPlay-II and MCTS against HyperPlay under a clock",
     f"{HYPERPLAY2} plays against {HYPERPLAY} with 1 s and 3 s a move on {len(GAMES)} games, and "
     f"{MCTS} with 1 s where everybody knows everything; they take turns at the roles. A share is "
-    "50 and half of what a player got more than the other: here, the mean score.",
+    "50 plus half of a player's lead over the other: here, the mean score.",
     duels,
     show,
     matches=40,

@@ -1,4 +1,8 @@
-"""Duels as parts of an experiment: two players, one folder, and the matches played."""
+"""Duels: series of matches between two players, as parts of an experiment.
+
+A `Duel` names a game and players; `play_duel` plays the missing matches of its series, stores them
+in the folder of the run, and returns a `PlayedDuel` with all of them, for figures and grids.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +39,10 @@ class Duel:
 
     Attributes:
         players: specs; two of them, or more in a game with one role.
-        folder: where it is kept, below the folder of the run.
+        folder: where its matches are stored, below the folder of the run.
         equal_states: whether the second player gets as many states as the first visits.
         play_clock_s: time for each decision; None lets the players' counts decide.
-        budget: name of these counts, where a grid has several.
+        budget: name of these counts, if a grid has several.
     """
 
     game: str
@@ -51,28 +55,28 @@ class Duel:
 
 @dataclass(frozen=True)
 class PlayedDuel:
-    """A duel that was played.
+    """A duel with its matches so far.
 
     Attributes:
-        held: its matches.
+        progress: its matches.
         failures: matches that could not be played, one line each.
     """
 
-    held: Held
+    progress: Held
     failures: tuple[str, ...] = ()
 
     @cached_property
     def summary(self) -> ComparisonSummary:
-        """Summary of the duel, as `compare` would show it."""
-        return summarize(self.held)
+        """Summary of the duel, as `compare` shows it."""
+        return summarize(self.progress)
 
     @property
     def matches(self) -> tuple[Played, ...]:
-        """Its matches, by round, then number."""
-        return tuple(self.held.matches)
+        """The matches so far, by round, then number."""
+        return tuple(self.progress.matches)
 
     def decisions(self, player: int) -> list[list[tuple[str, Decision]]]:
-        """Role and decision of a player between several moves, match by match."""
+        """Roles and decisions of a player between several moves, match by match."""
         return [
             [(role, decision) for _, role, decision in decisions_of([match], player)]
             for match in self.matches
@@ -80,7 +84,7 @@ class PlayedDuel:
 
     @property
     def rounds(self) -> int:
-        """Number of rounds played; all matches of a round have the same seed."""
+        """Number of rounds; all matches of a round have the same seed."""
         return len({match.planned.round for match in self.matches})
 
     def goals(self, player: int, role: str | None = None) -> list[float]:
@@ -94,10 +98,10 @@ class PlayedDuel:
 
 
 def series_of(duel: Duel, settings: RunSettings) -> Series:
-    """Series of matches that a duel is.
+    """The series of matches of a duel.
 
-    In games of one role each player plays `matches`; in others both together play that many,
-    taking turns at the roles: the number must be even.
+    In games of one role each player plays `matches`; in other games both together play that many
+    and take turns at the roles, so the number must be even.
     """
     program = program_of(duel.game)
     roles = sum(role != "random" for role in program.roles)
@@ -117,7 +121,7 @@ def series_of(duel: Duel, settings: RunSettings) -> Series:
 
 
 def size_of(duel: Duel, settings: RunSettings) -> int:
-    """Number of matches of a duel, including those for measuring."""
+    """Number of matches of a duel, including matches that measure states."""
     series = series_of(duel, settings)
     (game,) = series.games
     measured = measured_rounds(game) if duel.equal_states else 0
@@ -125,7 +129,7 @@ def size_of(duel: Duel, settings: RunSettings) -> int:
 
 
 def play_duel(duel: Duel, settings: RunSettings, executor: Executor, tell: Tell) -> PlayedDuel:
-    """Play what is missing of a duel, or as much as it takes to tell who is better.
+    """Play the missing matches of a duel, or as many as show who is better.
 
     Raises:
         InUse: another process plays it.
@@ -139,15 +143,14 @@ def play_duel(duel: Duel, settings: RunSettings, executor: Executor, tell: Tell)
             for _ in store.matches(kind):
                 tell()
         failures = play_missing(series, store, executor, lambda _: tell(), until)
-        held = held_so_far(series, store, until)
-    return PlayedDuel(held, failures)
+        progress = held_so_far(series, store, until)
+    return PlayedDuel(progress, failures)
 
 
 def stored_duel(duel: Duel, settings: RunSettings) -> PlayedDuel | None:
-    """All that was played of a duel before, however many matches are asked for; None if nothing.
+    """A duel with all its stored matches, whatever number the settings ask for; None without one.
 
-    Another process may be playing it. If duels end by themselves, matches after the end of this
-    one do not count.
+    Another process may be playing it. With a stopping rule, matches after its end do not count.
 
     Raises:
         ConfigError: its folder holds something else.
@@ -158,15 +161,15 @@ def stored_duel(duel: Duel, settings: RunSettings) -> PlayedDuel | None:
         return None
     series = series_of(duel, settings)
     with open_store(folder, series, reading=True) as store:
-        number = sum(1 for _ in store.matches(PLAY))
-        asked = max(settings.matches, number + number % len(duel.players))
-        series = series_of(duel, replace(settings, matches=asked))
-        held = held_so_far(series, store, settings.until)
-    return PlayedDuel(held) if held.matches else None
+        count = sum(1 for _ in store.matches(PLAY))
+        matches = max(settings.matches, count + count % len(duel.players))
+        series = series_of(duel, replace(settings, matches=matches))
+        progress = held_so_far(series, store, settings.until)
+    return PlayedDuel(progress) if progress.matches else None
 
 
 def backends_of(duels: Iterable[PlayedDuel]) -> dict[str, str]:
-    """Backend of each game that was played."""
+    """Backends by game."""
     return {
         match.planned.game: match.record.backend for duel in duels for match in duel.matches[:1]
     }
@@ -174,7 +177,7 @@ def backends_of(duels: Iterable[PlayedDuel]) -> dict[str, str]:
 
 @cache
 def program_of(game: str) -> GameDefinition:
-    """The rules of a game, read once."""
+    """The definition of a game, read once."""
     return load(game)
 
 

@@ -1,4 +1,8 @@
-"""Figures: duels at each resource index, and the points and claims made from them."""
+"""Figures of paper 004: scores over resource indices, from a duel at each index.
+
+A `Figure` declares its duels, points and claims; its `run` plays the duels (`duels.play_duel`) and
+makes a `Result` of them, which `report` writes.
+"""
 
 from __future__ import annotations
 
@@ -49,11 +53,11 @@ STRONG = "hyperplay:n=8"
 RANDOM_INDEX = "0"
 
 EQUAL_METHOD = (
-    "Each point is a comparison of its own, the players changing roles, with the seeds of all "
-    "others. HyperPlay has the same options as HyperPlay-II and, for each decision, as many "
-    "states to visit as HyperPlay-II visits on average in that role at that turn when it plays "
-    "itself (`--equal-states`). What both then really visited differs where their matches do; "
-    "the file of states has it turn by turn. "
+    "Each point is a comparison of its own, in which the players take turns at the roles; all have "
+    "the same seeds. HyperPlay has the same options as HyperPlay-II and, for each decision, as "
+    "many states to visit as HyperPlay-II visits on average in that role at that turn when it "
+    "plays itself (`--equal-states`). The states actually visited differ where their matches do; "
+    "the file of states lists them turn by turn. "
     f"Index 0 is random play against `{STRONG}`."
 )
 
@@ -72,10 +76,10 @@ class Figure:
         game: the game that is played.
         indices: resource indices above 0 of the ordinary run.
         long_indices: further indices, which take hours.
-        duels: makes a duel for each index and curve, and others that claims need.
+        duels: makes a duel for each index and curve, and further ones for claims.
         points: makes the points from the duels.
         claims: makes the claims, judged by duels and points.
-        lines: levels to compare with.
+        lines: levels for comparison.
     """
 
     name: str
@@ -93,28 +97,28 @@ class Figure:
         return sum(size_of(duel, settings) for duel in self._duels(settings))
 
     def run(self, settings: RunSettings, executor: Executor, tell: Tell) -> Result:
-        played = {
+        duels = {
             duel.folder: play_duel(duel, settings, executor, tell) for duel in self._duels(settings)
         }
         indices = self._indices(settings)
-        points = self.points(played, indices)
+        points = self.points(duels, indices)
         return Result(
             self.name,
             self.title,
             self.method,
             "mean score",
             tuple(points),
-            claims=tuple(self.claims(played, points)),
+            claims=tuple(self.claims(duels, points)),
             lines=self.lines,
             states=tuple(
                 states
                 for curve in CURVES
                 for n in indices
-                if (duel := played.get(folder_of(self.name, str(n), curve))) is not None
+                if (duel := duels.get(folder_of(self.name, str(n), curve))) is not None
                 for states in states_of(curve, str(n), duel)
             ),
-            failures=tuple(text for duel in played.values() for text in duel.failures),
-            backends=backends_of(played.values()),
+            failures=tuple(text for duel in duels.values() for text in duel.failures),
+            backends=backends_of(duels.values()),
         )
 
     def _indices(self, settings: RunSettings) -> tuple[int, ...]:
@@ -125,35 +129,35 @@ class Figure:
 
 
 def folder_of(name: str, index: str, curve: str) -> str:
-    """Folder in which the duel of a point is kept."""
+    """Folder of the duel of a point."""
     return f"{name}/n{index}{CURVES[curve].suffix}"
 
 
 def point_of(
-    series: str, at: str, played: PlayedDuel, *, player: int = 0, alone: bool = False
+    series: str, at: str, duel: PlayedDuel, *, player: int = 0, separate: bool = False
 ) -> Point:
-    """Point for the mean score of a player of a duel.
+    """Point with the mean score of a player of a duel.
 
     Args:
-        alone: whether the players did not play against each other.
+        separate: whether each player played on its own, in a game of one role.
     """
-    own = played.summary.players[player]
+    ours = duel.summary.players[player]
     point = Point(
         series,
         at,
-        own.score,
-        len(played.goals(player)),
-        played.rounds,
-        own.player,
-        states=own.effort.states,
+        ours.score,
+        len(duel.goals(player)),
+        duel.rounds,
+        ours.player,
+        states=ours.effort.states,
     )
-    if alone:
+    if separate:
         return point
-    other = played.summary.players[1 - player]
-    return replace(point, opponent=other.player, opponent_states=other.effort.states)
+    theirs = duel.summary.players[1 - player]
+    return replace(point, opponent=theirs.player, opponent_states=theirs.effort.states)
 
 
-def states_of(series: str, at: str, played: PlayedDuel) -> list[StatesRow]:
+def states_of(series: str, at: str, duel: PlayedDuel) -> list[StatesRow]:
     """States visited in a duel with equal states; empty for other duels."""
     return [
         StatesRow(
@@ -166,13 +170,13 @@ def states_of(series: str, at: str, played: PlayedDuel) -> list[StatesRow]:
             opponent=row.visited[1],
             decisions=(row.decisions[0], row.decisions[1]),
         )
-        for row in played.summary.equal_states
+        for row in duel.summary.equal_states
     ]
 
 
 def equal_duels(figure: Figure, indices: Sequence[int]) -> list[Duel]:
     """Duels against HyperPlay of random play, then of HyperPlay-II at each index."""
-    found = [
+    duels = [
         Duel(
             figure.game,
             ("random", f"{STRONG}{BY_LOT}"),
@@ -182,7 +186,7 @@ def equal_duels(figure: Figure, indices: Sequence[int]) -> list[Duel]:
     for n in indices:
         for name, curve in CURVES.items():
             options = curve.options
-            found.append(
+            duels.append(
                 Duel(
                     figure.game,
                     (f"hyperplay2:n={n}{options}", f"hyperplay:n={n}{options}"),
@@ -190,32 +194,32 @@ def equal_duels(figure: Figure, indices: Sequence[int]) -> list[Duel]:
                     equal_states=True,
                 )
             )
-    return found
+    return duels
 
 
 def equal_points(name: str) -> Callable[[PlayedDuels, Sequence[int]], list[Point]]:
-    """Make the function that makes the points of `equal_duels`."""
+    """A function that makes the points of `equal_duels`."""
 
-    def points(played: PlayedDuels, indices: Sequence[int]) -> list[Point]:
-        found = []
+    def points(duels: PlayedDuels, indices: Sequence[int]) -> list[Point]:
+        all_points = []
         for curve in CURVES:
-            random = played[folder_of(name, RANDOM_INDEX, EXACT)]
-            found.append(point_of(curve, RANDOM_INDEX, random))
+            random = duels[folder_of(name, RANDOM_INDEX, EXACT)]
+            all_points.append(point_of(curve, RANDOM_INDEX, random))
             for n in indices:
-                found.append(point_of(curve, str(n), played[folder_of(name, str(n), curve)]))
-        return found
+                all_points.append(point_of(curve, str(n), duels[folder_of(name, str(n), curve)]))
+        return all_points
 
     return points
 
 
 def last_point(points: Sequence[Point], series: str, at: int) -> Point:
-    """Point at an index, or at the highest index below it that was played."""
-    made = [p for p in points if p.series == series and p.at.isdigit() and int(p.at) <= at]
-    return max(made, key=lambda p: int(p.at))
+    """Point at an index, or at the highest one below it that was played."""
+    candidates = [p for p in points if p.series == series and p.at.isdigit() and int(p.at) <= at]
+    return max(candidates, key=lambda p: int(p.at))
 
 
 def score_text(interval: Interval) -> str:
-    """A score as `68.9 [68.1, 69.4]`, as much of it as there is."""
+    """A score as `68.9 [68.1, 69.4]`, without the parts that are missing."""
     return format(interval, ".1f")
 
 

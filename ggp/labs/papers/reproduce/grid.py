@@ -1,12 +1,12 @@
-"""Grids: duels under a clock of many players in many games, and the results so far.
+"""Grids: many duels of many players in many games, and the results so far.
 
-Nobody plays a whole grid at once. So any part of it can be named, or the time limited; the results
-show everything that was ever played in the folder, and how much of the grid that is. Several
-processes may share the folder: each leaves out what another is playing.
+A `DuelGrid` lists its duels, plays a part of them, and turns all that were played into claims,
+tables and heat maps. A whole grid takes too long for one run. So a run may select duels, or limit
+the time; results show everything that was ever played in the folder, and its share of the grid.
+Several processes may work in one folder: each skips the duels that another plays.
 
 Scores are compared by *shares*: in each round, 50 plus half of the first player's lead over the
-second. Equal players have 50 in every game, and if one wins what the other loses, the share is the
-mean score.
+second. Equal players have 50 in every game; in a zero-sum game the share is the mean score.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ EQUAL = 50.0
 """Share of equal players."""
 
 JUDGED_ROUNDS = 10
-"""Least number of rounds for which a share may be called significant."""
+"""Fewest rounds for which a share may be significant."""
 
 Cells = Mapping[Duel, PlayedDuel]
-"""Duels of a grid of which at least one match was played."""
+"""Duels of a grid with at least one match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +82,13 @@ class DuelGrid:
         name: name by which the command knows it.
         title: one line.
         method: how it is made.
-        duels: makes all duels, those of most interest first.
-        show: makes the results of those that were played.
+        duels: makes all duels, the most interesting ones first.
+        show: makes the results of the duels that were played.
         matches, quick_matches: default number of matches of each duel, without and with `--quick`.
-        quickly: number of matches of a duel in a quick run, if that is not the same for all; 0
-            leaves it out.
+        quickly: number of matches of a duel in a quick run, if not the same for all; 0 skips it.
         games: most matches of a duel if the command names no number; None: `matches`.
-        costs: lines that say what duels, each with its settings, will cost, if that can be told.
-        short: another name by which a player can be named; the same for players who have it in
-            common.
+        costs: lines with the cost of duels, each with its settings, if there is a forecast.
+        short: a short name of a player; several players may share one.
     """
 
     name: str
@@ -108,55 +106,55 @@ class DuelGrid:
     short: Callable[[str], str] = str
 
     def size(self, settings: RunSettings) -> int:
-        wanted = selected(self.duels(), settings.only, self.short)
-        each = ((duel, self._settings_of(duel, settings)) for duel in wanted)
-        return sum(size_of(duel, given) for duel, given in each if given.matches)
+        duels = selected(self.duels(), settings.only, self.short)
+        pairs = ((duel, self._settings_of(duel, settings)) for duel in duels)
+        return sum(size_of(duel, s) for duel, s in pairs if s.matches)
 
     def forecast(self, settings: RunSettings, executor: Executor) -> Iterable[str]:
-        """Lines that say what it will cost to play what is missing, measured as they are read."""
-        wanted = selected(self.duels(), settings.only, self.short)
+        """Lines with the cost of the missing matches, measured as the lines are read."""
+        duels = selected(self.duels(), settings.only, self.short)
         return self.costs(
-            [(duel, self._settings_of(duel, settings)) for duel in wanted], settings, executor
+            [(duel, self._settings_of(duel, settings)) for duel in duels], settings, executor
         )
 
     def run(self, settings: RunSettings, executor: Executor, tell: Tell) -> Result:
         until_s = time.monotonic() + settings.seconds
         duels = self.duels()
-        wanted = set(selected(duels, settings.only, self.short))
+        selection = set(selected(duels, settings.only, self.short))
         cells: dict[Duel, PlayedDuel] = {}
-        left_to_others = 0
+        num_in_use = 0
         for duel in duels:
-            given = self._settings_of(duel, settings)
-            if duel in wanted and given.matches and time.monotonic() < until_s:
+            duel_settings = self._settings_of(duel, settings)
+            if duel in selection and duel_settings.matches and time.monotonic() < until_s:
                 try:
-                    cells[duel] = play_duel(duel, given, executor, tell)
+                    cells[duel] = play_duel(duel, duel_settings, executor, tell)
                     continue
                 except InUse as error:
-                    left_to_others += 1
+                    num_in_use += 1
                     _log.warning("left out: %s", error)
-            if (stored := stored_duel(duel, given)) is not None:
+            if (stored := stored_duel(duel, duel_settings)) is not None:
                 cells[duel] = stored
         cells = {duel: cell for duel, cell in cells.items() if cell.matches or cell.failures}
-        shown = self.show(cells)
+        grid_results = self.show(cells)
         return Result(
             self.name,
             self.title,
             f"{self.method} {clock_sentence(settings.clock)} "
-            f"{_played_text(cells, duels, settings)}{_left_text(left_to_others)}",
+            f"{_played_text(cells, duels, settings)}{_in_use_text(num_in_use)}",
             "share",
             points=tuple(_point(duel, cell) for duel, cell in cells.items()),
-            claims=shown.claims,
+            claims=grid_results.claims,
             failures=tuple(text for cell in cells.values() for text in cell.failures),
-            panels=shown.panels,
-            tables=shown.tables,
-            charts=shown.charts,
+            panels=grid_results.panels,
+            tables=grid_results.tables,
+            charts=grid_results.charts,
             paper="",
             clock=settings.clock,
             backends=backends_of(cells.values()),
         )
 
     def _settings_of(self, duel: Duel, settings: RunSettings) -> RunSettings:
-        """Settings with the number of matches that a duel gets."""
+        """The settings with the number of matches of this duel."""
         if settings.quick:
             quickly = self.quickly
             return settings if quickly is None else replace(settings, matches=quickly(duel))
@@ -170,12 +168,12 @@ class DuelGrid:
 def selected(
     duels: Sequence[Duel], only: Sequence[str], short: Callable[[str], str] = str
 ) -> list[Duel]:
-    """Duels of the games, players and clocks named; if none is named, of all.
+    """Duels of the named games, players and clocks; without a name, all.
 
     One player selects all of its duels, several players those among them.
 
     Args:
-        short: the short name of a player, which names it as well as its spec.
+        short: gives the short name of a player, which selects it like its spec.
 
     Raises:
         ConfigError: the grid has no game, player or clock of that name.
@@ -184,31 +182,31 @@ def selected(
     shorts = {short(player): None for duel in duels for player in duel.players}
     specs = {player for duel in duels for player in duel.players}
     clocks = {_clock_name(duel): None for duel in duels}
-    known = {*games, *shorts, *specs, *clocks}
+    all_names = {*games, *shorts, *specs, *clocks}
     for name in only:
-        if name not in known:
-            found = nearest(name, known)
-            meant = "" if found is None else f" (did you mean {found!r}?)"
+        if name not in all_names:
+            similar = nearest(name, all_names)
+            hint = "" if similar is None else f" (did you mean {similar!r}?)"
             raise ConfigError(
-                f"the grid has nothing called {name!r}{meant}; games: {', '.join(games)}; "
+                f"the grid has nothing called {name!r}{hint}; games: {', '.join(games)}; "
                 f"players: {', '.join(shorts)}; clocks: {', '.join(clocks)}"
             )
     named = set(only)
-    among = named.intersection({*shorts, *specs})
+    named_players = named.intersection({*shorts, *specs})
 
-    def is_wanted(duel: Duel) -> bool:
-        met = [player for player in duel.players if among & {player, short(player)}]
+    def is_selected(duel: Duel) -> bool:
+        players = [player for player in duel.players if named_players & {player, short(player)}]
         return (
             (duel.game in named or not named.intersection(games))
             and (_clock_name(duel) in named or not named.intersection(clocks))
-            and len(met) >= min(len(among), 2)
+            and len(players) >= min(len(named_players), 2)
         )
 
-    return [duel for duel in duels if is_wanted(duel)]
+    return [duel for duel in duels if is_selected(duel)]
 
 
 def _clock_name(duel: Duel) -> str:
-    """Name of a duel's clock, such as `0.3s`, or of the counts that decide instead."""
+    """Name of a duel's clock, such as `0.3s`, or of the counts that replace it."""
     if duel.play_clock_s is None:
         return duel.budget or "counts"
     return f"{duel.play_clock_s:g}s"
@@ -216,17 +214,18 @@ def _clock_name(duel: Duel) -> str:
 
 def shares_of(cell: PlayedDuel, player: int = 0) -> list[float]:
     """Share of a player of a duel in every whole round."""
-    whole = whole_rounds(rounds_of(cell.matches), cell.held.series.matches_a_round)
-    return [EQUAL + more / 2 for more in differences_of(whole, player, 1 - player)]
+    whole = whole_rounds(rounds_of(cell.matches), cell.progress.series.matches_a_round)
+    return [EQUAL + lead / 2 for lead in differences_of(whole, player, 1 - player)]
 
 
 def interval_of(shares: Sequence[float]) -> Interval:
-    """Mean share with its interval, which holds however many rounds were added at any time."""
+    """Mean share with its interval, which is valid however often rounds were added."""
     return mean_interval(shares, 0, fixed=False)
 
 
 def sign_of(shares: Sequence[float]) -> int | None:
-    """1 or -1 if the share is significantly (99 %) above or below 50, else 0; None if too few."""
+    """1 or -1 if the share is significantly (99 %) above or below 50, else 0; None with too few
+    rounds."""
     if len(shares) < JUDGED_ROUNDS:
         return None
     interval = interval_of(shares)
@@ -249,46 +248,46 @@ def cell_text(shares: Sequence[float]) -> str:
 
 
 def clock_sentence(clock: Clock) -> str:
-    """Sentence for the report that says which clock was used."""
+    """Sentence for the report on the clock."""
     if clock is Clock.CPU:
         return "Seconds are CPU time of a player's process and its copies."
-    return "Seconds are those of the clock on the wall."
+    return "Seconds are wall-clock time."
 
 
 def _point(duel: Duel, cell: PlayedDuel) -> Point:
-    own, other = duel.players
+    first, second = duel.players
     shares = shares_of(cell)
     return Point(
-        f"{own} against {other} at {_clock_name(duel)}",
+        f"{first} against {second} at {_clock_name(duel)}",
         duel.game,
         interval_of(shares),
         len(cell.matches),
         len(shares),
-        own,
-        other,
+        first,
+        second,
     )
 
 
 def _played_text(cells: Cells, duels: Sequence[Duel], settings: RunSettings) -> str:
     planned = sum(size_of(duel, replace(settings, only=())) for duel in duels)
     matches = sum(len(cell.matches) for cell in cells.values())
-    most = "" if settings.until is None else "at most "
+    limit = "" if settings.until is None else "at most "
     return (
-        f"Of the {len(duels)} duels of the grid, {len(cells)} were played; of the {most}{planned} "
-        f"matches, {matches}, in which players thought for {_thought_hours(cells):.2g} hours."
+        f"Of the {len(duels)} duels of the grid, {len(cells)} were played; of the {limit}{planned} "
+        f"matches, {matches}, in which players thought for {_thinking_hours(cells):.2g} hours."
         f"{_ended_text(list(cells.values()), settings.until)}"
     )
 
 
-def _left_text(number: int) -> str:
-    """Sentence on duels that other processes were playing in the same folder."""
+def _in_use_text(number: int) -> str:
+    """Sentence on duels that other processes were playing in the folder."""
     if not number:
         return ""
     return f" Duels left to other processes, which were playing them: {number}."
 
 
-def _thought_hours(cells: Cells) -> float:
-    """Hours that all decisions took; core-hours if the clock counts CPU time."""
+def _thinking_hours(cells: Cells) -> float:
+    """Hours of all decisions; core-hours if the clock counts CPU time."""
     return (
         math.fsum(
             decision.seconds
@@ -301,10 +300,10 @@ def _thought_hours(cells: Cells) -> float:
 
 
 def _ended_text(cells: Sequence[PlayedDuel], until: StoppingRule | None) -> str:
-    """Number of duels that ended by themselves, and why, as text."""
+    """Numbers of duels that the stopping rule ended, by reason, as text."""
     if until is None:
         return ""
-    ended = Counter(cell.held.ending.outcome for cell in cells if cell.held.ending is not None)
+    ended = Counter(c.progress.ending.outcome for c in cells if c.progress.ending is not None)
     return (
         f" Each went on until one player was better for certain (99 %), which happened in "
         f"{ended[DECIDED]}, or the difference was surely smaller than {until.worth:g}, in "

@@ -1,6 +1,8 @@
-"""Published numbers of the papers: M. Schofield and M. Thielscher, Lifting Model Sampling for
-General Game Playing to Incomplete-Information Models, AAAI 2015, each with its 99 % half-width;
-below them, those of paper 003.
+"""Published numbers of papers 004 and 003, and scores that can be computed without playing.
+
+Experiments show them beside ours. Paper 004: M. Schofield and M. Thielscher, Lifting Model Sampling
+for General Game Playing to Incomplete-Information Models, AAAI 2015; each number with its 99 %
+half-width.
 """
 
 from __future__ import annotations
@@ -60,34 +62,34 @@ KUHN: Mapping[tuple[str, str], float] = {
 
 
 # ------------------------------------------------------------------------
-# Expected results of the experiments that can be computed without playing.
+# Expected scores that can be computed without playing.
 
 NUMBERS = 16
 FREE_QUESTIONS = 4
 
 
 @cache
-def random_useful_questions(numbers: int = NUMBERS, asked: int = 0) -> float:
-    """Expected score in number guessing of asking useful questions at random until one is left.
+def random_useful_questions(numbers: int = NUMBERS, num_asked: int = 0) -> float:
+    """Expected score in number guessing of random useful questions until one number is left.
 
-    A question is useful if it can be answered either way. Definition 9 values all of them
-    alike: a simulated HyperPlayer announces at once after any of them, and guesses right with
-    probability 2 / `numbers` whatever the question was.
+    A question is useful if both answers are possible. Definition 9 gives all useful questions the
+    same value: after any of them a simulated HyperPlayer announces immediately, and guesses right
+    with probability 2 / `numbers`.
     """
     if numbers == 1:
-        return max(0.0, 100.0 - 10 * max(0, asked - FREE_QUESTIONS))
-    each = (
-        part / numbers * random_useful_questions(part, asked + 1)
-        + (numbers - part) / numbers * random_useful_questions(numbers - part, asked + 1)
+        return max(0.0, 100.0 - 10 * max(0, num_asked - FREE_QUESTIONS))
+    terms = (
+        part / numbers * random_useful_questions(part, num_asked + 1)
+        + (numbers - part) / numbers * random_useful_questions(numbers - part, num_asked + 1)
         for part in range(1, numbers)
     )
-    return sum(each) / (numbers - 1)
+    return sum(terms) / (numbers - 1)
 
 
 def random_against_greedy() -> float:
-    """Expected score in banker and thief of random play, mean of both roles.
+    """Expected score of random play in banker and thief, mean of both roles.
 
-    The greedy thief raids the bank that holds more, the greedy banker puts everything into its own.
+    The greedy thief raids the bank with more in it; the greedy banker puts everything into its own.
     """
-    kept = [d if d < 50 else d / 2 if d == 50 else 0 for d in range(0, 101, 10)]
-    return (sum(kept) / len(kept) + 100 / 2) / 2
+    goals = [d if d < 50 else d / 2 if d == 50 else 0 for d in range(0, 101, 10)]
+    return (sum(goals) / len(goals) + 100 / 2) / 2

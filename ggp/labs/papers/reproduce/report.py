@@ -1,4 +1,7 @@
-"""Writes experiments as files: a CSV and a PNG for each, and one report on all."""
+"""Files of experiments: a CSV and a PNG for each, and one report on all.
+
+Results come in from `cli` (`results.Result`), files in the folder of the run go out.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 
 _SETTINGS = "settings.json"
 _OF_OLD = {"clock": str(Clock.WALL)}
-"""Settings that older versions did not write, because they had only one value."""
+"""Values of settings that older versions did not write, because there was only one."""
 
 _COLUMNS = (
     *("series", "at", "value", "low", "high", "count", "rounds", "player", "opponent"),
@@ -51,15 +54,15 @@ _VERDICTS = {True: "agree", False: "differ", None: "-"}
 
 
 def begin_run(settings: RunSettings) -> None:
-    """Make the folder of a run, or check that it belongs to one with the same settings.
+    """Make the folder of a run, or check that it was made with the same settings.
 
     The number of matches may grow.
 
     Raises:
-        ConfigError: it cannot be used, or was made with other settings; says which.
+        ConfigError: the folder cannot be used, or was made with other settings; says which.
     """
     path = settings.folder / _SETTINGS
-    wanted = {
+    required = {
         "seed": settings.seed,
         "backend": settings.backend,
         "clock": str(settings.clock),
@@ -67,7 +70,7 @@ def begin_run(settings: RunSettings) -> None:
     try:
         settings.folder.mkdir(parents=True, exist_ok=True)
         if not path.exists():
-            write_whole(path, json.dumps(wanted) + "\n")
+            write_whole(path, json.dumps(required) + "\n")
             return
         stored = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -76,11 +79,11 @@ def begin_run(settings: RunSettings) -> None:
         ) from error
     except ValueError:
         stored = {}
-    for name, value in wanted.items():
-        found = stored.get(name, _OF_OLD.get(name)) if isinstance(stored, dict) else None
-        if found != value:
+    for name, value in required.items():
+        earlier = stored.get(name, _OF_OLD.get(name)) if isinstance(stored, dict) else None
+        if earlier != value:
             raise ConfigError(
-                f"{settings.folder} was made with --{name} {found}, not {value}; continue with "
+                f"{settings.folder} was made with --{name} {earlier}, not {value}; continue with "
                 "the same, or give another --out"
             )
 
@@ -88,7 +91,7 @@ def begin_run(settings: RunSettings) -> None:
 def write_results(
     results: Sequence[Result], settings: RunSettings, version: str, name: str
 ) -> tuple[Path, ...]:
-    """Write all files of a run into its folder; the report comes first.
+    """Write all files of a run into its folder; returns their paths, the report first.
 
     Args:
         name: name of the report.
@@ -97,7 +100,7 @@ def write_results(
         GGPError: a file cannot be written; see `write_whole`.
     """
     folder = settings.folder
-    written = [folder / f"{name}.md", folder / f"{name}.json"]
+    files = [folder / f"{name}.md", folder / f"{name}.json"]
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -105,21 +108,21 @@ def write_results(
     for result in results:
         table, picture = (folder / f"{result.name}{ending}" for ending in (".csv", ".png"))
         write_whole(table, _csv(result.points))
-        written.append(table)
+        files.append(table)
         if _is_drawn(result):
             draw(result, picture)
-            written.append(picture)
+            files.append(picture)
         for chart in result.charts:
-            written.append(folder / f"{result.name}-{chart.name}.png")
-            draw_chart(chart, written[-1])
+            files.append(folder / f"{result.name}-{chart.name}.png")
+            draw_chart(chart, files[-1])
         if result.states:
-            written.append(folder / f"{result.name}-states.csv")
-            write_whole(written[-1], _states_csv(result.states))
+            files.append(folder / f"{result.name}-states.csv")
+            write_whole(files[-1], _states_csv(result.states))
     text = "\n".join(_report(results, settings, version)) + "\n"
-    write_whole(written[0], text)
+    write_whole(files[0], text)
     data = json.dumps([asdict(result) for result in results], indent=1)
-    write_whole(written[1], data + "\n")
-    return tuple(written)
+    write_whole(files[1], data + "\n")
+    return tuple(files)
 
 
 def backends_text(backends: Mapping[str, str]) -> str:
@@ -127,12 +130,12 @@ def backends_text(backends: Mapping[str, str]) -> str:
     names = sorted(set(backends.values()))
     if len(names) == 1:
         return names[0]
-    games = {name: [game for game, each in backends.items() if each == name] for name in names}
+    games = {name: [game for game, on in backends.items() if on == name] for name in names}
     return "; ".join(f"{name}: {', '.join(games[name])}" for name in names)
 
 
 def verdict(claim: Claim) -> str:
-    """Verdict on a claim: `agree`, `differ`, or `-` if too little was played to tell."""
+    """Verdict on a claim: `agree`, `differ`, or `-` with too few matches to judge."""
     return _VERDICTS[claim.agrees]
 
 
@@ -179,11 +182,11 @@ def _report(results: Sequence[Result], settings: RunSettings, version: str) -> I
         yield f"- {method}"
     yield ""
     yield (
-        "A mean agrees with a number that lies within its interval, and with a bound that it "
-        "reaches; shares are judged as the line says. A dash means that too little was played to "
-        f"tell: a mean is judged from {FEWEST_ROUNDS} rounds on, the matches of a round having "
-        "the same seed. Where all rounds scored the same, the interval allows for the share of "
-        "rounds that may still differ, and so is wider than one of scores that vary a little."
+        "A mean agrees with a number within its interval, and with a bound that it reaches; shares "
+        "are judged as the line says. A dash means too few matches to judge: a mean is judged from "
+        f"{FEWEST_ROUNDS} rounds on; the matches of a round have the same seed. If all rounds "
+        "scored the same, the interval allows for the share of rounds that may still differ, so "
+        "it is wider than one of scores that vary a little."
     )
     for result in results:
         yield ""
@@ -314,8 +317,8 @@ def draw_chart(chart: Chart, path: Path) -> None:
     figure = new_figure(width * columns + 0.6, height * rows + 0.6)
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
     for axes, (title, curves) in zip(grid, chart.curves.items(), strict=False):
-        for number, curve in enumerate(curves):
-            axes.plot(curve.xs, curve.ys, label=curve.label, linestyle=("-", *_LINES)[number % 4])
+        for index, curve in enumerate(curves):
+            axes.plot(curve.xs, curve.ys, label=curve.label, linestyle=("-", *_LINES)[index % 4])
         axes.set_title(title, fontsize="medium")
         axes.set_xlabel(chart.x)
         axes.set_ylabel(chart.y)
@@ -329,28 +332,28 @@ def draw_chart(chart: Chart, path: Path) -> None:
 
 
 def _draw_curves(axes: Axes, points: Sequence[Point]) -> None:
-    """Draw a line for every series over the indices, evenly spaced as they double."""
+    """Draw a line for every series; the indices, which double, are evenly spaced."""
     indices = sorted({int(p.at) for p in points if p.at.isdigit()})
     series = list(dict.fromkeys(p.series for p in points if p.at.isdigit()))
-    for number, name in enumerate(series):
-        shown = [p for p in points if p.series == name and p.at.isdigit()]
-        places = [indices.index(int(p.at)) + 0.06 * number for p in shown]
-        _error_bars(axes, places, shown, name, _MARKERS[number % len(_MARKERS)], joined=True)
+    for index, name in enumerate(series):
+        curve = [p for p in points if p.series == name and p.at.isdigit()]
+        xs = [indices.index(int(p.at)) + 0.06 * index for p in curve]
+        _error_bars(axes, xs, curve, name, _MARKERS[index % len(_MARKERS)], joined=True)
     axes.set_xticks(range(len(indices)), [str(index) for index in indices])
     axes.set_xlabel("resource index n")
 
 
 def _draw_columns(axes: Axes, points: Sequence[Point]) -> None:
-    """Draw a mark for every number, with the published one beside it."""
+    """Draw a mark for every number, with the published number beside it."""
     rows = list(dict.fromkeys(point.at for point in points))
     series = list(dict.fromkeys(point.series for point in points))
-    alone = len(series) == len(points)  # nothing to tell apart in a row
-    for number, name in enumerate(["measured"] if alone else series):
-        shown = [p for p in points if alone or p.series == name]
-        places = [rows.index(p.at) + 0.2 * number for p in shown]
-        marker = _MARKERS[number % len(_MARKERS)]
-        _error_bars(axes, places, shown, name, marker, joined=False)
-        published = [(at + 0.08, *p.paper) for at, p in zip(places, shown, strict=True) if p.paper]
+    is_single = len(series) == len(points)  # one point in each row
+    for index, name in enumerate(["measured"] if is_single else series):
+        column = [p for p in points if is_single or p.series == name]
+        xs = [rows.index(p.at) + 0.2 * index for p in column]
+        marker = _MARKERS[index % len(_MARKERS)]
+        _error_bars(axes, xs, column, name, marker, joined=False)
+        published = [(at + 0.08, *p.paper) for at, p in zip(xs, column, strict=True) if p.paper]
         if published:
             x, y, error = zip(*published, strict=True)
             axes.errorbar(
@@ -364,7 +367,7 @@ def _draw_columns(axes: Axes, points: Sequence[Point]) -> None:
                 label=f"{name}, published",
             )
     axes.set_xticks(range(len(rows)), [_folded(row) for row in rows], fontsize="small")
-    axes.set_xlim(-0.4, len(rows) - (0.6 if alone else 0.4))
+    axes.set_xlim(-0.4, len(rows) - (0.6 if is_single else 0.4))
 
 
 def _folded(text: str) -> str:
@@ -373,14 +376,14 @@ def _folded(text: str) -> str:
 
 
 def _error_bars(
-    axes: Axes, places: list[float], points: list[Point], name: str, marker: str, *, joined: bool
+    axes: Axes, xs: list[float], points: list[Point], name: str, marker: str, *, joined: bool
 ) -> None:
     values = [point.value.value or 0.0 for point in points]
     if not points:
         return
     below, above = zip(*(_errors(point.value) for point in points), strict=True)
     axes.errorbar(
-        places,
+        xs,
         values,
         (below, above),
         marker=marker,
@@ -399,16 +402,14 @@ def _errors(interval: Interval) -> tuple[float, float]:
 
 
 # ------------------------------------------------------------------------
-# Figures of heat maps: a row of panels for each quantity, dark where it is low.
-#
-# Densities are dark where they are high.
+# Figures of heat maps: a row of panels for each quantity. Dark means low, for densities high.
 
 _PANEL_INCHES = (3.2, 3.0)
 _NAMED_INCHES = (8.6, 3.6)
-"""Size of a panel whose values along the axes have names."""
+"""Size of a panel with names along its axes."""
 
 _DARK = 0.6
-"""Distance from the middle of the scale, as a share of its half, from which numbers are white."""
+"""Distance from the middle of the scale, as a share of its half, at which numbers turn white."""
 
 
 def draw_heat_maps(result: Result, path: Path) -> None:
@@ -422,7 +423,7 @@ def draw_heat_maps(result: Result, path: Path) -> None:
     width, height = _NAMED_INCHES if result.panels[0].x_names else _PANEL_INCHES
     figure = new_figure(width * columns + 1.0, height * len(rows) + 0.4)
     grid = figure.subplots(len(rows), columns, squeeze=False)
-    for places, panels in zip(grid, rows, strict=True):
+    for row_axes, panels in zip(grid, rows, strict=True):
         values = [
             value
             for panel in panels
@@ -430,11 +431,11 @@ def draw_heat_maps(result: Result, path: Path) -> None:
             for value in line
             if value is not None
         ]
-        # Values with names are compared with a known level, the middle of the span.
+        # Panels with names compare with the middle of the span, so the span sets the scale.
         low, high = result.span if panels[0].x_names else (min(values), max(values))
-        for axes, panel in zip(places, panels, strict=True):
+        for axes, panel in zip(row_axes, panels, strict=True):
             image = _draw_panel(axes, panel, low, max(high, low + 1e-9))
-        bar = figure.colorbar(image, ax=list(places))
+        bar = figure.colorbar(image, ax=list(row_axes))
         bar.set_label(panels[0].row)
     figure.suptitle(result.title)
     Plot(figure).save(path)

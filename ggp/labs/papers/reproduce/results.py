@@ -1,4 +1,7 @@
-"""Results of an experiment: points with intervals, and the paper's claims that they bear on."""
+"""Types of the results of an experiment: points with intervals, claims, heat maps and charts.
+
+Experiments make them from matches; `report` writes them as files, and `cli` prints them.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +19,16 @@ from match_runner.series.stopping import StoppingRule
 from match_runner.workers.executor import Executor
 
 BY_LOT = ",ties=random"
-"""Option for players of the papers, which break ties between equal moves by lot."""
+"""Option of the papers' players, which break ties by lot."""
 
 PAPER_004 = "Schofield & Thielscher (AAAI 2015)"
 PAPER_003 = "Long, Sturtevant, Buro & Furtak (AAAI 2010)"
 
 FEWEST_ROUNDS = 20
-"""Least number of rounds from which means are judged."""
+"""Fewest rounds for which means are judged."""
 
 Tell = Callable[[], None]
-"""Function that is called whenever a counted piece of work (a match, a decision) is done."""
+"""Called after each counted piece of work: a match, a decision, a tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +38,17 @@ class RunSettings:
     Attributes:
         matches: number of matches for a point, of decisions for a row of a table, and of trees
             for a cell of a heat map.
-        long: whether the points that take hours are made too.
+        long: whether to add the points that take hours.
         seed: seed of everything.
         backend: backend of the machines.
-        folder: where results are kept.
+        folder: of the results and matches.
         limits: limits on building machines.
         only: players, games and clocks whose duels of a grid are played; if empty, all.
-        seconds: time after which no other duel of a grid is begun.
-        quick: whether a grid chooses what to leave out, and how many matches to play.
-        until: when a duel of a grid ends by itself; `matches` is then the most.
+        seconds: time after which no further duel of a grid begins.
+        quick: whether a grid skips duels, and chooses the numbers of matches.
+        until: rule that ends a duel of a grid; `matches` is then the limit.
         clock: clock of the duels of a grid.
-        usual: whether no number of matches was named: a grid may have one for each duel.
+        usual: whether `matches` is a default: a grid may have its own number for each duel.
     """
 
     matches: int
@@ -70,10 +73,10 @@ class Point:
         series: the curve, or the column of a table.
         at: the point of the curve (the resource index), or the row of the table.
         value: the number with its 99 % confidence interval.
-        count: number of matches, decisions or trees that it is the mean of.
-        rounds: how many of them are independent.
+        count: number of matches, decisions or trees behind the mean.
+        rounds: number of independent ones.
         player: spec of the player that was measured.
-        opponent: spec of the other one, empty if there is none.
+        opponent: spec of its opponent, empty if there is none.
         states: mean number of states that the player visited for a decision between several moves.
         opponent_states: likewise for its opponent.
         paper: the published number and its 99 % half-width, if there is one.
@@ -93,13 +96,13 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim: something expected, beside what was measured.
+    """A claim: an expected value beside the measured one.
 
     Attributes:
-        text: what the claim is about.
-        expected: value according to the paper or a computation, as text.
+        text: subject of the claim.
+        expected: value from the paper or a computation, as text.
         ours: measured value, as text.
-        agrees: whether they agree; None if too little was played to tell.
+        agrees: whether they agree; None with too few matches to judge.
         reason: why they differ, if they do.
     """
 
@@ -112,7 +115,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class StatesRow:
-    """States visited for decisions of one role at one turn, where they should be equal.
+    """States visited for decisions of one role at one turn, in a duel with equal states.
 
     Attributes:
         series, at: the point.
@@ -134,7 +137,7 @@ class StatesRow:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceLine:
-    """A level with which a figure is compared."""
+    """A level in a figure, for comparison."""
 
     value: float
     label: str
@@ -145,14 +148,14 @@ class Panel:
     """One heat map of a figure.
 
     Attributes:
-        row: the quantity shown, the same for all panels side by side; they share their colours.
-        title: what everything in the panel has in common, such as a fixed parameter.
+        row: the quantity, the same for all panels side by side; they share their colours.
+        title: of the panel, such as a fixed parameter.
         x, y: labels of the axes.
         xs, ys: values along them.
         values: one row for each of `ys`; None where nothing was measured.
         x_names, y_names: names of the values along the axes, if they have names. Cells then show
             their numbers too.
-        is_dense: whether dark is high, as for densities, instead of low.
+        is_dense: whether dark means high, as for densities, instead of low.
     """
 
     row: str
@@ -184,7 +187,7 @@ class Chart:
         name: name of its file, after that of the experiment.
         title: one line.
         x, y: labels of the axes.
-        curves: lines by part of the chart; parts are drawn side by side.
+        curves: lines of each part of the chart; parts are drawn side by side.
         log: whether the vertical axis is logarithmic.
     """
 
@@ -204,19 +207,18 @@ class Result:
         name: name of its files.
         title: one line.
         method: how it was made, a paragraph.
-        measure: what the values are, e.g. `mean score`.
-        points: in the order in which to show them.
+        measure: name of the values, e.g. `mean score`.
+        points: in the order of the report.
         claims: likewise.
-        lines: levels to show in the figure.
+        lines: levels in the figure.
         states: states visited, for all points with equal states.
         failures: matches that could not be played, one line each.
-        panels: heat maps; if there are any, they are the figure, and there are as many points as
-            cells.
-        tables: tables shown besides the claims.
+        panels: heat maps; if there are any, they are the figure, with a point for each cell.
+        tables: tables besides the claims.
         charts: further charts.
         paper: the paper of the experiment; empty if it is in none.
-        span: the least and the greatest possible value.
-        clock: clock that players were on; None if counts decide.
+        span: lowest and highest possible value.
+        clock: the players' clock; None if counts decide.
         backends: backends of the machines, by game; empty if there are none.
     """
 
@@ -247,11 +249,11 @@ class Experiment(Protocol):
         ...
 
     def size(self, settings: RunSettings) -> int:
-        """Number of pieces of work that it is made of."""
+        """Number of pieces of work."""
         ...
 
     def run(self, settings: RunSettings, executor: Executor, tell: Tell) -> Result:
-        """Run the experiment; work whose results are stored already is not repeated.
+        """Run the experiment; stored work is not repeated.
 
         Raises:
             ConfigError: the folder holds something else.
@@ -261,7 +263,7 @@ class Experiment(Protocol):
 
 
 def point_at(points: Sequence[Point], series: str, at: str) -> Point | None:
-    """Point of a series at a place, if there is one."""
+    """Point of a series at an index or row, if there is one."""
     return next((p for p in points if (p.series, p.at) == (series, at)), None)
 
 
@@ -276,11 +278,11 @@ def agrees_with(point: Point, value: float) -> bool | None:
     return interval.low <= value <= interval.high
 
 
-def reaches(value: float | None, least: float, rounds: int) -> bool | None:
-    """Whether a mean is at least `least`; None if there are too few rounds to tell."""
-    return None if value is None or rounds < FEWEST_ROUNDS else value >= least
+def reaches(value: float | None, bound: float, rounds: int) -> bool | None:
+    """Whether a mean reaches a bound; None with too few rounds to judge."""
+    return None if value is None or rounds < FEWEST_ROUNDS else value >= bound
 
 
 def happens(count: int, of: int, share: float = 1.0) -> bool | None:
-    """Whether something happened in at least this share of all cases; None if there are none."""
+    """Whether an event happened in at least this share of all cases; None without a case."""
     return None if not of else count >= share * of

@@ -1,4 +1,8 @@
-"""Strength of players: each plays against three of them, in our games, under a clock."""
+"""The grid `strength`: every player against three of them, in our games, under a clock.
+
+It lists duels for `grid`, and makes claims, tables of shares, ratings and heat maps of the duels
+that were played.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +52,7 @@ HIDDEN_GAMES = (
 )
 
 LONELY_GAMES = ("exploding_bomb", "monty_hall", "number_guessing", "mastermind")
-"""Games of one role, which both players play one after the other with the same seeds."""
+"""Games of one role, which each player plays on its own with the same seeds."""
 
 GAMES = (*PLAIN_GAMES, *HIDDEN_GAMES, *LONELY_GAMES)
 """Our games, except kriegspiel, of which a match takes too long, and cooperative_spies, in which
@@ -85,13 +89,13 @@ def duels() -> list[Duel]:
 
     `auto` does not meet `mcts`: in games that `mcts` plays, `auto` is `mcts`.
     """
-    found: dict[frozenset[str], tuple[str, str]] = {}
+    pairings: dict[frozenset[str], tuple[str, str]] = {}
     for opponent in OPPONENTS:
         for player in PLAYERS:
             if player != opponent and {player, opponent} != {AUTO, MCTS}:
                 # The same two players meet once.
                 pair = frozenset((player, opponent))
-                found.setdefault(pair, (player, opponent))
+                pairings.setdefault(pair, (player, opponent))
     return [
         Duel(
             game,
@@ -99,7 +103,7 @@ def duels() -> list[Duel]:
             f"strength/{game}/{'-'.join(pair).replace(':', '-')}",
             play_clock_s=PLAY_CLOCK_S,
         )
-        for pair in found.values()
+        for pair in pairings.values()
         for game in GAMES
         if all(may_play(player, game) for player in pair)
     ]
@@ -131,9 +135,9 @@ def _shares(cells: Cells, game: str, player: str, opponent: str) -> list[float]:
 
 
 def _players(cells: Cells) -> list[str]:
-    """All players with matches, in the order of the grid; others, such as in tests, come after."""
-    played = {player: None for duel in cells for player in duel.players}
-    return sorted(played, key=lambda name: (*PLAYERS, name).index(name))
+    """All players with matches, in the order of the grid; players not in the grid come last."""
+    players = {player: None for duel in cells for player in duel.players}
+    return sorted(players, key=lambda name: (*PLAYERS, name).index(name))
 
 
 # ---------------------------------------------------------------- tables
@@ -151,15 +155,15 @@ def _table(cells: Cells, opponent: str) -> Table:
         ("games of one role", LONELY_GAMES),
     )
     for title, games in kinds:
-        together = [
+        means = [
             mean_of_means([_shares(cells, game, player, opponent) for game in games]).value
             for player in players
         ]
-        rows.append((f"mean of {title}", *("." if m is None else f"{m:.1f}" for m in together)))
+        rows.append((f"mean of {title}", *("." if m is None else f"{m:.1f}" for m in means)))
     return Table(
         ("", *(f"#{player}" for player in players)),
         rows,
-        f"Share against {opponent}; + and - mark those significantly (99 %) above and below 50",
+        f"Share against {opponent}; + and -: significantly (99 %) above and below 50",
     )
 
 
@@ -185,20 +189,20 @@ def _panel(cells: Cells, opponent: str) -> Panel:
 def _standings(cells: Cells, ratings: Mapping[str, Mapping[str, Rating]]) -> Table:
     rows = []
     for player in _players(cells):
-        own = [
+        seats = [
             (duel.players.index(player), cell)
             for duel, cell in cells.items()
             if player in duel.players
         ]
         faults: dict[str, int] = {}
-        for place, cell in own:
-            for kind, count in fault_counts(cell.matches, place).items():
+        for seat, cell in seats:
+            for kind, count in fault_counts(cell.matches, seat).items():
                 faults[kind] = faults.get(kind, 0) + count
         rows.append(
             (
                 player,
                 *(rating_text(rated.get(player)) for rated in ratings.values()),
-                str(sum(len(cell.matches) for _, cell in own)),
+                str(sum(len(cell.matches) for _, cell in seats)),
                 faults_text(faults),
             )
         )
@@ -210,33 +214,33 @@ def _standings(cells: Cells, ratings: Mapping[str, Mapping[str, Rating]]) -> Tab
 
 
 def _ratings(cells: Cells, games: Sequence[str]) -> dict[str, Rating]:
-    """Ratings from all duels in some games, the contests of each duel spread evenly."""
+    """Ratings from all duels in these games; contests of all duels are interleaved evenly."""
     players = _players(cells)
     contests = []
     for duel, cell in cells.items():
         if duel.game in games:
-            numbers = [players.index(player) for player in duel.players]
-            found = contests_of(rounds_of(cell.matches), 2)
+            indices = [players.index(player) for player in duel.players]
+            of_duel = contests_of(rounds_of(cell.matches), 2)
             contests += [
-                (at / len(found), {numbers[p]: score for p, score in scores.items()})
-                for at, scores in enumerate(found)
+                (at / len(of_duel), {indices[p]: score for p, score in scores.items()})
+                for at, scores in enumerate(of_duel)
             ]
-    contests.sort(key=lambda each: each[0])
+    contests.sort(key=lambda contest: contest[0])
     rated = rate(range(len(players)), (scores for _, scores in contests))
-    return {players[number]: each for number, each in rated.items() if each.contests}
+    return {players[index]: rating for index, rating in rated.items() if rating.contests}
 
 
 # ---------------------------------------------------------------- claims
 
 
 def _claims_of_auto(cells: Cells, ratings: Mapping[str, Mapping[str, Rating]]) -> Iterator[Claim]:
-    own = {duel: cell for duel, cell in cells.items() if AUTO in duel.players}
-    if not own:
+    duels = {duel: cell for duel, cell in cells.items() if AUTO in duel.players}
+    if not duels:
         return
-    signs = {duel: sign_of(shares_of(cell, duel.players.index(AUTO))) for duel, cell in own.items()}
+    signs = {duel: sign_of(shares_of(c, duel.players.index(AUTO))) for duel, c in duels.items()}
     lost = [duel for duel, sign in signs.items() if sign == -1]
     judged = sum(sign is not None for sign in signs.values())
-    names = ", ".join(f"{duel.game} to {_other(duel)}" for duel in lost)
+    names = ", ".join(f"{duel.game} to {_opponent_of_auto(duel)}" for duel in lost)
     yield Claim(
         f"{AUTO} loses significantly to no player on any game",
         f"0 duels; by chance at most {judged * (1 - LEVEL) / 2:.1f} of {judged}",
@@ -244,51 +248,50 @@ def _claims_of_auto(cells: Cells, ratings: Mapping[str, Mapping[str, Rating]]) -
         (not lost) if judged else None,
     )
     for title, rated in ratings.items():
-        others = {name: rating for name, rating in rated.items() if name != AUTO}
-        if AUTO not in rated or not others:
+        rivals = {name: rating for name, rating in rated.items() if name != AUTO}
+        if AUTO not in rated or not rivals:
             continue
-        best = max(others, key=lambda name: others[name].mean)
+        best = max(rivals, key=lambda name: rivals[name].mean)
         yield Claim(
             f"its rating is not below the best's, {title} games",
-            f"{best}: {rating_text(others[best])}",
+            f"{best}: {rating_text(rivals[best])}",
             rating_text(rated[AUTO]),
-            _not_below(rated[AUTO], others[best]),
+            _not_below(rated[AUTO], rivals[best]),
         )
 
 
-def _other(duel: Duel) -> str:
+def _opponent_of_auto(duel: Duel) -> str:
     return next(player for player in duel.players if player != AUTO)
 
 
-def _not_below(own: Rating, best: Rating) -> bool | None:
-    """Whether a rating is not below the best; None if it is, but maybe by chance (99 %)."""
-    lead = own.mean - best.mean
+def _not_below(rating: Rating, best: Rating) -> bool | None:
+    """Whether a rating is not below the best; None if it may be below by chance (99 %)."""
+    lead = rating.mean - best.mean
     if lead >= 0:
         return True
-    return None if -lead <= math.hypot(own.mean - own.low, best.mean - best.low) else False
+    return None if -lead <= math.hypot(rating.mean - rating.low, best.mean - best.low) else False
 
 
 def _claim_of_trees(cells: Cells) -> Iterator[Claim]:
     shares = [_shares(cells, game, ISMCTS, HYPERPLAY2) for game in HIDDEN_GAMES]
-    together = mean_of_means(shares)
-    if together.value is None:
+    mean = mean_of_means(shares)
+    if mean.value is None:
         return
     enough = sum(map(len, shares)) >= FEWEST_ROUNDS
     yield Claim(
         f"{ISMCTS} against {HYPERPLAY2}, mean of {sum(map(bool, shares))} hidden games",
         "ahead",
-        score_text(together),
-        together.value > EQUAL if enough else None,
+        score_text(mean),
+        mean.value > EQUAL if enough else None,
     )
 
 
 STRENGTH = DuelGrid(
     "strength",
     "How strong the players are",
-    f"Every player plays against {', '.join(OPPONENTS)} with {PLAY_CLOCK_S:g} s a move on those of "
-    f"{len(GAMES)} games that suit it, and they take turns at the roles. A share is 50 and half of "
-    "what a player got more than the other: 50 where they are equal, the mean score where one wins "
-    "what the other loses.",
+    f"Every player plays against {', '.join(OPPONENTS)} with {PLAY_CLOCK_S:g} s a move, on the "
+    f"games of {len(GAMES)} that suit it; they take turns at the roles. A share is 50 plus half of "
+    "a player's lead over the other: 50 for equal players, and in zero-sum games the mean score.",
     duels,
     show,
     matches=20,

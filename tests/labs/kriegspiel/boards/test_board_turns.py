@@ -270,7 +270,7 @@ def test_pieces_that_never_change_count(role: int, monkeypatch: pytest.MonkeyPat
     assert machine.num_fluents < len(machine.fluent_names)
     states, values = machine.initial(3), BoardValues(machine, KS)
     rng = np.random.default_rng(0)
-    assert CaptureFinder(machine, values).by_place is not None
+    assert CaptureFinder(machine, values).moves_by_squares is not None
     found, _ = quiescence(machine, role, 4).values(states, role, rng)
     lanes, moves = np.zeros(2, dtype=np.int64), np.zeros((2, 2), dtype=np.int64)
     moves[:, 0] = machine.legal(states, 0).values[:2]
@@ -309,7 +309,7 @@ def test_where_both_roles_capture_it_is_done_turn_by_turn(
     states, values = machine.initial(2), BoardValues(machine, KS)
     boards = values.boards(states)
     player = ExchangePlayer(machine, values, CaptureFinder(machine, values), role, 4)
-    captures = player.first(states, boards)
+    captures = player.first_captures(states, boards)
     assert captures is not None
     assert captures.movers.tolist() == [0, 1, 0, 1]
     assert player.play_out(states, boards) is None

@@ -67,8 +67,8 @@ def test_a_deal_begins_with_card_play_and_all_hands_full(kind: str) -> None:
         rest.apply_action(action)
     assert len(deal.hand) == (13 if kind == HEARTS else 10)
     assert played.get(deal.player, set()) <= deal.hand
-    hidden = deal.num_cards - len(deal.hand) - len(deal.known)
-    assert sum(deal.unseen.values()) == hidden
+    hidden = deal.num_cards - len(deal.hand) - len(deal.discards)
+    assert sum(deal.hand_sizes.values()) == hidden
 
 
 def test_soloists_have_hands_that_people_would_bid_on() -> None:
@@ -139,5 +139,5 @@ def test_densities_stand_above_what_pimc_loses(
 
 def test_groups_leave_it_out_without_openspiel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli, "find_spec", lambda name: None)
-    assert "003-figure6" not in [each.name for each in cli.wanted("003")]
-    assert [each.name for each in cli.wanted("003-figure6")] == ["003-figure6"]
+    assert "003-figure6" not in [each.name for each in cli.experiments_of("003")]
+    assert [each.name for each in cli.experiments_of("003-figure6")] == ["003-figure6"]

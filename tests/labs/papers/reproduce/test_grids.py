@@ -277,7 +277,7 @@ def test_the_command_plays_a_part_and_writes_it_down(
     monkeypatch.setattr(cli, "open_executor", executor_here)
     monkeypatch.setattr(cli, "GRIDS", {"strength": grid_of(QUICK)})
     nothing = run("strength", "--minutes", "0", "--out", str(tmp_path / "empty"))
-    assert "nothing of it has been played" in nothing.stdout
+    assert "no matches yet" in nothing.stdout
     folder = ("--out", str(tmp_path))
     shown = run("strength", "--quick", "--only", "kuhn_poker", *folder)
     assert shown.exit_code == 0, shown.output
@@ -286,7 +286,7 @@ def test_the_command_plays_a_part_and_writes_it_down(
     assert report.startswith("# Measurements\n")
     assert "Of the 2 duels of the grid, 1 were played; of the 6 matches, 2, in which" in report
     assert imread(tmp_path / "strength.png").std() > 0.01
-    assert "Seconds are those of the clock on the wall. Of" in report
+    assert "Seconds are wall-clock time. Of" in report
     other = run("strength", "--minutes", "0", "--clock", "cpu", *folder)
     assert "was made with --clock wall, not cpu" in other.stderr
     found = json.loads(run("strength", "--minutes", "0", "--json", *folder).stdout)
@@ -326,8 +326,8 @@ def test_duels_of_a_grid_may_end_by_themselves(
 
 def test_all_is_still_the_paper() -> None:
     for name in (cli.ALL, cli.ALL_003, cli.EVERYTHING):
-        assert not {"strength", "clock"}.intersection(e.name for e in cli.wanted(name))
-    assert cli.wanted("clock") == [clock.CLOCK]
+        assert not {"strength", "clock"}.intersection(e.name for e in cli.experiments_of(name))
+    assert cli.experiments_of("clock") == [clock.CLOCK]
 
 
 def test_parts_of_experiments_that_are_no_grids_cannot_be_named(tmp_path: Path) -> None:

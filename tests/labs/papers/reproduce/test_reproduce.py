@@ -133,7 +133,7 @@ def test_figure_3_has_both_curves_and_hyperplay(tmp_path: Path) -> None:
         ("HyperPlay", "hyperplay:n=6", 2),
     ]
     assert result.points[3].player == "hyperplay2:n=1,exact=0,ties=random"
-    assert claims_of(result)["HyperPlay (hyperplay:n=6) announces at once"] is True
+    assert claims_of(result)["HyperPlay (hyperplay:n=6) announces immediately"] is True
 
 
 @pytest.mark.verify

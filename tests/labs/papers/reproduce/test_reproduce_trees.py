@@ -212,12 +212,12 @@ def test_003_is_all_of_its_paper_and_everything_is_all_papers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     of_003 = ["003-figure3", "003-figure4", "003-figure5", "003-table1", "003-figure6"]
-    assert [e.name for e in cli.wanted("003")] == of_003
-    of_004 = [e.name for e in cli.wanted("all")]
+    assert [e.name for e in cli.experiments_of("003")] == of_003
+    of_004 = [e.name for e in cli.experiments_of("all")]
     assert not set(of_004) & set(of_003)
-    assert [e.name for e in cli.wanted("everything")] == of_004 + of_003
+    assert [e.name for e in cli.experiments_of("everything")] == of_004 + of_003
     for name in of_003:
-        assert [e.name for e in cli.wanted(name)] == [name]
+        assert [e.name for e in cli.experiments_of(name)] == [name]
 
 
 @pytest.mark.verify

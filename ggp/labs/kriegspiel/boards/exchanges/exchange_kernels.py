@@ -338,8 +338,7 @@ def _value_captures(
     block: BlockBoards,
     words: int,
 ) -> tuple[float, int]:
-    """Value the captures on one board, and list as candidates those that may be answered, and would
-    be better than the best so far.
+    """Value the captures on one board, and list as candidates the better ones that may be answered.
 
     Args:
         best, alpha: values that the side to move has on this board, and elsewhere.

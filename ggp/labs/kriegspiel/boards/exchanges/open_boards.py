@@ -209,7 +209,7 @@ def push(exchange: Exchange, n: int) -> None:
 
 @inlined
 def push_all(exchange: Exchange) -> None:
-    """Push all nodes, with those of the first rank on top."""
+    """Push all nodes, the ones of the first rank on top."""
     out_of_line()
     nodes, count = exchange.nodes, exchange.counts[NODES]
     for rank in range(RANKS - 1, -1, -1):

@@ -1,7 +1,6 @@
 """Paper 003 (Long et al., AAAI 2010): when clairvoyant worlds suffice.
 
-In come synthetic trees and deals of cards, out go its figures and its table. Begin with
-`tree_figures`, heat maps over cells of trees (`tree_cells`) and claims about them.
-`figure6` places card games among them (`card_walks`), and `kuhn_table` is Table 1,
-exactly.
+Synthetic trees and deals of cards come in; its figures and its table go out. Begin with
+`tree_figures`: heat maps over cells of trees (`tree_cells`), and claims about them. `figure6`
+places card games among the trees (`card_walks`), and `kuhn_table` computes Table 1 exactly.
 """

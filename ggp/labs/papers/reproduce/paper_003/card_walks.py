@@ -1,17 +1,18 @@
 """Leaf correlation, bias and disambiguation of single deals of card games (paper 003, Figure 6).
 
-A walk goes down the tree by random moves that do not end the game, and stops where every move ends
-it; forced moves do not count. There the moves are *correlated* if the player gets the same from all
-of them: in Skat whether the soloist wins, in Hearts the player's points.
+`figure6` sends batches of deals here (`Deals`), and gets the properties of each. A walk goes down
+the tree by random moves that do not end the game, and stops where every move ends it; forced moves
+do not count. There the moves are *correlated* if the player gets the same from all of them: in Skat
+whether the soloist wins, in Hearts the player's points.
 
-Disambiguation is 1 - the mean share of the possible worlds that is left from one of the player's
-moves to the next. Worlds are the ways in which the cards that it has not seen can be held by the
-others, who have no card of a suit that they did not follow:
+Disambiguation is 1 - the mean share of the possible worlds that remain from one of the player's
+moves to the next. Worlds are the ways to distribute the unseen cards among the opponents, where an
+opponent that did not follow a suit has no card of it:
 
-    worlds = product of (cards of a suit)! * sum over how many of each suit each of them holds of
-             1 / product of (these numbers)!
+    worlds = product of (cards of a suit)! * sum over the numbers of cards of each suit that each
+             opponent holds, of 1 / product of (these numbers)!
 
-That needs only numbers of cards, so it is exact even if there are billions of worlds.
+This needs only numbers of cards, so it is exact even for billions of worlds.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ MATCHES = 10
 """Number of random matches for the disambiguation of a deal, as in the paper."""
 
 _FAIR_HEARTS = 26 - 6.5
-"""Return that OpenSpiel gives each of four players who take the same number of points."""
+"""Return in OpenSpiel of four players who take the same number of points."""
 
 _STREAM = 8
 
@@ -48,7 +49,7 @@ class DealProperties(NamedTuple):
         leaf_correlation: share of walks that end where moves are correlated.
         bias: share of these that the player wins, in Hearts with less than a fourth of all
             points; 0.5 if there are none.
-        disambiguation: 1 - the mean share of the possible worlds that is left.
+        disambiguation: 1 - the mean share of the possible worlds that remain.
     """
 
     leaf_correlation: float
@@ -73,8 +74,8 @@ def measure_deals(deals: Deals) -> list[DealProperties]:
         BackendUnavailableError: OpenSpiel is not installed.
     """
     return [
-        measure_deal(deals.kind, Random(f"{_STREAM} {deals.kind} {deals.seed} {number}"))
-        for number in range(deals.first, deals.first + deals.count)
+        measure_deal(deals.kind, Random(f"{_STREAM} {deals.kind} {deals.seed} {k}"))
+        for k in range(deals.first, deals.first + deals.count)
     ]
 
 
@@ -88,9 +89,9 @@ def measure_deal(kind: str, rng: Random) -> DealProperties:
         if len(ends) == 1:
             correlated += 1
             won += wins(ends.pop())
-    left = [share for _ in range(MATCHES) for share in shares_left(deal, rng)]
+    shares = [share for _ in range(MATCHES) for share in shares_left(deal, rng)]
     return DealProperties(
-        correlated / WALKS, won / correlated if correlated else 0.5, 1 - float(np.mean(left))
+        correlated / WALKS, won / correlated if correlated else 0.5, 1 - float(np.mean(shares))
     )
 
 
@@ -98,7 +99,7 @@ _VALUES: tuple[tuple[Callable[[float], float], Callable[[float], bool]], ...] = 
     (lambda gained: gained > 0, lambda won: won > 0),
     (lambda points: points, lambda points: points > _FAIR_HEARTS),
 )
-"""The value of a return, and whether that is a win: first for Skat, then for Hearts."""
+"""Value of a return, and whether it is a win: for Skat, and for Hearts."""
 
 
 def pre_terminal_ends(state: Any, rng: Random) -> list[Any]:
@@ -109,11 +110,11 @@ def pre_terminal_ends(state: Any, rng: Random) -> list[Any]:
         rng.shuffle(actions)
         ends = []
         for action in actions:
-            after = _collapsed(state.child(action))
-            if not after.is_terminal():
-                state = after
+            child = _collapsed(state.child(action))
+            if not child.is_terminal():
+                state = child
                 break
-            ends.append(after)
+            ends.append(child)
         else:
             return ends
 
@@ -129,79 +130,82 @@ def _collapsed(state: Any) -> Any:
 
 
 def shares_left(deal: Deal, rng: Random) -> Iterator[float]:
-    """Yield the share of the player's worlds left from each of its moves to the next, at random."""
+    """Play a random match; yield the share of the player's worlds that remain at each next move."""
     state = deal.state.clone()
-    held = dict(deal.unseen)
-    others = tuple(held)
+    hand_sizes = dict(deal.hand_sizes)
+    opponents = tuple(hand_sizes)
     hidden = Counter(
         deal.suit_of(card)
         for card in range(deal.num_cards)
-        if card not in deal.hand and card not in deal.known
+        if card not in deal.hand and card not in deal.discards
     )
     voids: set[tuple[int, int]] = set()
-    led, played, before = 0, 0, 0.0
+    led, num_played, last_worlds = 0, 0, 0.0
     while not state.is_terminal():
         player = state.current_player()
         if player == deal.player:
             worlds = num_worlds(
-                tuple(held[other] for other in others),
+                tuple(hand_sizes[opponent] for opponent in opponents),
                 tuple(
-                    (number, tuple((other, suit) not in voids for other in others))
+                    (number, tuple((opponent, suit) not in voids for opponent in opponents))
                     for suit, number in sorted(hidden.items())
                 ),
             )
-            if before:
-                yield worlds / before
-            before = worlds
+            if last_worlds:
+                yield worlds / last_worlds
+            last_worlds = worlds
         card = rng.choice(state.legal_actions())
         suit = deal.suit_of(card)
-        if played % (1 + len(others)) == 0:
+        if num_played % (1 + len(opponents)) == 0:
             led = suit
         if player != deal.player:
             hidden[suit] -= 1
-            held[player] -= 1
+            hand_sizes[player] -= 1
             if suit != led:
                 voids.add((player, led))
-        played += 1
+        num_played += 1
         state.apply_action(card)
 
 
-def num_worlds(held: tuple[int, ...], suits: tuple[tuple[int, tuple[bool, ...]], ...]) -> float:
-    """Number of ways in which two or three players can hold cards.
+def num_worlds(sizes: tuple[int, ...], suits: tuple[tuple[int, tuple[bool, ...]], ...]) -> float:
+    """Number of ways to distribute cards among two or three players.
+
+    Suits are independent except for the sizes of hands: one polynomial a suit, in powers of the
+    first two hands' sizes, and the coefficient of the product at these sizes counts the ways.
 
     Args:
-        held: number of cards that each of them holds.
-        suits: number of cards of each suit that they hold together, and who may have some.
+        sizes: number of cards of each player.
+        suits: number of cards of each suit, and whether each player may have some.
     """
-    first, second = held[:2]
+    first, second = sizes[:2]
     ways = np.zeros((1 + first, 1 + second))
     ways[0, 0] = 1.0
     total = 1.0
-    for number, may in suits:
+    for number, may_hold in suits:
         if number:
             total *= math.factorial(number)
-            ways = _product(ways, _shared(number, (*may, False)[:3], first, second))
+            ways = _product(ways, _shared(number, (*may_hold, False)[:3], first, second))
     return total * float(ways[first, second])
 
 
 @lru_cache(maxsize=4096)
-def _shared(number: int, may: tuple[bool, ...], first: int, second: int) -> FloatArray:
-    """`[i, j]` 1 / (i! j! k!), where i + j + k = `number`: the first has i cards, the second j."""
-    found = np.zeros((1 + first, 1 + second))
-    for i in range(min(number, first) + 1 if may[0] else 1):
-        for j in range(min(number - i, second) + 1 if may[1] else 1):
+def _shared(number: int, may_hold: tuple[bool, ...], first: int, second: int) -> FloatArray:
+    """`[i, j]` 1 / (i! j! k!), with i + j + k = `number`: the first has i cards, the second j."""
+    weights = np.zeros((1 + first, 1 + second))
+    for i in range(min(number, first) + 1 if may_hold[0] else 1):
+        for j in range(min(number - i, second) + 1 if may_hold[1] else 1):
             rest = number - i - j
-            if rest == 0 or may[2]:
-                found[i, j] = 1 / math.prod(map(math.factorial, (i, j, rest)))
-    return found
+            if rest == 0 or may_hold[2]:
+                weights[i, j] = 1 / math.prod(map(math.factorial, (i, j, rest)))
+    return weights
 
 
-def _product(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Product of two polynomials, without the powers that do not matter."""
-    found = np.zeros_like(one)
-    for i, j in zip(*np.nonzero(other), strict=True):
-        found[i:, j:] += other[i, j] * one[: len(one) - i, : one.shape[1] - j]
-    return found
+def _product(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Product of two polynomials, without powers beyond the array."""
+    product = np.zeros_like(a)
+    for i, j in zip(*np.nonzero(b), strict=True):
+        product[i:, j:] += b[i, j] * a[: len(a) - i, : a.shape[1] - j]
+    return product
 
 
 # ------------------------------------------------------------------------
@@ -211,14 +215,15 @@ def _product(one: FloatArray, other: FloatArray) -> FloatArray:
 # who does not pass plays), so deals are filtered: a seat is drawn, and cards are dealt until its
 # hand is one with which people would play that game:
 #
-# - suit: six or more trumps (jacks and the longest suit); seven or more with aces of other suits; -
-# grand: two or more jacks, and five or more jacks and aces; - null: at most one card that is too
-# high. The lowest of each suit should be a 7, the next at most a 9, then at most a jack, then at
-# most a king, in the order 7 8 9 10 jack queen king ace.
+# - suit: six or more trumps (jacks and the longest suit), and seven or more with aces of other
+#   suits;
+# - grand: two or more jacks, and five or more jacks and aces;
+# - null: at most one card that is too high. The lowest of each suit should be a 7, the next at most
+#   a 9, then at most a jack, then at most a king, in the order 7 8 9 10 jack queen king ace.
 #
-# The soloist picks up the two cards of the skat and puts two away. In suit and grand games these
-# are not trumps or aces as long as there are others, from the shortest suit first, and the most
-# valuable of it first; in null games the two highest. In Hearts every deal counts, and no cards are
+# The soloist picks up the two cards of the skat and discards two. In suit and grand games these are
+# not trumps or aces if there are others; they come from the shortest suit first, the most valuable
+# cards first. In null games they are the two highest. In Hearts every deal counts, and no cards are
 # passed.
 
 SUIT, GRAND, NULL, HEARTS = "Skat: suit", "Skat: grand", "Skat: null", "Hearts"
@@ -232,21 +237,21 @@ _TRUMPS = 4
 _PASS, _FIRST_SUIT, _GRAND_BID, _NULL_BID = 32, 33, 37, 38
 _ACE, _JACK = 6, 7
 _POINTS = (0, 0, 0, 3, 4, 10, 11, 2)
-"""Points of 7, 8, 9, queen, king, 10, ace and jack, in the order of OpenSpiel's numbers."""
+"""Points of 7, 8, 9, queen, king, 10, ace and jack, in OpenSpiel's order."""
 
 _NULL_RANKS = (0, 1, 2, 5, 6, 3, 7, 4)
 
 
-def _place(number: int) -> int:
+def _seat_of(n: int) -> int:
     """Player who gets the n-th card dealt, 3 for the skat: 3 3 3, skat, 4 4 4, 3 3 3."""
-    if number < 9:
-        return number // 3
-    if number < 11:
+    if n < 9:
+        return n // 3
+    if n < 11:
         return 3
-    return (number - 11) // 4 if number < 23 else (number - 23) // 3
+    return (n - 11) // 4 if n < 23 else (n - 23) // 3
 
 
-_SEATS = tuple(map(_place, range(_SKAT_CARDS)))
+_SEATS = tuple(map(_seat_of, range(_SKAT_CARDS)))
 
 
 @dataclass(frozen=True)
@@ -257,8 +262,8 @@ class Deal:
         state: the `pyspiel.State`; it must not be changed.
         player: the soloist, or in Hearts the first player.
         hand: cards of that player.
-        unseen: number of cards that every other player has.
-        known: cards that nobody has any more, as that player knows.
+        hand_sizes: number of cards of every other player.
+        discards: cards that the player knows to be in nobody's hand.
         suit_of: gives the suit of a card.
         num_cards: number of cards in the pack.
     """
@@ -266,8 +271,8 @@ class Deal:
     state: Any
     player: int
     hand: frozenset[int]
-    unseen: Mapping[int, int]
-    known: frozenset[int]
+    hand_sizes: Mapping[int, int]
+    discards: frozenset[int]
     suit_of: Callable[[int], int]
     num_cards: int
 
@@ -287,7 +292,7 @@ def _skat(kind: str, rng: Random) -> Deal:
     while True:
         rng.shuffle(cards)
         hand = [card for card, owner in zip(cards, _SEATS, strict=True) if owner == seat]
-        if _is_played(kind, hand):
+        if _is_playable(kind, hand):
             break
     suit = _longest(hand)
     suit_of = _suits(kind, suit)
@@ -297,9 +302,9 @@ def _skat(kind: str, rng: Random) -> Deal:
     state = pyspiel().load_game("skat").new_initial_state()
     for action in (*cards, *[_PASS] * seat, bid, *away):
         state.apply_action_with_legality_check(action)
-    others = {player: 10 for player in range(3) if player != seat}
-    kept = frozenset(with_skat) - frozenset(away)
-    return Deal(state, seat, kept, others, frozenset(away), suit_of, _SKAT_CARDS)
+    hand_sizes = {player: 10 for player in range(3) if player != seat}
+    rest = frozenset(with_skat) - frozenset(away)
+    return Deal(state, seat, rest, hand_sizes, frozenset(away), suit_of, _SKAT_CARDS)
 
 
 def _hearts(rng: Random) -> Deal:
@@ -313,8 +318,8 @@ def _hearts(rng: Random) -> Deal:
         if rest.current_player() == 0:
             hand.add(actions[0])
         rest.apply_action(actions[0])
-    others = dict.fromkeys((1, 2, 3), 13)
-    return Deal(state, 0, frozenset(hand), others, frozenset(), _hearts_suit, _HEARTS_CARDS)
+    hand_sizes = dict.fromkeys((1, 2, 3), 13)
+    return Deal(state, 0, frozenset(hand), hand_sizes, frozenset(), _hearts_suit, _HEARTS_CARDS)
 
 
 def _hearts_suit(card: int) -> int:
@@ -329,8 +334,8 @@ def _suits(kind: str, trump: int) -> Callable[[int], int]:
     return lambda card: _TRUMPS if card % 8 == _JACK or card // 8 == trump else card // 8
 
 
-def _is_played(kind: str, hand: Sequence[int]) -> bool:
-    """Whether people would play this game with these ten cards; see the module's docstring."""
+def _is_playable(kind: str, hand: Sequence[int]) -> bool:
+    """Whether people would play this game with these ten cards, by the rules above."""
     jacks = sum(card % 8 == _JACK for card in hand)
     aces = sum(card % 8 == _ACE for card in hand)
     if kind == GRAND:
@@ -349,16 +354,16 @@ def _longest(hand: Sequence[int]) -> int:
 
 
 def _too_high(hand: Sequence[int]) -> int:
-    """Number of cards that are too high for their places in their suits, for a null game."""
-    found = 0
+    """Number of cards that are too high for their positions in their suits, for a null game."""
+    count = 0
     for suit in range(4):
         ranks = sorted(_NULL_RANKS[card % 8] for card in hand if card // 8 == suit)
-        found += sum(rank > 2 * place for place, rank in enumerate(ranks))
-    return found
+        count += sum(rank > 2 * index for index, rank in enumerate(ranks))
+    return count
 
 
 def _put_away(kind: str, cards: Sequence[int], suit_of: Callable[[int], int]) -> list[int]:
-    """The two cards of twelve that the soloist puts away."""
+    """The two cards of twelve that the soloist discards."""
     if kind == NULL:
         return sorted(cards, key=lambda card: -_NULL_RANKS[card % 8])[:2]
     lengths = [sum(suit_of(card) == suit for card in cards) for suit in range(_TRUMPS + 1)]

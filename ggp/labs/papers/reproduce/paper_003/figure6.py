@@ -1,7 +1,7 @@
 """Figure 6 of paper 003: where Skat and Hearts lie among synthetic trees.
 
-Deals are measured one by one (`card_walks`). Their density over leaf correlation and disambiguation
-is shown above the loss of PIMC there, as in Figure 3.
+Deals are measured one by one (`card_walks`), in worker processes. The figure shows their density
+over leaf correlation and disambiguation, above the loss of PIMC there, as in Figure 3.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ FINE = tuple(step / 20 for step in range(21))
 """Values along both axes of a density."""
 
 CORRELATION, PAPER_SHARE = (0.8, 1.0), 0.6
-"""The paper's numbers for all four: bounds of correlation, and disambiguation."""
+"""The paper's numbers for all four kinds: bounds of correlation, and disambiguation."""
 
 NEAR = 0.05
 
@@ -70,8 +70,8 @@ _METHOD = (
 
 _WHY = {
     NULL: "A lost null game ends at once, so early moves, after which most is learnt, count more.",
-    HEARTS: "Three others show a card each from move to move, not two: fewer worlds are left. This "
-    "is the reading by which Skat has the paper's number; none was found by which Hearts has it.",
+    HEARTS: "Three opponents show a card each between two moves, not two: fewer worlds remain. "
+    "This reading gives the paper's number for Skat; none was found that gives it for Hearts.",
 }
 
 _LOSS = PANELS[1]
@@ -93,8 +93,8 @@ class CardFigure:
     def run(self, settings: RunSettings, executor: Executor, tell: Tell) -> Result:
         deals = _measured(settings, executor, tell)
         trees = measure_cells(list(dict.fromkeys((*_LOSS.cells, SKAT))), settings, executor, tell)
-        shown = TREE_FIGURES[0].shown[0]
-        loss = {cell: float(np.mean([shown.value(t) for t in trees[cell]])) for cell in trees}
+        score_row = TREE_FIGURES[0].rows[0]
+        loss = {cell: float(np.mean([score_row.value(t) for t in trees[cell]])) for cell in trees}
         return Result(
             self.name,
             "Figure 6 (Long et al.): Skat and Hearts",
@@ -104,7 +104,7 @@ class CardFigure:
             (*_claims(deals), _loss_claim(loss, settings.matches)),
             panels=(
                 *(_density(kind, deals[kind]) for kind in KINDS),
-                *(_loss_panel(shown.row, loss) for _ in KINDS),
+                *(_loss_panel(score_row.label, loss) for _ in KINDS),
             ),
             tables=(_table(deals),),
             paper=PAPER_003,
@@ -128,24 +128,24 @@ def _measured(settings: RunSettings, executor: Executor, tell: Tell) -> Measured
         for kind in KINDS
         for first in range(0, num, AT_ONCE)
     ]
-    found: dict[Deals, list[DealProperties]] = {}
+    properties: dict[Deals, list[DealProperties]] = {}
 
-    def keep(deals: Deals, made: list[DealProperties]) -> None:
-        found[deals] = made
-        for _ in made:
+    def store(deals: Deals, measured: list[DealProperties]) -> None:
+        properties[deals] = measured
+        for _ in measured:
             tell()
 
     failures = run_all(
         executor,
         measure_deals,
         ((deals, deals) for deals in work),
-        keep,
+        store,
         lambda deals: f"deals {deals.first} and on of {deals.kind}",
     )
     if failures:
         raise MatchError(failures[0])
     return {
-        kind: [each for deals in work if deals.kind == kind for each in found[deals]]
+        kind: [p for deals in work if deals.kind == kind for p in properties[deals]]
         for kind in KINDS
     }
 
@@ -155,21 +155,21 @@ def _points(deals: Measured) -> list[Point]:
         Point(
             kind,
             name,
-            student_interval([each[index] for each in made]),
-            len(made),
-            len(made),
+            student_interval([p[index] for p in properties]),
+            len(properties),
+            len(properties),
             player="random",
         )
-        for kind, made in deals.items()
+        for kind, properties in deals.items()
         for index, name in enumerate(NAMES)
     ]
 
 
 def _table(deals: Measured) -> Table:
     rows = []
-    for kind, made in deals.items():
-        means = [student_interval([each[index] for each in made]) for index in range(len(NAMES))]
-        rows.append((kind, str(len(made)), *(format(each, ".3f") for each in means)))
+    for kind, properties in deals.items():
+        means = [student_interval([p[index] for p in properties]) for index in range(len(NAMES))]
+        rows.append((kind, str(len(properties)), *(format(mean, ".3f") for mean in means)))
     head = ("", "#deals", *(f"#{name}" for name in NAMES))
     return Table(head, rows, "Means over deals, with 99 % intervals")
 
@@ -177,7 +177,7 @@ def _table(deals: Measured) -> Table:
 def _claims(deals: Measured) -> list[Claim]:
     claims = []
     for kind in KINDS:
-        interval = student_interval([each.leaf_correlation for each in deals[kind]])
+        interval = student_interval([deal.leaf_correlation for deal in deals[kind]])
         mean, low = interval.value or 0.0, CORRELATION[0]
         claims.append(
             Claim(
@@ -188,7 +188,7 @@ def _claims(deals: Measured) -> list[Claim]:
             )
         )
     for kind in KINDS:
-        interval = student_interval([each.disambiguation for each in deals[kind]])
+        interval = student_interval([deal.disambiguation for deal in deals[kind]])
         mean = interval.value or 0.0
         claims.append(
             Claim(
@@ -203,26 +203,26 @@ def _claims(deals: Measured) -> list[Claim]:
 
 
 def _loss_claim(loss: Mapping[TreeCell, float], trees: int) -> Claim:
-    found = loss[SKAT]
+    mean = loss[SKAT]
     return Claim(
         f"what PIMC scores against an equilibrium there ({SKAT})",
         "paper: about -0.1 ± 0.05",
-        f"{found:.3f}",
-        abs(found + 0.1) <= 0.05 if trees >= FEWEST_ROUNDS else None,
+        f"{mean:.3f}",
+        abs(mean + 0.1) <= 0.05 if trees >= FEWEST_ROUNDS else None,
     )
 
 
-def _density(kind: str, made: Sequence[DealProperties]) -> Panel:
-    """Panel of the share of deals at each place; None where there are none."""
+def _density(kind: str, deals: Sequence[DealProperties]) -> Panel:
+    """Panel with the share of deals in each cell; None in empty cells."""
     half = (FINE[1] - FINE[0]) / 2
     edges = [*(at - half for at in FINE), FINE[-1] + half]
     counts, _, _ = np.histogram2d(
-        [each.disambiguation for each in made],
-        [each.leaf_correlation for each in made],
+        [deal.disambiguation for deal in deals],
+        [deal.leaf_correlation for deal in deals],
         bins=(edges, edges),
     )
     values = tuple(
-        tuple(float(count) / len(made) if count else None for count in line) for line in counts
+        tuple(float(count) / len(deals) if count else None for count in line) for line in counts
     )
     return Panel("share of deals", kind, NAMES[0], NAMES[2], FINE, FINE, values, is_dense=True)
 

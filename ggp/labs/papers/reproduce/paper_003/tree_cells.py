@@ -1,9 +1,10 @@
-"""Cells of paper 003's heat maps: scores of strategies on synthetic trees, drawn and played here,
-tree by tree.
+"""Cells of paper 003's heat maps: scores of strategies on random synthetic trees.
 
-Scores are stored as they come, one line of JSON for a few trees, in the folder of the run. So
-figures share them, and a run that was stopped goes on. Tree k of every cell is drawn with the same
-random numbers: cells then differ by their parameters more than by luck.
+Cells and a number of trees come in from `tree_figures` and `figure6`; the scores of each tree go
+out. Worker processes draw and score batches of trees. Scores are stored as they arrive, one line of
+JSON for a batch, in the folder of the run, so that figures share them, and an interrupted run can
+continue. Tree k of every cell is drawn with the same random numbers: cells then differ by their
+parameters more than by luck.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class TreeCell(NamedTuple):
 
 
 class TreeScores(NamedTuple):
-    """Scores on one tree, see `ggp.labs.papers.reproduce.paper_003.tree_cells.Scores`."""
+    """Scores on one tree, see `Scores`."""
 
     pimc: float
     pimc_best_response: float
@@ -67,29 +68,27 @@ class Trees:
 
 def measure(trees: Trees) -> list[TreeScores]:
     """Measure the scores of trees, in order."""
-    # Importing numba takes as long as a whole command that does not need it.
-    pass
 
     model = TreeModel(*trees.cell)
-    found = []
-    for number in range(trees.first, trees.first + trees.count):
-        sequence = np.random.SeedSequence(trees.seed, spawn_key=(_STREAM, number))
+    batch = []
+    for k in range(trees.first, trees.first + trees.count):
+        sequence = np.random.SeedSequence(trees.seed, spawn_key=(_STREAM, k))
         tree = draw_tree(model, np.random.default_rng(sequence))
         best = equilibrium(tree)
-        found.append(
+        batch.append(
             TreeScores(
                 *scores(tree, pimc(tree), best.profile),
                 *scores(tree, uniform(tree), best.profile),
                 best.nash_conv,
             )
         )
-    return found
+    return batch
 
 
 def measure_cells(
     cells: Sequence[TreeCell], settings: RunSettings, executor: Executor, tell: Tell
 ) -> Mapping[TreeCell, Sequence[TreeScores]]:
-    """Scores of `settings.matches` trees of each cell; only those not stored yet are measured.
+    """Scores of `settings.matches` trees of each cell; only missing ones are measured.
 
     Args:
         tell: called for each tree.
@@ -100,83 +99,83 @@ def measure_cells(
     """
     path = settings.folder / FILE
     try:
-        kept = _kept(path)
+        stored = _read_scores(path)
         for cell in cells:
-            for number in range(settings.matches):
-                if (cell, number) in kept:
+            for k in range(settings.matches):
+                if (cell, k) in stored:
                     tell()
         with open(path, "a", encoding="utf-8") as file:
 
-            def keep(trees: Trees, found: list[TreeScores]) -> None:
-                _write(file, trees, found)
-                for _ in range(_add(kept, trees.cell, trees.first, found)):
+            def store(trees: Trees, batch: list[TreeScores]) -> None:
+                _write(file, trees, batch)
+                for _ in range(_add(stored, trees.cell, trees.first, batch)):
                     tell()
 
             failures = run_all(
                 executor,
                 measure,
-                ((trees, trees) for trees in _missing(cells, kept, settings)),
-                keep,
+                ((trees, trees) for trees in _missing(cells, stored, settings)),
+                store,
                 lambda trees: f"the trees with {trees.cell}",
             )
     except OSError as error:
         raise ConfigError(f"cannot use {path}: {error.strerror or error}") from error
     if failures:
         raise MatchError(failures[0])
-    return {cell: [kept[cell, number] for number in range(settings.matches)] for cell in cells}
+    return {cell: [stored[cell, k] for k in range(settings.matches)] for cell in cells}
 
 
-_Kept = dict[tuple[TreeCell, int], TreeScores]
+_Stored = dict[tuple[TreeCell, int], TreeScores]
 
 
-def _missing(cells: Iterable[TreeCell], kept: _Kept, settings: RunSettings) -> list[Trees]:
+def _missing(cells: Iterable[TreeCell], stored: _Stored, settings: RunSettings) -> list[Trees]:
     work = []
     for cell in cells:
         for start in range(0, settings.matches, TREES_AT_ONCE):
             end = min(start + TREES_AT_ONCE, settings.matches)
-            numbers = [k for k in range(start, end) if (cell, k) not in kept]
-            if numbers:  # some between the first and the last may be measured again
+            numbers = [k for k in range(start, end) if (cell, k) not in stored]
+            if numbers:  # stored ones in between are measured again
                 work.append(Trees(cell, numbers[0], 1 + numbers[-1] - numbers[0], settings.seed))
     return work
 
 
-def _write(file: TextIO, trees: Trees, found: Sequence[TreeScores]) -> None:
-    line = {"cell": trees.cell, "first": trees.first, "scores": found}
+def _write(file: TextIO, trees: Trees, batch: Sequence[TreeScores]) -> None:
+    line = {"cell": trees.cell, "first": trees.first, "scores": batch}
     file.write(json.dumps(line) + "\n")
     file.flush()
 
 
-def _kept(path: Path) -> _Kept:
-    """Read the scores that were measured before; a line that was cut off is ignored."""
-    kept: _Kept = {}
+def _read_scores(path: Path) -> _Stored:
+    """Read the stored scores; a last line that was cut off is removed."""
+    stored: _Stored = {}
     if not path.exists():
-        return kept
+        return stored
     text = path.read_text(encoding="utf-8")
     if text and not text.endswith("\n"):
         text = text[: text.rfind("\n") + 1]
         path.write_text(text, encoding="utf-8")
     for number, line in enumerate(text.splitlines(), 1):
         try:
-            read = json.loads(line)
-            found = [TreeScores(*map(float, values)) for values in read["scores"]]
-            _add(kept, TreeCell(*map(float, read["cell"])), int(read["first"]), found)
+            entry = json.loads(line)
+            batch = [TreeScores(*map(float, values)) for values in entry["scores"]]
+            _add(stored, TreeCell(*map(float, entry["cell"])), int(entry["first"]), batch)
         except (ValueError, KeyError, TypeError) as error:
             raise ConfigError(
                 f"{path}, line {number}, holds no trees; remove the line or give another --out"
             ) from error
-    return kept
+    return stored
 
 
-def _add(kept: _Kept, cell: TreeCell, first: int, found: Sequence[TreeScores]) -> int:
-    """Add scores of trees to `kept`; returns the number of new ones."""
-    before = len(kept)
-    for number, each in enumerate(found, first):
-        kept[cell, number] = each
-    return len(kept) - before
+def _add(stored: _Stored, cell: TreeCell, first: int, batch: Sequence[TreeScores]) -> int:
+    """Add scores of trees to `stored`; returns the number of new ones."""
+    size = len(stored)
+    for k, tree_scores in enumerate(batch, first):
+        stored[cell, k] = tree_scores
+    return len(stored) - size
 
 
 # ------------------------------------------------------------------------
-# Draws the synthetic trees of paper 003 ("Synthetic Trees").
+# Drawing synthetic trees (paper 003, "Synthetic Trees").
 #
 # Two players move in turn, left or right, and both see every move. A chance node at the root draws
 # one of W worlds for each of them, and each sees only its own. So there are W * W worlds, and the
@@ -184,9 +183,9 @@ def _add(kept: _Kept, cell: TreeCell, first: int, found: Sequence[TreeScores]) -
 #
 # node 1 (depth 0, player 1), its children 2 and 3 (depth 1, player 2), theirs 4 to 7, ...
 #
-# A node has an information set for every set of worlds that its player cannot tell apart. For each
-# world of the player's own, these are runs of worlds of the other player, which break in half from
-# time to time.
+# A node has an information set for every set of worlds that its player cannot distinguish. For each
+# of the player's own worlds, these are runs of the opponent's worlds, which break in half from time
+# to time.
 
 DEPTH, WORLDS = 8, 8
 """Number of moves of a game, and of worlds of each player, in the paper's experiments."""
@@ -194,12 +193,12 @@ DEPTH, WORLDS = 8, 8
 
 @dataclass(frozen=True, slots=True)
 class TreeModel:
-    """The parameters by which trees are drawn.
+    """The parameters of random trees.
 
     Attributes:
         leaf_correlation: probability that two sibling leaves have the same payoff.
         bias: probability that such a pair is won by the first player.
-        disambiguation: probability that an information set breaks in half whenever its owner is to
+        disambiguation: probability that an information set breaks in half whenever its player is to
             move, including the first time; then each half may break in the same way.
         depth: number of moves of a game.
         worlds: number of worlds of each player, a power of 2.
@@ -234,8 +233,8 @@ class SyntheticTree:
         depth: number of moves of a game.
         payoffs: `[2^depth, W * W]` payoff of the first player, 1 or -1, at each leaf (from left to
             right) in each world.
-        set_of: `[2^depth, W * W]` for each node, the first world of the information set that a
-            world belongs to. Row 0 is not used.
+        set_of: `[2^depth, W * W]` first world of the information set of each node and world. Row 0
+            is not used.
     """
 
     depth: int
@@ -271,32 +270,32 @@ def _information_sets(model: TreeModel, rng: np.random.Generator) -> IntArray:
     for depth in range(model.depth):
         nodes = np.arange(1 << depth, 2 << depth)
         breaks = rng.random((len(nodes), *shape[1:])) < model.disambiguation
-        if depth >= 2:  # sets broken at their player's last move stay so
+        if depth >= 2:  # sets that broke by their player's last move stay broken
             breaks |= broken[nodes // 4]
         for run in range(2, worlds):
             breaks[:, :, run] &= breaks[:, :, run // 2]
         broken[nodes] = breaks
-    places, level = np.arange(worlds), worlds.bit_length() - 1
+    positions, level = np.arange(worlds), worlds.bit_length() - 1
     first = np.zeros(shape, dtype=np.int64)
     for shift in reversed(range(level)):
-        parents = (worlds + places) >> (shift + 1)
-        first = np.where(broken[:, :, parents], places >> shift << shift, first)
-    own = np.arange(worlds)[:, None]
+        parents = (worlds + positions) >> (shift + 1)
+        first = np.where(broken[:, :, parents], positions >> shift << shift, first)
+    own_world = np.arange(worlds)[:, None]
     return np.concatenate(
         [np.zeros((1, worlds**2), dtype=np.int64)]
         + [
-            # The second player's own world is the second part of a world's number.
+            # The second player's own world is the second part of a world's index.
             first[1 << depth : 2 << depth].transpose(0, 2, 1).reshape(1 << depth, -1) * worlds
-            + own.repeat(worlds, axis=1).T.ravel()
+            + own_world.repeat(worlds, axis=1).T.ravel()
             if depth % 2
-            else (first[1 << depth : 2 << depth] + own * worlds).reshape(1 << depth, -1)
+            else (first[1 << depth : 2 << depth] + own_world * worlds).reshape(1 << depth, -1)
             for depth in range(model.depth)
         ]
     )
 
 
 # ------------------------------------------------------------------------
-# The sequence form of synthetic trees, on which games of the solver are solved as well.
+# The sequence form of synthetic trees: the form that the solver (`ggp.solve`) works on.
 #
 # A *profile* is `left[2^depth, W * W]`: the probability of going left at a node in a world. It is
 # the same in all worlds of an information set. Nodes of even depth are player 0's, the others
@@ -304,7 +303,7 @@ def _information_sets(model: TreeModel, rng: np.random.Generator) -> IntArray:
 
 
 class TreeForm:
-    """A tree as a forest of one subgame; see `SyntheticTree` for the arguments.
+    """A tree as a forest of one subgame; arguments as for `SyntheticTree`.
 
     Attributes:
         forest: with the players 0 and 1, and a leaf for every leaf of the tree in every world.
@@ -315,7 +314,7 @@ class TreeForm:
         self._players = [_Player(depth, set_of, player) for player in range(2)]
         sides = tuple(player.side for player in self._players)
         ends = [player.ends.ravel() for player in self._players]
-        sequences = [side.local(each) for side, each in zip(sides, ends, strict=True)]
+        sequences = [side.local(leaves) for side, leaves in zip(sides, ends, strict=True)]
         worth = payoffs.ravel() / payoffs.shape[1]
         worths = np.stack([worth, -worth], axis=1)
         roots = np.zeros(len(worth), dtype=np.int64)
@@ -324,14 +323,14 @@ class TreeForm:
         )
 
     def strategies(self, first: FloatArray, second: FloatArray) -> list[FloatArray]:
-        """The strategies of a forest with which each player follows its part of a profile."""
+        """Strategies of the forest in which each player follows its part of a profile."""
         return [
             player.strategy(profile)
             for player, profile in zip(self._players, (first, second), strict=True)
         ]
 
     def profile(self, strategies: Sequence[FloatArray]) -> FloatArray:
-        """The profile of strategies of the forest; 1/2 in row 0, which is no node."""
+        """The profile of strategies of the forest; 1/2 in the unused row 0."""
         left = np.full(self._shape, 0.5)
         for player, strategy in zip(self._players, strategies, strict=True):
             left[player.nodes] = player.left(strategy)
@@ -342,7 +341,7 @@ class _Player:
     """The information sets of one player, whose set k has the sequences 1 + 2k (left), 2 + 2k.
 
     Attributes:
-        nodes: `[N]` the nodes at which it moves.
+        nodes: `[N]` the nodes where it moves.
         ends: `[leaves, W * W]` its sequence at each leaf.
     """
 
@@ -356,8 +355,8 @@ class _Player:
         # `[node, world]` number of the set.
         self._numbers = np.zeros(set_of.shape, dtype=np.int64)
         self._numbers[self.nodes] = numbers.reshape(keys.shape)
-        self._where = nodes, worlds = np.divmod(sets, num_worlds)
-        # Players take turns, so the own node before is the grandparent.
+        self._first_of_set = nodes, worlds = np.divmod(sets, num_worlds)
+        # Players take turns, so a player's previous node is the grandparent.
         parents = np.where(nodes < 4, 0, self._sequence(nodes // 4, worlds, nodes // 2))
         none = np.zeros(len(sets), dtype=np.int64)
         offsets = 1 + 2 * np.arange(len(sets) + 1)
@@ -377,12 +376,12 @@ class _Player:
         )
 
     def _sequence(self, nodes: IntArray, worlds: IntArray, children: IntArray) -> IntArray:
-        """The sequence that ends with going from a node to its child."""
+        """The sequence that ends with the move from a node to its child."""
         return 1 + 2 * self._numbers[nodes, worlds] + children % 2
 
     def strategy(self, profile: FloatArray) -> FloatArray:
         """The strategy of the forest that follows a profile."""
-        left = profile[self._where]
+        left = profile[self._first_of_set]
         moves = np.stack([left, 1 - left], axis=1).ravel()
         return np.asarray(np.concatenate([[1.0], moves])[self.side.sequences])
 
@@ -394,19 +393,19 @@ class _Player:
 
 
 # ------------------------------------------------------------------------
-# Players of synthetic trees, and their scores: all of it is exact, except the equilibrium.
+# Strategies on synthetic trees, and their scores: all exact, except the equilibrium.
 #
-# Nothing is sampled. A player is its strategy, and scores are expectations over worlds and moves,
-# so a tree stands for any number of games.
+# Nothing is sampled: scores are expectations over worlds and moves, so one tree stands for any
+# number of games.
 
 EPSILON = 0.005
-"""The sum of what both players of an equilibrium may still gain, of payoffs from -1 to 1. A score
-against it is wrong by at most half of that."""
+"""Largest NashConv of an equilibrium; payoffs are from -1 to 1. A score against it is wrong by at
+most half of that."""
 
 MAX_ROUNDS = 20_000
 
 ROUNDS_AT_ONCE = 16
-"""Number of rounds between two checks of what could still be gained."""
+"""Number of rounds between two checks of NashConv."""
 
 
 class Equilibrium(NamedTuple):
@@ -414,7 +413,7 @@ class Equilibrium(NamedTuple):
 
     Attributes:
         profile: strategies of both players.
-        nash_conv: the sum of both players' gains if each changes to a best response.
+        nash_conv: sum of both players' gains by best responses.
         rounds: number of rounds of CFR+.
     """
 
@@ -436,16 +435,16 @@ class Scores(NamedTuple):
 
 
 def uniform(tree: SyntheticTree) -> FloatArray:
-    """The profile that goes left or right by lot."""
+    """The profile that moves left or right by lot."""
     return np.full(tree.set_of.shape, 0.5)
 
 
 def pimc(tree: SyntheticTree) -> FloatArray:
-    """The profile of perfect information Monte Carlo search that looks at every world.
+    """The profile of perfect information Monte Carlo search on all worlds.
 
-    It takes every world of an information set to be equally likely, whatever happened before. The
-    move with the better mean of clairvoyant values is made; ties are broken by lot, as in
-    the paper's Figure 1(b).
+    It assumes that all worlds of an information set are equally likely, whatever happened before,
+    and plays the move with the better mean of clairvoyant values; ties are broken by lot, as in the
+    paper's Figure 1(b).
     """
     votes, values = np.zeros(tree.set_of.shape), tree.payoffs
     worlds = np.arange(values.shape[1])
@@ -464,12 +463,12 @@ def equilibrium(
 ) -> Equilibrium:
     """An equilibrium by CFR+.
 
-    Its play at nodes that it never lets the game reach is not determined by being an equilibrium,
-    but by how it was found. It hardly matters against good players, and much against random ones.
+    The equilibrium does not determine play at nodes that it never reaches; the algorithm does. That
+    hardly matters against good players, but much against random ones.
 
     Args:
-        epsilon: the gain that may be left.
-        alternating: whether the second player already answers the first one's new strategy.
+        epsilon: the largest NashConv.
+        alternating: whether the second player already answers the first player's new strategy.
     """
     regrets, nash_conv = Regrets(tree.form.forest), np.inf
     while nash_conv > epsilon and regrets.iterations < MAX_ROUNDS:
@@ -479,13 +478,13 @@ def equilibrium(
 
 
 def score(tree: SyntheticTree, first: FloatArray, second: FloatArray) -> float:
-    """The expected payoff of the first player if the players follow these profiles."""
+    """Expected payoff of the first player if the players follow these profiles."""
     plans = tree.form.forest.plans(tree.form.strategies(first, second))
     return float(tree.form.forest.values(plans)[0, 0])
 
 
 def best_response(tree: SyntheticTree, profile: FloatArray, player: int) -> float:
-    """The greatest payoff of a player (0 or 1) against the other one's part of a profile."""
+    """Highest payoff of a player (0 or 1) against its opponent's part of a profile."""
     plans = tree.form.forest.plans(tree.form.strategies(profile, profile))
     return float(tree.form.forest.best_values(plans)[0, player])
 

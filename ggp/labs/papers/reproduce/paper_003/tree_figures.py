@@ -1,6 +1,7 @@
 """Figures 3 to 5 of paper 003: PIMC and random play on synthetic trees, as heat maps.
 
-All three show the same cells: 11 values of two parameters in each panel, the third one fixed.
+Scores of trees come in from `tree_cells`; heat maps and claims go out. All three figures show the
+same cells: 11 values of two parameters in each panel, with the third one fixed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ggp.statistics import Interval, student_interval
 from match_runner.workers.executor import Executor
 
 # ------------------------------------------------------------------------
-# Claims of paper 003 about its heat maps, and numbers computed by others, judged by our trees.
+# Claims of paper 003 about its heat maps, and independently computed numbers, judged by our trees.
 
 _Measured = Mapping[TreeCell, Sequence[TreeScores]]
 _Value = Callable[[TreeScores], float]
@@ -39,8 +40,8 @@ EXPECTED: Mapping[TreeCell, float] = {
 """Scores of PIMC against the equilibrium, computed independently."""
 
 TOLERANCE = 0.015
-NOTHING = 0.003
-"""Tolerance of a score of 0, as nobody finds an equilibrium exactly."""
+NEAR_ZERO = 0.003
+"""Tolerance of a score of 0, as equilibria are approximate."""
 
 RANDOM_ALTERNATING = -0.42
 """Score of random play against an equilibrium found by alternating updates at `UPDATES`, computed
@@ -48,7 +49,7 @@ independently; -0.62 with simultaneous ones."""
 
 UPDATES = TreeCell(0.8, 0.75, 0.6)
 SKAT = TreeCell(0.9, 0.75, 0.6)
-"""Cell about where Skat and Hearts lie in Figure 6."""
+"""Cell near Skat and Hearts in Figure 6."""
 
 EXTRA = (TreeCell(0.9, 0.5, 0.6),)
 
@@ -66,12 +67,10 @@ def of_pimc(trees: _Measured) -> list[Claim]:
         _near(f"PIMC at {cell}", expected, TOLERANCE, trees[cell], _pimc)
         for cell, expected in EXPECTED.items()
     ]
-    known = [cell for cell in trees if cell.disambiguation == 1]
-    claims.append(_nothing("PIMC where everybody knows the world (df = 1)", known, trees))
+    disambiguated = [cell for cell in trees if cell.disambiguation == 1]
+    claims.append(_zero("PIMC where everybody knows the world (df = 1)", disambiguated, trees))
     decided = [cell for cell in trees if cell.leaf_correlation == 1 and cell.bias in (0, 1)]
-    claims.append(
-        _nothing("PIMC where one side wins all leaves (lc = 1, b = 0 or 1)", decided, trees)
-    )
+    claims.append(_zero("PIMC where one side wins all leaves (lc = 1, b = 0 or 1)", decided, trees))
     by_df = [mean_of(trees[TreeCell(0.5, 0.75, df)], _pimc) for df in _TENTHS]
     worst = _TENTHS[by_df.index(min(by_df))]
     claims += [
@@ -119,7 +118,7 @@ def of_random(trees: _Measured) -> list[Claim]:
         _near(
             "random with lc = 1 and b = 1 plays perfectly",
             0.0,
-            NOTHING,
+            NEAR_ZERO,
             trees[TreeCell(1.0, 1.0, 0.3)],
             _random,
             "paper: 0",
@@ -143,7 +142,7 @@ def of_gain(trees: _Measured) -> list[Claim]:
             trees[SKAT],
             _gain,
             "paper: 0.4",
-            "How an equilibrium meets random moves depends on how it was found: by simultaneous "
+            "An equilibrium's answers to random moves depend on the algorithm: with simultaneous "
             "updates the gain is 0.47.",
         ),
     ]
@@ -167,24 +166,24 @@ def _near(
     tolerance: float,
     trees: Sequence[TreeScores],
     value: _Value,
-    said: str = "",
+    expected_text: str = "",
     reason: str = "",
 ) -> Claim:
     """Claim that agrees if the mean is within the tolerance."""
-    interval = student_interval([value(each) for each in trees])
+    interval = student_interval([value(tree) for tree in trees])
     return Claim(
         text,
-        said or f"computed: {expected:.3f} ± {tolerance:g}",
+        expected_text or f"computed: {expected:.3f} ± {tolerance:g}",
         score_text(interval),
         abs(mean_of(trees, value) - expected) <= tolerance if len(trees) >= FEWEST_ROUNDS else None,
         reason,
     )
 
 
-def _nothing(text: str, cells: Sequence[TreeCell], trees: _Measured) -> Claim:
-    found = [mean_of(trees[cell], _pimc) for cell in cells]
-    most = max(map(abs, found))
-    return _judged(text, f"0 ± {NOTHING:g}", f"at most {most:.4f}", most <= NOTHING, trees)
+def _zero(text: str, cells: Sequence[TreeCell], trees: _Measured) -> Claim:
+    means = [mean_of(trees[cell], _pimc) for cell in cells]
+    worst = max(map(abs, means))
+    return _judged(text, f"0 ± {NEAR_ZERO:g}", f"at most {worst:.4f}", worst <= NEAR_ZERO, trees)
 
 
 def _order(text: str, cells: Sequence[TreeCell], trees: _Measured, value: _Value) -> Claim:
@@ -195,13 +194,13 @@ def _order(text: str, cells: Sequence[TreeCell], trees: _Measured, value: _Value
 def _growing(
     text: str, cells: Sequence[Sequence[TreeCell]], trees: _Measured, value: _Value
 ) -> Claim:
-    """Claim that agrees if the mean value of some cells grows from one list of them to the next."""
-    found = [sum(mean_of(trees[cell], value) for cell in some) / len(some) for some in cells]
+    """Claim that agrees if the mean value of cells grows from one list of cells to the next."""
+    means = [sum(mean_of(trees[cell], value) for cell in group) / len(group) for group in cells]
     return _judged(
         text,
         "paper",
-        " < ".join(f"{each:.3f}" for each in found),
-        all(one < two for one, two in pairwise(found)),
+        " < ".join(f"{mean:.3f}" for mean in means),
+        all(low < high for low, high in pairwise(means)),
         trees,
     )
 
@@ -222,8 +221,8 @@ METHOD = (
     "Synthetic trees of depth 8 with 8 worlds for each player, the same trees in all three "
     "figures. Scores are exact expectations, the mean of both sides; a win is 1 and a loss -1, so "
     "that the equilibrium scores 0. It is found by CFR+ with alternating updates, until both "
-    "players together can gain no more than 0.005. PIMC looks at all worlds, and tells equal moves "
-    "apart by lot. "
+    "players together can gain no more than 0.005. PIMC searches all worlds, and breaks ties by "
+    "lot. "
 )
 
 
@@ -237,9 +236,9 @@ class Axes:
 
     @property
     def free(self) -> tuple[int, int]:
-        """The parameters along x and y."""
-        one, two = (index for index in range(3) if index != self.fixed)
-        return one, two
+        """Indices of the parameters along x and y."""
+        x, y = (index for index in range(3) if index != self.fixed)
+        return x, y
 
     def cell(self, x: float, y: float) -> TreeCell:
         """The cell at a place."""
@@ -254,8 +253,8 @@ class Axes:
 
 
 PANELS = (Axes("a", 2, 0.3), Axes("b", 1, 0.75), Axes("c", 0, 0.5))
-"""Panels as fixed in the paper's Figures 3 and 4. The caption of Figure 5 has 0.5 as bias and 0.75
-as correlation, which do not fit its text; here it shows the same cells."""
+"""Panels of the paper's Figures 3 and 4. The caption of Figure 5 has 0.5 as bias and 0.75 as
+correlation, which does not fit its text; here it shows the same cells."""
 
 NAMES = ("leaf correlation", "bias", "disambiguation")
 
@@ -264,9 +263,9 @@ Measured = Mapping[TreeCell, Sequence[TreeScores]]
 
 @dataclass(frozen=True, slots=True)
 class PanelRow:
-    """A row of panels: the value shown, of which player, against which opponent."""
+    """A row of panels: a value of a player against an opponent."""
 
-    row: str
+    label: str
     player: str
     opponent: str
     value: Callable[[TreeScores], float]
@@ -274,21 +273,21 @@ class PanelRow:
 
 @dataclass(frozen=True, slots=True)
 class TreeFigure:
-    """A figure of three panels for each value shown.
+    """A figure of three panels for each value.
 
     Attributes:
         name: name by which the command knows it.
         title: one line.
-        method: what is shown.
-        shown: rows of panels.
-        extra: cells that claims need besides those of the panels.
+        method: how it is made.
+        rows: rows of panels.
+        extra: further cells for claims.
         claims: makes the claims, judged by the trees.
     """
 
     name: str
     title: str
     method: str
-    shown: tuple[PanelRow, ...]
+    rows: tuple[PanelRow, ...]
     extra: tuple[TreeCell, ...]
     claims: Callable[[Measured], list[Claim]]
 
@@ -302,42 +301,42 @@ class TreeFigure:
             self.title,
             METHOD + self.method,
             "score",
-            tuple(_point(shown, cell, trees[cell]) for shown in self.shown for cell in trees),
+            tuple(_point(row, cell, trees[cell]) for row in self.rows for cell in trees),
             tuple(self.claims(trees)),
-            panels=tuple(_panel(shown, axes, trees) for shown in self.shown for axes in PANELS),
+            panels=tuple(_panel(row, axes, trees) for row in self.rows for axes in PANELS),
             paper=PAPER_003,
             span=(-1.0, 1.0),
         )
 
     def _cells(self) -> list[TreeCell]:
-        shown = (cell for axes in PANELS for cell in axes.cells)
-        return list(dict.fromkeys((*shown, *self.extra)))
+        of_panels = (cell for axes in PANELS for cell in axes.cells)
+        return list(dict.fromkeys((*of_panels, *self.extra)))
 
 
-def _point(shown: PanelRow, cell: TreeCell, trees: Sequence[TreeScores]) -> Point:
-    interval = student_interval([shown.value(each) for each in trees])
+def _point(row: PanelRow, cell: TreeCell, trees: Sequence[TreeScores]) -> Point:
+    interval = student_interval([row.value(tree) for tree in trees])
     return Point(
-        shown.row,
+        row.label,
         str(cell),
         interval,
         len(trees),
         len(trees),
-        player=shown.player,
-        opponent=shown.opponent,
+        player=row.player,
+        opponent=row.opponent,
     )
 
 
-def _panel(shown: PanelRow, axes: Axes, trees: Measured) -> Panel:
+def _panel(row: PanelRow, axes: Axes, trees: Measured) -> Panel:
     x, y = axes.free
     return Panel(
-        shown.row,
+        row.label,
         f"({axes.letter}) {NAMES[axes.fixed]} {axes.at:g}",
         NAMES[x],
         NAMES[y],
         STEPS,
         STEPS,
         tuple(
-            tuple(mean_of(trees[axes.cell(at_x, at_y)], shown.value) for at_x in STEPS)
+            tuple(mean_of(trees[axes.cell(at_x, at_y)], row.value) for at_x in STEPS)
             for at_y in STEPS
         ),
     )
@@ -364,7 +363,7 @@ TREE_FIGURES = (
     TreeFigure(
         "003-figure4",
         "Figure 4 (Long et al.): random play on synthetic trees",
-        "An equilibrium does not determine play where it never lets the game go, and random play "
+        "An equilibrium does not determine play at nodes that it never reaches, and random play "
         "goes there: with simultaneous updates random play loses about half as much again, while "
         "PIMC's scores hardly change.",
         (PanelRow("random against an equilibrium", "random", "equilibrium", lambda t: t.random),),
@@ -373,7 +372,7 @@ TREE_FIGURES = (
     ),
     TreeFigure(
         "003-figure5",
-        "Figure 5 (Long et al.): what PIMC gains over random play",
+        "Figure 5 (Long et al.): gain of PIMC over random play",
         "Both against the equilibrium. The panels are those of the other two figures; the "
         "caption in the paper exchanges bias and correlation.",
         (

@@ -1,4 +1,4 @@
-"""Figure 3: number guessing."""
+"""Figure 3: HyperPlay-II alone in number guessing, against published and computed scores."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ GUESSER = "hyperplay:n=6"
 """Spec of HyperPlay with 1,296 playouts a candidate."""
 
 ENOUGH = 8
-"""Index at which HyperPlay-II is expected to play as well as it can."""
+"""Index at which HyperPlay-II should play as well as it can."""
 
 LEAST_SCORE = 85
 
@@ -42,51 +42,51 @@ _NAME = "figure3"
 
 
 def _duels(figure: Figure, indices: Sequence[int]) -> list[Duel]:
-    """Duels of all curves at each index, of random play and of HyperPlay, on the same numbers."""
-    found = [
+    """Duels of random play and HyperPlay, and of all curves at each index, on the same numbers."""
+    duels = [
         Duel(figure.game, ("random", f"{GUESSER}{BY_LOT}"), folder_of(_NAME, RANDOM_INDEX, EXACT))
     ]
     for n in indices:
         players = tuple(f"hyperplay2:n={n}{curve.options}" for curve in CURVES.values())
-        found.append(Duel(figure.game, players, folder_of(_NAME, str(n), EXACT)))
-    return found
+        duels.append(Duel(figure.game, players, folder_of(_NAME, str(n), EXACT)))
+    return duels
 
 
-def _points(played: PlayedDuels, indices: Sequence[int]) -> list[Point]:
-    random = played[folder_of(_NAME, RANDOM_INDEX, EXACT)]
-    found = []
-    for number, curve in enumerate(CURVES):
-        found.append(point_of(curve, RANDOM_INDEX, random, alone=True))
+def _points(duels: PlayedDuels, indices: Sequence[int]) -> list[Point]:
+    random = duels[folder_of(_NAME, RANDOM_INDEX, EXACT)]
+    points = []
+    for index, curve in enumerate(CURVES):
+        points.append(point_of(curve, RANDOM_INDEX, random, separate=True))
         for n in indices:
-            duel = played[folder_of(_NAME, str(n), EXACT)]
-            found.append(point_of(curve, str(n), duel, player=number, alone=True))
-    found.append(point_of("HyperPlay", GUESSER, random, player=1, alone=True))
-    return found
+            duel = duels[folder_of(_NAME, str(n), EXACT)]
+            points.append(point_of(curve, str(n), duel, player=index, separate=True))
+    points.append(point_of("HyperPlay", GUESSER, random, player=1, separate=True))
+    return points
 
 
-def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
-    guesser = played[folder_of(_NAME, RANDOM_INDEX, EXACT)]
-    firsts = [made[0][1].move for made in guesser.decisions(1) if made]
-    at_once = firsts.count("ready")
+def _claims(duels: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
+    guesser = duels[folder_of(_NAME, RANDOM_INDEX, EXACT)]
+    firsts = [match[0][1].move for match in guesser.decisions(1) if match]
+    num_first = firsts.count("ready")
     guesses = point_at(points, "HyperPlay", GUESSER)
     assert guesses is not None
     best = last_point(points, EXACT, ENOUGH)
-    careful = played[folder_of(_NAME, best.at, EXACT)]
+    careful = duels[folder_of(_NAME, best.at, EXACT)]
     # The sets of the default curve are exact: each particle is one possible number.
     announced = [
         decision.particles == 1
-        for made in careful.decisions(0)
-        for _, decision in made
+        for match in careful.decisions(0)
+        for _, decision in match
         if decision.move == "ready" and decision.exact
     ]
-    who = f"HyperPlay-II (n = {best.at})"
+    player = f"HyperPlay-II (n = {best.at})"
     useful = random_useful_questions()
     return [
         Claim(
-            f"HyperPlay ({GUESSER}) announces at once",
+            f"HyperPlay ({GUESSER}) announces immediately",
             "paper: always",
-            share_text(at_once, len(firsts)),
-            happens(at_once, len(firsts)),
+            share_text(num_first, len(firsts)),
+            happens(num_first, len(firsts)),
         ),
         Claim(
             "and guesses right by chance",
@@ -95,7 +95,7 @@ def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
             agrees_with(guesses, published.HYPERPLAY_GUESSES),
         ),
         Claim(
-            f"{who} announces when one number is left, in at least 99 of 100 matches",
+            f"{player} announces when one number is left, in at least 99 of 100 matches",
             "paper: always",
             share_text(sum(announced), len(announced)),
             happens(sum(announced), len(announced), 0.99),
@@ -103,12 +103,12 @@ def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
             "their number decides how often that happens.",
         ),
         Claim(
-            f"{who} approaches binary search",
+            f"{player} approaches binary search",
             f"paper: towards {published.BINARY_SEARCH:.0f}",
             score_text(best.value),
             agrees_with(best, published.BINARY_SEARCH),
-            "Definition 9 values every question that can be answered either way alike: a "
-            "simulated HyperPlayer announces at once after any of them. So thresholds are random.",
+            "Definition 9 gives all questions with two possible answers the same value: after any "
+            "of them a simulated HyperPlayer announces immediately. So thresholds are random.",
         ),
         Claim(
             "and scores what useful questions with random thresholds score",
@@ -118,7 +118,7 @@ def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
             "With few simulations an announcement that comes too early looks good by luck.",
         ),
         Claim(
-            f"{who}: score",
+            f"{player}: score",
             f"at least {LEAST_SCORE}",
             score_text(best.value),
             reaches(best.value.value, LEAST_SCORE, best.rounds),
@@ -130,7 +130,7 @@ FIGURE_3 = Figure(
     name=_NAME,
     title="Figure 3: number guessing",
     method="HyperPlay-II alone, at each index with and without exact small information sets, and "
-    "with ties told apart by promptness, on the same numbers. Index 0 is random play. The line of "
+    "with ties broken by promptness, on the same numbers. Index 0 is random play. The line of "
     f"HyperPlay is its expectation; `{GUESSER}` was played too.",
     game="number_guessing",
     indices=(1, 2, 4, 8),

@@ -1,4 +1,4 @@
-"""Figure 4: banker and thief."""
+"""Figure 4: HyperPlay-II against HyperPlay in banker and thief."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ OPTIMAL_INDEX = 8
 
 LEAST_SCORE, LEAST_SAMPLED_SCORE = 68, 65
 RISING = (2, 4, 16)
-"""Indices between which the sampled curve is expected to rise."""
+"""Indices between which the sampled curve should rise."""
 
 _NAME = "figure4"
 _AGAINST_STRONG = f"{_NAME}/against-4096-playouts"
@@ -57,20 +57,20 @@ def _duels(figure: Figure, indices: Sequence[int]) -> list[Duel]:
     ]
 
 
-def _points(played: PlayedDuels, indices: Sequence[int]) -> list[Point]:
-    strong = point_of(_SERIES, str(OPTIMAL_INDEX), played[_AGAINST_STRONG])
-    return [*equal_points(_NAME)(played, indices), strong]
+def _points(duels: PlayedDuels, indices: Sequence[int]) -> list[Point]:
+    strong = point_of(_SERIES, str(OPTIMAL_INDEX), duels[_AGAINST_STRONG])
+    return [*equal_points(_NAME)(duels, indices), strong]
 
 
-def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
-    strong = played[_AGAINST_STRONG]
+def _claims(duels: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
+    strong = duels[_AGAINST_STRONG]
     greedy, hidden = _deposits(strong, 1), _deposits(strong, 0)
     of_greedy, of_hidden = greedy.total(), hidden.total()
     in_one = sum(greedy[move] for move in _GREEDY)
     by_forty = sum(hidden[move] for move in _HIDDEN)
-    kept = strong.goals(1, "banker")
-    nothing = kept.count(0)
-    who = f"HyperPlay-II (n = {OPTIMAL_INDEX})"
+    banked = strong.goals(1, "banker")
+    nothing = banked.count(0)
+    player = f"HyperPlay-II (n = {OPTIMAL_INDEX})"
     claims = [
         Claim(
             f"HyperPlay ({STRONG}) as banker puts 100 into its bank",
@@ -81,11 +81,11 @@ def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
         Claim(
             "and keeps nothing",
             "paper: always",
-            share_text(nothing, len(kept)),
-            happens(nothing, len(kept)),
+            share_text(nothing, len(banked)),
+            happens(nothing, len(banked)),
         ),
         Claim(
-            f"{who} as banker puts 40 into its bank",
+            f"{player} as banker puts 40 into its bank",
             "paper: always",
             share_text(by_forty, of_hidden),
             happens(by_forty, of_hidden),
@@ -94,11 +94,11 @@ def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
     for series in (_SERIES, *CURVES):
         point = point_at(points, series, str(OPTIMAL_INDEX))
         if point is not None:
-            own = series in CURVES
-            opponent = played[folder_of(_NAME, point.at, series)] if own else strong
+            is_curve = series in CURVES
+            opponent = duels[folder_of(_NAME, point.at, series)] if is_curve else strong
             claims.append(
                 Claim(
-                    f"{who}, {series}: the optimum",
+                    f"{player}, {series}: the optimum",
                     f"paper: {published.BANKER_AND_THIEF:.0f}",
                     score_text(point.value),
                     agrees_with(point, published.BANKER_AND_THIEF),
@@ -109,7 +109,7 @@ def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
     assert best is not None
     claims.append(
         Claim(
-            f"{who} against 4,096 playouts a candidate",
+            f"{player} against 4,096 playouts a candidate",
             f"at least {LEAST_SCORE}",
             score_text(best.value),
             reaches(best.value.value, LEAST_SCORE, best.rounds),
@@ -119,12 +119,12 @@ def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
 
 
 def _sampled_claims(points: Sequence[Point]) -> list[Claim]:
-    found = [point_at(points, SAMPLED, str(n)) for n in RISING]
-    made = [p for p in found if p is not None and p.value.value is not None]
-    if len(made) < len(RISING):
+    sampled = [point_at(points, SAMPLED, str(n)) for n in RISING]
+    measured = [p for p in sampled if p is not None and p.value.value is not None]
+    if len(measured) < len(RISING):
         return []
-    scores = [p.value.value or 0.0 for p in made]
-    enough = min(p.rounds for p in made) >= FEWEST_ROUNDS
+    scores = [p.value.value or 0.0 for p in measured]
+    enough = min(p.rounds for p in measured) >= FEWEST_ROUNDS
     rises = all(low < high for low, high in pairwise(scores))
     return [
         Claim(
@@ -136,29 +136,29 @@ def _sampled_claims(points: Sequence[Point]) -> list[Claim]:
         Claim(
             f"sampled curve at n = {RISING[-1]}",
             f"at least {LEAST_SAMPLED_SCORE}",
-            score_text(made[-1].value),
-            reaches(scores[-1], LEAST_SAMPLED_SCORE, made[-1].rounds),
+            score_text(measured[-1].value),
+            reaches(scores[-1], LEAST_SAMPLED_SCORE, measured[-1].rounds),
         ),
     ]
 
 
-def _deposits(played: PlayedDuel, player: int) -> Counter[str]:
-    """Number of times that a player as banker made each deposit."""
+def _deposits(duel: PlayedDuel, player: int) -> Counter[str]:
+    """How often a player as banker made each deposit."""
     return Counter(
         decision.move
-        for made in played.decisions(player)
-        for role, decision in made
+        for match in duel.decisions(player)
+        for role, decision in match
         if role == "banker"
     )
 
 
-def _deposits_text(played: PlayedDuel) -> str:
-    """Deposits of the other banker, as text: below 100 in one bank there is less to steal."""
+def _deposits_text(duel: PlayedDuel) -> str:
+    """Deposits of HyperPlay as banker, as text: below 100 in one bank there is less to steal."""
     largest: Counter[int] = Counter()
-    for move, count in _deposits(played, 1).items():
+    for move, count in _deposits(duel, 1).items():
         largest[max(int(part) for part in move.strip("()").split()[1:])] += count
-    each = ", ".join(f"{count} times {most}" for most, count in sorted(largest.items())[::-1])
-    return f"HyperPlay as banker put into one bank: {each}. Below 100 there is less to steal."
+    counts = ", ".join(f"{count} times {amount}" for amount, count in sorted(largest.items())[::-1])
+    return f"HyperPlay as banker put into one bank: {counts}. Below 100 there is less to steal."
 
 
 FIGURE_4 = Figure(

@@ -1,4 +1,4 @@
-"""Figure 5: battleships in fog."""
+"""Figure 5: HyperPlay-II against HyperPlay in battleships in fog."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ggp.labs.papers.reproduce.results import Claim, Point, ReferenceLine, happe
 from ggp.statistics import Interval
 
 SUFFICIENT_INDEX = 4
-"""Resource index that is sufficient to dominate, according to the paper."""
+"""Resource index that suffices to dominate, according to the paper."""
 
 LEAST_SHARE_WON, LEAST_SCANS, LEAST_QUICK = 75, 0.9, 0.9
 
@@ -31,23 +31,23 @@ _NAME = "figure5"
 _QUICK = ["scan", "fire"]
 
 
-def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
+def _claims(duels: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
     claims = []
     for curve in CURVES:
         point = last_point(points, curve, SUFFICIENT_INDEX)
-        claims += _claims_of(curve, point, played[folder_of(_NAME, point.at, curve)])
+        claims += _claims_of(curve, point, duels[folder_of(_NAME, point.at, curve)])
     return claims
 
 
 def _claims_of(curve: str, point: Point, duel: PlayedDuel) -> list[Claim]:
     matches = list(zip(duel.decisions(0), duel.goals(0), strict=True))
-    acts = [([_act(decision.move) for _, decision in made], goal) for made, goal in matches]
-    firsts = [made[0] for made, _ in acts if made]
+    acts = [([_act(decision.move) for _, decision in match], goal) for match, goal in matches]
+    firsts = [names[0] for names, _ in acts if names]
     scans = firsts.count("scan")
-    won = [made for made, goal in acts if goal == 100]
+    won = [names for names, goal in acts if goal == 100]
     quick = won.count(_QUICK)
-    lost = [made for made, goal in acts if goal == 0]
-    unlucky = sum(made in ([], ["scan"]) for made in lost)
+    lost = [names for names, goal in acts if goal == 0]
+    unlucky = sum(names in ([], ["scan"]) for names in lost)
     share = duel.summary.players[0].tally.win_share
     value, low, high = (
         None if x is None else 100 * x for x in (share.value, share.low, share.high)
@@ -56,24 +56,24 @@ def _claims_of(curve: str, point: Point, duel: PlayedDuel) -> list[Claim]:
     agrees = None
     if percent.low is not None and percent.high is not None:
         agrees = percent.low <= published.BATTLESHIPS <= percent.high
-    who = f"HyperPlay-II (n = {point.at}), {curve}"
+    player = f"HyperPlay-II (n = {point.at}), {curve}"
     claims = [
         Claim(
-            f"{who}: % won",
+            f"{player}: % won",
             f"paper: 100 - 9.4 = {published.BATTLESHIPS:.1f}",
             score_text(percent),
             agrees,
-            f"Of {len(lost)} lost matches {unlucky} were lost to a hit before the shot that "
-            "follows the scan.",
+            f"Of {len(lost)} lost matches, {unlucky} were lost to a hit before the shot after the "
+            "scan.",
         ),
         Claim(
-            f"{who}: scans first, in at least {LEAST_SCANS:.0%}",
+            f"{player}: scans first, in at least {LEAST_SCANS:.0%}",
             "paper: always",
             share_text(scans, len(firsts)),
             happens(scans, len(firsts), LEAST_SCANS),
         ),
         Claim(
-            f"{who}: wins by scan, then fire, at least {LEAST_QUICK:.0%} of its wins",
+            f"{player}: wins by scan, then fire, at least {LEAST_QUICK:.0%} of its wins",
             "paper: always",
             share_text(quick, len(won)),
             happens(quick, len(won), LEAST_QUICK),
@@ -81,8 +81,8 @@ def _claims_of(curve: str, point: Point, duel: PlayedDuel) -> list[Claim]:
     ]
     if curve == EXACT:
         reached = reaches(percent.value, LEAST_SHARE_WON, point.rounds)
-        least = f"at least {LEAST_SHARE_WON}"
-        claims.insert(1, Claim(f"{who}: % won", least, score_text(percent), reached))
+        bound = f"at least {LEAST_SHARE_WON}"
+        claims.insert(1, Claim(f"{player}: % won", bound, score_text(percent), reached))
     return claims
 
 

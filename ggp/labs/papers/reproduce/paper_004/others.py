@@ -1,4 +1,4 @@
-"""Experiments that the paper does not make: its known limitation, and larger games."""
+"""Two experiments beyond the paper's: its known limitation, and larger games."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _N = 4
 
 @dataclass(frozen=True, slots=True)
 class Limitation:
-    """Coordination without communication, at which both players fail."""
+    """The limitation: coordination without communication, at which both players fail."""
 
     name: str = "limitation"
 
@@ -31,17 +31,17 @@ class Limitation:
         return sum(size_of(duel, settings) for duel in self._duels())
 
     def run(self, settings: RunSettings, executor: Executor, tell: Tell) -> Result:
-        played = [play_duel(duel, settings, executor, tell) for duel in self._duels()]
+        duels = [play_duel(duel, settings, executor, tell) for duel in self._duels()]
         points = tuple(
             point_of("both spies", " and ".join(p.player for p in duel.summary.players), duel)
-            for duel in played
+            for duel in duels
         )
         return Result(
             self.name,
             "Limitation: cooperative spies",
-            "The first spy knows the wire and sends a word that nothing in the rules ties to it; "
-            "both spies score the same. A player plays with one of its kind that has other "
-            "resources, and HyperPlay-II with HyperPlay; they take turns at the roles.",
+            "The first spy knows the wire and sends a word that no rule connects with it; both "
+            "spies score the same. A player is paired with one of its kind with other resources, "
+            "and HyperPlay-II with HyperPlay; they take turns at the roles.",
             "mean score",
             points,
             claims=tuple(
@@ -54,8 +54,8 @@ class Limitation:
                 for point in points
             ),
             lines=(ReferenceLine(50.0, "guessing"),),
-            failures=tuple(text for duel in played for text in duel.failures),
-            backends=backends_of(played),
+            failures=tuple(text for duel in duels for text in duel.failures),
+            backends=backends_of(duels),
         )
 
     def _duels(self) -> list[Duel]:
@@ -78,7 +78,7 @@ class LargerGames:
         return sum(size_of(duel, settings) for duel in self._duels())
 
     def run(self, settings: RunSettings, executor: Executor, tell: Tell) -> Result:
-        played = {duel.game: play_duel(duel, settings, executor, tell) for duel in self._duels()}
+        duels = {duel.game: play_duel(duel, settings, executor, tell) for duel in self._duels()}
         return Result(
             self.name,
             "Larger games",
@@ -87,16 +87,16 @@ class LargerGames:
             "(`--equal-states`); the players take turns at the roles. The paper has no numbers "
             "for these games.",
             "mean score",
-            points=tuple(point_of("HyperPlay-II", game, duel) for game, duel in played.items()),
+            points=tuple(point_of("HyperPlay-II", game, duel) for game, duel in duels.items()),
             claims=(),
             lines=(ReferenceLine(50.0, "equal players"),),
             states=tuple(
                 states
-                for game, duel in played.items()
+                for game, duel in duels.items()
                 for states in states_of("HyperPlay-II", game, duel)
             ),
-            failures=tuple(text for duel in played.values() for text in duel.failures),
-            backends=backends_of(played.values()),
+            failures=tuple(text for duel in duels.values() for text in duel.failures),
+            backends=backends_of(duels.values()),
         )
 
     def _duels(self) -> list[Duel]:

@@ -1,4 +1,8 @@
-"""Tables 1 and 2: the values that players give to their moves, means of many decisions."""
+"""Tables 1 and 2: values of moves, means over many decisions of both players.
+
+Each decision is made in a worker process (`think`), from a history of the player's turns; the means
+become points with the paper's numbers beside them.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +42,12 @@ _Answer = tuple[Mapping[str, float], int, str]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A decision to be made many times.
+    """A decision that is made many times.
 
     Attributes:
         player: the player, by the paper's name.
-        history: gives the moves and percepts of its role, for a colour of the wire.
-        rows: gives the row of the table to which each move belongs, for that colour.
+        history: gives the moves and percepts of its role, by the colour of the wire.
+        rows: gives the table row of each move, by that colour.
     """
 
     player: str
@@ -77,16 +81,16 @@ class ValueTable:
         return len(self.questions) * settings.matches
 
     def run(self, settings: RunSettings, executor: Executor, tell: Tell) -> Result:
-        found: dict[tuple[str, str], list[float]] = {key: [] for key in self.paper}
+        samples: dict[tuple[str, str], list[float]] = {key: [] for key in self.paper}
         states: dict[str, list[int]] = {player: [] for player in PLAYERS}
         backends: dict[str, str] = {}
         for question, colour, answer in self._answers(settings, executor, tell):
-            values, visited, backends[self.game] = answer
-            states[question.player].append(visited)
+            values, num_states, backends[self.game] = answer
+            states[question.player].append(num_states)
             for move, row in question.rows(colour).items():
-                found[row, question.player].append(values[move])
+                samples[row, question.player].append(values[move])
         points = tuple(
-            # As in the paper. Each value is itself a mean of many playouts, so nearly normal.
+            # Student's interval, as in the paper: each value is a mean of many playouts.
             Point(
                 player,
                 row,
@@ -97,7 +101,7 @@ class ValueTable:
                 states=sum(states[player]) / len(states[player]),
                 paper=self.paper[row, player],
             )
-            for (row, player), values in found.items()
+            for (row, player), values in samples.items()
         )
         claims = tuple(map(_claim, points))
         return Result(
@@ -116,32 +120,32 @@ class ValueTable:
         """Yield the answer to every decision, in order.
 
         Raises:
-            MatchError: a decision cannot be made; one whose worker dies is tried again.
+            MatchError: a decision cannot be made. (If a worker dies, its decision is tried again.)
         """
-        asked = [
-            (question, COLOURS[number % len(COLOURS)], number)
+        decisions = [
+            (question, COLOURS[k % len(COLOURS)], k)
             for question in self.questions
-            for number in range(settings.matches)
+            for k in range(settings.matches)
         ]
         answers: dict[int, _Answer] = {}
 
-        def keep(at: int, answer: _Answer) -> None:
+        def store(at: int, answer: _Answer) -> None:
             answers[at] = answer
             tell()
 
         failures = run_all(
             executor,
             think,
-            ((at, self._thought(*each, settings)) for at, each in enumerate(asked)),
-            keep,
+            ((at, self._decision(*decision, settings)) for at, decision in enumerate(decisions)),
+            store,
             lambda at: f"decision {at} of {self.name}",
         )
         if failures:
             raise MatchError(failures[0])
-        for at, (question, colour, _) in enumerate(asked):
+        for at, (question, colour, _) in enumerate(decisions):
             yield question, colour, answers[at]
 
-    def _thought(
+    def _decision(
         self, question: Question, colour: str, number: int, settings: RunSettings
     ) -> Thought:
         sequence = np.random.SeedSequence(settings.seed, spawn_key=(_STREAM, number))
@@ -157,16 +161,16 @@ class ValueTable:
 
 
 def _claim(point: Point) -> Claim:
-    """Claim that two numbers agree, which they do if their intervals overlap."""
+    """Claim that our number agrees with the paper's: their intervals overlap."""
     assert point.paper is not None
     assert point.value.value is not None
     value, error = point.paper
     agrees = None
     ours = f"{point.value.value:.2f}"
     if point.value.low is not None:
-        own = point.value.value - point.value.low
-        ours += f" ± {own:.2f}"
-        agrees = abs(point.value.value - value) <= own + error + _ROUNDING
+        half_width = point.value.value - point.value.low
+        ours += f" ± {half_width:.2f}"
+        agrees = abs(point.value.value - value) <= half_width + error + _ROUNDING
     return Claim(f"{point.at}, {point.series}", f"paper: {value:.2f} ± {error:.2f}", ours, agrees)
 
 
@@ -174,7 +178,7 @@ def _first_round(_: str) -> tuple[KnownTurn, ...]:
     return (KnownTurn("noop", ()),)
 
 
-def _after(move: str) -> Callable[[str], tuple[KnownTurn, ...]]:
+def _history_with(move: str) -> Callable[[str], tuple[KnownTurn, ...]]:
     def history(colour: str) -> tuple[KnownTurn, ...]:
         return KnownTurn("noop", ()), KnownTurn(move, (colour,) if move == "ask" else ())
 
@@ -204,16 +208,16 @@ TABLE_1 = ValueTable(
     name="table1",
     title="Table 1: values in the Exploding Bomb",
     method="The agent's values, mean of decisions with different seeds; numbers agree if the two "
-    "intervals meet. The information sets are small enough to be enumerated, so HyperPlay's "
-    "values in round 2 are exact, where the paper's are sampled. Round 2 is what follows "
-    "from each player's own choice in round 1: HyperPlay has waited, HyperPlay-II has asked and "
-    "seen the colour. The armed wire is blue and red in turn.",
+    "intervals meet. The information sets are small enough to enumerate, so HyperPlay's values in "
+    "round 2 are exact, where the paper's are sampled. In round 2 each player has made its own "
+    "choice of round 1: HyperPlay has waited, HyperPlay-II has asked and seen the colour. The "
+    "armed wire is blue and red in turn.",
     game="exploding_bomb",
     role="agent",
     questions=(
         *(Question(player, _first_round, _asking) for player in PLAYERS),
-        Question(HYPERPLAY, _after("wait"), _cutting),
-        Question(HYPERPLAY2, _after("ask"), _cutting),
+        Question(HYPERPLAY, _history_with("wait"), _cutting),
+        Question(HYPERPLAY2, _history_with("ask"), _cutting),
     ),
     paper=TABLE1,
 )
