@@ -69,6 +69,7 @@ def merge_leaves(
                 first[size], merged[size] = k, masses[k]
                 size += 1
                 break
+            # The leaf in a slot decides: equal hashes of different leaves go on to the next slot.
             earlier = first[entry]
             if (
                 nodes[earlier] == nodes[k]
@@ -162,6 +163,7 @@ class Worth(NamedTuple):
         Returns:
             the groups whose weights are not all 0, increasing, and their values.
         """
+        # The variance of a weighted mean of independent values: sum(w**2 * var) / sum(w)**2.
         total = np.bincount(groups, weights, count)
         present = np.flatnonzero(total)
         sums = [np.bincount(groups, weights * part, count)[present] for part in self[:2]]
@@ -239,6 +241,7 @@ class LeafSums:
         unit = self._squares_of_mass[nodes] / mass
         freedom = np.maximum(mass - unit, 0.0)
         total = float(freedom.sum())
+        # Shrink each leaf's variance towards that of all leaves: few values show little of it.
         usual = float(spread.sum()) / total if total > 0 else np.nan
         spread += PRIOR_VALUES * unit * usual
         variances = spread / (freedom + PRIOR_VALUES * unit) * unit / mass

@@ -133,6 +133,7 @@ def lead_of(
         square = np.uint64(lowest_one(rest))
         rest &= rest - _ONE
         code = np.int64(item(codes, start + np.int64(square)))
+        # 0 to 3: attacked by neither side, the first, the second, or both.
         by = np.int64((first >> square) & _ONE | ((second >> square) & _ONE) << _ONE)
         lead += item(table.leads, 4 * (code * squares + np.int64(square)) + by)
     return lead
@@ -163,10 +164,12 @@ def value_masks(
             rest &= rest - _ONE
             code = np.int64(item(codes, start + square))
             targets = np.uint64(item(masks.leaps, code * squares + square))
+            # No branch on the side: `side - 1` is all ones for side 0, `0 - side` for side 1.
             side = np.uint64(item(table.side, code))
             first |= targets & (side - _ONE)
             second |= targets & (np.uint64(0) - side)
             sliders |= np.uint64(item(masks.slides, code)) << np.uint64(square)
+        # Sliders in a loop of their own, as in `leaf_kernels`: few branches are mispredicted.
         while sliders:
             square = lowest_one(sliders)
             sliders &= sliders - _ONE
@@ -209,6 +212,7 @@ def list_captures(
         occupied = _occupied(codes, lane)
         for n in range(offsets[lane], offsets[lane + 1]):
             target, origin = move_squares[moves[n], 0], move_squares[moves[n], 1]
+            # Cheap tests first; the attack is tested last.
             if target == EMPTY or (only_square[lane] != EMPTY and target != only_square[lane]):
                 continue
             victim = np.int64(codes[lane, target])
@@ -325,7 +329,7 @@ def _attack(codes: np.ndarray, lane: int, tables: PieceTables) -> None:
                 target = np.int64(tables.target[step])
                 tables.attacked[side, target] = 1
                 if codes[lane, target] != EMPTY:
-                    break
+                    break  # the first occupied square is attacked, the ones behind are not
 
 
 @kernel

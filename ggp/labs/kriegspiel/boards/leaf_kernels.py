@@ -1,8 +1,8 @@
 """Values of successors by one kernel, which writes no states.
 
 `board_values.LeafTurns` calls it with states and joint moves, and gets values, percepts and keys.
-Where a search stops, it needs of a successor only its role's percepts, whether the game is over, the
-value of the board, and which successors are equal. Most successors of a search are in its last
+Where a search stops, it needs of a successor only its role's percepts, whether the game is over,
+the value of the board, and which successors are equal. Most successors of a search are in its last
 turn, and to write a state, read it as a board and compare it with others takes longer than to make
 it.
 
@@ -179,7 +179,7 @@ def lane_value(
         if np.uint64(item(block.parent_attacks, square)) & differs:
             code = np.int64(item(block.codes, start + square))
             block.attacks[square] = attacks(board.masks, code, code * squares + square, occupied)
-    rest = changed
+    rest = changed  # squares with another piece, or with none
     while rest:
         square = lowest_one(rest)
         rest &= rest - _ONE
@@ -189,7 +189,8 @@ def lane_value(
             block.attacks[square] = attacks(board.masks, code, code * squares + square, occupied)
             block.owner[square] = np.uint64(item(board.table.side, code)) - _ONE
     first, second = _attacked(block.attacks, block.owner)
-    # Pieces on all other squares add the same as before.
+    # Only squares with another piece or other attackers count differently; without a valid parent
+    # lead, all do.
     parent_first, parent_second, lead, valid = base
     touched = changed | (first ^ parent_first) | (second ^ parent_second) | ~valid
     lead += lead_of(board.table, block.codes, start, squares, touched & occupied, first, second)
@@ -336,6 +337,8 @@ def _mix_keys(
     """Write the keys of a block's successors, after `step` was evaluated."""
     out_of_line()
     words = words_of(width)
+    # First every successor gets its parent's key, which is computed once a run; then the marks of
+    # the fluents that changed are mixed in, or out again: xor does both.
     parent, low, high = -1, _NONE, _NONE
     for k in range(first, first + count):
         if lanes[k] != parent:

@@ -214,6 +214,7 @@ def _play_block(
         ):
             break
         start = end
+    # Without room, lanes from `start` on are not finished: their states are not written.
     for word in range(words):
         num_lanes = min(max(start - 64 * word, 0), 64)
         block.lane_mask[word] &= lanes_from(0, num_lanes) if num_lanes else _NONE
@@ -367,6 +368,8 @@ def _value_captures(
         k, target = first + lane, captures.entries[3, first + lane]
         moves_again = count_of(block.counts[2 * words * mover :], lane, words) > 1
         block.worth[lane] = sign * value
+        # Four cases: the game is over, and goals are filled in later; the same role moves again, so
+        # answers may raise the value; answers may lower it: a candidate; or the value is final.
         if is_over(circuit.look, rows, lane, words):
             add_node(exchange, source, captures, follows, k, 0, True, 0, block, lane)
         elif moves_again and not is_last:
@@ -377,6 +380,7 @@ def _value_captures(
                 best = max(best, sign * value)
         elif sign * value > max(best, alpha):
             if not is_last and find_attackers(board, block, lane, target, by_first, by_second):
+                # The promise: the value if the capturing piece is lost.
                 code = np.int64(block.codes[lane * squares + target])
                 loss = sign * board.scale * board.table.leads[4 * (code * squares + target)]
                 block.promise[lane] = sign * value - loss

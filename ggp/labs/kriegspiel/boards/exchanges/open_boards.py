@@ -238,6 +238,7 @@ def pop_captures(exchange: Exchange, room: int) -> int:
         else:
             high = min(high, nodes.values[n])
         is_cut = low >= high
+        # Captures of one node are split between batches only if they alone exceed a block.
         if count and count + pending > room and not is_cut:
             break
         num_taken = pending if is_cut else min(pending, room - count)
@@ -267,6 +268,7 @@ def restore_captures(exchange: Exchange, start: int, count: int) -> None:
         n, begin = boards[end - 1], end - 1
         while begin > start and boards[begin - 1] == n:
             begin -= 1
+        # A node with further pending captures is still on its stack.
         is_on_stack = nodes.begin[n] < nodes.end[n]
         nodes.begin[n] -= end - begin
         if is_on_stack:
@@ -283,6 +285,7 @@ def resolve(exchange: Exchange, n: int) -> None:
     nodes = exchange.nodes
     if nodes.begin[n] < nodes.end[n]:
         return
+    # Rule: a node counts for its parent only when nothing under it is open, so bounds are sound.
     while n >= 0:
         nodes.unresolved[n] -= 1
         if nodes.unresolved[n]:

@@ -68,7 +68,6 @@ class Trees:
 
 def measure(trees: Trees) -> list[TreeScores]:
     """Measure the scores of trees, in order."""
-
     model = TreeModel(*trees.cell)
     batch = []
     for k in range(trees.first, trees.first + trees.count):
