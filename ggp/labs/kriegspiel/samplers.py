@@ -38,7 +38,7 @@ ROOM = 1 << 20
 
 
 class AllObservations(HistorySampler):
-    """AOS: random histories, kept if all observations agree."""
+    """AOS: random histories that agree with all observations."""
 
     @property
     def views(self) -> IntArray:
@@ -227,7 +227,7 @@ def _unweighted(boards: Segments) -> Segments:
 # Depth-first search for one complete path that agrees with an incomplete one.
 #
 # It tries possible moves of the opponents in random order. From a turn without agreeing successors
-# it backtracks to the last turn with an untried one. (Timed AOSP finds boards so, paper 002.)
+# it backtracks to the last turn with an untried one. (Timed AOSP does so in paper 002.)
 
 CHILDREN = 1024
 """Most successors of a turn; of more, so many are drawn."""

@@ -233,7 +233,7 @@ class InformationSetSearch:
         for first, last in self._steps.runs(np.diff(options.offsets)):
             bounds = int(options.offsets[first]), int(options.offsets[last])
             if bounds[0] == bounds[1]:
-                continue  # some role is stuck in each of these
+                continue  # in each of these some role has no move
             state, places = options.places(*bounds)
             joint = options.at(places)
             lists = options.lists if is_free else ()

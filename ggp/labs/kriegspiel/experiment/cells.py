@@ -1,6 +1,6 @@
 """The duels of the kriegspiel experiment: who plays whom, with the papers' numbers.
 
-`experiment` plays them. They repeat the experiments of papers 000 to 002, with others of interest.
+`experiment` plays them. They repeat the experiments of papers 000 to 002, and add further ones.
 
 On the whole board, the game of the papers, budgets are counts: as many histories and boards a move
 as the papers had time for, or a twentieth or a hundredth of them. So results depend on the seed and
@@ -109,7 +109,7 @@ TABLES_2_3 = {
     ("hs", "los"): Published(38, 0.5, 190),
     ("hs", "aosp"): Published(13.3, 10.7, 1669),
 }
-"""Paper 001."""
+"""Paper 001: each sampler against random play, and the samplers against each other."""
 
 
 SHORT_S, LONG_S = 0.05, 0.15
@@ -182,11 +182,11 @@ def sampled(player: str, budget: str, depth: int = 1, seconds: int = 30) -> str:
     options: dict[str, object] = {"rescue": "none", **_OWN_FILE, "pool": POOL // share}
     if player in SAMPLERS:
         return _text(player, {"worlds": round(BOARDS / share), **options})
-    number = max(1, round(HISTORIES[depth][SECONDS.index(seconds)] / share))
+    count = max(1, round(HISTORIES[depth][SECONDS.index(seconds)] / share))
     options |= {"sampler": "hs", "tries": 0, "retry": RETRY_PERCENT}
     if player == "para":
         options["leaf"] = "min"  # "is not averaging the values of the samples it takes"
-    return _text(player, {"depth": depth, "histories": number, "particles": number, **options})
+    return _text(player, {"depth": depth, "histories": count, "particles": count, **options})
 
 
 def short(player: str) -> str:
@@ -309,8 +309,8 @@ def papers_cells(budget: str) -> list[DuelCell]:
 
     def sets(player: str, depth: int, opponent: str, seconds: int = 30) -> DuelCell:
         players = sampled(player, budget, depth, seconds), sampled(opponent, budget)
-        number = FIGURES_2_3[opponent, player, depth, seconds]
-        return _board(budget, players, number, 150 if opponent == "random" else 170)
+        published = FIGURES_2_3[opponent, player, depth, seconds]
+        return _board(budget, players, published, 150 if opponent == "random" else 170)
 
     def pair(over: int, para: int) -> DuelCell:
         players = sampled("over", budget, over), sampled("para", budget, para)

@@ -1,4 +1,4 @@
-"""The experiment `kriegspiel`: who beats whom there, and in small games with such an umpire.
+"""The experiment `kriegspiel`: who beats whom there, and in small games with a similar umpire.
 
 It repeats the experiments of papers 000 to 002. The duels of `cells` come in, as far as they were
 played; claims, tables with verdicts, heat maps and `charts` go out, to `match-runner reproduce`.
@@ -398,7 +398,7 @@ KRIEGSPIEL = DuelGrid(
     "Kriegspiel: two decades of ideas",
     "Players of papers 000 and 001 play each other and ours. On the whole board they have as many "
     "histories or boards a move as in the papers, a twentieth, or a hundredth; on five by five and "
-    f"in small games with such an umpire {SHORT_S:g} s or {LONG_S:g} s, and a fifteenth of that "
+    f"in small games with a similar umpire {SHORT_S:g} s or {LONG_S:g} s, and a fifteenth of that "
     "after a refused try. They take turns at the roles. A share is 50 plus half of a player's lead "
     "over the other: with 100 for a win and 50 for a draw, the mean score.",
     duels,

@@ -36,7 +36,7 @@ WINS_OF_MCTS = 0.9
 
 
 def duels() -> list[Duel]:
-    """All duels, those with the shorter clock first."""
+    """All duels, the shorter clock first."""
     pairings = [(HYPERPLAY2, game, CLOCKS_S[0]) for game in GAMES]
     if MCTS in PLAYERS:
         pairings += [(MCTS, game, CLOCKS_S[0]) for game in PLAIN_GAMES]

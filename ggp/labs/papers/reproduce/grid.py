@@ -279,11 +279,11 @@ def _played_text(cells: Cells, duels: Sequence[Duel], settings: RunSettings) -> 
     )
 
 
-def _in_use_text(number: int) -> str:
+def _in_use_text(count: int) -> str:
     """Sentence on duels that other processes were playing in the folder."""
-    if not number:
+    if not count:
         return ""
-    return f" Duels left to other processes, which were playing them: {number}."
+    return f" Duels left to other processes, which were playing them: {count}."
 
 
 def _thinking_hours(cells: Cells) -> float:

@@ -147,8 +147,8 @@ def shares_left(deal: Deal, rng: Random) -> Iterator[float]:
             worlds = num_worlds(
                 tuple(hand_sizes[opponent] for opponent in opponents),
                 tuple(
-                    (number, tuple((opponent, suit) not in voids for opponent in opponents))
-                    for suit, number in sorted(hidden.items())
+                    (count, tuple((opponent, suit) not in voids for opponent in opponents))
+                    for suit, count in sorted(hidden.items())
                 ),
             )
             if last_worlds:
@@ -181,20 +181,20 @@ def num_worlds(sizes: tuple[int, ...], suits: tuple[tuple[int, tuple[bool, ...]]
     ways = np.zeros((1 + first, 1 + second))
     ways[0, 0] = 1.0
     total = 1.0
-    for number, may_hold in suits:
-        if number:
-            total *= math.factorial(number)
-            ways = _product(ways, _shared(number, (*may_hold, False)[:3], first, second))
+    for count, may_hold in suits:
+        if count:
+            total *= math.factorial(count)
+            ways = _product(ways, _shared(count, (*may_hold, False)[:3], first, second))
     return total * float(ways[first, second])
 
 
 @lru_cache(maxsize=4096)
-def _shared(number: int, may_hold: tuple[bool, ...], first: int, second: int) -> FloatArray:
-    """`[i, j]` 1 / (i! j! k!), with i + j + k = `number`: the first has i cards, the second j."""
+def _shared(count: int, may_hold: tuple[bool, ...], first: int, second: int) -> FloatArray:
+    """`[i, j]` 1 / (i! j! k!), with i + j + k = `count`: the first has i cards, the second j."""
     weights = np.zeros((1 + first, 1 + second))
-    for i in range(min(number, first) + 1 if may_hold[0] else 1):
-        for j in range(min(number - i, second) + 1 if may_hold[1] else 1):
-            rest = number - i - j
+    for i in range(min(count, first) + 1 if may_hold[0] else 1):
+        for j in range(min(count - i, second) + 1 if may_hold[1] else 1):
+            rest = count - i - j
             if rest == 0 or may_hold[2]:
                 weights[i, j] = 1 / math.prod(map(math.factorial, (i, j, rest)))
     return weights

@@ -153,14 +153,14 @@ def _read_scores(path: Path) -> _Stored:
     if text and not text.endswith("\n"):
         text = text[: text.rfind("\n") + 1]
         path.write_text(text, encoding="utf-8")
-    for number, line in enumerate(text.splitlines(), 1):
+    for line_number, line in enumerate(text.splitlines(), 1):
         try:
             entry = json.loads(line)
             batch = [TreeScores(*map(float, values)) for values in entry["scores"]]
             _add(stored, TreeCell(*map(float, entry["cell"])), int(entry["first"]), batch)
         except (ValueError, KeyError, TypeError) as error:
             raise ConfigError(
-                f"{path}, line {number}, holds no trees; remove the line or give another --out"
+                f"{path}, line {line_number}, holds no trees; remove the line or give another --out"
             ) from error
     return stored
 
@@ -350,10 +350,10 @@ class _Player:
         depths = np.frexp(every)[1] - 1
         self.nodes = every[depths % 2 == player]
         keys = self.nodes[:, None] * num_worlds + set_of[self.nodes]
-        sets, numbers = np.unique(keys, return_inverse=True)
-        # `[node, world]` number of the set.
-        self._numbers = np.zeros(set_of.shape, dtype=np.int64)
-        self._numbers[self.nodes] = numbers.reshape(keys.shape)
+        sets, set_ids = np.unique(keys, return_inverse=True)
+        # `[node, world]` index of the set.
+        self._set_ids = np.zeros(set_of.shape, dtype=np.int64)
+        self._set_ids[self.nodes] = set_ids.reshape(keys.shape)
         self._first_of_set = nodes, worlds = np.divmod(sets, num_worlds)
         # Players take turns, so a player's previous node is the grandparent.
         parents = np.where(nodes < 4, 0, self._sequence(nodes // 4, worlds, nodes // 2))
@@ -376,7 +376,7 @@ class _Player:
 
     def _sequence(self, nodes: IntArray, worlds: IntArray, children: IntArray) -> IntArray:
         """The sequence that ends with the move from a node to its child."""
-        return 1 + 2 * self._numbers[nodes, worlds] + children % 2
+        return 1 + 2 * self._set_ids[nodes, worlds] + children % 2
 
     def strategy(self, profile: FloatArray) -> FloatArray:
         """The strategy of the forest that follows a profile."""
@@ -388,7 +388,7 @@ class _Player:
         """`[N, W * W]` the probability of going left by a strategy of the forest."""
         moves = np.empty(len(strategy))
         moves[self.side.sequences] = strategy
-        return np.asarray(moves[1 + 2 * self._numbers[self.nodes]])
+        return np.asarray(moves[1 + 2 * self._set_ids[self.nodes]])
 
 
 # ------------------------------------------------------------------------

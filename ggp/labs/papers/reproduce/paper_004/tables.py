@@ -146,9 +146,9 @@ class ValueTable:
             yield question, colour, answers[at]
 
     def _decision(
-        self, question: Question, colour: str, number: int, settings: RunSettings
+        self, question: Question, colour: str, index: int, settings: RunSettings
     ) -> Thought:
-        sequence = np.random.SeedSequence(settings.seed, spawn_key=(_STREAM, number))
+        sequence = np.random.SeedSequence(settings.seed, spawn_key=(_STREAM, index))
         return Thought(
             game=self.game,
             backend=settings.backend,
