@@ -66,8 +66,8 @@ def test_no_more_turns_are_gone_through_than_the_depth_says() -> None:
         search = WorldSearch(machine, bag, np.random.default_rng(0), limit)
         assert len(search.worlds.layers.layers) == depth
     # The other limit counts as well: there are 9, 72 and 504 joint moves.
-    few = WorldSearch(machine, bag, np.random.default_rng(0), DepthLimit(CountLimit(500), 9))
-    assert len(few.worlds.layers.layers) == 2
+    shallow = WorldSearch(machine, bag, np.random.default_rng(0), DepthLimit(CountLimit(500), 9))
+    assert len(shallow.worlds.layers.layers) == 2
 
 
 def test_without_a_board_a_random_move_is_made() -> None:
@@ -160,31 +160,31 @@ def test_without_time_after_a_refused_try_the_next_best_of_before_is_tried(spec:
     for seed in range(3):
         player = made(machine, "oplayer", spec, seed)
         player.observe("noop", ["your_move"])
-        values = {each.move: each.value or 0.0 for each in player.choose().values}
+        values = {candidate.move: candidate.value or 0.0 for candidate in player.choose().values}
         best = max(values, key=values.__getitem__)
         player.observe(best, ["refused"])
         decision = player.choose(clock.deadline(-1.0))
-        left = {each.move: values[each.move] for each in decision.values}
-        assert best not in left
-        assert not any(each.visits for each in decision.values)
-        assert left[decision.move] == max(left.values())
+        remaining = {candidate.move: values[candidate.move] for candidate in decision.values}
+        assert best not in remaining
+        assert not any(candidate.visits for candidate in decision.values)
+        assert remaining[decision.move] == max(remaining.values())
 
 
 @pytest.mark.verify
 def test_what_time_is_left_adds_boards_to_a_pool() -> None:
-    more = 0
+    num_grown = 0
     for seed in range(8):
         machine, clock = machine_of_game("phantom_connect_four", "propnet"), Ticking()
         player = made(machine, "first", "aosp:pool=4", seed)
         for move, percepts in LANDED_HIGHER:
             player.observe(move, percepts)
-        before = len(player.tracker.bag.sets.states)
-        if not before:
+        size = len(player.tracker.bag.sets.states)
+        if not size:
             continue
         decision = player.choose(clock.deadline(1.0))
-        assert searched(decision) == before
-        more += len(player.tracker.bag.sets.states) - before
-    assert more
+        assert searched(decision) == size
+        num_grown += len(player.tracker.bag.sets.states) - size
+    assert num_grown
 
 
 @pytest.mark.parametrize("kind", list(SAMPLERS))
@@ -216,10 +216,10 @@ def test_states_are_sampled_as_hyperplay_does_unless_the_spec_says_otherwise() -
 @pytest.mark.parametrize("name", SAMPLED)
 def test_a_sampler_that_has_boards_needs_no_rescue(name: str) -> None:
     """Players named by their samplers make the same moves with and without."""
-    played = []
+    moves = []
     for rescue in ("all", "none"):
         spec = f"{name}:worlds=8,steps=200,rescue={rescue}"
         record = play_match("krieg_tic_tac_toe", {"xplayer": spec, "oplayer": "random"}, seed=1)
         assert not any(turn.faults for turn in record.turns)
-        played.append([turn.joint_move for turn in record.turns])
-    assert played[0] == played[1]
+        moves.append([turn.joint_move for turn in record.turns])
+    assert moves[0] == moves[1]

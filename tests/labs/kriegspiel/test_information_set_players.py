@@ -86,8 +86,8 @@ def test_the_doors() -> None:
 
 def test_the_spies() -> None:
     for player, hide, tell in (("over", 40, 60), ("para", 0, 20)):
-        found = values(decide("spy_vs_spy", "spy1", f"{player}:depth=2"))
-        assert found == {
+        by_move = values(decide("spy_vs_spy", "spy1", f"{player}:depth=2"))
+        assert by_move == {
             "(arm red hide)": hide,
             "(arm blue hide)": hide,
             "(arm red tell)": tell,
@@ -105,13 +105,13 @@ def test_overconfidence_looks_for_mistakes_where_paranoia_looks_for_draws() -> N
         ("noop", ("your_move",)),
     )
     over = decide("krieg_tic_tac_toe", "xplayer", "over:depth=1,tries=0,histories=4000", *history)
-    found = {value.move: value.value or 0 for value in over.values}
+    move_values = {value.move: value.value or 0 for value in over.values}
     # Where O is not, this wins at once.
     assert over.move == "(mark 2 3)"
-    assert found["(mark 2 3)"] > 80
+    assert move_values["(mark 2 3)"] > 80
     para = decide("krieg_tic_tac_toe", "xplayer", "para:depth=1,tries=0,histories=4000", *history)
-    assert {value.move for value in para.values} == found.keys()
-    assert all((value.value or 0) <= found[value.move] + 5 for value in para.values)
+    assert {value.move for value in para.values} == move_values.keys()
+    assert all((value.value or 0) <= move_values[value.move] + 5 for value in para.values)
 
 
 def test_moves_that_win_now_come_before_those_that_win_later() -> None:
@@ -191,14 +191,14 @@ def test_what_cannot_be_gone_through_leaves_hyperplay_values(
     monkeypatch.setattr(machine, "goals", fail)
     decision = player.choose()
     assert decision.fault is None
-    found = {value.move: value.value for value in decision.values}
-    assert found == {"wait": pytest.approx(50, abs=8), "ask": pytest.approx(45, abs=8)}
+    move_values = {value.move: value.value for value in decision.values}
+    assert move_values == {"wait": pytest.approx(50, abs=8), "ask": pytest.approx(45, abs=8)}
 
 
 @pytest.mark.verify
 @pytest.mark.parametrize(("retry", "least", "most"), [(100, 0.7, 1.1), (10, 0.0, 0.3)])
 def test_another_try_gets_as_much_of_the_clock_as_the_option_says(
-    retry: int, least: float, most: float
+    retry: int, low: float, high: float
 ) -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
     spec = f"over:depth=1,retry={retry}"
@@ -216,7 +216,7 @@ def test_another_try_gets_as_much_of_the_clock_as_the_option_says(
     first = seconds()
     # A pawn may always try to take, and there is nothing to take in the beginning.
     player.observe("(move a 2 b 3)", ("refused",))
-    assert least <= seconds() / first <= most
+    assert low <= seconds() / first <= high
     # The other moves, and then it is a new turn.
     player.observe("(move a 2 a 3)", ())
     player.choose(Deadline(clock() + 1.0, clock))
@@ -244,18 +244,22 @@ def moves_and_visits(spec: str, seed: int) -> list[tuple[str, tuple[float | None
     first = player.choose()
     player.observe(first.move, ("refused",))
     return [
-        (each.move, tuple(v.value for v in each.values), max(v.visits for v in each.values))
-        for each in (first, player.choose())
+        (
+            decision.move,
+            tuple(v.value for v in decision.values),
+            max(v.visits for v in decision.values),
+        )
+        for decision in (first, player.choose())
     ]
 
 
 @pytest.mark.parametrize("name", COUNTED)
 def test_by_count_the_seed_alone_decides_and_another_try_gets_its_share(name: str) -> None:
     spec = COUNTED[name]
-    first, again = moves_and_visits(f"{spec},retry=10", 1)
-    assert [first, again] == moves_and_visits(f"{spec},retry=10", 1)
+    first, second = moves_and_visits(f"{spec},retry=10", 1)
+    assert [first, second] == moves_and_visits(f"{spec},retry=10", 1)
     assert first[2] > 5
-    assert again[2] <= 2
+    assert second[2] <= 2
     whole = moves_and_visits(spec, 1)
     assert whole[0] == first
     assert whole[1][2] > 2

@@ -54,8 +54,8 @@ def test_players_named_by_their_samplers_look_for_nothing_else() -> None:
 
 @pytest.mark.parametrize("budget", kriegspiel_cells.BUDGETS)
 def test_nobody_on_the_whole_board_is_rescued(budget: str) -> None:
-    found = kriegspiel_cells.papers_cells(budget) + kriegspiel_cells.beyond_cells(budget)
-    specs = {spec for cell in found for spec in cell.players if not spec.startswith("random")}
+    cells = kriegspiel_cells.papers_cells(budget) + kriegspiel_cells.beyond_cells(budget)
+    specs = {spec for cell in cells for spec in cell.players if not spec.startswith("random")}
     assert len(specs) > 15
     assert {kriegspiel_cells.options_of(spec)["rescue"] for spec in specs} == {"none"}
 
@@ -72,8 +72,8 @@ def test_what_is_expected_in_small_games_is_judged(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kriegspiel_cells, "SHORT_S", 10.0)
         patch.setattr(kriegspiel, "cells", lambda: (cell,))
-        result, played = made(kriegspiel.KRIEGSPIEL, settings(tmp_path, 40))
-    assert played == 40
+        result, num_told = made(kriegspiel.KRIEGSPIEL, settings(tmp_path, 40))
+    assert num_told == 40
     share, sign = result.claims
     assert share.agrees is True  # at least 65
     assert sign.agrees is False  # significantly more than 50
@@ -177,14 +177,16 @@ def test_costs_are_told_before_a_cell_is_played(tmp_path: Path) -> None:
                 # The first ones do not count.
                 for seconds in [9.0] * 6 + [number / 100] * 18 + [later] * (last - 24)
             ]
-            made: Future[Any] = Future()
-            made.set_result(SimpleNamespace(turns=turns))
-            return made
+            future: Future[Any] = Future()
+            future.set_result(SimpleNamespace(turns=turns))
+            return future
 
     def told(budget: str, *, seconds: float = math.inf) -> list[str]:
         timed.clear()
-        own = settings(tmp_path, only=("over 1", "random", budget), usual=True, seconds=seconds)
-        return list(kriegspiel.KRIEGSPIEL.forecast(own, Timing()))
+        run_settings = settings(
+            tmp_path, only=("over 1", "random", budget), usual=True, seconds=seconds
+        )
+        return list(kriegspiel.KRIEGSPIEL.forecast(run_settings, Timing()))
 
     # In 74 turns, a history takes 0.01757 s on average; there are 220 turns.
     assert told("hundredth") == [
@@ -212,12 +214,12 @@ def last_state(machine: Machine, record: MatchRecord) -> tuple[str, ...]:
 
 
 def test_a_quick_run_has_one_duel_on_the_whole_board() -> None:
-    found = {duel: kriegspiel.quickly(duel) for duel in kriegspiel.duels()}
-    (asked,) = (d for d, n in found.items() if n and d.game == kriegspiel_cells.BOARD)
+    sizes = {duel: kriegspiel.quickly(duel) for duel in kriegspiel.duels()}
+    (asked,) = (d for d, n in sizes.items() if n and d.game == kriegspiel_cells.BOARD)
     assert [player.split(":")[0] for player in asked.players] == ["over", "random"]
-    assert found[asked] == 4
-    assert set(found.values()) == {0, 2, 4}
-    some = [asked, *(duel for duel in found if duel.game == "krieg_tic_tac_toe")][:3]
+    assert sizes[asked] == 4
+    assert set(sizes.values()) == {0, 2, 4}
+    some = [asked, *(duel for duel in sizes if duel.game == "krieg_tic_tac_toe")][:3]
     grid = replace(kriegspiel.KRIEGSPIEL, duels=lambda: some)
     assert grid.size(settings(Path(), 4)) == 12
     assert grid.size(settings(Path(), 4, quick=True)) == 4 + 2 + 2
@@ -240,15 +242,15 @@ def test_games_of_kriegspiel_are_drawn(tmp_path: Path) -> None:
         "last-boards",
         "growth",
     ]
-    ((_, (own, other)),) = material.curves.items()
-    assert own.ys[0] == other.ys[0] == 9 + 5 + 3 + 3 + 5
-    played = stored_duel(cell.duel, settings(tmp_path, 2))
-    assert played is not None
-    last_states = [last_state(machine, match.record) for match in played.matches]
-    for player, curve in enumerate((own, other)):
+    ((_, (first, second)),) = material.curves.items()
+    assert first.ys[0] == second.ys[0] == 9 + 5 + 3 + 3 + 5
+    stored = stored_duel(cell.duel, settings(tmp_path, 2))
+    assert stored is not None
+    last_states = [last_state(machine, match.record) for match in stored.matches]
+    for player, curve in enumerate((first, second)):
         roles = [
             next(r for r, seated in match.planned.seating.items() if seated == player)
-            for match in played.matches
+            for match in stored.matches
         ]
         worth = [
             sum(

@@ -23,8 +23,8 @@ def test_boards_that_agree_with_everything_are_possible(kind: str, views: bool) 
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
     expected = posterior(machine, 0, X_WAITS)
     sampler, bags = followed(kind, machine, 0, X_WAITS, views=views, capacity=4)
-    found = weights_of(machine, bags)
-    assert found.keys() <= expected.keys()
+    weights = weights_of(machine, bags)
+    assert weights.keys() <= expected.keys()
     assert sampler.sound
     assert bags.sound
     assert not sampler.enumerates
@@ -32,8 +32,8 @@ def test_boards_that_agree_with_everything_are_possible(kind: str, views: bool) 
     if kind == "aos":
         assert len(bags.sets.states) == 4
     elif not views:
-        assert found.keys() == expected.keys()  # a pool leaves nothing out while it is small
-        assert len(set(found.values())) == 1
+        assert weights.keys() == expected.keys()  # a pool leaves nothing out while it is small
+        assert len(set(weights.values())) == 1
 
 
 def test_random_histories_have_the_weights_of_the_posterior() -> None:
@@ -60,10 +60,10 @@ def last_consistent(machine: Machine, role: int, path: Path) -> set[Fluents]:
 def test_the_last_observation_is_all_that_is_remembered() -> None:
     machine = machine_of_game("phantom_connect_four", "propnet")
     sampler, bags = followed("los", machine, 0, PHANTOM, capacity=1000)
-    found = set(weights_of(machine, bags))
-    assert found == last_consistent(machine, 0, PHANTOM)
+    boards = set(weights_of(machine, bags))
+    assert boards == last_consistent(machine, 0, PHANTOM)
     # That our disc fell on the third row is forgotten.
-    assert found > set(posterior(machine, 0, PHANTOM))
+    assert boards > set(posterior(machine, 0, PHANTOM))
     assert not sampler.sound
     assert not bags.sound
 
@@ -96,14 +96,14 @@ def test_a_dead_pool_stays_dead_until_a_history_is_found() -> None:
     assert sampler.at(sampler.tree.extend(bags.paths, *turn), 0, rng).depleted[0]
     assert machine.states_visited == visited
     assert sampler.at(bags.paths, 0, rng).depleted[0]
-    grown = sampler.grown(bags, 1, rng)
-    assert len(grown.sets.states) == 1
-    assert set(weights_of(machine, grown)) <= set(posterior(machine, 0, PHANTOM))
-    more = sampler.grown(grown, 1, rng)
+    larger = sampler.grown(bags, 1, rng)
+    assert len(larger.sets.states) == 1
+    assert set(weights_of(machine, larger)) <= set(posterior(machine, 0, PHANTOM))
+    largest = sampler.grown(larger, 1, rng)
     moves = np.array([machine.move_id("(drop 1)")], dtype=np.int64)
     seen = np.array([machine.percept_id(["(landed 1)"])], dtype=np.int64)
-    after = sampler.advance(more, moves, seen, rng)
-    assert not after.depleted[0]
+    following = sampler.advance(largest, moves, seen, rng)
+    assert not following.depleted[0]
 
 
 def test_a_hybrid_fills_up_its_pool() -> None:
@@ -111,12 +111,12 @@ def test_a_hybrid_fills_up_its_pool() -> None:
     possible = set(posterior(machine, 0, PHANTOM))
     for seed in range(20):
         _, bags = followed("hs", machine, 0, PHANTOM, pool=4, seed=seed, capacity=8)
-        found = weights_of(machine, bags)
-        assert set(found) <= last_consistent(machine, 0, PHANTOM)
-        assert 4 <= len(found) <= 8
-        assert len({round(weight, 9) for weight in found.values()}) == 1
+        weights = weights_of(machine, bags)
+        assert set(weights) <= last_consistent(machine, 0, PHANTOM)
+        assert 4 <= len(weights) <= 8
+        assert len({round(weight, 9) for weight in weights.values()}) == 1
         assert not bags.sound
-        if set(found) & possible and set(found) - possible:
+        if set(weights) & possible and set(weights) - possible:
             return
     raise AssertionError("boards of both kinds were to be there")
 
@@ -150,6 +150,6 @@ def test_a_search_goes_back_to_where_it_went_wrong() -> None:
         path = tree.extend(path, wait, np.array([machine.percept_id(percepts)], dtype=np.int64))
     for seed in range(6):
         setting = Setting(machine, tree, capacity=1, max_attempts=0)
-        found = depth_first(setting, 0, int(path[0]), np.random.default_rng(seed))
-        (fluents,) = machine.fluents(found.states)
+        sets = depth_first(setting, 0, int(path[0]), np.random.default_rng(seed))
+        (fluents,) = machine.fluents(sets.states)
         assert "(first 1)" in fluents

@@ -29,12 +29,12 @@ def worlds_of(tree: SyntheticTree) -> range:
 
 def sets_of(tree: SyntheticTree, player: int) -> dict[Set, list[int]]:
     """The worlds of every information set of a player."""
-    found: dict[Set, list[int]] = {}
+    by_set: dict[Set, list[int]] = {}
     for node in range(1, 1 << tree.depth):
         if player_of(node) == player:
             for world in worlds_of(tree):
-                found.setdefault((node, int(tree.set_of[node, world])), []).append(world)
-    return found
+                by_set.setdefault((node, int(tree.set_of[node, world])), []).append(world)
+    return by_set
 
 
 def drawn_partition(model: TreeModel, rng: np.random.Generator, moves: int) -> list[list[int]]:
@@ -85,7 +85,7 @@ def pure_profiles(tree: SyntheticTree, left: FloatArray, player: int) -> Iterato
 def value_by_linear_program(tree: SyntheticTree) -> float:
     """The value of the game for the first player, by its sequence form (Koller et al. 1996)."""
     sequences = [_sequences(tree, player) for player in range(2)]
-    numbers = [{s: k for k, s in enumerate(each)} for each in sequences]
+    numbers = [{s: k for k, s in enumerate(own_sequences)} for own_sequences in sequences]
     payoffs = np.zeros((len(sequences[0]), len(sequences[1])))
     for world in worlds_of(tree):
         for leaf in range(1 << tree.depth, 2 << tree.depth):
@@ -99,7 +99,7 @@ def value_by_linear_program(tree: SyntheticTree) -> float:
     goal[num_x] = -1.0
     first = np.zeros(len(own))
     first[0] = 1.0
-    found = linprog(
+    solution = linprog(
         goal,
         A_ub=np.hstack([-payoffs.T, other.T]),
         b_ub=np.zeros(payoffs.shape[1]),
@@ -107,8 +107,8 @@ def value_by_linear_program(tree: SyntheticTree) -> float:
         b_eq=first,
         bounds=[(0, None)] * num_x + [(None, None)] * num_v,
     )
-    assert found.status == 0
-    return -float(found.fun)
+    assert solution.status == 0
+    return -float(solution.fun)
 
 
 _Sequence = tuple[int, ...]

@@ -31,8 +31,8 @@ def reasons(**figures: float) -> tuple[Reason, ...]:
     return reasons_of(Properties({"me": role(**figures)}, walks=1, notes=()))
 
 
-def said(found: tuple[Reason, ...]) -> list[tuple[str, bool]]:
-    return [(each.kind, each.favours) for each in found]
+def said(all_reasons: tuple[Reason, ...]) -> list[tuple[str, bool]]:
+    return [(each.kind, each.favours) for each in all_reasons]
 
 
 def test_figures_in_the_middle_say_nothing() -> None:
@@ -40,9 +40,9 @@ def test_figures_in_the_middle_say_nothing() -> None:
 
 
 def test_a_large_gap_speaks_for_players_that_know_what_others_know() -> None:
-    found = reasons(gap=12.5)
-    assert said(found) == [(INFORMED, True), (CLAIRVOYANT, False)]
-    assert "12.5 points to me" in found[0].text
+    against = reasons(gap=12.5)
+    assert said(against) == [(INFORMED, True), (CLAIRVOYANT, False)]
+    assert "12.5 points to me" in against[0].text
 
 
 def test_a_small_gap_and_sets_that_shrink_speak_for_clairvoyant_worlds() -> None:
@@ -58,18 +58,20 @@ def test_ties_and_low_correlation_speak_against_them() -> None:
 
 
 def test_where_nothing_is_hidden_simulations_only_cost_time() -> None:
-    found = reasons_of(measure_properties(machine_of_game("tic_tac_toe", "propnet"), 200, seed=0))
-    assert said(found) == [(TREES, True), (SIMULATIONS, False)]
-    assert all("nothing is hidden" in each.text for each in found)
+    all_reasons = reasons_of(
+        measure_properties(machine_of_game("tic_tac_toe", "propnet"), 200, seed=0)
+    )
+    assert said(all_reasons) == [(TREES, True), (SIMULATIONS, False)]
+    assert all("nothing is hidden" in each.text for each in all_reasons)
 
 
 def test_the_bomb_is_no_game_for_clairvoyants() -> None:
     properties = measure_properties(machine_of_game("exploding_bomb", "propnet"), 200, seed=0)
-    found = reasons_of(properties)
+    all_reasons = reasons_of(properties)
     simulations, worlds = kinds_of("hyperplay2"), kinds_of("pimc")
     assert simulations is not None
     assert worlds is not None
-    assert balance(found, simulations) > 0 > balance(found, worlds)
+    assert balance(all_reasons, simulations) > 0 > balance(all_reasons, worlds)
 
 
 def test_every_player_that_thinks_has_a_kind() -> None:

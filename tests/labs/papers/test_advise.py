@@ -30,21 +30,21 @@ def matches(*, sure: bool) -> dict[str, object]:
 
 
 def test_it_says_which_player_and_why() -> None:
-    found = json_of("advise", "exploding_bomb", *BOTH, *QUICK)
-    assert list(found) == [
+    advice = json_of("advise", "exploding_bomb", *BOTH, *QUICK)
+    assert list(advice) == [
         *("game", "player", "sure", "more_rounds", "as_good", "reasons", "seconds"),
         *("matches", "faulty", "fault", "scores", "methods", "verdict"),
         *("clock", "seed", "backend", "properties", "auto"),
     ]
-    assert (found["clock"], found["seed"], found["backend"]) == ("wall", 0, "propnet")
-    assert found["player"] == "hyperplay2"
-    assert found["matches"] == 6
-    assert set(found["scores"]) == {"hyperplay", "hyperplay2"}
-    (favours,) = [each for each in found["reasons"] if each["kind"] == INFORMED]
+    assert (advice["clock"], advice["seed"], advice["backend"]) == ("wall", 0, "propnet")
+    assert advice["player"] == "hyperplay2"
+    assert advice["matches"] == 6
+    assert set(advice["scores"]) == {"hyperplay", "hyperplay2"}
+    (favours,) = [reason for reason in advice["reasons"] if reason["kind"] == INFORMED]
     assert favours["players"] == ["hyperplay2"]
     assert "worth" in favours["text"]
-    assert set(found["properties"]["roles"]) == {"agent"}
-    assert found["auto"]["agent"]["player"] == "solution"
+    assert set(advice["properties"]["roles"]) == {"agent"}
+    assert advice["auto"]["agent"]["player"] == "solution"
 
 
 def test_it_shows_a_table_the_reasons_and_the_advice() -> None:
@@ -66,22 +66,25 @@ def test_no_round_is_begun_when_the_minutes_are_over() -> None:
 @pytest.mark.verify
 def test_it_says_how_many_more_rounds_would_decide() -> None:
     args = ("advise", "tic_tac_toe", "--player", "legal", "--player", "random", "--rounds", "6")
-    found = json_of(*args)
-    assert (found["sure"], found["verdict"]["rounds"]) == (False, 6)
-    more = found["more_rounds"]
-    assert 0 < more < 100
-    shown = run(*args).stdout.splitlines()
-    assert f"; undecided; about {more} more rounds would decide (--rounds {6 + more})" in shown[-1]
-    (method,) = found["methods"]
-    assert method in shown
+    advice = json_of(*args)
+    assert (advice["sure"], advice["verdict"]["rounds"]) == (False, 6)
+    more_rounds = advice["more_rounds"]
+    assert 0 < more_rounds < 100
+    lines = run(*args).stdout.splitlines()
+    assert (
+        f"; undecided; about {more_rounds} more rounds would decide (--rounds {6 + more_rounds})"
+        in lines[-1]
+    )
+    (method,) = advice["methods"]
+    assert method in lines
     assert "by betting" in method
 
 
 def test_it_tells_of_matches_in_which_something_went_wrong() -> None:
     args = ("advise", "exploding_bomb", "--player", "legal", "--player", "random")
     assert "something went wrong" not in run(*args, "--rounds", "1").stdout
-    shown = run(*args, "--rounds", "1", "--seconds", "0.000001").stdout
-    (line,) = (line for line in shown.splitlines() if "something went wrong" in line)
+    output = run(*args, "--rounds", "1", "--seconds", "0.000001").stdout
+    (line,) = (line for line in output.splitlines() if "something went wrong" in line)
     assert line.startswith("in 2 of them something went wrong, first this: turn 1, agent: answered")
 
 
@@ -101,10 +104,10 @@ AGAINST = (Reason(CLAIRVOYANT, False, "why"), Reason(INFORMED, True, "why"))
 def test_matches_decide_where_they_can_and_reasons_where_they_cannot(
     sure: bool, player: str
 ) -> None:
-    found = _advice("some", AGAINST, matches(sure=sure), 0.2)
-    assert (found["player"], found["sure"]) == (player, sure)
-    assert found["as_good"] == ([] if sure else ["pimc"])
-    assert found["more_rounds"] == (0 if sure else 7)
+    advice = _advice("some", AGAINST, matches(sure=sure), 0.2)
+    assert (advice["player"], advice["sure"]) == (player, sure)
+    assert advice["as_good"] == ([] if sure else ["pimc"])
+    assert advice["more_rounds"] == (0 if sure else 7)
 
 
 @pytest.mark.parametrize("leans", ["pimc", "hyperplay2"])

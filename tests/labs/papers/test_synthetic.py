@@ -50,11 +50,11 @@ def combined(tree: SyntheticTree, first: FloatArray, second: FloatArray) -> Floa
 def test_siblings_are_as_correlated_and_biased_as_the_model_says() -> None:
     tree = draw_tree(TreeModel(0.3, 0.8, 0.5, depth=10), np.random.default_rng(1))
     left, right = tree.payoffs[0::2], tree.payoffs[1::2]
-    same = left == right
+    equal = left == right
     assert set(np.unique(tree.payoffs)) == {-1.0, 1.0}
-    assert same.mean() == pytest.approx(0.3, abs=0.01)  # of 32,768 pairs
-    assert (left[same] == 1).mean() == pytest.approx(0.8, abs=0.02)
-    assert (left[~same] == 1).mean() == pytest.approx(0.5, abs=0.02)
+    assert equal.mean() == pytest.approx(0.3, abs=0.01)  # of 32,768 pairs
+    assert (left[equal] == 1).mean() == pytest.approx(0.8, abs=0.02)
+    assert (left[~equal] == 1).mean() == pytest.approx(0.5, abs=0.02)
 
 
 @pytest.mark.parametrize("model", [TreeModel(0, 0, 0.3), TreeModel(0, 0, 0.7, worlds=4)])
@@ -81,13 +81,13 @@ def test_a_player_knows_its_own_world_and_forgets_nothing() -> None:
     for tree in trees(TreeModel(0.5, 0.5, 0.3, depth=6, worlds=4), 5):
         for player in range(2):
             for (node, first), worlds in naive.sets_of(tree, player).items():
-                own = {(w // 4, w % 4)[player] for w in worlds}
-                assert len(own) == 1
+                own_worlds = {(w // 4, w % 4)[player] for w in worlds}
+                assert len(own_worlds) == 1
                 assert first == worlds[0]
                 assert len(worlds) in (1, 2, 4)
                 if node >= 4:
-                    before = {int(tree.set_of[node // 4, w]) for w in worlds}
-                    assert len(before) == 1
+                    parents = {int(tree.set_of[node // 4, w]) for w in worlds}
+                    assert len(parents) == 1
 
 
 def test_a_seed_draws_the_same_tree() -> None:
@@ -130,21 +130,21 @@ def test_best_response_is_the_best_of_all_pure_strategies(player: int) -> None:
     for seed, tree in enumerate(trees(model, 3)):
         profile = random_profile(tree, seed)
         sign = -1 if player else 1
-        found = max(
+        best = max(
             sign * naive.score(tree, pure) for pure in naive.pure_profiles(tree, profile, player)
         )
-        assert best_response(tree, profile, player) == pytest.approx(found)
+        assert best_response(tree, profile, player) == pytest.approx(best)
 
 
 @pytest.mark.parametrize("alternating", [True, False])
 def test_equilibrium_is_worth_what_a_linear_program_says(alternating: bool) -> None:
     for tree in trees(SMALL, 3):
         value = naive.value_by_linear_program(tree)
-        found = equilibrium(tree, 1e-4, alternating=alternating)
-        assert found.nash_conv <= 1e-4
-        assert score(tree, found.profile, found.profile) == pytest.approx(value, abs=1e-4)
-        assert best_response(tree, found.profile, 0) == pytest.approx(value, abs=1e-4)
-        assert best_response(tree, found.profile, 1) == pytest.approx(-value, abs=1e-4)
+        solved = equilibrium(tree, 1e-4, alternating=alternating)
+        assert solved.nash_conv <= 1e-4
+        assert score(tree, solved.profile, solved.profile) == pytest.approx(value, abs=1e-4)
+        assert best_response(tree, solved.profile, 0) == pytest.approx(value, abs=1e-4)
+        assert best_response(tree, solved.profile, 1) == pytest.approx(-value, abs=1e-4)
 
 
 def test_pimc_makes_the_move_with_the_better_mean_of_clairvoyant_values() -> None:
@@ -166,14 +166,14 @@ def test_pimc_makes_the_move_with_the_better_mean_of_clairvoyant_values() -> Non
 
 def means(model: TreeModel, count: int, *, alternating: bool = True) -> tuple[float, float]:
     """The scores of PIMC and of random play against an equilibrium."""
-    found = []
+    score_pairs = []
     for tree in trees(model, count):
         best = equilibrium(tree, alternating=alternating)
         assert best.nash_conv <= 0.01
-        found.append(
+        score_pairs.append(
             [scores(tree, profile, best.profile)[0] for profile in (pimc(tree), uniform(tree))]
         )
-    mean = np.mean(found, axis=0)
+    mean = np.mean(score_pairs, axis=0)
     return float(mean[0]), float(mean[1])
 
 

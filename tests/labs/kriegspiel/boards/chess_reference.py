@@ -23,11 +23,11 @@ Worth = Callable[[chess.Board, chess.Color], float]
 
 def material(board: chess.Board, colour: chess.Color) -> float:
     """What a board is worth to a colour by its pieces."""
-    ahead = sum(
+    lead = sum(
         value * (len(board.pieces(kind, colour)) - len(board.pieces(kind, not colour)))
         for kind, value in VALUES.items()
     )
-    return goals(ahead)
+    return goals(lead)
 
 
 def kriegspiel(board: chess.Board, colour: chess.Color) -> float:
@@ -55,9 +55,9 @@ def pieces(board: chess.Board, colour: chess.Color) -> float:
     return total
 
 
-def goals(ahead: float) -> float:
+def goals(lead: float) -> float:
     """What it is worth to be so many pawns ahead."""
-    return min(max(50 + SCALE * ahead, MARGIN), 100 - MARGIN)
+    return min(max(50 + SCALE * lead, MARGIN), 100 - MARGIN)
 
 
 def ended(board: chess.Board, colour: chess.Color) -> float | None:

@@ -59,8 +59,8 @@ def informed(
 ) -> Search:
     bag = bag_of(machine, tried_positions(machine).take(np.arange(count)), 0)
     values, rng = BoardValues(machine, KS), np.random.default_rng(0)
-    ahead = LookAhead(depth, paranoid, tries=tries)
-    return InformationSetSearch(machine, bag, rng, ahead, evaluation=values)
+    settings = LookAhead(depth, paranoid, tries=tries)
+    return InformationSetSearch(machine, bag, rng, settings, evaluation=values)
 
 
 @pytest.mark.parametrize(
@@ -77,12 +77,12 @@ def test_values_are_those_of_the_slow_way(
     make: Callable[[Machine, int], Search], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
-    found = make(machine, 6)
-    found.round(6)
+    fast = make(machine, 6)
+    fast.round(6)
     step_by_step(monkeypatch)
     slow = make(machine, 6)
     slow.round(6)
-    fast_values, slow_values = found.estimates(), slow.estimates()
+    fast_values, slow_values = fast.estimates(), slow.estimates()
     assert len(set(slow_values.values.tolist())) > 3
     for name in ("values", "stderrs", "visits", "promptness"):
         assert getattr(fast_values, name).tobytes() == getattr(slow_values, name).tobytes()
@@ -104,8 +104,8 @@ def test_successors_valued_as_they_are_made_are_those_that_are_written(role: int
     assert written.told is not None
     assert (valued.percepts == written.percepts[:, role]).all()
     assert valued.over.tolist() == written.over.tolist()
-    for told, expected in zip(valued.told, written.told, strict=True):
-        assert told.tolist() == expected.tolist()
+    for column, expected in zip(valued.told, written.told, strict=True):
+        assert column.tolist() == expected.tolist()
     worth = values.worth(values.boards(written.states), role)
     on = ~written.over
     assert valued.values[on].tobytes() == worth[on].tobytes()
@@ -147,9 +147,9 @@ def positions_of_both(machine: Machine) -> States:
     first = tried_positions(machine)
     options = joint_moves(machine, first, 0)
     lanes, joint = options.some(0, int(options.offsets[-1]))
-    after = machine.step(first.take(lanes), joint).states
-    after = after.take(np.flatnonzero(~machine.terminal(after)))
-    states = machine.concatenate([first, after, after])
+    successors = machine.step(first.take(lanes), joint).states
+    successors = successors.take(np.flatnonzero(~machine.terminal(successors)))
+    states = machine.concatenate([first, successors, successors])
     assert len(states) > 512
     return states
 
@@ -158,14 +158,14 @@ def test_captures_by_attacks_are_those_among_legal_moves() -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
     values, states = BoardValues(machine, KS), positions_of_both(machine)
     finder = CaptureFinder(machine, values)
-    found = ExchangePlayer(machine, values, finder, 0, 8).first_captures(
+    captures = ExchangePlayer(machine, values, finder, 0, 8).first_captures(
         states, values.boards(states)
     )
-    assert found is not None
-    assert (np.diff(found.lanes) >= 0).all()
+    assert captures is not None
+    assert (np.diff(captures.lanes) >= 0).all()
     by_role = listed(machine, values, states).values()
-    assert all(len(each.lanes) for each in by_role)
-    assert rows_of(found) == sorted(row for each in by_role for row in rows_of(each))
+    assert all(len(of_role.lanes) for of_role in by_role)
+    assert rows_of(captures) == sorted(row for of_role in by_role for row in rows_of(of_role))
 
 
 def played_out(machine: Machine, states: States, role: int, most: int) -> FloatArray:
@@ -185,12 +185,12 @@ def test_exchanges_are_worth_what_they_are_turn_by_turn(
 ) -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
     states, values = positions_of_both(machine), BoardValues(machine, KS)
-    found = played_out(machine, states, role, most)
+    fast = played_out(machine, states, role, most)
     turn_by_turn(monkeypatch)
-    assert found.tobytes() == played_out(machine, states, role, most).tobytes()
+    assert fast.tobytes() == played_out(machine, states, role, most).tobytes()
     stands = values.worth(values.boards(states), role)
-    assert (found > stands).any()
-    assert (found < stands).any()
+    assert (fast > stands).any()
+    assert (fast < stands).any()
 
 
 def test_exchanges_are_played_on_smaller_circuits_for_each_turn() -> None:
@@ -211,10 +211,10 @@ def test_exchanges_are_played_on_smaller_circuits_for_each_turn() -> None:
 def test_exchanges_that_need_more_room_are_worth_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
     states = positions_of_both(machine)
-    found = played_out(machine, states, 0, 8)
+    roomy = played_out(machine, states, 0, 8)
     monkeypatch.setattr(exchange_player, "FIRST_ROOM", 1)
     monkeypatch.setattr(exchange_player, "ROOM", 2)
-    assert found.tobytes() == played_out(machine, states, 0, 8).tobytes()
+    assert roomy.tobytes() == played_out(machine, states, 0, 8).tobytes()
 
 
 @pytest.mark.parametrize("role", [0, 1])
@@ -234,9 +234,9 @@ def test_a_square_with_two_pieces_shows_the_one_that_is_read_last(
     turned = machine.step(doubled.take(captures.lanes), captures.joint).states
     on_it = names.index("(cell c 3 black pawn)")
     assert machine.fluent_bits(turned)[:, on_it].any()
-    found = played_out(machine, doubled, role, 4)
+    fast = played_out(machine, doubled, role, 4)
     turn_by_turn(monkeypatch)
-    assert found.tobytes() == played_out(machine, doubled, role, 4).tobytes()
+    assert fast.tobytes() == played_out(machine, doubled, role, 4).tobytes()
 
 
 @pytest.mark.parametrize("size", [1, 5, 200])
@@ -271,19 +271,19 @@ def test_pieces_that_never_change_count(role: int, monkeypatch: pytest.MonkeyPat
     states, values = machine.initial(3), BoardValues(machine, KS)
     rng = np.random.default_rng(0)
     assert CaptureFinder(machine, values).moves_by_squares is not None
-    found, _ = quiescence(machine, role, 4).values(states, role, rng)
+    fast, _ = quiescence(machine, role, 4).values(states, role, rng)
     lanes, moves = np.zeros(2, dtype=np.int64), np.zeros((2, 2), dtype=np.int64)
     moves[:, 0] = machine.legal(states, 0).values[:2]
     moves[:, 1] = machine.legal(states, 1).values[0]
     valued = values.valued_turns(states, lanes, moves, role, ())
-    after = machine.step(states.take(lanes), moves).states
+    successors = machine.step(states.take(lanes), moves).states
     assert valued is not None
-    assert valued.values.tobytes() == values.worth(values.boards(after), role).tobytes()
+    assert valued.values.tobytes() == values.worth(values.boards(successors), role).tobytes()
     step_by_step(monkeypatch)
     slow, _ = quiescence(machine, role, 4).values(states, role, rng)
-    assert found.tobytes() == slow.tobytes()
+    assert fast.tobytes() == slow.tobytes()
     stands = values.worth(values.boards(states), role)
-    assert (found > stands if role == 0 else found < stands).all()
+    assert (fast > stands if role == 0 else fast < stands).all()
 
 
 BOTH_CAPTURE = """
@@ -313,6 +313,6 @@ def test_where_both_roles_capture_it_is_done_turn_by_turn(
     assert captures is not None
     assert captures.movers.tolist() == [0, 1, 0, 1]
     assert player.play_out(states, boards) is None
-    found = played_out(machine, states, role, 4)
+    fast = played_out(machine, states, role, 4)
     turn_by_turn(monkeypatch)
-    assert found.tobytes() == played_out(machine, states, role, 4).tobytes()
+    assert fast.tobytes() == played_out(machine, states, role, 4).tobytes()

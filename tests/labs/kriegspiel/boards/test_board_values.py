@@ -72,8 +72,8 @@ class ChessBoards:
 
 def valued(fen: str, role: int = 0, terms: BoardTerms = KS) -> float:
     boards = BoardValues(ChessBoards(), terms)  # type: ignore[arg-type]
-    found, _ = boards.values([chess.Board(fen)], role, np.random.default_rng(0))  # type: ignore[arg-type]
-    return float(found[0])
+    board_value, _ = boards.values([chess.Board(fen)], role, np.random.default_rng(0))  # type: ignore[arg-type]
+    return float(board_value[0])
 
 
 def test_attacks_are_those_of_chess() -> None:
@@ -90,8 +90,8 @@ def test_attacks_are_those_of_chess() -> None:
         positions.append(board.copy())
     boards = BoardValues(ChessBoards(), KS)  # type: ignore[arg-type]
     for role, colour in enumerate((chess.WHITE, chess.BLACK)):
-        found = boards.attacked(positions, role)  # type: ignore[arg-type]
-        for position, attacked in zip(positions, found, strict=True):
+        by_position = boards.attacked(positions, role)  # type: ignore[arg-type]
+        for position, attacked in zip(positions, by_position, strict=True):
             expected = {s for s in chess.SQUARES if position.is_attacked_by(colour, s)}
             assert {chess.square(int(x), int(y)) for x, y in np.argwhere(attacked)} == expected
 
@@ -126,9 +126,9 @@ def test_terms_count_one_by_one() -> None:
 
 
 def test_no_board_is_worth_as_much_as_a_mate() -> None:
-    many = "4k3/8/8/8/8/8/QQQQQQQQ/QQQQKQQQ w - - 0 1"
-    assert valued(many) == 98
-    assert valued(many, 1) == 2
+    crowded = "4k3/8/8/8/8/8/QQQQQQQQ/QQQQKQQQ w - - 0 1"
+    assert valued(crowded) == 98
+    assert valued(crowded, 1) == 2
 
 
 @pytest.mark.parametrize(
@@ -205,9 +205,9 @@ def test_boards_as_words_are_worth_the_same_to_the_last_bit(role: int) -> None:
     plain = BoardValues(ChessBoards(), KS)  # type: ignore[arg-type]
     assert len(words._masks.leaps)
     plain._masks = masks_of([])
-    found, expected = (
-        each.worth(each.boards(positions), role)  # type: ignore[arg-type]
-        for each in (words, plain)
+    by_words, expected = (
+        boards.worth(boards.boards(positions), role)  # type: ignore[arg-type]
+        for boards in (words, plain)
     )
-    assert found.tolist() == expected.tolist()
-    assert len(np.unique(found)) > 50
+    assert by_words.tolist() == expected.tolist()
+    assert len(np.unique(by_words)) > 50

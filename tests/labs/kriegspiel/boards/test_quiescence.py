@@ -41,7 +41,7 @@ def played(machine: Machine, moves: list[chess.Move]) -> States:
     for number, move in enumerate(moves):
         row = ["noop", "noop"]
         row[number % 2] = text_of(move)
-        joint = np.array([[machine.move_id(each) for each in row]], dtype=np.int64)
+        joint = np.array([[machine.move_id(text) for text in row]], dtype=np.int64)
         states = machine.step(states, joint).states
     return states
 
@@ -80,7 +80,7 @@ def tried_positions(machine: Machine) -> States:
     rng, states = np.random.default_rng(0), machine.initial(40)
     for _ in range(20):
         lists = [machine.legal(states, role) for role in (0, 1)]
-        places = [each.offsets[:-1] + rng.integers(each.counts) for each in lists]
+        places = [legal.offsets[:-1] + rng.integers(legal.counts) for legal in lists]
         joint = np.stack([m.values[p] for m, p in zip(lists, places, strict=True)], axis=1)
         states = machine.step(states, joint).states
         states = states.take(np.flatnonzero(~machine.terminal(states)))
@@ -88,10 +88,10 @@ def tried_positions(machine: Machine) -> States:
 
 
 def bag_of(machine: Machine, states: States, role: int) -> Bags:
-    one = initial_segments(machine, 1, keep_views=False)
+    initial = initial_segments(machine, 1, keep_views=False)
     count = len(states)
     sets = replace(
-        one,
+        initial,
         offsets=np.array([0, count]),
         states=states,
         log_weights=np.full(count, -np.log(count)),
@@ -109,15 +109,15 @@ def search(
 ) -> dict[str, tuple[float, int]]:
     """Value and number of boards of each move."""
     evaluation = quiescence(machine, role, most, terms) if most else BoardValues(machine, terms)
-    found = BoardSearch(
+    board_search = BoardSearch(
         machine,
         bag_of(machine, states, role),
         np.random.default_rng(0),
         BoardLimits(depth, 100_000),
         evaluation=evaluation,
     )
-    found.round(len(states))
-    seen = found.estimates()
+    board_search.round(len(states))
+    seen = board_search.estimates()
     return {
         machine.move_text(move): (value, visits)
         for move, value, visits in zip(
@@ -133,12 +133,12 @@ def test_exchanges_are_worth_what_plain_alpha_beta_says(most: int) -> None:
     for role, colour in enumerate((chess.WHITE, chess.BLACK)):
         evaluation = quiescence(machine, role, most, MATERIAL)
         rng = np.random.default_rng(0)
-        own, others = (evaluation.values(states, each, rng)[0] for each in (role, 1 - role))
+        ours, theirs = (evaluation.values(states, player, rng)[0] for player in (role, 1 - role))
         expected = [quiet(board, colour, most) for board in boards]
-        assert own.tolist() == pytest.approx(expected)
-        assert others.tolist() == pytest.approx([100 - value for value in expected])
+        assert ours.tolist() == pytest.approx(expected)
+        assert theirs.tolist() == pytest.approx([100 - value for value in expected])
     still, _ = BoardValues(machine, MATERIAL).values(states, 1, np.random.default_rng(0))
-    assert (own != still).any()
+    assert (ours != still).any()
 
 
 @pytest.mark.verify
@@ -149,11 +149,11 @@ def test_a_move_and_a_reply_are_worth_what_plain_alpha_beta_says() -> None:
     states = machine.concatenate([states, position(machine, HANGING_QUEEN)[1]])
     for lane, board in enumerate(boards):
         role = 0 if board.turn else 1
-        found = search(machine, states.take(np.array([lane])), role, 2, 8, MATERIAL)
+        by_text = search(machine, states.take(np.array([lane])), role, 2, 8, MATERIAL)
         expected = {text_of(move): value for move, value in by_move(board, 2, 8).items()}
-        made = {move: value for move, (value, visits) in found.items() if visits}
+        values = {move: value for move, (value, visits) in by_text.items() if visits}
         # What the umpire would refuse is left out.
-        assert made == pytest.approx(expected)
+        assert values == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("most", "number"), [(0, 5), (8, 2)])
@@ -165,9 +165,9 @@ def test_whose_loss_a_check_is_does_not_depend_on_who_gives_it(most: int, number
     values = 0
     for lane, board in enumerate(boards):
         role = 0 if board.turn else 1
-        found = search(machine, states.take(np.array([lane])), role, 2, most)
+        by_text = search(machine, states.take(np.array([lane])), role, 2, most)
         expected = {text_of(m): value for m, value in by_move(board, 2, most, kriegspiel).items()}
-        assert {m: value for m, (value, n) in found.items() if n} == pytest.approx(expected)
+        assert {m: value for m, (value, n) in by_text.items() if n} == pytest.approx(expected)
         values += len(expected)
     assert values > 30 * (number - 1)
 
@@ -177,19 +177,19 @@ def test_states_that_cannot_matter_are_not_valued() -> None:
     boards, states = random_positions(machine, 8, seed=6)
     states = states.take(np.flatnonzero([board.turn == chess.BLACK for board in boards]))
     role = 1
-    found, visited = [], []
+    by_search, visited = [], []
     for sparing in (False, True):
         evaluation = quiescence(machine, role)
         worlds = SharedWorlds(machine, states, role, evaluation, skip_refused=True)
         worlds.grow(DepthLimit(CountLimit(10**6), 2))
-        before = machine.states_visited
+        start = machine.states_visited
         if sparing:
             value_open(worlds, evaluation, np.random.default_rng(0))
         else:
             worlds.play_out(1, np.random.default_rng(0))
-        visited.append(machine.states_visited - before)
-        found.append(worlds.values().values.tolist())
-    assert found[1] == pytest.approx(found[0])
+        visited.append(machine.states_visited - start)
+        by_search.append(worlds.values().values.tolist())
+    assert by_search[1] == pytest.approx(by_search[0])
     assert visited[1] < 0.7 * visited[0]
 
 
@@ -232,12 +232,12 @@ def test_a_move_counts_on_the_boards_on_which_it_can_be_made() -> None:
     machine = machine_of_game("kriegspiel", "propnet")
     open_, shut = "e2e4 a7a6 a2a3 a6a5", "e2e4 e7e5 a2a3 a7a6"
     states = machine.concatenate([position(machine, text)[1] for text in (open_, shut)])
-    found = search(machine, states, 0, 1, 8)
-    assert found["(move e 4 e 5)"][1] == 1
-    assert found["(move a 3 a 4)"][1] == 2
-    (alone, _) = search(machine, states.take(np.array([0])), 0, 1, 8)["(move e 4 e 5)"]
-    assert found["(move e 4 e 5)"][0] == pytest.approx(alone)
-    assert found["(move e 4 d 5)"] == (0.0, 0)
+    by_text = search(machine, states, 0, 1, 8)
+    assert by_text["(move e 4 e 5)"][1] == 1
+    assert by_text["(move a 3 a 4)"][1] == 2
+    (single, _) = search(machine, states.take(np.array([0])), 0, 1, 8)["(move e 4 e 5)"]
+    assert by_text["(move e 4 e 5)"][0] == pytest.approx(single)
+    assert by_text["(move e 4 d 5)"] == (0.0, 0)
 
 
 def test_a_game_whose_file_names_no_captures_has_no_quiescence() -> None:
@@ -263,26 +263,26 @@ def test_what_moves_are_noisy_must_say_where_they_go(tmp_path: object) -> None:
 def test_boards_are_searched_until_the_time_is_up() -> None:
     machine = machine_of_game("kriegspiel", "propnet")
     _, states = random_positions(machine, 40, seed=2)
-    own = np.array(
+    lanes = np.array(
         [lane for lane in range(len(states)) if len(machine.legal(states, 0)[lane]) > 1],
         dtype=np.int64,
     )
     ticks = iter(range(10**6))
     deadline = Deadline(0.006, lambda: next(ticks) / 10_000)
-    found = BoardSearch(
+    board_search = BoardSearch(
         machine,
-        bag_of(machine, states.take(own), 0),
+        bag_of(machine, states.take(lanes), 0),
         np.random.default_rng(0),
         BoardLimits(1, 1000),
         evaluation=BoardValues(machine, KS),
         deadline=deadline,
     )
     with pytest.raises(OutOfTime):
-        found.round(len(own))
-    assert 0 < found.num_searched < len(own)
-    assert found.num_left == len(own) - found.num_searched
-    assert found.estimates().visits.max() <= found.num_searched
-    assert found.estimates().visits.any()
+        board_search.round(len(lanes))
+    assert 0 < board_search.num_searched < len(lanes)
+    assert board_search.num_left == len(lanes) - board_search.num_searched
+    assert board_search.estimates().visits.max() <= board_search.num_searched
+    assert board_search.estimates().visits.any()
 
 
 @pytest.mark.parametrize("depth", [1, pytest.param(2, marks=pytest.mark.verify)])
@@ -291,12 +291,12 @@ def test_values_do_not_depend_on_how_many_boards_are_searched_side_by_side(
 ) -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
     states = tried_positions(machine)
-    many = search(machine, states, 0, depth, 8)
+    side_by_side = search(machine, states, 0, depth, 8)
     monkeypatch.setattr("ggp.labs.kriegspiel.boards.board_search.FIRST_BOARDS", 1)
     monkeypatch.setattr("ggp.labs.kriegspiel.boards.board_search.BOARDS_AT_ONCE", 1)
-    assert search(machine, states, 0, depth, 8) == many
+    assert search(machine, states, 0, depth, 8) == side_by_side
     assert len(states) > 10
-    assert len({value for value, _ in many.values()}) > 10
+    assert len({value for value, _ in side_by_side.values()}) > 10
 
 
 def test_values_do_not_depend_on_how_much_room_there_was(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,12 +313,12 @@ def test_pieces_that_attack_no_square_take_nothing_there() -> None:
     """Where the file says where moves come from, fewer are tried, and values are the same."""
     machine = machine_of_game("kriegspiel_5x5", "propnet")
     states = tried_positions(machine)
-    anywhere = replace(KS, noisy=tuple(replace(each, origin=None) for each in KS.noisy))
+    anywhere = replace(KS, noisy=tuple(replace(pattern, origin=None) for pattern in KS.noisy))
     values, steps = [], []
     for terms in (KS, anywhere):
-        before = machine.states_visited
+        start = machine.states_visited
         evaluation = quiescence(machine, 0, terms=terms)
         values.append(evaluation.values(states, 0, np.random.default_rng(0))[0].tolist())
-        steps.append(machine.states_visited - before)
+        steps.append(machine.states_visited - start)
     assert values[0] == values[1]
     assert 0 < steps[0] < steps[1]

@@ -92,57 +92,59 @@ class Reference:
         """The mean or the least of what may follow a move, chance being averaged."""
         outcomes: list[tuple[float, list[tuple[float, float | int]]]] = []
         children: dict[int, list[History]] = {}
-        tried: dict[int, bool] = {}
+        refused: dict[int, bool] = {}
         for state, weight in histories:
             lists = [self._rules.legal(state, r) for r in range(self._num_roles)]
             lists[self._role] = [move]
             by_chance = [-1] if self._chance is None else lists[self._chance]
-            others = [[-1] if r == self._chance else each for r, each in enumerate(lists)]
-            combinations = list(product(*others))
+            choices = [[-1] if r == self._chance else legal for r, legal in enumerate(lists)]
+            combinations = list(product(*choices))
             for joint in combinations:
                 share = weight / len(combinations)
                 p = 1 / len(by_chance)
                 parts: list[tuple[float, float | int]] = []
-                for chosen in by_chance:
-                    row = tuple(chosen if r == self._chance else m for r, m in enumerate(joint))
-                    after, percepts = self._rules.step(state, row)
-                    if (goals := self._rules.end(after)) is not None:
+                for outcome in by_chance:
+                    row = tuple(outcome if r == self._chance else m for r, m in enumerate(joint))
+                    successor, percepts = self._rules.step(state, row)
+                    if (goals := self._rules.end(successor)) is not None:
                         parts.append((p, goals[self._role]))
                         continue
                     seen = percepts[self._role]
-                    children.setdefault(seen, []).append((after, share * p))
-                    tried[seen] = tried.get(seen, False) or self._is_refused(state, row, after)
+                    children.setdefault(seen, []).append((successor, share * p))
+                    refused[seen] = refused.get(seen, False) or self._is_refused(
+                        state, row, successor
+                    )
                     parts.append((p, seen))
                 outcomes.append((share, parts))
         worth = {}
         for seen, sets in children.items():
-            kept = tried[seen] and free > 0
-            left = (depth, free - 1) if kept else (depth - 1, self._tries)
-            worth[seen] = self.value(sets, *left)
+            costs_no_ply = refused[seen] and free > 0
+            budget = (depth, free - 1) if costs_no_ply else (depth - 1, self._tries)
+            worth[seen] = self.value(sets, *budget)
         values = [
-            sum(p * (worth[what] if isinstance(what, int) else what) for p, what in parts)
+            sum(p * (worth[part] if isinstance(part, int) else part) for p, part in parts)
             for _, parts in outcomes
         ]
         if self._paranoid:
             return min(values)
         return float(np.average(values, weights=[share for share, _ in outcomes]))
 
-    def _is_refused(self, state: Fluents, row: tuple[int, ...], after: Fluents) -> bool:
+    def _is_refused(self, state: Fluents, row: tuple[int, ...], successor: Fluents) -> bool:
         legal = self._rules.legal
         choosing = [r for r in range(len(row)) if len(legal(state, r)) > 1]
         if not self._tries or len(choosing) != 1 or choosing[0] == self._chance:
             return False
         (mover,) = choosing
-        before = set(legal(state, mover))
+        moves = set(legal(state, mover))
 
         def same_turn(states: Fluents) -> bool:
             idle = all(len(legal(states, r)) <= 1 for r in range(len(row)) if r != mover)
-            return idle and set(legal(states, mover)) <= before
+            return idle and set(legal(states, mover)) <= moves
 
-        if not same_turn(after) or row[mover] in legal(after, mover):
+        if not same_turn(successor) or row[mover] in legal(successor, mover):
             return False
-        for other in before:
-            joint = tuple(other if r == mover else m for r, m in enumerate(row))
+        for reply in moves:
+            joint = tuple(reply if r == mover else m for r, m in enumerate(row))
             led, _ = self._rules.step(state, joint)
             if self._rules.end(led) is None and not same_turn(led):
                 return True

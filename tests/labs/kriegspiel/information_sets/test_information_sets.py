@@ -103,16 +103,16 @@ def sets_of(game: str, role: str, turns: int) -> tuple[Rules, list[Bags]]:
     """The rules of a game, and some small information sets of it."""
     machine = machine_of_game(game, "propnet")
     index = role_index(machine, role)
-    found = []
+    estimates = []
     for seed in range(50):
         path = random_paths(machine, turns, seed)[index]
         bags = bag_of(machine, index, path)
         if len(path) == turns and len(bags.sets.states) <= 10:
-            found.append(bags)
-        if len(found) == 2:
+            estimates.append(bags)
+        if len(estimates) == 2:
             break
-    assert found
-    return Rules(machine), found
+    assert estimates
+    return Rules(machine), estimates
 
 
 @pytest.mark.parametrize("paranoid", [False, True], ids=["over", "para"])
@@ -154,15 +154,15 @@ def tries_of(machine: Machine, states: States) -> tuple[BoolArray, IntArray, lis
     """All joint moves of states: where they lead to no end, and whether the tries were refused."""
     options = joint_moves(machine, states, 0)
     lanes, moves = options.some(0, int(options.offsets[-1]))
-    made = turned(machine, states, lanes, moves, percepts=True, before=options.lists)
-    on = np.flatnonzero(~made.over)
-    assert made.told is not None
-    found = refused_tries(machine, options, lanes, made.over, made.told)[on]
+    turns = turned(machine, states, lanes, moves, percepts=True, before=options.lists)
+    on = np.flatnonzero(~turns.over)
+    assert turns.told is not None
+    refused = refused_tries(machine, options, lanes, turns.over, turns.told)[on]
     seen = [
         [text for percept in row for text in machine.percept_texts(int(percept))]
-        for row in made.percepts[on]
+        for row in turns.percepts[on]
     ]
-    return found, lanes[on], seen
+    return refused, lanes[on], seen
 
 
 @pytest.mark.parametrize("game", [*REFUSALS, "battleships_in_fog", "kuhn_poker", "exploding_bomb"])
@@ -174,13 +174,13 @@ def test_refused_tries_are_told_from_other_moves(game: str) -> None:
     for _ in range(REFUSALS.get(game, 4)):
         if not len(states):
             break
-        found, lanes, seen = tries_of(machine, states)
+        refused, lanes, seen = tries_of(machine, states)
         expected = np.array(["refused" in texts for texts in seen], dtype=np.bool_)
         # Where all that is not refused ends the game, nothing tells a refusal.
         told = np.zeros(len(states), dtype=np.bool_)
         told[lanes[~expected]] = True
-        assert (found == (expected & told[lanes])).all()
-        num_refused += int(found.sum())
+        assert (refused == (expected & told[lanes])).all()
+        num_refused += int(refused.sum())
         joint = np.column_stack(
             [random_moves(machine, states, r, rng) for r in range(len(machine.roles))]
         )
@@ -202,15 +202,15 @@ CROSSED_OFF = """
 
 def test_cells_that_are_crossed_off_are_no_refused_tries() -> None:
     machine = machine_of_rules(CROSSED_OFF, "propnet")
-    found, lanes, _ = tries_of(machine, machine.initial(1))
+    refused, lanes, _ = tries_of(machine, machine.initial(1))
     assert len(lanes) == 3
-    assert not found.any()
+    assert not refused.any()
 
 
 def test_a_free_try_looks_a_move_further() -> None:
     """X is told of an O on the only cell it tried; what it tries next is looked at too."""
     rules, (bags, *_) = sets_of("krieg_tic_tac_toe", "xplayer", 6)
-    found = {
+    texts = {
         tries: values_of(
             rules.machine,
             searched(
@@ -224,8 +224,8 @@ def test_a_free_try_looks_a_move_further() -> None:
         )
         for tries in (0, 1, 9)
     }
-    assert found[0] != found[1]
-    assert found[1].keys() == found[9].keys()
+    assert texts[0] != texts[1]
+    assert texts[1].keys() == texts[9].keys()
 
 
 # ---------------------------------------------------------------- histories
@@ -269,10 +269,10 @@ def test_histories_are_drawn_by_weight_and_the_rest_is_left_out_without_bias() -
         return searched(machine, bags, trials, seed, **options).estimates().values
 
     exact = values(count, 0)
-    drawn = np.array([values(3, seed) for seed in range(100)])
-    assert drawn.std(axis=0).max() > 1
-    error = drawn.std(axis=0) / np.sqrt(len(drawn))
-    assert (np.abs(drawn.mean(axis=0) - exact) <= 4 * error + 1e-9).all()
+    samples = np.array([values(3, seed) for seed in range(100)])
+    assert samples.std(axis=0).max() > 1
+    error = samples.std(axis=0) / np.sqrt(len(samples))
+    assert (np.abs(samples.mean(axis=0) - exact) <= 4 * error + 1e-9).all()
 
 
 def test_rounds_add_up() -> None:
@@ -281,10 +281,10 @@ def test_rounds_add_up() -> None:
     for paranoid in (False, True):
         options: dict[str, Any] = {"depth": 2, "paranoid": paranoid, "evaluation": Known(machine)}
         once = searched(machine, bags, 10, **options)
-        again = searched(machine, bags, 10, **options)
-        again.round(20)
-        assert again.estimates().values == pytest.approx(once.estimates().values, abs=1e-9)
-        assert (again.estimates().visits == 30).all()
+        repeated = searched(machine, bags, 10, **options)
+        repeated.round(20)
+        assert repeated.estimates().values == pytest.approx(once.estimates().values, abs=1e-9)
+        assert (repeated.estimates().visits == 30).all()
 
 
 def test_what_is_exhausted_is_not_searched_again() -> None:
@@ -320,15 +320,15 @@ def test_a_move_that_may_be_illegal_counts_as_a_random_one_where_it_is() -> None
         "propnet",
     )
     bags = bag_of(machine, 0, [("wait", ())])
-    found = {
+    by_model = {
         paranoid: values_of(machine, searched(machine, bags, depth=1, paranoid=paranoid))
         for paranoid in (False, True)
     }
     # The mean of the four actions is 85.
-    assert found[False] == pytest.approx(
+    assert by_model[False] == pytest.approx(
         {"(call 1)": 90, "(call 2)": 90, "(call 3)": 90, "safe": 2 / 3 * 40 + 1 / 3 * 85}
     )
-    assert found[True] == pytest.approx(
+    assert by_model[True] == pytest.approx(
         {"(call 1)": 85, "(call 2)": 85, "(call 3)": 85, "safe": 40}
     )
 
@@ -346,8 +346,8 @@ def test_a_history_that_does_not_fit_into_the_time_is_left_out() -> None:
     bags = bag_of(machine, 0, [])
     looks = count()
     deadline = Deadline(8.0, lambda: float(next(looks)))
-    ahead, rng = LookAhead(6, paranoid=True), np.random.default_rng(0)
-    search = InformationSetSearch(machine, bags, rng, ahead, deadline=deadline)
+    settings, rng = LookAhead(6, paranoid=True), np.random.default_rng(0)
+    search = InformationSetSearch(machine, bags, rng, settings, deadline=deadline)
     with pytest.raises(OutOfTime):
         search.round(10)
     assert not search.estimates().visits.any()

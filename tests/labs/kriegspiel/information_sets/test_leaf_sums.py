@@ -34,8 +34,8 @@ def test_leaves_are_summed_as_numpy_sums_them() -> None:
     sums, least = np.zeros((5, 21)), np.full(21, np.inf)
     sum_leaves(nodes, masses, values, promptness, sums, least)
     expected = (masses, masses * masses, masses * values, masses * values**2, masses * promptness)
-    for found, each in zip(sums, expected, strict=True):
-        assert found.tobytes() == np.bincount(nodes, each, 21).tobytes()
+    for row, expected_row in zip(sums, expected, strict=True):
+        assert row.tobytes() == np.bincount(nodes, expected_row, 21).tobytes()
     lowest = np.full(21, np.inf)
     np.minimum.at(lowest, nodes, values)
     assert least.tobytes() == lowest.tobytes()

@@ -32,13 +32,13 @@ from match_runner.workers.places import InlineExecutor
 from tests.labs.papers.reproduce.test_reproduce_trees import settings, stub
 
 
-def by_trying(held: tuple[int, ...], suits: tuple[tuple[int, tuple[bool, ...]], ...]) -> int:
+def by_trying(sizes: tuple[int, ...], suits: tuple[tuple[int, tuple[bool, ...]], ...]) -> int:
     """Ways to hold cards, by looking at all of them."""
     cards = [may for number, may in suits for _ in range(number)]
     return sum(
         all(may[owner] for owner, may in zip(owners, cards, strict=True))
-        and all(owners.count(player) == number for player, number in enumerate(held))
-        for owners in itertools.product(range(len(held)), repeat=len(cards))
+        and all(owners.count(player) == number for player, number in enumerate(sizes))
+        for owners in itertools.product(range(len(sizes)), repeat=len(cards))
     )
 
 
@@ -52,21 +52,21 @@ def by_trying(held: tuple[int, ...], suits: tuple[tuple[int, tuple[bool, ...]], 
         ((0, 0), ((0, (True, True)),)),
     ],
 )
-def test_worlds_are_counted_as_by_trying_all(held: Any, suits: Any) -> None:
-    assert num_worlds(held, suits) == by_trying(held, suits)
+def test_worlds_are_counted_as_by_trying_all(sizes: Any, suits: Any) -> None:
+    assert num_worlds(sizes, suits) == by_trying(sizes, suits)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_deal_begins_with_card_play_and_all_hands_full(kind: str) -> None:
     deal = draw_deal(kind, Random(1))
     rest = deal.state.clone()
-    played: dict[int, set[int]] = {}
+    by_player: dict[int, set[int]] = {}
     while not rest.is_terminal():
         action = rest.legal_actions()[0]
-        played.setdefault(rest.current_player(), set()).add(action)
+        by_player.setdefault(rest.current_player(), set()).add(action)
         rest.apply_action(action)
     assert len(deal.hand) == (13 if kind == HEARTS else 10)
-    assert played.get(deal.player, set()) <= deal.hand
+    assert by_player.get(deal.player, set()) <= deal.hand
     hidden = deal.num_cards - len(deal.hand) - len(deal.discards)
     assert sum(deal.hand_sizes.values()) == hidden
 
@@ -100,9 +100,9 @@ def test_worlds_never_grow_and_the_true_one_is_among_them(kind: str) -> None:
 
 
 def test_deals_do_not_depend_on_how_they_are_grouped() -> None:
-    both = measure_deals(Deals(SUIT, 0, 2, seed=3))
-    assert measure_deals(Deals(SUIT, 1, 1, seed=3)) == both[1:]
-    assert measure_deals(Deals(SUIT, 1, 1, seed=4)) != both[1:]
+    batch = measure_deals(Deals(SUIT, 0, 2, seed=3))
+    assert measure_deals(Deals(SUIT, 1, 1, seed=3)) == batch[1:]
+    assert measure_deals(Deals(SUIT, 1, 1, seed=4)) != batch[1:]
 
 
 def some(deals: Deals) -> list[DealProperties]:
@@ -116,10 +116,10 @@ def test_densities_stand_above_what_pimc_loses(
 ) -> None:
     monkeypatch.setattr(figure6, "measure_deals", some)
     monkeypatch.setattr(tree_cells, "measure", stub)
-    told: list[int] = []
-    asked = settings(tmp_path, 20)
-    result = CardFigure().run(asked, InlineExecutor(), lambda: told.append(1))
-    assert len(told) == CardFigure().size(asked)
+    steps: list[int] = []
+    run_settings = settings(tmp_path, 20)
+    result = CardFigure().run(run_settings, InlineExecutor(), lambda: steps.append(1))
+    assert len(steps) == CardFigure().size(run_settings)
     assert [panel.title for panel in result.panels] == [*KINDS, *["bias 0.75"] * 4]
     density = result.panels[0]
     (place,) = [

@@ -54,8 +54,8 @@ def grid_of(duels: Sequence[Duel]) -> DuelGrid:
 
 
 def settings(folder: Path, matches: int = 4, **more: object) -> RunSettings:
-    made = RunSettings(matches, long=False, seed=0, backend="auto", folder=folder)
-    return replace(made, **more)  # type: ignore[arg-type]
+    run_settings = RunSettings(matches, long=False, seed=0, backend="auto", folder=folder)
+    return replace(run_settings, **more)  # type: ignore[arg-type]
 
 
 class BreakingOff(InlineExecutor):
@@ -71,12 +71,12 @@ class BreakingOff(InlineExecutor):
 
 
 def made(
-    grid: DuelGrid, given: RunSettings, executor: InlineExecutor | None = None
+    grid: DuelGrid, run_settings: RunSettings, executor: InlineExecutor | None = None
 ) -> tuple[Made, int]:
     """What a grid gives, and how many matches it told of."""
-    told: list[int] = []
-    result = grid.run(given, executor or InlineExecutor(), lambda: told.append(1))
-    return result, len(told)
+    steps: list[int] = []
+    result = grid.run(run_settings, executor or InlineExecutor(), lambda: steps.append(1))
+    return result, len(steps)
 
 
 def claims_of(result: Made) -> dict[str, Claim]:
@@ -90,11 +90,11 @@ def test_every_player_meets_each_opponent_once_in_every_game_that_it_may_play() 
     duels = strength.duels()
     assert len({duel.folder for duel in duels}) == len(duels)
     assert all(":" not in duel.folder for duel in duels)
-    met = [(duel.game, frozenset(duel.players)) for duel in duels]
-    assert len(set(met)) == len(met)
+    meetings = [(duel.game, frozenset(duel.players)) for duel in duels]
+    assert len(set(meetings)) == len(meetings)
     for opponent in strength.OPPONENTS:
         for player in set(strength.PLAYERS) - {opponent}:
-            games = {game for game, pair in met if pair == {opponent, player}}
+            games = {game for game, pair in meetings if pair == {opponent, player}}
             may = {game for game in strength.GAMES if strength.may_play(player, game)}
             assert games == (set() if {opponent, player} == {"auto", "mcts"} else may)
     assert {duel.play_clock_s for duel in duels} == {0.3}
@@ -110,8 +110,8 @@ def test_the_games_of_the_grid_are_what_they_are_taken_for() -> None:
 
 
 def test_hyperplay2_has_two_clocks_in_five_games() -> None:
-    found = [(d.game, d.play_clock_s) for d in clock.duels() if d.players[0] == "hyperplay2"]
-    assert found == [(game, s) for s in (1.0, 3.0) for game in clock.GAMES]
+    clocks = [(d.game, d.play_clock_s) for d in clock.duels() if d.players[0] == "hyperplay2"]
+    assert clocks == [(game, s) for s in (1.0, 3.0) for game in clock.GAMES]
     assert len(clock.GAMES) == 5
 
 
@@ -131,11 +131,11 @@ def test_parts_of_a_grid_can_be_named() -> None:
 
 
 def test_players_of_a_grid_have_short_names() -> None:
-    found = selected(
+    selection = selected(
         kriegspiel.duels(), ["papers", "over 2", "random"], kriegspiel.KRIEGSPIEL.short
     )
-    assert {duel.budget for duel in found} == {"papers"}
-    assert {tuple(map(kriegspiel.KRIEGSPIEL.short, duel.players)) for duel in found} == {
+    assert {duel.budget for duel in selection} == {"papers"}
+    assert {tuple(map(kriegspiel.KRIEGSPIEL.short, duel.players)) for duel in selection} == {
         ("over 2", "random")
     }
 
@@ -147,8 +147,8 @@ def test_shares_are_fifty_where_players_are_equal(tmp_path: Path) -> None:
         for duel in QUICK
     }
     for cell in cells.values():
-        shares, others = shares_of(cell), shares_of(cell, 1)
-        assert [a + b for a, b in zip(shares, others, strict=True)] == [100] * len(shares)
+        shares, opponent_shares = shares_of(cell), shares_of(cell, 1)
+        assert [a + b for a, b in zip(shares, opponent_shares, strict=True)] == [100] * len(shares)
     # All of it is shown, even if fewer are asked for now.
     for duel in QUICK:
         stored = stored_duel(duel, settings(tmp_path, 2))
@@ -157,9 +157,9 @@ def test_shares_are_fifty_where_players_are_equal(tmp_path: Path) -> None:
     # Two roles: six rounds of two matches. One role: each plays twelve.
     assert len(shares_of(cells["kuhn_poker"])) == 6
     assert len(shares_of(cells["monty_hall"])) == 12
-    own, other = (cells["monty_hall"].goals(player) for player in range(2))
+    first, second = (cells["monty_hall"].goals(player) for player in range(2))
     mean = sum(shares_of(cells["monty_hall"])) / 12
-    assert mean == pytest.approx(50 + (sum(own) - sum(other)) / 24)
+    assert mean == pytest.approx(50 + (sum(first) - sum(second)) / 24)
 
 
 @pytest.mark.parametrize(
@@ -187,30 +187,30 @@ def test_shares_are_judged_from_ten_rounds_on(
 
 def test_what_was_played_is_shown_and_not_played_again(tmp_path: Path) -> None:
     grid = grid_of(QUICK)
-    nothing, told = made(grid, settings(tmp_path, seconds=0.0))
-    assert (nothing.points, told) == ((), 0)
+    nothing, steps = made(grid, settings(tmp_path, seconds=0.0))
+    assert (nothing.points, steps) == ((), 0)
     assert (
         "Of the 2 duels of the grid, 0 were played; of the 12 matches, 0, in which"
         in nothing.method
     )
-    part, told = made(grid, settings(tmp_path, only=("kuhn_poker",)))
+    part, steps = made(grid, settings(tmp_path, only=("kuhn_poker",)))
     assert [point.at for point in part.points] == ["kuhn_poker"]
-    assert told == 4
-    whole, told = made(grid, settings(tmp_path, only=("monty_hall",)))
+    assert steps == 4
+    whole, steps = made(grid, settings(tmp_path, only=("monty_hall",)))
     assert [point.at for point in whole.points] == ["kuhn_poker", "monty_hall"]
-    assert told == 8
+    assert steps == 8
     assert "2 were played; of the 12 matches, 12, in which" in whole.method
-    again, _ = made(grid, settings(tmp_path, seconds=0.0))
-    assert again == whole
+    repeated, _ = made(grid, settings(tmp_path, seconds=0.0))
+    assert repeated == whole
 
 
 def test_what_another_process_plays_is_left_to_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    grid, given = grid_of(QUICK), settings(tmp_path)
-    made(grid, replace(given, matches=2, only=("kuhn_poker",)))
+    grid, run_settings = grid_of(QUICK), settings(tmp_path)
+    made(grid, replace(run_settings, matches=2, only=("kuhn_poker",)))
     with locked(tmp_path / "matches" / QUICK[0].folder, "plays a series in", "end it"):
-        result, _ = made(grid, given)
+        result, _ = made(grid, run_settings)
     # Its matches so far are shown beside our own.
     assert [(point.at, point.count) for point in result.points] == [
         ("kuhn_poker", 2),
@@ -218,9 +218,9 @@ def test_what_another_process_plays_is_left_to_it(
     ]
     assert result.method.endswith("Duels left to other processes, which were playing them: 1.")
     assert "left out: another process plays a series in" in caplog.text
-    again, _ = made(grid, given)
-    assert again.points[0].count == 4
-    assert "left to other" not in again.method
+    repeated, _ = made(grid, run_settings)
+    assert repeated.points[0].count == 4
+    assert "left to other" not in repeated.method
 
 
 @pytest.mark.verify
@@ -248,12 +248,12 @@ def test_a_player_that_loses_every_match_loses_significantly(tmp_path: Path) -> 
     duel = Duel("tic_tac_toe", ("legal", "hyperplay:n=3"), "c")
     cell = play_duel(duel, settings(tmp_path, 20), InlineExecutor(), lambda: None)
     duel = Duel("breakthrough", ("auto", "hyperplay"), "c")
-    shown = strength.show({duel: cell})
-    (lost,) = [claim for claim in shown.claims if "loses" in claim.text]
+    grid_results = strength.show({duel: cell})
+    (lost,) = [claim for claim in grid_results.claims if "loses" in claim.text]
     assert (lost.agrees, lost.ours) == (False, "1 of 1: breakthrough to hyperplay")
-    (below,) = [claim for claim in shown.claims if "rating" in claim.text]
+    (below,) = [claim for claim in grid_results.claims if "rating" in claim.text]
     assert below.agrees is False
-    (table, *_) = [table for table in shown.tables if "hyperplay;" in table.title]
+    (table, *_) = [table for table in grid_results.tables if "hyperplay;" in table.title]
     assert table.rows[1][0] == "breakthrough"
     assert str(table.rows[1][1]).endswith(" -")
 
@@ -287,8 +287,8 @@ def test_the_command_plays_a_part_and_writes_it_down(
     assert "Of the 2 duels of the grid, 1 were played; of the 6 matches, 2, in which" in report
     assert imread(tmp_path / "strength.png").std() > 0.01
     assert "Seconds are wall-clock time. Of" in report
-    other = run("strength", "--minutes", "0", "--clock", "cpu", *folder)
-    assert "was made with --clock wall, not cpu" in other.stderr
+    refused = run("strength", "--minutes", "0", "--clock", "cpu", *folder)
+    assert "was made with --clock wall, not cpu" in refused.stderr
     found = json.loads(run("strength", "--minutes", "0", "--json", *folder).stdout)
     (result,) = found["results"]
     assert (result["clock"], result["backends"]) == ("wall", {"kuhn_poker": "propnet"})
@@ -318,8 +318,8 @@ def test_duels_of_a_grid_may_end_by_themselves(
     result, _ = made(grid_of([duel]), settings(tmp_path, 400, until=StoppingRule(40.0, 400)))
     assert 8 < result.points[0].count < 100
     assert "smaller than 40, in 1;" in result.method
-    for more in (("--matches", "4"), ("--quick",)):
-        refused = run(*until, *more)
+    for options in (("--matches", "4"), ("--quick",)):
+        refused = run(*until, *options)
         assert refused.exit_code == 2
         assert "--until decided exclude each other" in refused.stderr
 
@@ -335,7 +335,7 @@ def test_parts_of_experiments_that_are_no_grids_cannot_be_named(tmp_path: Path) 
         *(("--only", "kuhn_poker"), ("--minutes", "1")),
         *(("--clock", "cpu"), ("--until", "decided")),
     )
-    for more in parts:
-        result = run("table1", "--out", str(tmp_path), *more)
+    for options in parts:
+        result = run("table1", "--out", str(tmp_path), *options)
         assert result.exit_code == 2
         assert "--minutes, --clock and --until are for the grids: strength, clock" in result.stderr

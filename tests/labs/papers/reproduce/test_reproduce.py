@@ -52,12 +52,12 @@ def settings(folder: Path, matches: int = 4) -> RunSettings:
     return RunSettings(matches, long=False, seed=0, backend="auto", folder=folder)
 
 
-def make(experiment: Experiment, given: RunSettings) -> tuple[Made, int]:
+def make(experiment: Experiment, run_settings: RunSettings) -> tuple[Made, int]:
     """An experiment made in this process, and how much it took."""
-    told = []
-    result = experiment.run(given, Here(), lambda: told.append(1))
-    assert len(told) == experiment.size(given)
-    return result, len(told)
+    steps = []
+    result = experiment.run(run_settings, Here(), lambda: steps.append(1))
+    assert len(steps) == experiment.size(run_settings)
+    return result, len(steps)
 
 
 class Crashing(Here):
@@ -111,11 +111,11 @@ def test_table_2(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_dies_costs_one_decision_of_a_table(tmp_path: Path) -> None:
-    given = settings(tmp_path, 2)
-    lossless = TABLE_2.run(given, Here(), lambda: None)
-    assert TABLE_2.run(given, Crashing(1), lambda: None) == lossless
+    run_settings = settings(tmp_path, 2)
+    lossless = TABLE_2.run(run_settings, Here(), lambda: None)
+    assert TABLE_2.run(run_settings, Crashing(1), lambda: None) == lossless
     with pytest.raises(MatchError, match="decision 0 of table2 was tried 3 times"):
-        TABLE_2.run(given, Crashing(9), lambda: None)
+        TABLE_2.run(run_settings, Crashing(9), lambda: None)
 
 
 def only(figure: Figure, *indices: int) -> Figure:
@@ -196,9 +196,9 @@ def test_what_was_played_is_not_played_again(tmp_path: Path) -> None:
     limitation = Limitation()
     first, _ = make(limitation, settings(tmp_path))
     executor = Here()
-    again = limitation.run(settings(tmp_path), executor, lambda: None)
+    repeated = limitation.run(settings(tmp_path), executor, lambda: None)
     assert executor.done == 0
-    assert again == first
+    assert repeated == first
 
 
 # ---------------------------------------------------------------- the command
@@ -220,13 +220,13 @@ def run(*args: str) -> Result:
 
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The figures with their smallest indices only."""
-    made: Mapping[str, Experiment] = {
+    experiments: Mapping[str, Experiment] = {
         **cli.EXPERIMENTS,
         "figure3": only(FIGURE_3, 1),
         "figure4": only(FIGURE_4, 1),
     }
-    wanted = {name: e for name, e in made.items() if name not in ("figure5", "larger")}
-    monkeypatch.setattr(cli, "EXPERIMENTS", wanted)
+    quick = {name: e for name, e in experiments.items() if name not in ("figure5", "larger")}
+    monkeypatch.setattr(cli, "EXPERIMENTS", quick)
 
 
 @pytest.mark.verify
@@ -250,8 +250,8 @@ def test_all_writes_a_table_and_a_figure_of_each_and_one_report(
         assert picture.shape[:2] == (630, 1050)
         assert picture.std() > 0.05
         assert f"![{each['title']}]({name}.png)" in report
-    told = "| round 1: ask, HyperPlay-II | paper: 90.00 ± 0.00 | 90.00 ± 0.00 | agree |  |"
-    assert told in report
+    line = "| round 1: ask, HyperPlay-II | paper: 90.00 ± 0.00 | 90.00 ± 0.00 | agree |  |"
+    assert line in report
     assert "Table 1: values in the Exploding Bomb, on propnet\n" in result.stdout
     assert f"report: {tmp_path / 'report.md'}\n" in result.stdout
 
@@ -259,12 +259,12 @@ def test_all_writes_a_table_and_a_figure_of_each_and_one_report(
 def test_json(tmp_path: Path) -> None:
     result = run("table2", "--matches", "2", "--out", str(tmp_path), "--json")
     assert result.exit_code == 0
-    found = json.loads(result.stdout)
-    assert [each["name"] for each in found["results"]] == ["table2"]
-    assert found["files"] == [
+    report = json.loads(result.stdout)
+    assert [each["name"] for each in report["results"]] == ["table2"]
+    assert report["files"] == [
         str(tmp_path / f"table2.{ending}") for ending in ("md", "json", "csv", "png")
     ]
-    assert all(Path(file).exists() for file in found["files"])
+    assert all(Path(file).exists() for file in report["files"])
 
 
 def test_every_experiment_of_the_paper_can_be_named() -> None:

@@ -49,9 +49,9 @@ def stub(trees: Trees) -> list[TreeScores]:
 
 def made(name: str, folder: Path, matches: int = 2) -> Result:
     (figure,) = (figure for figure in TREE_FIGURES if figure.name == name)
-    told: list[int] = []
-    result = figure.run(settings(folder, matches), InlineExecutor(), lambda: told.append(1))
-    assert len(told) == figure.size(settings(folder, matches))
+    steps: list[int] = []
+    result = figure.run(settings(folder, matches), InlineExecutor(), lambda: steps.append(1))
+    assert len(steps) == figure.size(settings(folder, matches))
     return result
 
 
@@ -64,17 +64,17 @@ def test_trees_do_not_depend_on_how_they_are_grouped() -> None:
     all_four = measure(Trees(cell, 0, 4, seed=3))
     assert measure(Trees(cell, 2, 2, seed=3)) == all_four[2:]
     assert measure(Trees(cell, 0, 1, seed=4)) != all_four[:1]
-    assert all(each.nash_conv <= 0.01 for each in all_four)
-    assert all(each.pimc_best_response <= each.pimc + 0.01 for each in all_four)
+    assert all(tree.nash_conv <= 0.01 for tree in all_four)
+    assert all(tree.pimc_best_response <= tree.pimc + 0.01 for tree in all_four)
 
 
 def test_trees_that_are_kept_are_not_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[Trees] = []
+    batches: list[Trees] = []
 
     def counting(trees: Trees) -> list[TreeScores]:
-        asked.append(trees)
+        batches.append(trees)
         return stub(trees)
 
     monkeypatch.setattr(tree_cells, "measure", counting)
@@ -84,13 +84,13 @@ def test_trees_that_are_kept_are_not_measured_again(
         return measure_cells(cells, settings(tmp_path, matches), InlineExecutor(), lambda: None)
 
     run(2)
-    first = list(asked)
-    assert [(each.cell, each.first, each.count) for each in first] == [(c, 0, 2) for c in cells]
-    more = run(4)
-    assert [(each.first, each.count) for each in asked[2:]] == [(2, 2)] * 2
-    assert more == {cell: stub(Trees(cell, 0, 4, 0)) for cell in cells}
+    first = list(batches)
+    assert [(batch.cell, batch.first, batch.count) for batch in first] == [(c, 0, 2) for c in cells]
+    longer = run(4)
+    assert [(batch.first, batch.count) for batch in batches[2:]] == [(2, 2)] * 2
+    assert longer == {cell: stub(Trees(cell, 0, 4, 0)) for cell in cells}
     run(4)
-    assert len(asked) == 4
+    assert len(batches) == 4
 
 
 def test_trees_that_are_missing_in_between_are_measured(
@@ -103,11 +103,11 @@ def test_trees_that_are_missing_in_between_are_measured(
         for first, count in ((10, 3), (27, 1))
     ]
     (tmp_path / FILE).write_text("".join(json.dumps(line) + "\n" for line in lines))
-    told: list[int] = []
-    given = settings(tmp_path, 30)
-    found = measure_cells([cell], given, InlineExecutor(), lambda: told.append(1))
-    assert found == {cell: stub(Trees(cell, 0, 30, 0))}
-    assert len(told) == 30
+    steps: list[int] = []
+    run_settings = settings(tmp_path, 30)
+    trees = measure_cells([cell], run_settings, InlineExecutor(), lambda: steps.append(1))
+    assert trees == {cell: stub(Trees(cell, 0, 30, 0))}
+    assert len(steps) == 30
 
 
 def test_a_line_that_was_cut_off_is_measured_again(
@@ -118,8 +118,8 @@ def test_a_line_that_was_cut_off_is_measured_again(
     whole = measure_cells(cells, settings(tmp_path), InlineExecutor(), lambda: None)
     file = tmp_path / FILE
     file.write_text(file.read_text()[:-9])
-    again = measure_cells(cells, settings(tmp_path), InlineExecutor(), lambda: None)
-    assert again == whole
+    repeated = measure_cells(cells, settings(tmp_path), InlineExecutor(), lambda: None)
+    assert repeated == whole
     assert len([json.loads(line) for line in file.read_text().splitlines()]) == 2
     file.write_text("{}\n")
     with pytest.raises(ConfigError, match="line 1, holds no trees"):
