@@ -196,7 +196,7 @@ def test_what_cannot_be_gone_through_leaves_hyperplay_values(
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize(("retry", "least", "most"), [(100, 0.7, 1.1), (10, 0.0, 0.3)])
+@pytest.mark.parametrize(("retry", "low", "high"), [(100, 0.7, 1.1), (10, 0.0, 0.3)])
 def test_another_try_gets_as_much_of_the_clock_as_the_option_says(
     retry: int, low: float, high: float
 ) -> None:

@@ -219,7 +219,7 @@ class FloorEvaluation(Protocol):
     def floors(
         self, states: States, choices: IntArray | None = None
     ) -> tuple[FloatArray, BoolArray]:
-        """`[L]` first values of states for the role, and `[L]` whether these are lower bounds.
+        """`[L]` cheap values of states for the role, and `[L]` whether these are lower bounds.
 
         Args:
             choices: `[L, R]` number of moves of each role, if known.

@@ -50,9 +50,10 @@ from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
 # Values of boards in lanes, as changes of the values of their parents.
 #
 # The attacks on a parent board are found once for all lanes that come from it. In a lane, only two
-# kinds of attacks are found again: those of pieces on changed squares, and those along rays that
-# reached a changed square. A piece adds to the lead by who attacks its square, so only squares with
-# another piece or other attackers are subtracted from the parent's lead and added again.
+# kinds of attacks are found again: attacks of pieces on changed squares, and rays that reached a
+# square which was emptied or filled. A piece's share of the lead depends on the attackers of its
+# square. So only squares with another piece or other attackers are subtracted from the parent's
+# lead and added again.
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 

@@ -337,8 +337,8 @@ def test_too_much_for_one_history_is_said() -> None:
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
     bags = bag_of(machine, 0, [])
     with pytest.raises(TooLarge):
-        searched(machine, bags, 1, depth=3, paranoid=False, most=100)
-    assert values_of(machine, searched(machine, bags, 1, depth=1, paranoid=False, most=9))
+        searched(machine, bags, 1, depth=3, paranoid=False, max_joint=100)
+    assert values_of(machine, searched(machine, bags, 1, depth=1, paranoid=False, max_joint=9))
 
 
 def test_a_history_that_does_not_fit_into_the_time_is_left_out() -> None:

@@ -43,7 +43,7 @@ def by_trying(sizes: tuple[int, ...], suits: tuple[tuple[int, tuple[bool, ...]],
 
 
 @pytest.mark.parametrize(
-    ("held", "suits"),
+    ("sizes", "suits"),
     [
         ((3, 3), ((4, (True, True)), (2, (True, True)))),
         ((3, 3), ((4, (True, True)), (2, (False, True)))),
