@@ -1,7 +1,7 @@
 """The experiment `kriegspiel`: who beats whom there, and in small games with a similar umpire.
 
-It repeats the experiments of papers 000 to 002. The duels of `cells` come in, as far as they were
-played; claims, tables with verdicts, heat maps and `charts` go out, to `match-runner reproduce`.
+It repeats the experiments of papers 000 to 002. The duels of `cells` that were played come in;
+claims, tables with verdicts, heat maps and `charts` go out, to `match-runner reproduce`.
 """
 
 from __future__ import annotations

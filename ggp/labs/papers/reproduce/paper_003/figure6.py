@@ -65,11 +65,11 @@ _METHOD = (
     "cards are passed, by the first player. Skat deals are filtered by what people would bid on, "
     "as OpenSpiel's bidding is simplified. Below the densities (dark is dense) stands what PIMC "
     "scores against an equilibrium on synthetic trees with bias 0.75, as in Figure 3(b). Intervals "
-    "are those of the mean over deals."
+    "are of the mean over deals."
 )
 
 _WHY = {
-    NULL: "A lost null game ends at once, so early moves, after which most is learnt, count more.",
+    NULL: "A lost null game ends early, so early moves, which reveal most, count more.",
     HEARTS: "Three opponents show a card each between two moves, not two: fewer worlds remain. "
     "This reading gives the paper's number for Skat; none was found that gives it for Hearts.",
 }
