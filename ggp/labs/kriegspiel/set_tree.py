@@ -241,7 +241,7 @@ class LeafSums:
         unit = self._squares_of_mass[nodes] / mass
         freedom = np.maximum(mass - unit, 0.0)
         total = float(freedom.sum())
-        # Shrink each leaf's variance towards that of all leaves: few values show little of it.
+        # Shrink each leaf's variance towards that of all leaves, as few values are weak evidence.
         usual = float(spread.sum()) / total if total > 0 else np.nan
         spread += PRIOR_VALUES * unit * usual
         variances = spread / (freedom + PRIOR_VALUES * unit) * unit / mass
