@@ -51,12 +51,12 @@ class Unread(NamedTuple):
     """A match in a file.
 
     Attributes:
-        where: the file, and the place in it if there are several.
+        location: the file, and the place in it if there are several.
         suffix: for the name of its record: empty, or `-7` for the match of line 7.
         read: gives what the file tells of it, and raises `MatchError` if it cannot be read.
     """
 
-    where: str
+    location: str
     suffix: str
     read: Callable[[], Archived]
 
@@ -68,16 +68,16 @@ def matches_in(file: Path) -> Iterator[Unread]:
         ConfigError: it cannot be read, or holds no matches.
     """
     try:
-        with file.open("rb") as opened:
-            yield from _matches(file, opened)
+        with file.open("rb") as stream:
+            yield from _matches(file, stream)
     except OSError as error:
         raise ConfigError(f"cannot read {file}: {error.strerror or error}") from error
     except MatchError as error:
         raise ConfigError(f"{file}: {error}") from error
 
 
-def _matches(file: Path, opened: BinaryIO) -> Iterator[Unread]:
-    lines = iter(partial(opened.readline, _MOST_BYTES), b"")
+def _matches(file: Path, stream: BinaryIO) -> Iterator[Unread]:
+    lines = iter(partial(stream.readline, _MOST_BYTES), b"")
     numbered = _not_blank(lines, 1)
     head = list(islice(numbered, 2))
     first = head[0][1].removeprefix(_BYTE_ORDER_MARK).lstrip() if head else b""
@@ -86,16 +86,16 @@ def _matches(file: Path, opened: BinaryIO) -> Iterator[Unread]:
     if len(head) > 1 and _is_object(first):
         yield from _of_lines(file, chain(head, numbered))
         return
-    rest = opened.read(_MOST_BYTES)
+    rest = stream.read(_MOST_BYTES)
     try:
         yield from _of_whole(file, b"".join(line for _, line in head) + rest)
     except MatchError:
         if first[:1] != b"{" or len(head) < 2 or not _is_object(head[1][1]):
             raise
         # These are JSON Lines, and the first one is damaged.
-        rest += opened.readline()
-        others = _not_blank(chain(BytesIO(rest), lines), head[1][0] + 1)
-        yield from _of_lines(file, chain(head, others))
+        rest += stream.readline()
+        later_lines = _not_blank(chain(BytesIO(rest), lines), head[1][0] + 1)
+        yield from _of_lines(file, chain(head, later_lines))
 
 
 def _not_blank(lines: Iterable[bytes], first: int) -> Iterator[_Line]:
@@ -132,8 +132,8 @@ def _of_whole(file: Path, data: bytes) -> Iterator[Unread]:
         return
     if not value:
         raise MatchError("it is an empty list, so it holds no match")
-    for place, each in enumerate(value, start=1):
-        yield Unread(f"{file}, match {place}", f"-{place}", partial(from_json, each))
+    for number, match in enumerate(value, start=1):
+        yield Unread(f"{file}, match {number}", f"-{number}", partial(from_json, match))
 
 
 # ------------------------------------------------------------------------
@@ -184,9 +184,9 @@ def from_json(match: object) -> Archived:
         match = match["data"]
     if not isinstance(match, dict) or "moves" not in match:
         raise MatchError("it is no match of ggp-base: it has no field moves")
-    moves = [_texts(each, "moves") for each in _list(match, "moves")]
+    moves = [_texts(entry, "moves") for entry in _list(match, "moves")]
     states = [_state(text) for text in _texts(match.get("states", []), "states")]
-    scores = [_number(each, "goalValues") for each in _list(match, "goalValues")]
+    scores = [_number(entry, "goalValues") for entry in _list(match, "goalValues")]
     is_completed = match.get("isCompleted", True)
     unfinished = None if is_completed else "the match was not completed"
     return Archived(
@@ -200,7 +200,7 @@ def from_json(match: object) -> Archived:
         states=dict(enumerate(states)),
         scores=scores if is_completed and scores else None,
         lost=_lost_of_turns(_list(match, "errors"), len(moves)),
-        times_s=[_number(each, "stateTimes") / 1000 for each in _list(match, "stateTimes")],
+        times_s=[_number(entry, "stateTimes") / 1000 for entry in _list(match, "stateTimes")],
         start_clock_s=_clock(match, "startClock"),
         play_clock_s=_clock(match, "playClock"),
         scrambled=bool(match.get("scrambled", False)),
@@ -209,30 +209,30 @@ def from_json(match: object) -> Archived:
 
 
 def _list(match: Mapping[str, Any], name: str) -> list[Any]:
-    found = match.get(name)
-    if found is None:
+    value = match.get(name)
+    if value is None:
         return []
-    if not isinstance(found, list):
+    if not isinstance(value, list):
         raise MatchError(f"the field {name} must be a list")
-    return found
+    return value
 
 
-def _texts(found: object, name: str) -> list[str]:
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+def _texts(value: object, name: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise MatchError(f"the field {name} must hold texts")
-    return found
+    return value
 
 
-def _number(found: object, name: str) -> float:
-    number = finite(found) if isinstance(found, str | int | float) else None
-    if number is None or isinstance(found, bool):
+def _number(value: object, name: str) -> float:
+    number = finite(value) if isinstance(value, str | int | float) else None
+    if number is None or isinstance(value, bool):
         raise MatchError(f"the field {name} must hold numbers")
     return number
 
 
 def _clock(match: Mapping[str, Any], name: str) -> float | None:
-    found = match.get(name)
-    return None if found is None else clock_of(_number(found, name))
+    value = match.get(name)
+    return None if value is None else clock_of(_number(value, name))
 
 
 def _state(text: str) -> list[str]:
@@ -251,17 +251,17 @@ def _lost_of_turns(errors: list[Any], num_turns: int) -> dict[int, Lost]:
 
     The entry of the start is there if there are more entries than turns.
     """
-    before = 1 if len(errors) > num_turns else 0
-    return {turn: _lost(each) for turn, each in enumerate(errors[before:])}
+    num_start = 1 if len(errors) > num_turns else 0
+    return {turn: _lost(entry) for turn, entry in enumerate(errors[num_start:])}
 
 
 def _lost(errors: object) -> Lost:
-    found = {}
-    for place, error in enumerate(_texts(errors, "errors")):
+    lost = {}
+    for index, error in enumerate(_texts(errors, "errors")):
         kind = _KINDS.get(error[:2])
         if kind is not None:
-            found[place] = kind, error[2:].strip() or None
-    return found
+            lost[index] = kind, error[2:].strip() or None
+    return lost
 
 
 # ------------------------------------------------------------------------
@@ -318,7 +318,7 @@ def read_xml(data: bytes) -> Archived:
     if match.tag == "gametrace":
         return _trace(match)
     steps = match.findall("history/step")
-    roles = _all(match, "role")
+    roles = _texts_at(match, "role")
     if match.find("herstory") is not None:
         raise MatchError("it is XML of ggp-base: import the JSON that is written beside it")
     if match.tag != "match" or not roles:
@@ -326,20 +326,20 @@ def read_xml(data: bytes) -> Archived:
             "it is no match of the Dresden GameController: it is neither a match with roles nor a "
             "gametrace"
         )
-    moves = [_all(step, "move") for step in steps]
-    if any(len(each) != len(roles) for each in moves):
+    moves = [_texts_at(step, "move") for step in steps]
+    if any(len(joint_move) != len(roles) for joint_move in moves):
         sight = match.findtext("sight-of", "one role").strip()
         raise MatchError(
             f"it holds what {sight} saw, not the moves of all roles; import the file for RANDOM, "
             "which games with the role random have"
         )
     facts = [_term(fact, 0) for fact in match.findall("state/fact")]
-    rewards = [_xml_number(text, "reward") for text in _all(match, "scores/reward")]
+    rewards = [_xml_number(text, "reward") for text in _texts_at(match, "scores/reward")]
     return Archived(
         match_id=match.findtext("match-id", "").strip(),
         game="",
         roles=roles,
-        players=_all(match, "player"),
+        players=_texts_at(match, "player"),
         moves=moves,
         states={len(moves): facts} if facts else {},
         scores=rewards or None,
@@ -382,7 +382,7 @@ def _trace(trace: ElementTree.Element) -> Archived:
         players=(),
         moves=[[moves[role] for role in roles] for moves in joint],
         states={
-            number: _all(step, "state/fluent")
+            number: _texts_at(step, "state/fluent")
             for number, step in enumerate(steps)
             if step.find("state") is not None
         },
@@ -398,17 +398,17 @@ def _trace(trace: ElementTree.Element) -> Archived:
 
 def _by_role(step: ElementTree.Element, path: str) -> dict[str, str]:
     """The texts of some elements, by the role that each is about."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for element in step.findall(path):
         role = element.get("role", "").strip()
-        if role in found:
+        if role in texts:
             raise MatchError(f"step {step.get('nb')} of the trace has two values for {role}")
-        found[role] = (element.text or "").strip()
-    return found
+        texts[role] = (element.text or "").strip()
+    return texts
 
 
-def _all(element: ElementTree.Element, path: str) -> list[str]:
-    return [(each.text or "").strip() for each in element.findall(path)]
+def _texts_at(element: ElementTree.Element, path: str) -> list[str]:
+    return [(child.text or "").strip() for child in element.findall(path)]
 
 
 def _xml_clock(match: ElementTree.Element, name: str) -> float | None:
@@ -417,10 +417,10 @@ def _xml_clock(match: ElementTree.Element, name: str) -> float | None:
 
 
 def _xml_number(text: str, name: str) -> float:
-    found = finite(text)
-    if found is None:
+    number = finite(text)
+    if number is None:
         raise MatchError(f"{name} must be a number, not {text[:40]!r}")
-    return found
+    return number
 
 
 def _term(element: ElementTree.Element, depth: int) -> str:
@@ -503,9 +503,9 @@ def record_of(
     state = machine.initial()
     _compare(archived, 0, machine, state)
     turns = []
-    for number, told in enumerate(archived.moves):
+    for number, texts in enumerate(archived.moves):
         try:
-            turn, state = _turn(archived, number, [told[place] for place in order], machine, state)
+            turn, state = _turn(archived, number, [texts[index] for index in order], machine, state)
             _compare(archived, number + 1, machine, state)
         except (MatchError, IndexError) as error:
             reason = error if isinstance(error, MatchError) else "it lacks the move of a role"
@@ -540,22 +540,22 @@ def _order(archived: Archived, machine: Machine) -> list[int]:
     """Where each role of the rules stands among the moves of a turn."""
     if archived.roles is None:
         return list(range(len(machine.roles)))
-    told = [role.strip().lower() for role in archived.roles]
-    if sorted(told) != sorted(machine.roles):
+    roles = [role.strip().lower() for role in archived.roles]
+    if sorted(roles) != sorted(machine.roles):
         raise MatchError(
-            f"the rules have the roles {', '.join(machine.roles)}, the match {', '.join(told)}: "
+            f"the rules have the roles {', '.join(machine.roles)}, the match {', '.join(roles)}: "
             "these are the rules of another game"
         )
-    return [told.index(role) for role in machine.roles]
+    return [roles.index(role) for role in machine.roles]
 
 
 def _turn(
-    archived: Archived, number: int, told: Sequence[str], machine: Machine, state: States
+    archived: Archived, number: int, texts: Sequence[str], machine: Machine, state: States
 ) -> tuple[TurnRecord, States]:
     if machine.terminal(state)[0]:
         raise MatchError("the game is over before it")
     joint = []
-    for role, (name, text) in enumerate(zip(machine.roles, told, strict=True)):
+    for role, (name, text) in enumerate(zip(machine.roles, texts, strict=True)):
         legal = machine.legal(state, role)[0]
         move = {_unnamed(machine.move_text(id_)): id_ for id_ in legal}.get(canonical(text))
         if move is None:
@@ -569,26 +569,26 @@ def _turn(
         role: move for role, move in moves.items() if role != RANDOM
     }
     faults = []
-    for place, (kind, asked) in sorted(lost.items()):
-        loser = (archived.roles or machine.roles)[place].strip().lower()
+    for index, (kind, request) in sorted(lost.items()):
+        loser = (archived.roles or machine.roles)[index].strip().lower()
         if loser in submitted:
-            submitted[loser] = None if asked is None else canonical(asked)
-            faults.append(Fault(number, loser, kind, f"{asked or 'no move'}, says the archive"))
+            submitted[loser] = None if request is None else canonical(request)
+            faults.append(Fault(number, loser, kind, f"{request or 'no move'}, says the archive"))
     percepts = dict(zip(machine.roles, seen, strict=True))
     return TurnRecord(moves, submitted, percepts, {}, tuple(faults)), stepped.states
 
 
 def _compare(archived: Archived, number: int, machine: Machine, state: States) -> None:
     """Compare a state with that of the file, if it tells it."""
-    told = archived.states.get(number)
-    if told is None:
+    fluents = archived.states.get(number)
+    if fluents is None:
         return
-    known, own = set(map(canonical, told)), set(map(_unnamed, machine.fluents(state)[0]))
-    for fluent, place in ((known - own, "the file"), (own - known, "the rules")):
-        if fluent:
+    in_file, by_rules = set(map(canonical, fluents)), set(map(_unnamed, machine.fluents(state)[0]))
+    for unmatched, source in ((in_file - by_rules, "the file"), (by_rules - in_file, "the rules")):
+        if unmatched:
             raise MatchError(
-                f"{min(fluent)} holds by {place} only: these may be the rules of another game, or "
-                "another version of them"
+                f"{min(unmatched)} holds by {source} only: these may be the rules of another game, "
+                "or another version of them"
             )
 
 
@@ -599,39 +599,39 @@ def _goals(
         if archived.unfinished is None:
             raise MatchError(f"the game is not over after turn {len(archived.moves)}")
         return dict.fromkeys(machine.roles)
-    found = dict(zip(machine.roles, machine.goals(state)[0].tolist(), strict=True))
-    for role, place in zip(machine.roles, order, strict=True):
-        told = archived.scores[place] if archived.scores and place < len(archived.scores) else None
-        if told is not None and told != found[role]:
-            raise MatchError(f"the rules give {role} {found[role]:g} points, the file {told:g}")
-    return dict(found)
+    goals = dict(zip(machine.roles, machine.goals(state)[0].tolist(), strict=True))
+    for role, index in zip(machine.roles, order, strict=True):
+        score = archived.scores[index] if archived.scores and index < len(archived.scores) else None
+        if score is not None and score != goals[role]:
+            raise MatchError(f"the rules give {role} {goals[role]:g} points, the file {score:g}")
+    return dict(goals)
 
 
 def _players(archived: Archived, order: Sequence[int], machine: Machine) -> dict[str, str]:
     names = list(archived.players)
-    roles = [(role, place) for role, place in zip(machine.roles, order, strict=True)]
+    roles = [(role, index) for role, index in zip(machine.roles, order, strict=True)]
     if len(names) == len(roles) - 1:  # nobody is named for chance
-        chance = next((place for role, place in roles if role == RANDOM), len(names))
+        chance = next((index for role, index in roles if role == RANDOM), len(names))
         names.insert(chance, RANDOM)
     return {
-        role: (names[place].strip() if place < len(names) else "") or UNKNOWN_PLAYER
-        for role, place in roles
+        role: (names[index].strip() if index < len(names) else "") or UNKNOWN_PLAYER
+        for role, index in roles
         if role != RANDOM
     }
 
 
-def finite(told: str | float) -> float | None:
+def finite(value: str | float) -> float | None:
     """A number of a file; None if it is none, or not finite."""
     try:
-        found = float(told)
+        number = float(value)
     except (ValueError, OverflowError):
         return None
-    return found if isfinite(found) else None
+    return number if isfinite(number) else None
 
 
-def clock_of(told_s: float) -> float | None:
+def clock_of(seconds: float) -> float | None:
     """A clock in seconds; files say with one that is not above 0 that there was none."""
-    return told_s if told_s > 0 else None
+    return seconds if seconds > 0 else None
 
 
 def canonical(text: str) -> str:

@@ -47,9 +47,9 @@ class Plot:
             ConfigError: no chart can be written to a file of this name.
             ResultsError: the disk is full, or broken.
         """
-        write_whole(Path(path), self._drawn(check_ending(Path(path)).suffix.lower()))
+        write_whole(Path(path), self._rendered(check_ending(Path(path)).suffix.lower()))
 
-    def _drawn(self, ending: str) -> bytes:
+    def _rendered(self, ending: str) -> bytes:
         from matplotlib import rc_context
 
         out = BytesIO()
@@ -58,7 +58,7 @@ class Plot:
         return out.getvalue()
 
     def _repr_png_(self) -> bytes:
-        return self._drawn(".png")
+        return self._rendered(".png")
 
 
 def check_ending(path: Path) -> Path:

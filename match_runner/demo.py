@@ -27,7 +27,7 @@ from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match
 from match_runner.match.seats import build_machines, set_up
 from match_runner.match.views import percepts_text, plain, values_table
-from match_runner.series.holding import held_so_far
+from match_runner.series.holding import snapshot_of
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import series_of_roles
 from match_runner.series.runner import run_series
@@ -91,8 +91,8 @@ def _match_table(records: Sequence[MatchRecord], encoding: str) -> Table:
         table.add_column(Text(f"{name} ({spec})"), min_width=28)
     for number in range(max(len(record.turns) for record in records)):
         table.add_row(f"Turn {number + 1}", style="bold")
-        told = [r.turns[number - 1].percepts[ROLE] if number else () for r in records]
-        table.add_row("sees", *map(percepts_text, told))
+        percepts = [r.turns[number - 1].percepts[ROLE] if number else () for r in records]
+        table.add_row("sees", *map(percepts_text, percepts))
         turns = [record.turns[number] for record in records]
         table.add_row("values", *(_values(t.decisions[ROLE], encoding) for t in turns))
         table.add_row("plays", *(plain(t.joint_move[ROLE], "bold") for t in turns))
@@ -123,7 +123,7 @@ def _play_series(program: GameDefinition, spec: str) -> PlaySummary:
             bar.advance(task)
 
         run_series(series, store, InlineExecutor(), advance)
-        return summarize(held_so_far(series, store))
+        return summarize(snapshot_of(series, store))
 
 
 def _series_table(summaries: Sequence[PlaySummary]) -> Table:
@@ -143,6 +143,6 @@ def _runnable(command: str) -> str:
     script = Path(sys.executable).parent / tool
     if shutil.which(tool) or not script.exists():
         return command
-    here = Path.cwd()
-    shown = script.relative_to(here) if script.is_relative_to(here) else script
-    return f"{shown} {rest}"
+    folder = Path.cwd()
+    path = script.relative_to(folder) if script.is_relative_to(folder) else script
+    return f"{path} {rest}"

@@ -47,7 +47,7 @@ from match_runner.pictures.layout import Artist
 from match_runner.pictures.side_file import side_file_of
 from match_runner.pictures.symbols import unfilled
 from match_runner.remote.post import is_address
-from match_runner.series.holding import Held, StoragePlace
+from match_runner.series.holding import SeriesSnapshot, StoragePlace
 from match_runner.series.match_task import machines_of, order_of, rehearse
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import Series, plan_all
@@ -71,7 +71,7 @@ def check_place(place: StoragePlace) -> None:
 
 
 def play_with_people(
-    series: Series, place: StoragePlace, show: Callable[[Held], None], *, as_json: bool
+    series: Series, place: StoragePlace, show: Callable[[SeriesSnapshot], None], *, as_json: bool
 ) -> int:
     """Play a series of one game in which people take part, and show its results.
 
@@ -89,34 +89,34 @@ def play_with_people(
         make_folder(place.records)
     screen = Screen(sys.stderr if as_json else sys.stdout)
     sitting = _Sitting(series, screen)
-    played: list[Played] = []
+    matches: list[Played] = []
     code = 0
     for planned in plan_all(series):
         try:
             record = sitting.play(planned.seed)
         except KeyboardInterrupt:  # while others were thinking
-            screen.left = LeftError("a person", interrupted=True)
+            screen.departure = LeftError("a person", interrupted=True)
         else:
             if place.records is not None:
                 write_record(record, place.records)
-        if screen.left is not None:
+        if screen.departure is not None:
             screen.show(Text(), Text("You have left; the match ends here.", "bold"))
-            code = _code_of(screen.left)
+            code = _code_of(screen.departure)
             break
-        played.append(Played(planned, record))
+        matches.append(Played(planned, record))
         code = EXIT_FAILED if record.failed else code
         screen.show(Text(), Text("What really happened", "bold"))
         screen.show(*show_record(record, screen.console.encoding))
-    if played:
+    if matches:
         screen.show(Text())
-        show(Held(series, len(plan_all(series)), played, {}))
+        show(SeriesSnapshot(series, len(plan_all(series)), matches, {}))
     return code
 
 
-def _code_of(left: LeftError) -> int:
-    if left.interrupted:
+def _code_of(departure: LeftError) -> int:
+    if departure.interrupted:
         return EXIT_INTERRUPTED
-    return 0 if left.said else EXIT_FAILED
+    return 0 if departure.announced else EXIT_FAILED
 
 
 def _rules_of(program: GameDefinition) -> Iterator[RenderableType]:
@@ -130,7 +130,7 @@ def _rules_of(program: GameDefinition) -> Iterator[RenderableType]:
     source = program.as_program().source
     for title, sentences in rules_in_words(parse(source.text, source.name).rules).items():
         yield Text(title, "bold")
-        yield from (Padding(plain(each), (0, 0, 0, 2), expand=False) for each in sentences)
+        yield from (Padding(plain(sentence), (0, 0, 0, 2), expand=False) for sentence in sentences)
 
 
 class _Sitting:
@@ -148,34 +148,34 @@ class _Sitting:
         self._artist = Artist(self._program, None if file is None else side_file_of(file))
         self._rules = list(_rules_of(self._program))
         self._people = [role for role, text in series.players.items() if text == HUMAN]
-        others = {role: text for role, text in series.players.items() if text != HUMAN}
+        programs = {role: text for role, text in series.players.items() if text != HUMAN}
         if has_clock:  # a player that has not played before takes longer for its first move
-            stand_ins = {**others, **dict.fromkeys(self._people, "random")}
+            stand_ins = {**programs, **dict.fromkeys(self._people, "random")}
             start_s = self._game.conditions.remote.start_clock_s
             arena = self._arena(stand_ins)
             rehearse(arena, program.source.text, start_s, own_process=True)
-        self._others = others
+        self._programs = programs
 
     def play(self, seed: int) -> MatchRecord:
         """Play the match with this seed."""
         conditions = self._game.conditions
         if start_s := conditions.preparing_s:
-            for role, text in self._others.items():
+            for role, text in self._programs.items():
                 if not is_address(text) and hasattr(parse_spec(text).player, "prepare"):
-                    says = f"{text} may prepare as {role} for {start_s} s (--start-clock)."
-                    self._screen.show(Text(says))
+                    note = f"{text} may prepare as {role} for {start_s} s (--start-clock)."
+                    self._screen.show(Text(note))
         guests = {role: Seat(HUMAN, self._maker(role, seed)) for role in self._people}
-        return play_match(self._arena({**self._others, **guests}), seed, conditions)
+        return play_match(self._arena({**self._programs, **guests}), seed, conditions)
 
     def _arena(self, players: Mapping[str, str | Seat]) -> Arena:
-        apart = order_of(self._game.conditions, self._program, self._machines, self._series.limits)
+        order = order_of(self._game.conditions, self._program, self._machines, self._series.limits)
         return set_up(
             self._game.name,
             self._program,
             players,
             self._machines,
             self._game.conditions.clock.tells,
-            apart=apart,
+            order=order,
         )
 
     def _maker(self, role: str, seed: int) -> Callable[[np.random.Generator], Person]:
@@ -273,14 +273,14 @@ class Person:
                 self._screen.console.clear()
                 self._screen.ask(f"{printable(self._role)} is to move. Press Enter.")
                 began_s = time.monotonic()
-            move = self._asked(None if self._clock_s is None else began_s + self._clock_s)
+            move = self._ask_for_move(None if self._clock_s is None else began_s + self._clock_s)
         except TimeIsUpError:
             self._screen.show(Text("Time is up: a random legal move is made for you.", "yellow"))
             raise NoAnswerError(f"gave no answer within {self._clock_s:g} s") from None
         except EOFError:
-            raise self._left() from None
+            raise self._leave() from None
         except KeyboardInterrupt:
-            raise self._left(interrupted=True) from None
+            raise self._leave(interrupted=True) from None
         return Decision(move, (), 0, False, 0, time.monotonic() - began_s)
 
     def ended(
@@ -292,19 +292,19 @@ class Person:
         score = "" if goal is None else f" {printable(self._role)} scores {goal:g}."
         self._screen.show(Text(), *self._last_turn(), Text(f"The match is over.{score}", "bold"))
 
-    def _left(self, *, interrupted: bool = False, said: bool = False) -> LeftError:
-        self._screen.left = LeftError(self._role, interrupted=interrupted, said=said)
-        return self._screen.left
+    def _leave(self, *, interrupted: bool = False, announced: bool = False) -> LeftError:
+        self._screen.departure = LeftError(self._role, interrupted=interrupted, announced=announced)
+        return self._screen.departure
 
     # ---------------------------------------------------------------- asking
 
-    def _asked(self, until_s: float | None) -> str:
+    def _ask_for_move(self, until_s: float | None) -> str:
         self._screen.show(*self._view())
         while True:
-            left = "" if until_s is None else f"{max(until_s - time.monotonic(), 0.0):.0f} s. "
+            time_left = "" if until_s is None else f"{max(until_s - time.monotonic(), 0.0):.0f} s. "
             prompt = _PROMPT if len(self._legal) > 1 else _ONLY_PROMPT
-            answer = self._screen.ask(f"{left}{prompt}", until_s)
-            move = self._meant(answer)
+            answer = self._screen.ask(f"{time_left}{prompt}", until_s)
+            move = self._read_move(answer)
             if move is not None:
                 return move
             if answer == RULES:
@@ -314,11 +314,11 @@ class Person:
             elif answer.lower() == HISTORY:
                 self._screen.show(*self._history())
             elif answer.lower() == QUIT:
-                raise self._left(said=True)
+                raise self._leave(announced=True)
             else:
                 self._screen.show(plain(self._complaint(answer), "yellow"))
 
-    def _meant(self, answer: str) -> str | None:
+    def _read_move(self, answer: str) -> str | None:
         """Legal move that an answer names: by number, or by text with or without parentheses."""
         for text in (answer, f"({answer})"):
             try:
@@ -335,8 +335,8 @@ class Person:
 
     def _complaint(self, answer: str) -> str:
         bare = {move.strip("()"): move for move in self._legal}
-        meant = nearest(answer.strip("()").lower(), bare)
-        hint = "" if meant is None else f" Did you mean {bare[meant]}?"
+        suggestion = nearest(answer.strip("()").lower(), bare)
+        hint = "" if suggestion is None else f" Did you mean {bare[suggestion]}?"
         return f"{answer[:60]} is none of your {len(self._legal)} moves.{hint}"
 
     # ---------------------------------------------------------------- showing
@@ -346,24 +346,24 @@ class Person:
         yield Text()
         yield plain(f"Turn {len(self._turns) + 1}: you are {self._role}", "bold")
         yield from self._last_turn()
-        known = self._knowledge.known()
+        facts = self._knowledge.facts()
         console = self._screen.console
-        if not known.states:
+        if not facts.states:
             yield Text("Nothing is shown: no state was found that fits what you saw.", "dim")
         else:
-            yield Text(_about(known.states, known.exact), "dim")
-            picture = self._artist.certain(known.shares)
-            drawn = draw(picture, console.encoding, colours=console.color_system is not None)
-            yield from (Padding(part, (0, 0, 0, 2), expand=False) for part in drawn)
-        if known.words:
-            yield Padding(plain(known.words.rstrip()), (0, 0, 0, 2), expand=False)
+            yield Text(_about(facts.states, facts.exact), "dim")
+            picture = self._artist.certain(facts.shares)
+            parts = draw(picture, console.encoding, colours=console.color_system is not None)
+            yield from (Padding(part, (0, 0, 0, 2), expand=False) for part in parts)
+        if facts.words:
+            yield Padding(plain(facts.words.rstrip()), (0, 0, 0, 2), expand=False)
         yield Text("Your legal moves:", "dim")
-        sure = known.legal if known.states else frozenset(self._legal)
+        sure = facts.legal if facts.states else frozenset(self._legal)
         width = len(str(len(self._legal)))
         moves = [
             plain(
                 f"{number:>{width}}. {move}"
-                f"{f' [{known.called[move]}]' if known.called.get(move) else ''}"
+                f"{f' [{facts.move_words[move]}]' if facts.move_words.get(move) else ''}"
                 f"{'' if move in sure else ' (*)'}"
             )
             for number, move in enumerate(self._legal, 1)
@@ -374,9 +374,9 @@ class Person:
 
     def _last_turn(self) -> Iterator[Text]:
         if self._turns:
-            yield from self._turn_told(len(self._turns) - 1)
+            yield from self._turn_text(len(self._turns) - 1)
 
-    def _turn_told(self, number: int) -> Iterator[Text]:
+    def _turn_text(self, number: int) -> Iterator[Text]:
         move, percepts, submitted = self._turns[number]
         text = Text.assemble(f"In turn {number + 1} you played ", plain(move, "bold"))
         if submitted is not None and submitted != move:
@@ -387,7 +387,7 @@ class Person:
         if not self._turns:
             yield Text("Nothing has happened yet.", "dim")
         for number in range(len(self._turns)):
-            yield from self._turn_told(number)
+            yield from self._turn_text(number)
 
 
 def _about(states: int, exact: bool) -> str:
@@ -464,8 +464,8 @@ class _Pen:
             grid.add_column(plain(name, "dim"), justify="center", min_width=1, no_wrap=True)
         cells = {(cell["row"], cell["column"]): cell for cell in board["cells"]}
         for row, name in enumerate(board["rows"]):
-            found = (cells.get((row, column)) for column in range(len(board["columns"])))
-            grid.add_row(*([plain(name)] if has_rows else []), *map(self._cell, found))
+            row_cells = (cells.get((row, column)) for column in range(len(board["columns"])))
+            grid.add_row(*([plain(name)] if has_rows else []), *map(self._cell, row_cells))
         return grid
 
     def _cell(self, cell: Json | None) -> Text:
@@ -525,14 +525,14 @@ class Screen:
         source: where lines come from.
 
     Attributes:
-        left: who left the current match, and why; None while everybody plays on.
+        departure: who left the current match, and why; None while everybody plays on.
     """
 
     def __init__(self, out: TextIO, source: TextIO | None = None) -> None:
         self.console: Console = console_on(out)
         self._source = sys.stdin if source is None else source
         self._buffer = b""
-        self.left: LeftError | None = None
+        self.departure: LeftError | None = None
         try:
             self._file: int | None = self._source.fileno()
         except (OSError, ValueError, io.UnsupportedOperation):
@@ -626,7 +626,7 @@ _MOST_FACTS = 40
 
 def rules_in_words(rules: Iterable[Rule]) -> dict[str, list[str]]:
     """Sentences by title, in an order for reading; titles without any are left out."""
-    found: dict[str, list[str]] = {title: [] for title in (*_TITLES.values(), _OWN, _FACTS)}
+    sentences: dict[str, list[str]] = {title: [] for title in (*_TITLES.values(), _OWN, _FACTS)}
     facts: dict[Signature, list[str]] = {}
     for rule in rules:
         relation = signature(rule.head)
@@ -637,14 +637,14 @@ def rules_in_words(rules: Iterable[Rule]) -> dict[str, list[str]]:
         elif relation not in _TITLES and not rule.body:
             facts.setdefault(relation, []).append(str(rule.head))
         else:
-            found[_TITLES.get(relation, _OWN)].append(sentence(rule))
+            sentences[_TITLES.get(relation, _OWN)].append(sentence(rule))
     for relation, listed in facts.items():
-        more = len(listed) - _MOST_FACTS
-        end = f", and {more:,} more" if more > 0 else ""
-        lines = found[_TITLES.get(relation, _FACTS)]
+        num_hidden = len(listed) - _MOST_FACTS
+        end = f", and {num_hidden:,} more" if num_hidden > 0 else ""
+        lines = sentences[_TITLES.get(relation, _FACTS)]
         first = 0 if relation in _TITLES else len(lines)
         lines.insert(first, ", ".join(listed[:_MOST_FACTS]) + end)
-    return {title: lines for title, lines in found.items() if lines}
+    return {title: lines for title, lines in sentences.items() if lines}
 
 
 def sentence(rule: Rule) -> str:
@@ -656,7 +656,7 @@ def sentence(rule: Rule) -> str:
 
 def _concludes(head: Term) -> str:
     """The words for a head."""
-    return _said(_CONCLUSIONS, head) or str(head)
+    return _in_words(_CONCLUSIONS, head) or str(head)
 
 
 def _holds(term: Term) -> str:
@@ -667,17 +667,17 @@ def _holds(term: Term) -> str:
             return _fails(args[0])
         case ("or" | "and" as word, _) if args:
             return _joined(word, args)
-    return _said(_CONDITIONS, term) or str(term)
+    return _in_words(_CONDITIONS, term) or str(term)
 
 
 def _fails(term: Term) -> str:
     """The words for the negation of a condition."""
     if isinstance(term, Compound) and signature(term) == ("not", 1):
         return _holds(term.args[0])
-    return _said(_NEGATIONS, term) or f"not {_inner(term)}"
+    return _in_words(_NEGATIONS, term) or f"not {_inner(term)}"
 
 
-def _said(texts: Mapping[Signature, str], term: Term) -> str:
+def _in_words(texts: Mapping[Signature, str], term: Term) -> str:
     """A term in words; empty where there are none for its relation."""
     return texts.get(signature(term), "").format(*(term.args if isinstance(term, Compound) else ()))
 

@@ -21,14 +21,14 @@ from ggp.protocol.messages import MAX_CLOCK_S, Dialect
 from ggp.report import Report, Table
 from ggp.run.clocks import Clock
 from ggp.statistics import LEVEL, Interval, mean_interval, methods_text
-from match_runner.match.conditions import MAX_PAUSE_S, AskedConditions
+from match_runner.match.conditions import MAX_PAUSE_S, ConditionOptions
 from match_runner.match.records import clock_text
 from match_runner.match.views import plain
 from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, check_clocks
 from match_runner.remote.wire import DRESDEN, SERVERS, Replacement
 from match_runner.series.course import WithCourse
-from match_runner.series.holding import Held
+from match_runner.series.holding import SeriesSnapshot
 from match_runner.series.outcomes import (
     ContestCounts,
     Played,
@@ -69,8 +69,8 @@ class Standing:
 
     def to_json(self) -> dict[str, Any]:
         """The standing as JSON values."""
-        found = asdict(self)
-        return {**found, **found.pop("tally")}
+        fields = asdict(self)
+        return {**fields, **fields.pop("tally")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class TournamentSummary(WithCourse):
         moves: number of joint moves in all of them.
         standings: best first.
         problems: in the order of the matches.
-        held: the matches.
+        snapshot: the matches.
     """
 
     seed: int
@@ -127,7 +127,7 @@ class TournamentSummary(WithCourse):
     moves: int
     standings: tuple[Standing, ...]
     problems: tuple[Problem, ...]
-    held: Held = field(compare=False)
+    snapshot: SeriesSnapshot = field(compare=False)
 
     def to_json(self) -> dict[str, Any]:
         """The JSON that `match-runner tournament --json` prints."""
@@ -137,7 +137,7 @@ class TournamentSummary(WithCourse):
             "planned": self.planned,
             "played": self.played,
             "moves": self.moves,
-            "standings": [each.to_json() for each in self.standings],
+            "standings": [standing.to_json() for standing in self.standings],
             "problems": [asdict(problem) for problem in self.problems],
         }
 
@@ -146,13 +146,13 @@ class TournamentSummary(WithCourse):
         return Report(self.to_json(), _parts(self))
 
 
-def summarize(held: Held) -> TournamentSummary:
+def summarize(snapshot: SeriesSnapshot) -> TournamentSummary:
     """Sum up what has been played so far."""
-    series, matches = held.series, held.matches
+    series, matches = snapshot.series, snapshot.matches
     players = range(len(series.names))
     rounds = rounds_of(matches)
     ratings = rate(players, contests_of(rounds, len(players)))
-    standings = [_standing(held, player, rounds, ratings[player]) for player in players]
+    standings = [_standing(snapshot, player, rounds, ratings[player]) for player in players]
     backends = {match.planned.game: match.record.backend for match in matches}
     return TournamentSummary(
         seed=series.seed,
@@ -165,31 +165,33 @@ def summarize(held: Held) -> TournamentSummary:
             )
             for game in series.games
         ),
-        planned=held.planned,
+        planned=snapshot.planned,
         played=len(matches),
         moves=sum(len(match.record.turns) for match in matches),
         standings=tuple(sorted(standings, key=_rank)),
         problems=tuple(problem for match in matches for problem in _problems(series, match)),
-        held=held,
+        snapshot=snapshot,
     )
 
 
-def _standing(held: Held, player: int, rounds: Sequence[Round], rating: Rating) -> Standing:
-    series, matches = held.series, held.matches
+def _standing(
+    snapshot: SeriesSnapshot, player: int, rounds: Sequence[Round], rating: Rating
+) -> Standing:
+    series, matches = snapshot.series, snapshot.matches
     name = series.names[player]
     contests = contests_by_round(rounds, len(series.names))
     return Standing(
         player=name,
         plays=series.players[name],
         matches=sum(player in match.planned.seating.values() for match in matches),
-        score=_score(held, player, rounds, series.goal_bounds),
-        tally=tally_of(contests, player, resampling_seed(series), fixed=held.fixed),
+        score=_score(snapshot, player, rounds, series.goal_bounds),
+        tally=tally_of(contests, player, resampling_seed(series), fixed=snapshot.fixed),
         rating=rating if rating.contests else None,
         by_game={
             game.name: _score(
-                held,
+                snapshot,
                 player,
-                [own for own in rounds if own[0].planned.game == game.name],
+                [round_ for round_ in rounds if round_[0].planned.game == game.name],
                 game.goal_bounds,
             )
             for game in series.games
@@ -199,10 +201,13 @@ def _standing(held: Held, player: int, rounds: Sequence[Round], rating: Rating) 
 
 
 def _score(
-    held: Held, player: int, rounds: Sequence[Round], bounds: tuple[float, float] | None
+    snapshot: SeriesSnapshot,
+    player: int,
+    rounds: Sequence[Round],
+    bounds: tuple[float, float] | None,
 ) -> Interval:
     values = [s[player] for s in map(scores_of, rounds) if player in s]
-    return mean_interval(values, resampling_seed(held.series), bounds, fixed=held.fixed)
+    return mean_interval(values, resampling_seed(snapshot.series), bounds, fixed=snapshot.fixed)
 
 
 def _rank(standing: Standing) -> tuple[float, float]:
@@ -288,44 +293,52 @@ MOST_PROBLEMS = 10
 def _parts(summary: TournamentSummary) -> Iterator[RenderableType]:
     """Yield the tables of a tournament, which may be unfinished."""
     standings = summary.standings
-    of_all = "" if summary.played == summary.planned else f" of {summary.planned}"
+    of_planned = "" if summary.played == summary.planned else f" of {summary.planned}"
     yield Text(
-        f"{summary.played}{of_all} matches, {summary.moves} turns, seed {summary.seed}",
+        f"{summary.played}{of_planned} matches, {summary.moves} turns, seed {summary.seed}",
         style="bold",
     )
     yield Table(
         ("player", "#rating [99 %]", "#mean score [99 %]", "#matches"),
-        [(each.player, rating_text(each.rating), each.score, each.matches) for each in standings],
+        [
+            (standing.player, rating_text(standing.rating), standing.score, standing.matches)
+            for standing in standings
+        ],
     )
     yield ""
     yield Table(
         ("player", "#won", "#drawn", "#lost", ("#% won [99 %]", ".1f"), "faults", "plays"),
         [
             (
-                *(each.player, each.tally.wins, each.tally.draws, each.tally.losses),
-                *(each.tally.win_share.percent, faults_text(each.faults), each.plays),
+                *(
+                    standing.player,
+                    standing.tally.wins,
+                    standing.tally.draws,
+                    standing.tally.losses,
+                ),
+                *(standing.tally.win_share.percent, faults_text(standing.faults), standing.plays),
             )
-            for each in standings
+            for standing in standings
         ],
     )
     yield ""
     yield Table(
-        ("mean score in", *(f"#{each.player}" for each in standings), "on", "by"),
+        ("mean score in", *(f"#{standing.player}" for standing in standings), "on", "by"),
         [
             (
-                *(game.game, *(each.by_game[game.game] for each in standings)),
+                *(game.game, *(standing.by_game[game.game] for standing in standings)),
                 *(game.backend, clock_text(game.play_clock, game.clock)),
             )
             for game in summary.games
         ],
     )
     yield ""
-    yield from methods_text(each.score for each in standings)
+    yield from methods_text(standing.score for standing in standings)
     if summary.problems:
         yield Text(f"faults and errors ({len(summary.problems)}):", style="red")
     for problem in summary.problems[:MOST_PROBLEMS]:
-        who = "" if problem.player is None else f", {problem.player}"
-        yield plain(f"  {problem.game} {problem.number}{who}: {problem.text}")
+        player = "" if problem.player is None else f", {problem.player}"
+        yield plain(f"  {problem.game} {problem.number}{player}: {problem.text}")
     if len(summary.problems) > MOST_PROBLEMS:
         yield f"  and {len(summary.problems) - MOST_PROBLEMS} more; see --json"
 
@@ -376,8 +389,8 @@ class _Setting:
 
 
 def _one_of(names: Iterable[str]) -> _Setting:
-    known = [str(name) for name in names]
-    return _Setting(f"one of {', '.join(known)}", lambda value: value in known)
+    options = [str(name) for name in names]
+    return _Setting(f"one of {', '.join(options)}", lambda value: value in options)
 
 
 _SETTINGS: Mapping[str, _Setting] = {
@@ -437,35 +450,35 @@ def _tournament(data: Mapping[str, Any], folder: Path) -> Series:
     return series
 
 
-def _texts(data: object, where: str) -> dict[str, str]:
+def _texts(data: object, table: str) -> dict[str, str]:
     """A table of players by name or role; empty if there is no such table."""
     if not isinstance(data, dict):
         return {}
     for name, text in data.items():
         if not isinstance(text, str):
-            raise ConfigError(f"{where}.{name} must be a player's spec or address in quotes")
-        check_player(text, f"{where}.{name}: ")
+            raise ConfigError(f"{table}.{name} must be a player's spec or address in quotes")
+        check_player(text, f"{table}.{name}: ")
     return {name: text.strip() for name, text in data.items()}
 
 
 def _game(
     data: object, general: Mapping[str, Any], folder: Path, players: Mapping[str, str]
 ) -> SeriesGame:
-    own: Mapping[str, Any] = data if isinstance(data, dict) else {"game": data}
-    name = own.get("game")
+    table: Mapping[str, Any] = data if isinstance(data, dict) else {"game": data}
+    name = table.get("game")
     if not isinstance(name, str):
         raise ConfigError('a game must be a name or path, or a table such as { game = "meier" }')
-    _check_keys(own, ("game", "fixed", *_SETTINGS), f" of the game {name}")
+    _check_keys(table, ("game", "fixed", *_SETTINGS), f" of the game {name}")
     is_known = is_named(name) or name in list_games()
     program = load_program(name if is_known else str(folder / name))
-    settings = {**general, **own}
+    settings = {**general, **table}
     try:
         for key, setting in _SETTINGS.items():
             if key in settings and not setting.fits(settings[key]):
                 raise ConfigError(f"{key} must be {setting.text}")
-        fixed = _texts(own.get("fixed", {}), "fixed")
+        fixed = _texts(table.get("fixed", {}), "fixed")
         has_remote = any(map(is_address, (*players.values(), *fixed.values())))
-        asked = AskedConditions(
+        options = ConditionOptions(
             play_clock_s=settings.get("play_clock"),
             clock=Clock(settings.get("clock", Clock.WALL)),
             ponder=settings.get("ponder", False),
@@ -476,7 +489,7 @@ def _game(
             replacement=settings.get("replacement"),
             pause_s=float(settings.get("pause", 0)),
         )
-        conditions = asked.of_match(has_remote=has_remote, patient=True)
+        conditions = options.of_match(has_remote=has_remote, patient=True)
         if has_remote:
             _check_clock(conditions.play_clock_s)
     except ConfigError as error:
@@ -494,10 +507,10 @@ def _check_clock(play_clock_s: float | None) -> None:
         ) from None
 
 
-def _check_keys(data: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+def _check_keys(data: Mapping[str, Any], settings: tuple[str, ...], suffix: str) -> None:
     for key in data:
-        if key not in known:
-            raise ConfigError(f"unknown setting {key!r}{where}; settings: {', '.join(known)}")
+        if key not in settings:
+            raise ConfigError(f"unknown setting {key!r}{suffix}; settings: {', '.join(settings)}")
 
 
 def _is_whole(value: object) -> bool:

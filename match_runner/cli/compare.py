@@ -31,7 +31,7 @@ from match_runner.cli.options import (
     until_options,
     with_threads,
 )
-from match_runner.match.conditions import AskedConditions
+from match_runner.match.conditions import ConditionOptions
 from match_runner.match.seats import read_roles
 from match_runner.remote.post import is_address
 from match_runner.series.comparison import summarize
@@ -48,16 +48,16 @@ class _SeveralPlayers(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         read: list[str] = []
-        within = False
+        in_list = False
         for arg in args:
             if arg == _SEVERAL or arg.startswith(f"{_SEVERAL}="):
-                within = True
+                in_list = True
                 read += [_ONE, arg.partition("=")[2]] if "=" in arg else []
             elif arg.startswith("-"):
-                within = False
+                in_list = False
                 read.append(arg)
             else:
-                read += [_ONE, arg] if within else [arg]
+                read += [_ONE, arg] if in_list else [arg]
         return super().parse_args(ctx, read)
 
 
@@ -119,7 +119,7 @@ def compare(
     limits: Limits,
     threads: int | None,
     as_json: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Play many matches of GAME between players, in worker processes.
 
@@ -127,20 +127,20 @@ def compare(
     the last match, it prints the tables again. More matches can be added. With --until decided, it
     plays as many as it takes to tell who is better.
     """
-    place = read_place(asked)
-    files = read_course_files(asked)
-    until = read_until(asked, matches)
+    place = read_place(options)
+    files = read_course_files(options)
+    until = read_until(options, matches)
     program = load_program(game)
-    kept = read_roles(fixed, program.roles)
+    fixed_players = read_roles(fixed, program.roles)
     compared = tuple(player.strip() for player in players)
-    has_remote = any(map(is_address, (*compared, *kept.values())))
-    conditions = AskedConditions(**asked).of_match(has_remote=has_remote, patient=True)
+    has_remote = any(map(is_address, (*compared, *fixed_players.values())))
+    conditions = ConditionOptions(**options).of_match(has_remote=has_remote, patient=True)
     size = len(compared) if roles == "rotate" else 1
     names = _named(compared)
     rounds = _num_rounds(matches, until, size)
     series = Series(
         players=names,
-        games=(SeriesGame(game, program, rounds, conditions, kept),),
+        games=(SeriesGame(game, program, rounds, conditions, fixed_players),),
         rotate=roles == "rotate",
         equal_states=equal_states,
         seed=seed,
@@ -148,13 +148,13 @@ def compare(
         limits=with_threads(limits, threads, place),
     )
     check_series(series)
-    for note in ignored(conditions, (*compared, *kept.values())):
+    for note in ignored(conditions, (*compared, *fixed_players.values())):
         click.echo(f"note: {note}", err=True)
     if not as_json:
         hint_at_warnings(game, program.diagnostics)
 
     show = printer(summarize, as_json=as_json)
-    return hold_series(series, place, files.after(show), until)
+    return hold_series(series, place, files.wrap(show), until)
 
 
 def _named(players: tuple[str, ...]) -> dict[str, str]:

@@ -21,7 +21,7 @@ from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S
 from match_runner.remote.wire import DRESDEN, DRESDEN_PAUSE_S, SERVERS, Replacement
 from match_runner.series.course import course_of, draw_course
-from match_runner.series.holding import Held, StoragePlace
+from match_runner.series.holding import SeriesSnapshot, StoragePlace
 from match_runner.series.stopping import DEFAULT_MOST, DEFAULT_WORTH, StoppingRule
 from match_runner.series.verdicts import DECIDED, SPAN
 from match_runner.workers.places import MATCH_SECONDS
@@ -51,16 +51,16 @@ def place_options(
     return decorate
 
 
-def read_place(asked: dict[str, Any], *, in_this_process: bool = False) -> StoragePlace:
-    """The place that a command's options ask for; removes its options from `asked`.
+def read_place(options: dict[str, Any], *, in_this_process: bool = False) -> StoragePlace:
+    """The place that a command's options ask for; removes its options from `options`.
 
     Args:
         in_this_process: whether matches are played in this process by default.
     """
-    own = {name: asked.pop(name) for name in tuple(asked) if name in StoragePlace.__slots__}
-    if in_this_process and own["jobs"] is None and own["scheduler"] is None:
-        own["jobs"] = 0
-    return StoragePlace(**own)
+    fields = {name: options.pop(name) for name in tuple(options) if name in StoragePlace.__slots__}
+    if in_this_process and fields["jobs"] is None and fields["scheduler"] is None:
+        fields["jobs"] = 0
+    return StoragePlace(**fields)
 
 
 def with_threads(limits: Limits, threads: int | None, place: StoragePlace) -> Limits:
@@ -133,7 +133,7 @@ def record_option(command: _F) -> _F:
 
 
 def conditions_options(command: _F) -> _F:
-    """Options for every field of `AskedConditions`, clocks first in the help."""
+    """Options for every field of `ConditionOptions`, clocks first in the help."""
     for option in reversed(_CONDITIONS_OPTIONS):
         command = option(command)
     return command
@@ -251,20 +251,20 @@ class CourseFiles(NamedTuple):
     csv: Path | None
     plot: Path | None
 
-    def after(self, show: Callable[[Held], None]) -> Callable[[Held], None]:
+    def wrap(self, show: Callable[[SeriesSnapshot], None]) -> Callable[[SeriesSnapshot], None]:
         """What shows a series, and then writes the files."""
 
-        def shown(held: Held) -> None:
-            show(held)
+        def show_and_write(snapshot: SeriesSnapshot) -> None:
+            show(snapshot)
             if self.csv is None and self.plot is None:
                 return
-            course = course_of(held)
+            course = course_of(snapshot)
             if self.csv is not None:
                 write_whole(self.csv, course.table.csv())
             if self.plot is not None:
                 draw_course(course).save(self.plot)
 
-        return shown
+        return show_and_write
 
 
 def course_options(command: _F) -> _F:
@@ -284,9 +284,9 @@ def course_options(command: _F) -> _F:
     return csv(plot(command))
 
 
-def read_course_files(asked: dict[str, Any]) -> CourseFiles:
-    """Where the course is to be written; removes these options from `asked`."""
-    return CourseFiles(asked.pop("csv"), asked.pop("plot"))
+def read_course_files(options: dict[str, Any]) -> CourseFiles:
+    """Where the course is to be written; removes these options from `options`."""
+    return CourseFiles(options.pop("csv"), options.pop("plot"))
 
 
 # ------------------------------------------------------------------------
@@ -323,13 +323,13 @@ def until_options(command: _F) -> _F:
     return command
 
 
-def read_until(asked: dict[str, Any], matches: int | None) -> StoppingRule | None:
-    """When a series ends by itself, if it does; removes these options from `asked`.
+def read_until(options: dict[str, Any], matches: int | None) -> StoppingRule | None:
+    """When a series ends by itself, if it does; removes these options from `options`.
 
     Raises:
         ConfigError: options that do not go together.
     """
-    until, worth, most = (asked.pop(name) for name in ("until", "worth", "most"))
+    until, worth, most = (options.pop(name) for name in ("until", "worth", "most"))
     if until is None:
         if worth is not None or most is not None:
             raise ConfigError("--worth and --most say when --until decided ends; add it")

@@ -32,12 +32,12 @@ from match_runner.cli.options import (
     read_place,
     with_threads,
 )
-from match_runner.match.conditions import AskedConditions, Conditions
+from match_runner.match.conditions import ConditionOptions, Conditions
 from match_runner.match.records import MatchRecord, clock_text
 from match_runner.match.seats import HUMAN, read_players
 from match_runner.match.views import clock_notes, plain, show_errors
 from match_runner.remote.post import is_address
-from match_runner.series.holding import Held, hold_series, printer
+from match_runner.series.holding import SeriesSnapshot, hold_series, printer
 from match_runner.series.plan import Series, check_series, resampling_seed, series_of_roles
 
 MOST_WARNINGS = 5
@@ -148,7 +148,7 @@ def play(
     limits: Limits,
     threads: int | None,
     as_json: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Play matches of GAME, the name of a game or the path of a rulesheet.
 
@@ -156,11 +156,11 @@ def play(
     --play-clock, --replacement and --pause apply to all players. The other options about
     clocks and messages apply to remote players only.
     """
-    place = read_place(asked, in_this_process=True)
+    place = read_place(options, in_this_process=True)
     program = load_program(game)
     specs = read_players(players, program.roles)
     has_remote = any(map(is_address, specs.values()))
-    conditions = AskedConditions(**asked).of_match(has_remote=has_remote)
+    conditions = ConditionOptions(**options).of_match(has_remote=has_remote)
     series = series_of_roles(
         game, program, specs, matches, conditions=conditions, seed=seed, backend=backend
     )
@@ -181,45 +181,47 @@ def play(
     return hold_series(series, place, show)
 
 
-def summarize(held: Held) -> PlaySummary:
+def summarize(snapshot: SeriesSnapshot) -> PlaySummary:
     """Sum up what has been played so far of a series made by `series_of_roles`."""
-    (game,) = held.series.games
-    scored = [match.scored for match in held.matches if not match.record.failed]
+    (game,) = snapshot.series.games
+    scored = [match.scored for match in snapshot.matches if not match.record.failed]
     return PlaySummary(
         game=game.name,
-        players=held.series.players,
+        players=snapshot.series.players,
         roles=game.roles,
-        records=tuple(match.record for match in held.matches),
+        records=tuple(match.record for match in snapshot.matches),
         scores={
             role: mean_interval(
                 [goals[role] for goals in scored],
-                resampling_seed(held.series),
+                resampling_seed(snapshot.series),
                 game.goal_bounds,
-                fixed=held.fixed,
+                fixed=snapshot.fixed,
             )
             for role in game.roles
         },
-        series=held.series,
+        series=snapshot.series,
     )
 
 
 def _show_warnings(program: GameDefinition) -> None:
     show_diagnostics(program.diagnostics[:MOST_WARNINGS])
     if len(program.diagnostics) > MOST_WARNINGS:
-        more = len(program.diagnostics) - MOST_WARNINGS
-        click.echo(f"{more} more warnings; `ggp validate {program.source.name}`", err=True)
+        num_hidden = len(program.diagnostics) - MOST_WARNINGS
+        click.echo(f"{num_hidden} more warnings; `ggp validate {program.source.name}`", err=True)
 
 
 def _parts(summary: PlaySummary) -> Iterator[RenderableType]:
     num = len(summary.records)
     seeds = [record.seed for record in summary.records]
-    named = f"seed {seeds[0]}" if num == 1 else f"seeds {seeds[0]} to {seeds[-1]}" if num else ""
-    counted = "1 match" if num == 1 else f"{num} matches"
+    seed_text = (
+        f"seed {seeds[0]}" if num == 1 else f"seeds {seeds[0]} to {seeds[-1]}" if num else ""
+    )
+    match_text = "1 match" if num == 1 else f"{num} matches"
     conditions = summary.conditions
     yield Text.assemble(
         plain(summary.game, "bold"),
-        f": {counted}",
-        f", {named}" if named else "",
+        f": {match_text}",
+        f", {seed_text}" if seed_text else "",
         f", on {summary.backend}" if summary.backend else "",
         f", {clock_text(conditions.play_clock_s, conditions.clock)}",
     )

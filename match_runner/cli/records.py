@@ -59,31 +59,31 @@ def replay(files: tuple[Path, ...], as_json: bool) -> int:
     A FILE is a record that match-runner wrote, or a log that `ggp serve --log` kept. With --json,
     several of them become a list. If one cannot be shown, the others still are.
     """
-    found: list[object] = []
+    outputs: list[object] = []
     code = 0
     for number, file in enumerate(files):
         if number and not as_json:
             click.echo()
         try:
-            code = max(code, _replay(file, found, as_json=as_json))
+            code = max(code, _replay(file, outputs, as_json=as_json))
         except ConfigError as error:
             show_error(str(error))
             code = EXIT_BAD_INPUT
-    if as_json and found:
-        print_json(found if len(files) > 1 else found[0])
+    if as_json and outputs:
+        print_json(outputs if len(files) > 1 else outputs[0])
     return code
 
 
-def _replay(file: Path, found: list[object], *, as_json: bool) -> int:
-    """Show one file, or for JSON add its contents to `found`; 1 if it contradicts the rules."""
+def _replay(file: Path, outputs: list[object], *, as_json: bool) -> int:
+    """Show one file, or for JSON add its contents to `outputs`; 1 if it contradicts the rules."""
     if is_log(file):
         events = read_log(file)
-        found.append(events)
+        outputs.append(events)
         if not as_json:
             print_rich(*show_log(events, sys.stdout.encoding))
         return 0
     record = read_record(file)
-    found.append(record.to_json())
+    outputs.append(record.to_json())
     if not as_json:
         print_rich(*show_record(record, sys.stdout.encoding))
     return _check(record)
@@ -173,15 +173,15 @@ def picture(record: Path, turn: int | None, every: bool, out: Path, as_json: boo
     check_ending(out)
     if every and turn is not None:
         raise ConfigError("--all draws every turn: leave out --turn, or --all")
-    played = read_record(record)
-    last = len(played.turns)
+    match = read_record(record)
+    last = len(match.turns)
     if turn is not None and turn > last:
         raise ConfigError(f"--turn {turn}: {record} has the turns 0 to {last}")
-    wanted = range(last + 1) if every else [last if turn is None else turn]
+    turns = range(last + 1) if every else [last if turn is None else turn]
     written = []
     digits = len(str(last))
-    for number, frame in enumerate(frames_of(played, side_file_for(played.game, played.rules))):
-        if number in wanted:
+    for number, frame in enumerate(frames_of(match, side_file_for(match.game, match.rules))):
+        if number in turns:
             numbered = out.with_stem(f"{out.stem}-{number:0{digits}}")
             path = numbered if every else out
             still(frame).save(path)
@@ -233,12 +233,12 @@ def import_matches(files: tuple[Path, ...], game: str | None, folder: Path, as_j
     of_several: Counter[Path] = Counter()
     with bar_of(None, "importing") as advance:
         for file, match, archived in _read(files, problems):
-            advance(now=match.where)
-            rules = rules or _rules(game, match.where, archived.game)
+            advance(now=match.location)
+            rules = rules or _rules(game, match.location, archived.game)
             try:
                 record = record_of(archived, rules.name, rules.program, rules.machine)
             except (MatchError, MachineError) as error:
-                problems.say(f"{match.where}: {error}", EXIT_FAILED)
+                problems.say(f"{match.location}: {error}", EXIT_FAILED)
                 continue
             target = folder / f"{_name(file)}{match.suffix}.json"
             if target in targets:
@@ -286,21 +286,21 @@ class _Rules(NamedTuple):
     machine: Machine
 
 
-def _rules(game: str | None, where: str, named: str) -> _Rules:
+def _rules(game: str | None, match_name: str, address: str) -> _Rules:
     """Load the rules.
 
     Args:
         game: what the user calls them.
-        where: a match, for the message that the user has not named any.
-        named: the address of the rules, as the match names them.
+        match_name: a match, for the message that the user has not named any.
+        address: the address of the rules, as the match names them.
 
     Raises:
         GGPError: they are not given, or cannot be used.
     """
     if game is None:
-        told = f"; {printable(where)} names {printable(named)}, which is not fetched"
+        hint = f"; {printable(match_name)} names {printable(address)}, which is not fetched"
         raise ConfigError(
-            f"say which rules these matches were played by: --game GAME{told if named else ''}"
+            f"say which rules these matches were played by: --game GAME{hint if address else ''}"
         )
     program = load_program(game)
     hint_at_warnings(game, program.diagnostics)
@@ -315,7 +315,7 @@ def _read(files: Iterable[Path], problems: _Problems) -> Iterator[tuple[Path, Un
                 try:
                     archived = match.read()
                 except MatchError as error:
-                    problems.say(f"{match.where}: {error}", EXIT_BAD_INPUT)
+                    problems.say(f"{match.location}: {error}", EXIT_BAD_INPUT)
                     continue
                 yield file, match, archived
         except ConfigError as error:

@@ -132,20 +132,20 @@ def table(
             raise ConfigError(
                 "--no-token is for this machine alone: leave it out, or --host and --url"
             )
-        own = _own_name(host, address)
+        host_name = _own_name(host, address)
         manager = MatchManager(
             TableOptions(
                 folder=folder or usual_folder(),
                 offers=offers,
                 has_token=not no_token,
-                names=HostNames((own,), origin),
+                names=HostNames((host_name,), origin),
                 jobs=jobs or os.cpu_count() or 1,
                 open_minds=open_minds,
                 compiles_ahead=True,
                 logs=logs,
             )
         )
-        link = f"{origin or f'http://{own}:{port}'}/"
+        link = f"{origin or f'http://{host_name}:{port}'}/"
         if manager.token is None:
             _log.warning(
                 "there is no token: every user and every program of this machine can begin matches "
@@ -166,10 +166,10 @@ def table(
 
 def _own_name(host: str, address: str) -> str:
     """Name by which browsers reach the machine that listens on an address."""
-    found = ipaddress.ip_address(address)
-    if found.is_unspecified:
+    ip = ipaddress.ip_address(address)
+    if ip.is_unspecified:
         return socket.gethostname()
-    if found.is_loopback:
+    if ip.is_loopback:
         return "localhost"
     return f"[{host}]" if ":" in host else host
 

@@ -27,7 +27,7 @@ from match_runner.cli.options import (
     read_place,
 )
 from match_runner.series import comparison
-from match_runner.series.holding import Held, Summary, hold_series, printer, read_series
+from match_runner.series.holding import SeriesSnapshot, Summary, hold_series, printer, read_series
 from match_runner.tournament import read_tournament
 
 
@@ -41,7 +41,7 @@ from match_runner.tournament import read_tournament
 @import_option
 @verbose_option
 def tournament(
-    file: Path, as_json: bool, in_process: bool, clock: Clock | None, **asked: Any
+    file: Path, as_json: bool, in_process: bool, clock: Clock | None, **options: Any
 ) -> int:
     """Play the tournament that FILE describes in TOML, and say who is best.
 
@@ -49,10 +49,10 @@ def tournament(
     interrupt, the same command continues; after the last match, it prints the tables again.
     Rounds can be added.
     """
-    place = read_place(asked)
-    files = read_course_files(asked)
+    place = read_place(options)
+    files = read_course_files(options)
     if place.folder is None:
-        place = replace(place, folder=_beside(file))
+        place = replace(place, folder=_default_folder(file))
 
     series = read_tournament(file)
     games = (
@@ -68,10 +68,10 @@ def tournament(
     )
     series = replace(series, games=tuple(games))
     show = printer(summary.summarize, as_json=as_json)
-    return hold_series(series, place, files.after(show))
+    return hold_series(series, place, files.wrap(show))
 
 
-def _beside(file: Path) -> Path:
+def _default_folder(file: Path) -> Path:
     """Default folder of results of a tournament file, beside it."""
     return file.with_suffix("") if file.suffix else file.with_name(f"{file.name}.results")
 
@@ -85,14 +85,16 @@ def _beside(file: Path) -> Path:
 @course_options
 @json_option
 @verbose_option
-def show(folder: Path, as_json: bool, **asked: Any) -> None:
+def show(folder: Path, as_json: bool, **options: Any) -> None:
     """Show the results of a stored series again, and draw or export them.
 
     DIR is where compare, play or tournament kept them (--out); they may still be playing. A series
     of one game is shown as a comparison, one of several as a tournament. Nothing is played.
     """
-    files = read_course_files(asked)
-    held = read_series(folder)
-    several = len(held.series.games) > 1
-    summarize: Callable[[Held], Summary] = summary.summarize if several else comparison.summarize
-    files.after(printer(summarize, as_json=as_json))(held)
+    files = read_course_files(options)
+    snapshot = read_series(folder)
+    several = len(snapshot.series.games) > 1
+    summarize: Callable[[SeriesSnapshot], Summary] = (
+        summary.summarize if several else comparison.summarize
+    )
+    files.wrap(printer(summarize, as_json=as_json))(snapshot)

@@ -99,15 +99,15 @@ class PlayerApart:
         self._pool: LocalPool | None = None
         self._is_busy = False  # a call to the process has not returned
         self._is_made = False
-        self._unmade: PlayerError | None = None
+        self._make_error: PlayerError | None = None
         self._patience = Patience()
         self._lives = 0
         self._start_s = self._clock_s = self._until_s = self._give_up_s = math.inf
         self._cpu_s = 0.0  # CPU time of all calls
-        self._asked_s = 0.0  # CPU time of the process when it was last asked
+        self._call_began_s = 0.0  # CPU time of the process when it was last asked
         self._turns: list[ObservedTurn] = []
-        self._told = 0  # number of turns that the player in the process knows
-        self._lost: GGPError | None = None  # why there is no answer this turn
+        self._num_sent = 0  # number of turns that the player in the process knows
+        self._failure: GGPError | None = None  # why there is no answer this turn
         self._states = self._earlier_states = 0
 
     @property
@@ -137,7 +137,7 @@ class PlayerApart:
             return  # it is made on its first clock
         self._run_clock(start_s, 0.0)
         try:
-            self._live(None)
+            self._ensure_player(None)
         except (NoAnswerError, GoneError) as error:
             _log.warning("%s %s when it was made", self._spec.text, error)
             _slow.add(self._spec.text)
@@ -150,7 +150,7 @@ class PlayerApart:
         Raises:
             MatchError: see `begin`.
         """
-        while self._pool is None and self._lives > 0 and self._unmade is None:
+        while self._pool is None and self._lives > 0 and self._make_error is None:
             self._pool = take_pool(self._spec.name)
             self._until_s = self._give_up_s = math.inf
             try:
@@ -190,11 +190,11 @@ class PlayerApart:
         """
         seen = None if percepts is None else tuple(percepts)
         self._turns.append(ObservedTurn(move, seen, submitted, in_time))
-        self._lost = None
+        self._failure = None
         try:
             self._catch_up(deadline)
         except (NoAnswerError, GoneError, PlayerError) as error:
-            self._lost = error
+            self._failure = error
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
         """See `Player.choose`.
@@ -205,11 +205,11 @@ class PlayerApart:
             PlayerError: it cannot be made.
             RaisedApartError: it raised.
         """
-        lost, self._lost = self._lost, None
-        if lost is not None:
-            raise lost
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
         self._catch_up(deadline)
-        reply = self._ask(apart_worker.choose, self._told_until(deadline), value_forced)
+        reply = self._ask(apart_worker.choose, self._until(deadline), value_forced)
         assert reply.decision is not None
         self._lives = self._patience.lives
         return reply.decision
@@ -230,16 +230,16 @@ class PlayerApart:
 
     def _catch_up(self, deadline: Deadline | None) -> None:
         """Make sure of a player in the process, and tell it the turns it does not know yet."""
-        self._live(deadline)
-        untold = self._turns[self._told :]
-        if untold:
-            self._told = len(self._turns)
-            self._ask(apart_worker.observe, untold, self._told_until(deadline))
+        self._ensure_player(deadline)
+        new_turns = self._turns[self._num_sent :]
+        if new_turns:
+            self._num_sent = len(self._turns)
+            self._ask(apart_worker.observe, new_turns, self._until(deadline))
 
-    def _live(self, deadline: Deadline | None) -> None:
+    def _ensure_player(self, deadline: Deadline | None) -> None:
         """Make sure of a player in the process."""
-        if self._unmade is not None:
-            raise self._unmade
+        if self._make_error is not None:
+            raise self._make_error
         if self._pool is None:
             raise NoAnswerError(
                 f"is not asked any more: its process was lost {self._patience.lives} times in a row"
@@ -251,7 +251,7 @@ class PlayerApart:
         try:
             self._ask(apart_worker.make, *make)
         except PlayerError as error:
-            self._unmade = error
+            self._make_error = error
             raise
         self._is_made = True
 
@@ -260,7 +260,7 @@ class PlayerApart:
         assert self._pool is not None
         self._states = reply.states_visited
         # The time it reports for its copies is believed, but never less than the system measured.
-        self._cpu_s += max(reply.cpu_s, self._pool.cpu_seconds() - self._asked_s)
+        self._cpu_s += max(reply.cpu_s, self._pool.cpu_seconds() - self._call_began_s)
         raised = reply.raised
         if raised is None:
             return reply
@@ -272,26 +272,26 @@ class PlayerApart:
         """Have the process call a function, and wait for it until the clock runs out."""
         assert self._pool is not None
         news: queue.SimpleQueue[Decision | None] = queue.SimpleQueue()
-        self._is_busy, self._asked_s = True, self._pool.cpu_seconds()
+        self._is_busy, self._call_began_s = True, self._pool.cpu_seconds()
         future = self._pool.submit(function, args, news.put)
         future.add_done_callback(lambda _: news.put(None))
         try:
-            while (decision := self._heard(news)) is not None:
+            while (decision := self._next_report(news)) is not None:
                 if self._report is not None:
                     self._report(decision)
         except queue.Empty:
             self._lose()
-            within = f"{self._clock_s:g} {self._kind.unit}"
-            raise NoAnswerError(f"gave no answer within {within}") from None
+            limit = f"{self._clock_s:g} {self._kind.unit}"
+            raise NoAnswerError(f"gave no answer within {limit}") from None
         try:
-            result = future.result()
+            value = future.result()
         except WorkerFailedError:
             raise  # our own error, such as a machine that cannot be built
         except Exception as error:  # its reply may be anything
             self._lose()
             raise GoneError(f"was lost: {error}") from error
         self._is_busy = False
-        return result
+        return value
 
     def _run_clock(self, clock_s: float, grace_s: float) -> None:
         """Start a clock of `clock_s` seconds, and a wait of `grace_s` seconds after it."""
@@ -299,7 +299,7 @@ class PlayerApart:
         self._clock_s, self._until_s = clock_s, self.clock() + clock_s + grace_s
         self._give_up_s = now_s + backstop_s(clock_s) if self._kind is Clock.CPU else math.inf
 
-    def _heard(self, news: queue.SimpleQueue[_T]) -> _T:
+    def _next_report(self, news: queue.SimpleQueue[_T]) -> _T:
         """Take the next report, or the None that ends them.
 
         Raises:
@@ -309,7 +309,7 @@ class PlayerApart:
             return news.get(timeout=_seconds(self._until_s - time.monotonic()))
         while True:
             assert self._pool is not None
-            left_s = self._until_s - self._cpu_s - (self._pool.cpu_seconds() - self._asked_s)
+            left_s = self._until_s - self._cpu_s - (self._pool.cpu_seconds() - self._call_began_s)
             left_s = min(left_s, self._give_up_s - time.monotonic())
             try:
                 # Threads use more CPU time than passes on the wall.
@@ -318,7 +318,7 @@ class PlayerApart:
                 if left_s < _LEAST_WAIT_S:
                     raise
 
-    def _told_until(self, deadline: Deadline | None) -> Until | None:
+    def _until(self, deadline: Deadline | None) -> Until | None:
         return None if deadline is None else Until.of(deadline, self._kind)
 
     def _lose(self) -> None:
@@ -327,7 +327,7 @@ class PlayerApart:
         self._pool.close(last_words_s=0.0)
         self._pool, self._is_busy, self._is_made = None, False, False
         self._lives -= 1
-        self._told = 0
+        self._num_sent = 0
         self._earlier_states, self._states = self.states_visited, 0
 
 

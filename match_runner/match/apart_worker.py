@@ -101,7 +101,7 @@ class Until:
         left_s = deadline.left_s()
         return cls(clock, left_s if clock is Clock.CPU else time.monotonic() + left_s)
 
-    def here(self) -> Deadline:
+    def local_deadline(self) -> Deadline:
         """The deadline in the process that received it."""
         at_s = cpu_seconds() + self.s if self.clock is Clock.CPU else self.s
         return Deadline(at_s, self.clock.tells)
@@ -157,12 +157,12 @@ def make(
         global _player
         _player = None
         try:
-            found = parse_spec(spec)
+            player_spec = parse_spec(spec)
         except ConfigError as error:  # where the match was begun, the spec was valid
             raise PlayerError(str(error)) from error
         report = _Report() if reports else None
         program, machine = _machine(order, role)
-        _player = make_player(found, machine, role, rng, clock.tells, report, program)
+        _player = make_player(player_spec, machine, role, rng, clock.tells, report, program)
 
     return _reply(act)
 
@@ -175,21 +175,21 @@ def observe(turns: Sequence[ObservedTurn], until: Until | None) -> Reply:
     """
     deadline = _deadline(until)
     replies = [_reply(lambda turn=turn: _tell(turn, deadline)) for turn in turns]  # type: ignore[misc]
-    said = next((reply for reply in replies if reply.raised), replies[-1])
-    return replace(said, cpu_s=sum(reply.cpu_s for reply in replies))
+    outcome = next((reply for reply in replies if reply.raised), replies[-1])
+    return replace(outcome, cpu_s=sum(reply.cpu_s for reply in replies))
 
 
 def choose(until: Until | None, value_forced: bool) -> Reply:
     """Ask the player for its move; see `observe`."""
     deadline = _deadline(until)
-    return _reply(lambda: _plain(_own().choose(deadline, value_forced=value_forced)))
+    return _reply(lambda: _plain(_current_player().choose(deadline, value_forced=value_forced)))
 
 
 def ended(move: str | None, percepts: Sequence[str] | None, goal: float | None) -> Reply:
     """Tell the player how the match ended, if it wants to know; see `Learning`."""
 
     def act() -> None:
-        player = _own()
+        player = _current_player()
         if isinstance(player, Learning):
             player.ended(move, percepts, goal)
 
@@ -218,25 +218,25 @@ def _reply(act: Callable[[], Decision | None]) -> Reply:
     except MemoryError:
         raise  # the process ends
     except (Exception, SystemExit) as error:
-        unmade = isinstance(error, PlayerError)
-        text = str(error) if unmade else f"{type(error).__name__}: {error}"
+        is_unmade = isinstance(error, PlayerError)
+        text = str(error) if is_unmade else f"{type(error).__name__}: {error}"
         chain = "".join(traceback.format_exception(error))
-        raised = Raised(text, chain, unmade)
+        raised = Raised(text, chain, is_unmade)
         return Reply(states_visited(_player), raised, None, cpu_seconds() - began_s)
     return Reply(states_visited(_player), None, decision, cpu_seconds() - began_s)
 
 
-def _own() -> Player:
+def _current_player() -> Player:
     assert _player is not None
     return _player
 
 
 def _deadline(until: Until | None) -> Deadline | None:
-    return None if until is None else until.here()
+    return None if until is None else until.local_deadline()
 
 
 def _tell(turn: ObservedTurn, deadline: Deadline | None) -> None:
-    _own().observe(
+    _current_player().observe(
         turn.move,
         turn.percepts,
         submitted=turn.submitted,
@@ -273,9 +273,9 @@ class _Report:
     """Sends the best decision so far to the other process, now and then."""
 
     def __init__(self) -> None:
-        self._told_s = 0.0
+        self._last_report_s = 0.0
 
     def __call__(self, decision: Decision) -> None:
-        if time.monotonic() - self._told_s >= BETWEEN_REPORTS_S:
-            self._told_s = time.monotonic()
+        if time.monotonic() - self._last_report_s >= BETWEEN_REPORTS_S:
+            self._last_report_s = time.monotonic()
             tell(_plain(decision))

@@ -109,7 +109,7 @@ class Conditions:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedConditions:
+class ConditionOptions:
     """Conditions as a command or a file asks for them; who plays decides the rest.
 
     Attributes:

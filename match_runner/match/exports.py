@@ -119,8 +119,8 @@ the Dresden GameController does not keep."""
 
 def _match_id(record: MatchRecord) -> str:
     """Match id of the record, or one made from its seed and content if it has none."""
-    known = record.remote.match_id if record.remote else ""
-    return known or f"match.{record.seed}.{_token(record)[:12]}"
+    recorded_id = record.remote.match_id if record.remote else ""
+    return recorded_id or f"match.{record.seed}.{_token(record)[:12]}"
 
 
 def _token(record: MatchRecord) -> str:
@@ -149,9 +149,9 @@ def _milliseconds(record: MatchRecord) -> list[int]:
 
 def _error(role: str, turn: TurnRecord, spelling: Mapping[str, str]) -> str:
     """The fault that cost a role its move, as ggp-base words it; "" if it kept its move."""
-    asked = turn.submitted.get(role)
+    submitted = turn.submitted.get(role)
     kinds = [fault.kind for fault in turn.faults if fault.role == role]
-    if not kinds or asked == turn.joint_move[role]:
+    if not kinds or submitted == turn.joint_move[role]:
         return ""
     match kinds[-1]:  # those before may be about the start of the match
         case "late":
@@ -159,7 +159,7 @@ def _error(role: str, turn: TurnRecord, spelling: Mapping[str, str]) -> str:
         case "unreachable" | "raised":
             return "CE"
         case "illegal":
-            return f"IL {spelled(asked or '', spelling)}".strip()
+            return f"IL {spelled(submitted or '', spelling)}".strip()
     return ""
 
 

@@ -35,7 +35,7 @@ class MatchArtist(Artist):
     def __init__(self, program: GameDefinition, side_file: Path | None = None) -> None:
         super().__init__(program, side_file)
         self._words = None if program.as_program().rules else StateWords(program)
-        self._before: Json = {}  # the picture of the state before the turn
+        self._last_picture: Json = {}  # the picture of the state before the turn
 
     def frame(
         self, number: int, turn: TurnRecord | None, fluents: Iterable[str], *, over: bool
@@ -46,7 +46,7 @@ class MatchArtist(Artist):
         """
         state = self.picture(fluents)
         if self._words is not None:
-            lines = self._words.after(turn)
+            lines = self._words.lines_after(turn)
             state["facts"] = [*map(fact, lines), *state["facts"]]
         frame: Json = {
             "turn": number,
@@ -61,28 +61,28 @@ class MatchArtist(Artist):
             "values": {},
         }
         if turn is None:
-            self._before = {}
+            self._last_picture = {}
         else:
             frame |= {
                 "moves": dict(turn.joint_move),
                 "percepts": {role: list(seen) for role, seen in turn.percepts.items()},
                 "views": {role: self.view(seen) for role, seen in turn.percepts.items()},
-                "marks": self.marks(turn.joint_move, self._before, state),
+                "marks": self.marks(turn.joint_move, self._last_picture, state),
                 "faults": [{"role": f.role, "text": f.text} for f in turn.faults],
                 "decisions": {r: decision_json(d) for r, d in turn.decisions.items()},
                 "values": _values(turn),
             }
-        self._before = state
+        self._last_picture = state
         return frame | {"words": self.words_in(frame)}
 
 
 def _values(turn: TurnRecord) -> dict[str, float]:
     """The value that each player gave to the move that it chose."""
     return {
-        role: each.value
+        role: candidate.value
         for role, decision in turn.decisions.items()
-        for each in decision.values
-        if each.move == decision.move and each.value is not None
+        for candidate in decision.values
+        if candidate.move == decision.move and candidate.value is not None
     }
 
 
@@ -97,7 +97,7 @@ class StateWords:
         self._machine = build_machine(program)
         self._state = self._machine.initial()
 
-    def after(self, turn: TurnRecord | None) -> list[str]:
+    def lines_after(self, turn: TurnRecord | None) -> list[str]:
         """Lines about the next state; a turn of None begins anew."""
         machine = self._machine
         if not isinstance(machine, Wordy):

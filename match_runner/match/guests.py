@@ -25,12 +25,12 @@ class LeftError(MatchError):
 
     Attributes:
         interrupted: whether it left by Ctrl-C; if not, it said that it leaves, or its input ended.
-        said: whether it said that it leaves.
+        announced: whether it said that it leaves.
     """
 
-    def __init__(self, role: str, *, interrupted: bool = False, said: bool = False) -> None:
+    def __init__(self, role: str, *, interrupted: bool = False, announced: bool = False) -> None:
         super().__init__(f"{role} left the match")
-        self.interrupted, self.said = interrupted, said
+        self.interrupted, self.announced = interrupted, announced
 
 
 @runtime_checkable

@@ -184,8 +184,8 @@ def record_from_json(data: object) -> MatchRecord:
     """
     version = read(_Format, data, "", MatchError).format
     if version not in _MAY_LACK:
-        known = " and ".join(map(str, _MAY_LACK))
-        raise MatchError(f"format {version} is not known; this version reads {known}")
+        formats = " and ".join(map(str, _MAY_LACK))
+        raise MatchError(f"format {version} is not known; this version reads {formats}")
     record = read(MatchRecord, data, "", MatchError, _MAY_LACK[version])
     _check_roles(record)
     return record
@@ -203,20 +203,20 @@ def _check_roles(record: MatchRecord) -> None:
         maps.append((f"turns[{i}].joint_move", turn.joint_move, every))
         maps.append((f"turns[{i}].percepts", turn.percepts, every))
         maps.append((f"turns[{i}].submitted", turn.submitted, players))
-    for where, found, expected in maps:
-        if set(found) != expected:
-            raise MatchError(f"field {where} must have the roles {', '.join(sorted(expected))}")
+    for field, by_role, expected in maps:
+        if set(by_role) != expected:
+            raise MatchError(f"field {field} must have the roles {', '.join(sorted(expected))}")
     if not players <= every:
         raise MatchError(f"field players has roles that are not in {', '.join(record.roles)}")
 
 
-def turn_from_json(data: object, where: str) -> TurnRecord:
+def turn_from_json(data: object, field: str) -> TurnRecord:
     """A turn from JSON values.
 
     Raises:
-        MatchError: a field is missing or is not what it must be; says which, after `where`.
+        MatchError: a field is missing or is not what it must be; says which, after `field`.
     """
-    return read(TurnRecord, data, where, MatchError, LATER_FIELDS)
+    return read(TurnRecord, data, field, MatchError, LATER_FIELDS)
 
 
 # ------------------------------------------------------------------------
@@ -327,8 +327,8 @@ def check_record(record: MatchRecord, program: GameDefinition) -> list[tuple[str
         try:
             state = _next(machine, state, turn)
         except MatchError as error:
-            changed = "" if record.digest == program.digest else "the rules have changed since; "
-            raise MatchError(f"turn {number} differs from the rules: {changed}{error}") from error
+            cause = "" if record.digest == program.digest else "the rules have changed since; "
+            raise MatchError(f"turn {number} differs from the rules: {cause}{error}") from error
         fluents += machine.fluents(state)
     if record.error is None:
         _check_end(machine, state, record)
@@ -363,8 +363,8 @@ def _check_end(machine: Machine, state: States, record: MatchRecord) -> None:
     for role, goal in goals.items():
         if goal != record.goals[role]:
             recorded = record.goals[role]
-            shown = "none" if recorded is None else f"{recorded:g}"
-            raise MatchError(f"the rules give {role} {goal:g} points, not {shown}")
+            score = "none" if recorded is None else f"{recorded:g}"
+            raise MatchError(f"the rules give {role} {goal:g} points, not {score}")
 
 
 # ------------------------------------------------------------------------

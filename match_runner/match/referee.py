@@ -106,7 +106,7 @@ class _Match:
         self._state: States = self._machine.initial(1)
         self._players: dict[int, Player] = {}
         self._news: dict[int, _News] = {}
-        self._told: dict[int, LastTurn] = {}
+        self._last_turns: dict[int, LastTurn] = {}
         self._turns: list[TurnRecord] = []
         self._times_s: list[float] = []
         self._faults: list[Fault] = []
@@ -125,14 +125,14 @@ class _Match:
 
     def play(self, earlier: Sequence[TurnRecord]) -> MatchRecord:
         _log.info("match with seed %d begins", self._seed)
-        whole, prepares = False, self._counts and not earlier
+        is_complete, prepares = False, self._counts and not earlier
         try:
             for role, seat in self._arena.seats.items():
                 player = seat.make(stream(self._seed, FIRST_ROLE_STREAM + role))
                 self._players[role] = player
                 if isinstance(player, PlayerApart):
                     player.begin(self._conditions.remote.start_clock_s, self._conditions.patience)
-                elif prepares and (error := self._spare.prepared(player)):
+                elif prepares and (error := self._spare.prepare(player)):
                     self._fault(role, "raised", f"raised {shown_error(error)} at the start", error)
             if self._remote is not None:
                 for role, trouble in self._remote.start().items():
@@ -145,8 +145,8 @@ class _Match:
                     self._error = f"the game did not end within {len(self._turns)} turns"
                     break
                 self._play_turn()
-            whole = self._error is None
-            if whole and self._counts:
+            is_complete = self._error is None
+            if is_complete and self._counts:
                 self._tell_the_end()
         except GGPError as error:
             self._is_left = isinstance(error, LeftError)
@@ -155,13 +155,13 @@ class _Match:
             self._error = str(error)
         finally:
             if self._remote is not None:
-                end = self._remote.stop if whole else self._remote.abort
-                end(len(self._turns), self._told)
-            for apart in self._apart():
-                apart.leave()
+                end = self._remote.stop if is_complete else self._remote.abort
+                end(len(self._turns), self._last_turns)
+            for player_apart in self._players_apart():
+                player_apart.leave()
         return self._record()
 
-    def _apart(self) -> list[PlayerApart]:
+    def _players_apart(self) -> list[PlayerApart]:
         """The players in processes of their own."""
         return [player for player in self._players.values() if isinstance(player, PlayerApart)]
 
@@ -170,8 +170,8 @@ class _Match:
         for role in roles:
             machine.legal(self._state, role)  # raises if there is none
         time.sleep(self._conditions.pause_s)
-        for apart in self._apart():
-            apart.get_ready()  # before anybody's clock runs
+        for player_apart in self._players_apart():
+            player_apart.get_ready()  # before anybody's clock runs
         # Guests think on their own clocks, so they may begin before everybody else.
         guests = {r: p for r, p in self._players.items() if isinstance(p, Guest)}
         for role, guest in guests.items():
@@ -181,23 +181,23 @@ class _Match:
         # Remote players first, then ours one by one: nobody's clock runs while another thinks
         # in this process.
         answers = self._ask_remote()
-        others = {r: p for r, p in self._players.items() if r not in guests}
-        answers |= {role: self._ask(role, player) for role, player in others.items()}
+        non_guests = {r: p for r, p in self._players.items() if r not in guests}
+        answers |= {role: self._ask(role, player) for role, player in non_guests.items()}
         answers |= {role: self._ask_guest(role, guest) for role, guest in guests.items()}
-        for role, error in self._spare.pondered(others) if self._counts else ():
+        for role, error in self._spare.ponder(non_guests) if self._counts else ():
             self._fault(role, "raised", f"raised {shown_error(error)} while it pondered", error)
         moves = [self._executed(role, answers.get(role)) for role in roles]
-        told = self._step(moves)
-        texts = tuple(move for move, _ in told)
-        self._told |= {role: LastTurn(*told[role], texts) for role in answers}
+        news = self._step(moves)
+        texts = tuple(move for move, _ in news)
+        self._last_turns |= {role: LastTurn(*news[role], texts) for role in answers}
         for role in self._players:
             answer = answers[role]
-            self._news[role] = _News(*told[role], answer.submitted, answer.may_count)
+            self._news[role] = _News(*news[role], answer.submitted, answer.may_count)
         answers = dict(sorted(answers.items()))
         turn = TurnRecord(
             joint_move=dict(zip(machine.roles, texts, strict=True)),
             submitted={machine.roles[r]: a.submitted for r, a in answers.items()},
-            percepts={name: seen for name, (_, seen) in zip(machine.roles, told, strict=True)},
+            percepts={name: seen for name, (_, seen) in zip(machine.roles, news, strict=True)},
             decisions={
                 machine.roles[r]: a.decision for r, a in answers.items() if a.decision is not None
             },
@@ -223,11 +223,11 @@ class _Match:
         for role, player in self._players.items():
             self._start_clock(player)
             self._tell(role, player, self._deadline(self._clock_of(player)))
-        told = self._step(moves)
+        news = self._step(moves)
         for role in self._players:
             name = machine.roles[role]
             in_time = not any(f.role == name and f.kind == "late" for f in turn.faults)
-            self._news[role] = _News(*told[role], turn.submitted.get(name), in_time)
+            self._news[role] = _News(*news[role], turn.submitted.get(name), in_time)
         self._reached(turn)
 
     def _step(self, moves: list[int]) -> list[tuple[str, tuple[str, ...]]]:
@@ -252,7 +252,7 @@ class _Match:
         if self._remote is None:
             return {}
         answers = {}
-        for role, answer in self._remote.ask(len(self._turns), self._told).items():
+        for role, answer in self._remote.ask(len(self._turns), self._last_turns).items():
             if answer.trouble is not None:
                 self._fault(role, answer.trouble.kind, answer.trouble.text)
             answers[role] = Answer(answer.submitted, decision_of(answer), answer.move is not None)
@@ -338,8 +338,8 @@ class _Match:
             try:
                 player.ended(news.move, news.percepts, goals[self._machine.roles[role]])
             except (Exception, SystemExit) as error:
-                says = f"{self._machine.roles[role]} raised {shown_error(error)}"
-                _log.warning("%s when told of the end", says)
+                trouble = f"{self._machine.roles[role]} raised {shown_error(error)}"
+                _log.warning("%s when told of the end", trouble)
 
     def _executed(self, role: int, answer: Answer | None) -> int:
         """Move that is played: the one submitted, if it is in time and legal, else a legal one."""
@@ -348,8 +348,8 @@ class _Match:
             move = machine.move_id(answer.submitted)
             if move is not None and is_legal(machine, self._state, role, np.array([move]))[0]:
                 return move
-            said = clipped(answer.submitted)
-            self._fault(role, "illegal", f"submitted {said}, which is not legal")
+            text = clipped(answer.submitted)
+            self._fault(role, "illegal", f"submitted {text}, which is not legal")
         if answer is not None and self._conditions.replacement is Replacement.FIRST:
             return int(machine.legal(self._state, role)[0][0])
         return int(random_moves(machine, self._state, role, self._rng)[0])
@@ -475,7 +475,7 @@ class SpareTime:
     conditions: Conditions
     took_s: dict[int, float] = field(default_factory=dict)
 
-    def prepared(self, player: Player) -> BaseException | None:
+    def prepare(self, player: Player) -> BaseException | None:
         """Let a player use the start clock, if there are clocks, and it may and can.
 
         Returns:
@@ -485,28 +485,30 @@ class SpareTime:
         if not start_s:
             return None
         deadline = Deadline(self.clock() + start_s, self.clock)
-        error = _used(player.prepare, deadline) if isinstance(player, Preparing) else None
+        error = _let_think(player.prepare, deadline) if isinstance(player, Preparing) else None
         if self.conditions.ponder and isinstance(player, Pondering) and error is None:
-            error = _used(player.ponder, deadline)
+            error = _let_think(player.ponder, deadline)
         return error
 
-    def pondered(self, players: Mapping[int, Player]) -> Iterator[tuple[int, BaseException]]:
+    def ponder(self, players: Mapping[int, Player]) -> Iterator[tuple[int, BaseException]]:
         """Let those players ponder that can, and yield the role of each that raised, and what."""
         took_s, self.took_s = self.took_s, {}
         if not self.conditions.ponder or self.conditions.play_clock_s is None:
             return
         for role, player in players.items():
-            others_s = max((s for other, s in took_s.items() if other != role), default=0.0)
+            others_s = max(
+                (s for other_role, s in took_s.items() if other_role != role), default=0.0
+            )
             # A turn ends with the play clock, however late an answer comes.
             spare_s = min(others_s, self.conditions.play_clock_s) - took_s.get(role, 0.0)
             if spare_s < LEAST_S or not isinstance(player, Pondering):
                 continue
-            error = _used(player.ponder, Deadline(self.clock() + spare_s, self.clock))
+            error = _let_think(player.ponder, Deadline(self.clock() + spare_s, self.clock))
             if error is not None:
                 yield role, error
 
 
-def _used(think: Callable[[Deadline], None], deadline: Deadline) -> BaseException | None:
+def _let_think(think: Callable[[Deadline], None], deadline: Deadline) -> BaseException | None:
     """Let a player think until a deadline; returns what it raised."""
     try:
         think(deadline)

@@ -38,14 +38,15 @@ class Seat:
     """Seat of one role.
 
     Attributes:
-        spec: the player as it was asked for.
+        spec: the player, as the command or the file names it.
         make: makes a new player for a match, given the generator of its random choices.
-        apart: name under which its process is kept between matches, if it has one of its own.
+        process_name: name under which its own process is kept between matches; None if it plays in
+            ours.
     """
 
     spec: str
     make: Callable[[np.random.Generator], Player]
-    apart: str | None = None
+    process_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,7 @@ def set_up(
     clock: TellsTime = time.monotonic,
     *,
     report: Callable[[str, Decision], None] | None = None,
-    apart: MachineOrder | None = None,
+    order: MachineOrder | None = None,
 ) -> Arena:
     """Make the arena: the referee's machine, and a seat for every player.
 
@@ -164,15 +165,15 @@ def set_up(
             them. None to build new ones.
         clock: time source, see `Arena`.
         report: called with the role of a player and its best decision so far, while it decides.
-        apart: order for the machine that players which are not ours get in processes of their
+        order: order for the machine that players which are not ours get in processes of their
             own; None to have them play in this process, where nobody can stop them.
 
     Raises:
         ConfigError: unknown player or option, or a malformed address.
         MachineError: a machine cannot be built.
     """
-    machine, *own = machines or build_machines(program)
-    kind = clock_of(clock)
+    machine, *role_machines = machines or build_machines(program)
+    clock_kind = clock_of(clock)
     seats: dict[int, Seat] = {}
     addresses: dict[int, Address] = {}
     for name, player in players.items():
@@ -182,15 +183,18 @@ def set_up(
         elif is_address(player):
             addresses[role] = parse_address(player)
         else:
-            told = None if report is None else partial(report, name)
-            seen = parse_spec(player)
-            if apart is None or seen.is_ours:
+            role_report = None if report is None else partial(report, name)
+            spec = parse_spec(player)
+            if order is None or spec.is_ours:
                 seats[role] = Seat(
-                    player, partial(_make, seen, own[role], role, clock, told, program)
+                    player,
+                    partial(_make, spec, role_machines[role], role, clock, role_report, program),
                 )
             else:
                 seats[role] = Seat(
-                    player, partial(_make_apart, seen, apart, role, kind, told), seen.name
+                    player,
+                    partial(_make_apart, spec, order, role, clock_kind, role_report),
+                    spec.name,
                 )
     remotes = Remotes(program, addresses) if addresses else None
     return Arena(game, program, machine, seats, clock, remotes)

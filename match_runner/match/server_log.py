@@ -57,25 +57,25 @@ def read_log(path: Path) -> list[LogLine]:
     if not events or events[0]["event"] != _FIRST_EVENT:
         raise ConfigError(f"{path} does not begin as the log of a match does")
     if events[0].get("format") != FORMAT:
-        found = json.dumps(events[0].get("format"))
-        raise ConfigError(f"{path}: format {found} is not known; this version reads {FORMAT}")
+        version = json.dumps(events[0].get("format"))
+        raise ConfigError(f"{path}: format {version} is not known; this version reads {FORMAT}")
     return events
 
 
-def _event(line: bytes, where: str) -> LogLine:
+def _event(line: bytes, line_name: str) -> LogLine:
     try:
         event = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{where} is not JSON: {error}") from error
+        raise ConfigError(f"{line_name} is not JSON: {error}") from error
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):
-        raise ConfigError(f"{where} must be an object with the field `event`")
+        raise ConfigError(f"{line_name} must be an object with the field `event`")
     if not isinstance(event.get("t"), int | float):
-        raise ConfigError(f"{where} must have the number `t`")
+        raise ConfigError(f"{line_name} must have the number `t`")
     return event
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentAnswer:
     """An answer that was sent in a turn.
 
     Attributes:
@@ -99,7 +99,7 @@ class LoggedMatch:
         player: spec of our player.
         rules: text of a rulesheet that can be played as it is.
         turns: our incomplete path.
-        sent: our answers, by the number of turns played before.
+        answers: our answers, by the number of turns played before.
         why: why the match ended, in the log's words; None if the log does not say that it ended.
     """
 
@@ -109,7 +109,7 @@ class LoggedMatch:
     seed: int
     rules: str
     turns: History
-    sent: Mapping[int, Sent]
+    answers: Mapping[int, SentAnswer]
     why: str | None
 
     @property
@@ -135,49 +135,49 @@ def read_logged_match(path: Path) -> LoggedMatch:
 def _match(events: Sequence[LogLine]) -> LoggedMatch:
     begin = events[0]
     lobby = Lobby("reader")
-    retold = Retelling(lobby)
-    sent: dict[int, Sent] = {}
+    retelling = Retelling(lobby)
+    answers: dict[int, SentAnswer] = {}
     turns: History = ()
     why = None
     for event in events:
         # A session that is over keeps nothing.
-        session = None if retold.ask is None else lobby.session(retold.ask.match)
+        session = None if retelling.ask is None else lobby.session(retelling.ask.match)
         rules = None if session is None else session.outline
-        receipt = retold.tell(event, float(event["t"]))
+        receipt = retelling.tell(event, float(event["t"]))
         if event["event"] == "decision":
-            sent[int(event["turn"])] = _sent(event)
+            answers[int(event["turn"])] = _answer_of(event)
         elif event["event"] == "end":
             why = str(event["why"])
-        if receipt is None or retold.ask is None:
+        if receipt is None or retelling.ask is None:
             continue
         if receipt.ask is not None:
             turns = receipt.ask.history
-        elif isinstance(receipt.message, Stop) and rules is not None and retold.ask.wants_move:
+        elif isinstance(receipt.message, Stop) and rules is not None and retelling.ask.wants_move:
             stop = receipt.message
-            heard = read_heard(stop.last_move, stop.told, rules, str(begin["role"]))
-            answer = sent.get(len(turns))
+            last_turn = read_heard(stop.last_move, stop.told, rules, str(begin["role"]))
+            answer = answers.get(len(turns))
             submitted = None if answer is None else answer.move
             if rules.is_gdl2 or stop.told is not None:  # else nothing is told of the last turn
-                turns = (*turns, PathTurn(heard.move, heard.percepts, submitted))
-    if retold.opening is None:
+                turns = (*turns, PathTurn(last_turn.move, last_turn.percepts, submitted))
+    if retelling.opening is None:
         raise ValueError("it does not hold the start message")
     return LoggedMatch(
         id=str(begin["match"]),
-        role=retold.opening.role,
+        role=retelling.opening.role,
         player=str(begin["player"]),
         seed=int(begin["seed"]),
-        rules=_playable(retold.opening.rules, turns),
+        rules=_playable(retelling.opening.rules, turns),
         turns=turns,
-        sent=sent,
+        answers=answers,
         why=why,
     )
 
 
-def _sent(event: LogLine) -> Sent:
+def _answer_of(event: LogLine) -> SentAnswer:
     decision = None
     if isinstance(event["particles"], int):
         decision = decision_from_json(dict(event), "decision", MatchError)
-    return Sent(event["move"], str(event["source"]), decision)
+    return SentAnswer(event["move"], str(event["source"]), decision)
 
 
 def _playable(rules: str, turns: History) -> str:

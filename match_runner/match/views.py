@@ -90,9 +90,9 @@ def _show_turn(turn: TurnRecord, roles: Sequence[str], encoding: str) -> Iterato
         table.add_column(heading)
     for role in roles:
         move = plain(turn.joint_move[role], "bold" if role != RANDOM else "")
-        asked = turn.submitted.get(role)
-        if role in turn.submitted and asked != turn.joint_move[role]:
-            move.append_text(plain(f" instead of {asked or 'no answer'}", "red"))
+        submitted = turn.submitted.get(role)
+        if role in turn.submitted and submitted != turn.joint_move[role]:
+            move.append_text(plain(f" instead of {submitted or 'no answer'}", "red"))
         table.add_row(plain(f"  {role}"), move, percepts_text(turn.percepts[role]))
     yield table
     for fault in turn.faults:
@@ -108,9 +108,9 @@ def particles_text(num: int) -> str:
 
 
 def _show_decision(role: str, decision: Decision, encoding: str) -> RenderableType:
-    few = "all" if decision.exact else "sampled"
+    coverage = "all" if decision.exact else "sampled"
     title = plain(
-        f"{role}: {particles_text(decision.particles)} ({few}), "
+        f"{role}: {particles_text(decision.particles)} ({coverage}), "
         f"{decision.states_visited:,} states, {decision.seconds:.2f} s",
         "dim",
     )
@@ -123,14 +123,14 @@ def values_table(decision: Decision, encoding: str = "utf-8") -> Table:
     table.add_column()
     table.add_column()
     table.add_column(justify="right")
-    shown = decision.best_values()
-    for value in shown:
-        chosen = value.move == decision.move
-        style = "bold" if chosen else ""
-        mark = ">" if chosen else " "
+    candidates = decision.best_values()
+    for value in candidates:
+        is_choice = value.move == decision.move
+        style = "bold" if is_choice else ""
+        mark = ">" if is_choice else " "
         table.add_row(mark, plain(value.move, style), Text(value_text(value, encoding), style))
-    if len(shown) < len(decision.values):
-        table.add_row("", Text(f"and {len(decision.values) - len(shown)} more", "dim"), "")
+    if len(candidates) < len(decision.values):
+        table.add_row("", Text(f"and {len(decision.values) - len(candidates)} more", "dim"), "")
     return table
 
 
@@ -154,8 +154,8 @@ def show_errors(faulty: Sequence[tuple[str, Sequence[str]]], of: int) -> Iterato
         yield Text()
         yield Text(f"{len(faulty)} of {of} matches with errors:", style="red")
     for name, errors in faulty[:MOST_FAULTY]:
-        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        yield plain(f"  {name}: {errors[0]}{more}")
+        suffix = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        yield plain(f"  {name}: {errors[0]}{suffix}")
     if len(faulty) > MOST_FAULTY:
         yield Text(f"  and {len(faulty) - MOST_FAULTY} more matches; see --json")
 
@@ -191,10 +191,10 @@ def _show_event(event: LogLine, encoding: str) -> Iterator[RenderableType]:
             yield line(f"< {_text(event, 'text')}")
         case "sent":
             seconds = event.get("seconds")
-            after = f"  (after {seconds:.2f} s)" if isinstance(seconds, int | float) else ""
-            yield line(f"> {_text(event, 'text')}{after}", "bold")
+            delay = f"  (after {seconds:.2f} s)" if isinstance(seconds, int | float) else ""
+            yield line(f"> {_text(event, 'text')}{delay}", "bold")
         case "decision":
-            yield line(_decided(event))
+            yield line(_decision_text(event))
             yield from _logged_values(event, encoding)
         case "worker":
             parts = [_text(event, name) for name in ("worker", "what", "text") if event.get(name)]
@@ -212,14 +212,14 @@ def _show_event(event: LogLine, encoding: str) -> Iterator[RenderableType]:
             yield line(f"{other}: {json.dumps(dict(event))[:MOST_TEXT]}", "dim")
 
 
-def _decided(event: LogLine) -> str:
-    by = _text(event, "source") + ("" if event.get("final", True) else ", best so far")
+def _decision_text(event: LogLine) -> str:
+    source = _text(event, "source") + ("" if event.get("final", True) else ", best so far")
     turn = event.get("turn")
-    number = f"turn {turn + 1}" if isinstance(turn, int) else "a turn"
-    text = f"{number}: {_text(event, 'move')} ({by}"
+    turn_name = f"turn {turn + 1}" if isinstance(turn, int) else "a turn"
+    text = f"{turn_name}: {_text(event, 'move')} ({source}"
     if isinstance(event.get("particles"), int):
-        few = "all" if event.get("exact") else "sampled"
-        text += f"; {particles_text(event['particles'])}, {few}; "
+        coverage = "all" if event.get("exact") else "sampled"
+        text += f"; {particles_text(event['particles'])}, {coverage}; "
         text += f"{_text(event, 'states_visited')} states"
     text += ")"
     return f"{text}, fallback: {_text(event, 'fault')}" if event.get("fault") else text

@@ -76,8 +76,8 @@ def order_of(
 
 def square_of(name: str) -> tuple[str, str] | None:
     """Letter and number of the name of a square such as `a1`."""
-    found = _SQUARE.fullmatch(name)
-    return (found[1], found[2]) if found else None
+    match = _SQUARE.fullmatch(name)
+    return (match[1], match[2]) if match else None
 
 
 def are_squares(names: Iterable[str]) -> bool:
@@ -91,14 +91,14 @@ def are_squares(names: Iterable[str]) -> bool:
 
 def natural(name: str) -> tuple[str, int, str]:
     """Sort key that orders numbers by size, alone and behind a prefix."""
-    found = re.fullmatch(r"(.*?)(\d{1,9})", name[:40])
-    return (found[1], int(found[2]), name) if found else (name, -1, name)
+    match = re.fullmatch(r"(.*?)(\d{1,9})", name[:40])
+    return (match[1], int(match[2]), name) if match else (name, -1, name)
 
 
 def _by_prefix(names: Sequence[str]) -> Order | None:
-    found = [(_PREFIXED.fullmatch(name), name) for name in names if len(name) <= 40]
+    matches = [(_PREFIXED.fullmatch(name), name) for name in names if len(name) <= 40]
     groups: dict[str, list[tuple[int, str]]] = {}
-    for match, name in found:
+    for match, name in matches:
         if match:
             groups.setdefault(match[1], []).append((int(match[2]), name))
     if not groups:
@@ -114,16 +114,16 @@ def _by_prefix(names: Sequence[str]) -> Order | None:
 
 
 def _by_chain(names: Sequence[str], chains: Sequence[Mapping[str, str]]) -> Order | None:
-    wanted = set(names)
+    coordinates = set(names)
     for chain in chains:
-        following = {a: b for a, b in chain.items() if a in wanted and b in wanted}
-        firsts = wanted - set(following.values())
-        if len(firsts) != 1 or len(following) != len(wanted) - 1:
+        following = {a: b for a, b in chain.items() if a in coordinates and b in coordinates}
+        firsts = coordinates - set(following.values())
+        if len(firsts) != 1 or len(following) != len(coordinates) - 1:
             continue
         line = [firsts.pop()]
-        while line[-1] in following and len(line) <= len(wanted):
+        while line[-1] in following and len(line) <= len(coordinates):
             line.append(following[line[-1]])
-        if len(line) == len(wanted):
+        if len(line) == len(coordinates):
             return Order(tuple(line), CoordinateKind.CHAIN)
     return None
 
@@ -234,38 +234,49 @@ class CoordinateFinder:
         if not pairs:
             return None
         first, second = max(pairs, key=lambda pair: self._score(shape, orders, *pair))
-        rest = [i for i in range(len(shape.leaves)) if i not in (first, second)]
-        more = [i for i in rest if i in orders]
-        layers = tuple(more if len(more) < len(rest) else more[:-1])[:1]
-        side = self._side(shape, first, second, rest) if not layers else None
-        content = tuple(i for i in rest if i not in layers)
-        return self._made(shape, (first,), (second,), orders, content, layers, side)
+        other_leaves = [i for i in range(len(shape.leaves)) if i not in (first, second)]
+        coordinates = [i for i in other_leaves if i in orders]
+        layers = tuple(coordinates if len(coordinates) < len(other_leaves) else coordinates[:-1])[
+            :1
+        ]
+        side = self._side(shape, first, second, other_leaves) if not layers else None
+        content = tuple(i for i in other_leaves if i not in layers)
+        return self._make(shape, (first,), (second,), orders, content, layers, side)
 
-    def line(self, shape: FluentShape, *, alone: bool) -> Candidate | None:
-        """A shape as a candidate for a board of one row; `alone` if the game has no grids."""
+    def line(self, shape: FluentShape, *, without_grids: bool) -> Candidate | None:
+        """A shape as a candidate for a board of one row.
+
+        Args:
+            without_grids: whether the game has no grids.
+        """
         orders = self._orders(shape)
         num = len(shape.leaves)
-        at = next(iter(orders), None)
-        if at is None or shape.counter:
+        leaf = next(iter(orders), None)
+        if leaf is None or shape.counter:
             return None
-        keys = [row[at] for row in shape.initial]
-        full = len(set(keys)) == len(keys) >= max(2, len(orders[at].values) // 2)
-        content = tuple(i for i in range(num) if i != at)
-        side = 0 if at == 1 and self._is_role(shape.leaves[0].values) else None
+        keys = [row[leaf] for row in shape.initial]
+        full = len(set(keys)) == len(keys) >= max(2, len(orders[leaf].values) // 2)
+        content = tuple(i for i in range(num) if i != leaf)
+        side = 0 if leaf == 1 and self._is_role(shape.leaves[0].values) else None
         if side is not None:
             content = content[1:]
         if not full:
-            wanted = at == 0 or (side is not None and bool(content))
-            if not alone or not wanted or len(orders[at].values) > MOST_IN_ROW or len(orders) > 1:
+            is_row = leaf == 0 or (side is not None and bool(content))
+            if (
+                not without_grids
+                or not is_row
+                or len(orders[leaf].values) > MOST_IN_ROW
+                or len(orders) > 1
+            ):
                 return None
         elif side is not None and not content:
             return None
         layers = () if side is None else (side,)
         return Candidate(
             shape,
-            Axis((at,)),
+            Axis((leaf,)),
             None,
-            (orders[at], None),
+            (orders[leaf], None),
             content,
             layers,
             complete=full,
@@ -274,14 +285,14 @@ class CoordinateFinder:
 
     def _orders(self, shape: FluentShape) -> dict[int, Order]:
         """The leaves that are coordinates, with their orders."""
-        found = {}
+        orders = {}
         for i, leaf in enumerate(shape.leaves):
             values = _of_one_kind(leaf.values, [row[i] for row in shape.initial])
             if not self._is_role(leaf.values):
                 order = order_of(values, self._chains)
                 if order is not None:
-                    found[i] = order
-        return found
+                    orders[i] = order
+        return orders
 
     def _is_role(self, values: Iterable[str]) -> bool:
         return set(values) <= {*self._program.roles}
@@ -297,14 +308,14 @@ class CoordinateFinder:
                 continue
             content = tuple(j for j in range(len(shape.leaves)) if j != i)
             keys = [square_of(row[i]) for row in shape.initial]
-            known = frozenset(key for key in keys if key is not None)
+            initial = frozenset(key for key in keys if key is not None)
             return Candidate(
                 shape,
                 Axis((i,), 0),
                 Axis((i,), 1),
                 (letters, numbers),
                 content,
-                complete=bool(content) and len(known) >= len(parts) > 0,
+                complete=bool(content) and len(initial) >= len(parts) > 0,
                 keys=frozenset(parts),
                 holes=True,
             )
@@ -324,7 +335,7 @@ class CoordinateFinder:
         if len(orders) != 4 or not plain or len({o.values for o in orders.values()}) > 1:
             return None
         a, b, c, d = orders
-        return self._made(shape, (a, c), (b, d), orders, tuple(plain), (), None)
+        return self._make(shape, (a, c), (b, d), orders, tuple(plain), (), None)
 
     def _fits(
         self, shape: FluentShape, orders: Mapping[int, Order], first: int, second: int
@@ -366,19 +377,19 @@ class CoordinateFinder:
     def _meet(self, shape: FluentShape, side: int) -> bool:
         """Whether a rule has fluents of two roles in one place."""
         for rule in self._program.rules:
-            seen: dict[tuple[object, ...], object] = {}
+            owners: dict[tuple[object, ...], object] = {}
             for atom in (literal.atom for literal in rule.body):
                 if getattr(atom, "name", "") != "true" or not hasattr(atom, "args"):
                     continue
                 skeleton, leaves = flatten(atom.args[0])
                 if skeleton != shape.skeleton:
                     continue
-                place = tuple(leaf for i, leaf in enumerate(leaves) if i != side)
-                if seen.setdefault(place, leaves[side]) != leaves[side]:
+                cell = tuple(leaf for i, leaf in enumerate(leaves) if i != side)
+                if owners.setdefault(cell, leaves[side]) != leaves[side]:
                     return True
         return False
 
-    def _made(
+    def _make(
         self,
         shape: FluentShape,
         first: tuple[int, ...],
@@ -400,12 +411,12 @@ class CoordinateFinder:
             across, up, a, b = up, across, b, a
         downwards = direction != "" or b.kind == CoordinateKind.LETTERS or len(first) > 1
         keys = [(across.of(row), up.of(row)) for row in shape.initial]
-        known = frozenset((x, y) for x, y in keys if x in a.values and y in b.values)
+        initial = frozenset((x, y) for x, y in keys if x in a.values and y in b.values)
         symbols = Symbols(self._roles, [shape.leaves[i].values for i in content])
         marked = len(content) == 1 and any(
             symbols.is_empty([value]) for value in shape.leaves[content[0]].values
         )
-        full = 10 * len(known) >= 9 * len(a.values) * len(b.values)
+        full = 10 * len(initial) >= 9 * len(a.values) * len(b.values)
         return Candidate(
             shape,
             across,
@@ -415,8 +426,8 @@ class CoordinateFinder:
             layers,
             side,
             downwards,
-            complete=full or (marked and len(known) > 3),
-            keys=known,
+            complete=full or (marked and len(initial) > 3),
+            keys=initial,
         )
 
 

@@ -97,25 +97,27 @@ def recognise(
     """
     roles = tuple(role for role in program.roles if role != RANDOM)
     finder = CoordinateFinder(program, roles, chains)
-    said = groups_of(side, shapes, chains)
-    claimed = side.plain | {member.shape.skeleton for _, group in said for member in group}
+    described = groups_of(side, shapes, chains)
+    claimed = side.plain | {member.shape.skeleton for _, group in described for member in group}
     free = [shape for shape in shapes if shape.skeleton not in claimed]
     groups: list[list[Candidate]] = []
-    squares = [each for each in map(finder.square, free) if each is not None]
+    squares = [
+        row_candidate for row_candidate in map(finder.square, free) if row_candidate is not None
+    ]
     for candidate in sorted(squares, key=rank):
         if not lay_over(groups, candidate.shape):
             join(groups, candidate)
-    for shape in _left(free, groups):
+    for shape in _unplaced(free, groups):
         lay_over(groups, shape)
-    alone = not groups and not said
-    rows = [finder.line(shape, alone=alone) for shape in _left(free, groups)]
+    without_grids = not groups and not described
+    rows = [finder.line(shape, without_grids=without_grids) for shape in _unplaced(free, groups)]
     lines: list[list[Candidate]] = []
-    for each in sorted((row for row in rows if row is not None), key=rank):
-        join(lines, each)
-    return _laid_out([*said, *(("", group) for group in (*groups, *lines))], roles, side)
+    for row_candidate in sorted((row for row in rows if row is not None), key=rank):
+        join(lines, row_candidate)
+    return _laid_out([*described, *(("", group) for group in (*groups, *lines))], roles, side)
 
 
-def _left(
+def _unplaced(
     shapes: Sequence[FluentShape], groups: Sequence[Sequence[Candidate]]
 ) -> list[FluentShape]:
     placed = {member.shape.skeleton for group in groups for member in group}
@@ -128,16 +130,16 @@ def _laid_out(
     grids: list[Grid] = []
     places: dict[Skeleton, Place] = {}
     names: set[str] = set()
-    left = MOST_CELLS_OF_ALL
+    budget = MOST_CELLS_OF_ALL
     for title, group in groups:
         name = group[0].shape.name
         while name in names:
             name += "+"
         grid = _grid(name, title, group, roles, side)
         num = grid.num_cells
-        if num > min(left, MOST_CELLS):
+        if num > min(budget, MOST_CELLS):
             continue
-        left -= num
+        budget -= num
         names.add(name)
         for member in group:
             named = member is not group[0] or not member.content
@@ -174,7 +176,7 @@ def _grid(
         roles,
         contents,
         common_empty=3 * empties > len(head.shape.initial),
-        known=side.symbols,
+        symbols=side.symbols,
         owners=side.owners,
     )
     bounded = head.holes or (head.complete and head.content and len(head.keys) < size)
@@ -284,20 +286,20 @@ def _fitted(head: Candidate, candidate: Candidate) -> Candidate | None:
         candidate = replace(candidate, layers=(candidate.side,), content=content)
     if [set(v) for v in layer_values(head)] != [set(v) for v in layer_values(candidate)]:
         return None
-    if _alike(head.orders, candidate.orders):
+    if _overlap(head.orders, candidate.orders):
         return candidate
     if candidate.rows is None or candidate.orders[1] is None:
         return None
     turned = (candidate.orders[1], candidate.orders[0])
-    if not _alike(head.orders, turned):
+    if not _overlap(head.orders, turned):
         return None
     return replace(candidate, columns=candidate.rows, rows=candidate.columns, orders=turned)
 
 
-def _alike(
-    orders: tuple[Order | None, Order | None], others: tuple[Order | None, Order | None]
+def _overlap(
+    orders: tuple[Order | None, Order | None], head_orders: tuple[Order | None, Order | None]
 ) -> bool:
-    for a, b in zip(orders, others, strict=True):
+    for a, b in zip(orders, head_orders, strict=True):
         if a is None or b is None:
             continue
         num, common = len(a.values), len({*a.values} & {*b.values})

@@ -114,11 +114,12 @@ def _board(board: Json, owners: Sequence[str], *, titled: bool) -> str:
     edge = "".join(f'<th style="{_EDGE}">{escape(name)}</th>' for name in ("", *board["columns"]))
     rows = []
     for row, name in enumerate(board["rows"]):
-        found = (cells.get((row, column)) for column in range(len(board["columns"])))
-        drawn = "".join(
-            f'<td style="{_EDGE}"></td>' if cell is None else _cell(cell, owners) for cell in found
+        row_cells = (cells.get((row, column)) for column in range(len(board["columns"])))
+        row_html = "".join(
+            f'<td style="{_EDGE}"></td>' if cell is None else _cell(cell, owners)
+            for cell in row_cells
         )
-        rows.append(f'<tr><th style="{_EDGE}">{escape(name)}</th>{drawn}</tr>')
+        rows.append(f'<tr><th style="{_EDGE}">{escape(name)}</th>{row_html}</tr>')
     title = f'<caption style="text-align:left">{escape(board["title"])}</caption>' if titled else ""
     style = "border-collapse:collapse;display:inline-table;margin:0.3em 1em 0.3em 0"
     return f'<table style="{style}">{title}<tr>{edge}</tr>{"".join(rows)}</table>'
@@ -126,10 +127,10 @@ def _board(board: Json, owners: Sequence[str], *, titled: bool) -> str:
 
 def _cell(cell: Json, owners: Sequence[str]) -> str:
     items = [item for item in cell["items"] if item["symbol"]]
-    shown = "<br>".join(_item(item, owners) for item in items[:MOST_ITEMS])
-    more = f" +{len(items) - MOST_ITEMS}" if len(items) > MOST_ITEMS else ""
+    symbols = "<br>".join(_item(item, owners) for item in items[:MOST_ITEMS])
+    suffix = f" +{len(items) - MOST_ITEMS}" if len(items) > MOST_ITEMS else ""
     title = ", ".join(f"{item['text']}{_share(item['share'], ' ')}" for item in cell["items"])
-    return f'<td style="{_CELL}" title="{escape(title)}">{shown}{more}</td>'
+    return f'<td style="{_CELL}" title="{escape(title)}">{symbols}{suffix}</td>'
 
 
 def _item(item: Json, owners: Sequence[str]) -> str:
@@ -155,9 +156,9 @@ def _table(table: Json) -> str:
     return Table(head, rows, table["title"]).html()
 
 
-def _share(share: float, before: str = "") -> str:
+def _share(share: float, prefix: str = "") -> str:
     """A probability in words, unless it is certain."""
-    return "" if share >= _CERTAIN else f"{before}{share:.2f}"
+    return "" if share >= _CERTAIN else f"{prefix}{share:.2f}"
 
 
 def line(text: str) -> str:

@@ -54,15 +54,15 @@ class Rules(NamedTuple):
     Attributes:
         roles: without `random`.
         grids, places: its boards, and which fluents go where on them.
-        told: a fluent in words; empty for bookkeeping that people need not see, None where the game
-            has no words for it.
+        words: puts a fluent into words; empty for bookkeeping that people need not see, None where
+            the game has no words for it.
     """
 
     roles: tuple[str, ...]
     shapes: Sequence[FluentShape]
     grids: Sequence[Grid]
     places: Mapping[Skeleton, Place]
-    told: Callable[[Term], str | None] = lambda fluent: None
+    words: Callable[[Term], str | None] = lambda fluent: None
 
 
 Taker = Callable[[Sequence[DrawnFact]], tuple[Sequence[Json], Sequence[DrawnFact]]]
@@ -139,20 +139,20 @@ UNKNOWN = {
 def board_taker(rules: Rules) -> Taker:
     """Puts fluents on the grids of a game. Every board is there, also where nothing is on it."""
 
-    def take(told: Sequence[DrawnFact]) -> tuple[list[Json], list[DrawnFact]]:
+    def take(facts: Sequence[DrawnFact]) -> tuple[list[Json], list[DrawnFact]]:
         on_grids: list[dict[Spot, list[Json]]] = [{} for _ in rules.grids]
         extents = [ShownExtent(grid) for grid in rules.grids]
         rest = []
-        for each in told:
-            skeleton, leaves = flatten(each.fact)
+        for drawn_fact in facts:
+            skeleton, leaves = flatten(drawn_fact.fact)
             place = rules.places.get(skeleton)
             names = [str(leaf) for leaf in leaves]
-            where = None if place is None else _where(rules.grids[place.grid], place, names)
-            if place is None or where is None or not extents[place.grid].takes(where):
-                rest.append(each)
+            spot = None if place is None else _spot(rules.grids[place.grid], place, names)
+            if place is None or spot is None or not extents[place.grid].takes(spot):
+                rest.append(drawn_fact)
                 continue
-            item = _item(rules.grids[place.grid], place, skeleton, names, each)
-            on_grids[place.grid].setdefault(where, []).append(item)
+            item = _item(rules.grids[place.grid], place, skeleton, names, drawn_fact)
+            on_grids[place.grid].setdefault(spot, []).append(item)
         pairs = zip(extents, on_grids, strict=True)
         return [board for extent, items in pairs for board in _of_layers(extent, items)], rest
 
@@ -173,20 +173,20 @@ def has_items(part: Json) -> bool:
 
 
 def _item(
-    grid: Grid, place: Place, skeleton: Skeleton, names: Sequence[str], told: DrawnFact
+    grid: Grid, place: Place, skeleton: Skeleton, names: Sequence[str], drawn_fact: DrawnFact
 ) -> Json:
     words = [names[i] for i in place.content]
     head = skeleton[0]
     if place.named and head is not None:
         words = [*words_of(head[0], has_content=bool(words)), *words]
     look = grid.symbols.look(words)
-    title = short(told.text, LONGEST_FACT)
+    title = short(drawn_fact.text, LONGEST_FACT)
     return {
         "text": short(look.text),
         "symbol": short(look.symbol, 24),
         "owner": look.owner,
         "mark": look.mark,
-        "share": told.share,
+        "share": drawn_fact.share,
         "title": title,
     }
 
@@ -197,15 +197,15 @@ class ShownExtent:
     def __init__(self, grid: Grid) -> None:
         self.grid = grid
         self._box = grid.core
-        few = len(grid.layers) <= MOST_LAYERS
-        self._layers = {each for each in grid.layers if few and each != (RANDOM,)}
+        has_few = len(grid.layers) <= MOST_LAYERS
+        self._layers = {layer for layer in grid.layers if has_few and layer != (RANDOM,)}
 
     def takes(self, spot: Spot) -> bool:
         """Make room for a place; false if the grid would be too large."""
         layer, column, row = spot
         x, y = self.grid.columns.index(column), self.grid.rows.index(row)
-        left, right, top, bottom = self._box
-        box = min(left, x), max(right, x), min(top, y), max(bottom, y)
+        first_column, last_column, first_row, last_row = self._box
+        box = min(first_column, x), max(last_column, x), min(first_row, y), max(last_row, y)
         num = (box[1] - box[0] + 1) * (box[3] - box[2] + 1)
         layers = self._layers | {layer}
         if len(layers) > MOST_LAYERS or num * len(layers) > 2 * MOST_CELLS:
@@ -229,7 +229,7 @@ class ShownExtent:
         return self.grid.rows[self._box[2] : self._box[3] + 1]
 
 
-def _where(grid: Grid, place: Place, names: Sequence[str]) -> Spot | None:
+def _spot(grid: Grid, place: Place, names: Sequence[str]) -> Spot | None:
     """Layer, column and row of a fluent; None if it is beside the board."""
     column = place.columns.of(names)
     row = "" if place.rows is None else place.rows.of(names)
@@ -284,20 +284,20 @@ def table_taker(rules: Rules) -> Taker:
     """Makes tables of facts that have their name in common with others."""
     headers = _headers(rules.shapes, rules.roles)
 
-    def take(told: Sequence[DrawnFact]) -> tuple[list[Json], list[DrawnFact]]:
+    def take(facts: Sequence[DrawnFact]) -> tuple[list[Json], list[DrawnFact]]:
         groups: dict[Signature, list[DrawnFact]] = {}
-        for each in told:
-            groups.setdefault(signature(each.fact), []).append(each)
+        for drawn_fact in facts:
+            groups.setdefault(signature(drawn_fact.fact), []).append(drawn_fact)
         tables, single = [], []
         for (name, arity), members in groups.items():
             if arity == 0 or len(members) == 1:
                 single += members
                 continue
             rows = []
-            for each in members:
-                assert isinstance(each.fact, Compound)
-                row = tuple(str(arg) for arg in each.fact.args)
-                rows.append((row, each.share, rules.told(each.fact)))
+            for drawn_fact in members:
+                assert isinstance(drawn_fact.fact, Compound)
+                row = tuple(str(arg) for arg in drawn_fact.fact.args)
+                rows.append((row, drawn_fact.share, rules.words(drawn_fact.fact)))
             rows.sort(key=lambda r: [natural(text) for text in r[0]])
             words = [text for _, _, text in rows]
             tables.append(
@@ -316,20 +316,20 @@ def table_taker(rules: Rules) -> Taker:
 
 def certain_table(part: Json) -> Json | None:
     """The lines that hold for sure."""
-    kept = [number for number, share in enumerate(part["shares"]) if share >= 1]
+    certain = [number for number, share in enumerate(part["shares"]) if share >= 1]
     for key in ("rows", "shares", "words"):
-        part[key] = [part[key][number] for number in kept] if part[key] else []
-    return part if kept else None
+        part[key] = [part[key][number] for number in certain] if part[key] else []
+    return part if certain else None
 
 
 def _headers(shapes: Sequence[FluentShape], roles: Sequence[str]) -> dict[Signature, list[str]]:
     """What the columns of tables are called: by the variables of the rules, if these are words."""
-    found = {}
+    headers = {}
     for shape in shapes:
         head = shape.skeleton[0]
         if head is not None and head[1] == len(shape.leaves) == len(shape.skeleton) - 1:
-            found[head] = [_header(i, leaf, roles) for i, leaf in enumerate(shape.leaves)]
-    return found
+            headers[head] = [_header(i, leaf, roles) for i, leaf in enumerate(shape.leaves)]
+    return headers
 
 
 def _header(number: int, leaf: FluentLeaf, roles: Sequence[str]) -> str:
@@ -347,13 +347,13 @@ def _header(number: int, leaf: FluentLeaf, roles: Sequence[str]) -> str:
 def fact_taker(rules: Rules) -> Taker:
     """Takes all there are."""
 
-    def take(told: Sequence[DrawnFact]) -> tuple[list[Json], list[DrawnFact]]:
-        found = []
-        for each in told:
-            words = rules.told(each.fact)
-            words = in_order(each.fact) if words is None else words
-            found.append(fact(short(each.text, LONGEST_FACT), each.share, words))
-        return found, []
+    def take(facts: Sequence[DrawnFact]) -> tuple[list[Json], list[DrawnFact]]:
+        parts = []
+        for drawn_fact in facts:
+            words = rules.words(drawn_fact.fact)
+            words = in_order(drawn_fact.fact) if words is None else words
+            parts.append(fact(short(drawn_fact.text, LONGEST_FACT), drawn_fact.share, words))
+        return parts, []
 
     return take
 

@@ -64,7 +64,7 @@ class Layout:
         except ConfigError as error:
             raise ConfigError(f"{side_file}: {error}") from error
         moves = moves_of(program, roles, grids, places)
-        words = GameWords(moves, side.said)
+        words = GameWords(moves, side.sayings)
         return cls(Rules(roles, shapes, grids, places, words.fluent), moves, words)
 
     def picture(self, facts: Iterable[Term]) -> Picture:
@@ -96,16 +96,16 @@ class Layout:
         return self._moves.drops_in(move)
 
     def _draw(self, facts: Iterable[tuple[Term, float]]) -> Picture:
-        told = sorted(
+        drawn_facts = sorted(
             (DrawnFact(str(term), term, share) for term, share in facts), key=lambda f: f.text
         )
         parts: dict[str, list[Json]] = {}
-        left: Sequence[DrawnFact] = told[:MOST_FACTS]
+        remaining: Sequence[DrawnFact] = drawn_facts[:MOST_FACTS]
         for name, take in self._takers.items():
-            taken, left = take(left)
-            parts[name] = list(taken)
-        if len(told) > MOST_FACTS:
-            parts["facts"].append(fact(f"and {len(told) - MOST_FACTS:,} more"))
+            kind_parts, remaining = take(remaining)
+            parts[name] = list(kind_parts)
+        if len(drawn_facts) > MOST_FACTS:
+            parts["facts"].append(fact(f"and {len(drawn_facts) - MOST_FACTS:,} more"))
         return Picture(parts, [short(role) for role in self._rules.roles])
 
 
@@ -151,62 +151,64 @@ class Artist:
         words = self.layout.words
         return {
             "moves": {move: words.move(term_of(move), role) for role, move in moves},
-            "percepts": {each: words.percept(term_of(each)) for each in percepts},
+            "percepts": {percept: words.percept(term_of(percept)) for percept in percepts},
         }
 
     def words_in(self, frame: Json) -> dict[str, dict[str, str]]:
         """What people read for all moves and percepts of a frame."""
-        decided = [
+        candidates = [
             (role, value["move"])
             for role, decision in frame["decisions"].items()
             for value in decision["values"]
         ]
         seen = [percept for saw in frame["percepts"].values() for percept in saw]
-        return self.words_of([*frame["moves"].items(), *decided], seen)
+        return self.words_of([*frame["moves"].items(), *candidates], seen)
 
     def fluent(self, text: str) -> str:
         """A fluent in words."""
         return self.layout.words.fluent(term_of(text)) or in_order(term_of(text))
 
-    def marks(self, moves: Mapping[str, str], before: Json, after: Json) -> list[str]:
+    def marks(self, moves: Mapping[str, str], old: Json, new: Json) -> list[str]:
         """Cells that moves name, and for what is dropped into a column, where it came to rest.
 
         Args:
-            before, after: the picture before and after the moves, as somebody sees it who may know
+            old, new: the picture before and after the moves, as somebody sees it who may know
                 the marks; empty if there was none.
         """
-        found: list[str] = []
+        cells: list[str] = []
         for role, move in moves.items():
             named = self.cells(move, role)
             fell = self.drops_in(move)
-            found += (fell and _new_in_columns(before, after, named)) or named
-        return found
+            cells += (fell and _new_in_columns(old, new, named)) or named
+        return cells
 
     def view(self, percepts: Sequence[str]) -> Any:
         """A picture of percepts, where one says more than their list; else None."""
         if not percepts:
             return None
         picture = self.picture(percepts)
-        shown = any(kind.is_view(part) for name, kind in KINDS.items() for part in picture[name])
-        return picture if shown else None
+        has_view = any(kind.is_view(part) for name, kind in KINDS.items() for part in picture[name])
+        return picture if has_view else None
 
 
-def _new_in_columns(before: Json, after: Json, named: Sequence[str]) -> list[str]:
+def _new_in_columns(old: Json, new: Json, named: Sequence[str]) -> list[str]:
     """Cells in the columns of some cells that show something which was not there before."""
     was = {
         (cell["id"], item["title"])
-        for board in before.get("boards", ())
+        for board in old.get("boards", ())
         for cell in board["cells"]
         for item in cell["items"]
     }
-    found = []
-    for board in after.get("boards", ()):
+    cell_ids = []
+    for board in new.get("boards", ()):
         columns = {cell["column"] for cell in board["cells"] if cell["id"] in named}
         for cell in board["cells"]:
-            new = [item for item in cell["items"] if (cell["id"], item["title"]) not in was]
-            if cell["column"] in columns and any(item["symbol"] not in ("", "?") for item in new):
-                found.append(cell["id"])
-    return found
+            new_items = [item for item in cell["items"] if (cell["id"], item["title"]) not in was]
+            if cell["column"] in columns and any(
+                item["symbol"] not in ("", "?") for item in new_items
+            ):
+                cell_ids.append(cell["id"])
+    return cell_ids
 
 
 @lru_cache(maxsize=_MOST_TERMS)

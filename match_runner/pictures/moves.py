@@ -26,13 +26,14 @@ class Moves:
     """Reader of the moves of a game.
 
     Attributes:
-        own: for moves on boards of the roles, by shape and grid, whether it is the mover's own.
+        own_boards: whether a move is on the mover's own board, by its shape and the grid, where
+            each role has a board.
         drops: grids into which moves of one argument drop something, by shape.
     """
 
     roles: Sequence[str]
     grids: Sequence[Grid]
-    own: Mapping[tuple[Skeleton, int], bool]
+    own_boards: Mapping[tuple[Skeleton, int], bool]
     drops: Mapping[Skeleton, int]
 
     def spots(self, move: Term, role: str) -> tuple[int, tuple[Spot, ...]]:
@@ -46,9 +47,9 @@ class Moves:
                 return number, (((), leaves[0], grid.rows[grid.core[2]]),)
         for number, grid in enumerate(self.grids):
             layer = self._layer(number, grid, skeleton, role)
-            found = tuple(_spots(grid, leaves, layer))
-            if found:
-                return number, found
+            cells = tuple(_spots(grid, leaves, layer))
+            if cells:
+                return number, cells
         return -1, ()
 
     def parts(self, move: Term, role: str) -> tuple[Spot | Term, ...]:
@@ -76,42 +77,44 @@ class Moves:
         """Layer that moves of a role are on; None if only the move can say it."""
         if grid.layers == ((),):
             return ()
-        own = self.own.get((skeleton, number))
-        others = [each for each in self.roles if each != role]
-        if own is None or (role,) not in grid.layers:
+        is_own = self.own_boards.get((skeleton, number))
+        opponents = [other_role for other_role in self.roles if other_role != role]
+        if is_own is None or (role,) not in grid.layers:
             return None
-        if own:
+        if is_own:
             return (role,)
-        return (others[0],) if len(others) == 1 else None
+        return (opponents[0],) if len(opponents) == 1 else None
 
 
 def moves_of(
     program: Program, roles: Sequence[str], grids: Sequence[Grid], places: Mapping[Skeleton, Place]
 ) -> Moves:
     """Find out from the rules how to read the moves of a game."""
-    own: dict[tuple[Skeleton, int], bool] = {}
+    own_boards: dict[tuple[Skeleton, int], bool] = {}
     drops: dict[Skeleton, int] = {}
     squares = {skeleton: place for skeleton, place in places.items() if place.rows is not None}
     for rule in program.rules if squares else ():
-        made = _leaves(rule.head, "next")
-        seen = [each for x in rule.body if x.binds for each in _leaves(x.atom, "true")]
+        next_fluents = _leaves(rule.head, "next")
+        conditions = [fluent for x in rule.body if x.binds for fluent in _leaves(x.atom, "true")]
         for mover, shape, arguments in _moved(rule):
-            for skeleton, leaves in (*made, *seen):
+            for skeleton, leaves in (*next_fluents, *conditions):
                 place = squares.get(skeleton)
                 if place is None or not place.layers:
                     continue
                 if _coordinates(place, leaves) <= {*arguments}:
                     # A rule about the mover's board says more than one that looks elsewhere too.
                     is_own = leaves[place.layers[0]] == mover
-                    own[shape, place.grid] = own.get((shape, place.grid), False) or is_own
-            for skeleton, leaves in made:
+                    own_boards[shape, place.grid] = (
+                        own_boards.get((shape, place.grid), False) or is_own
+                    )
+            for skeleton, leaves in next_fluents:
                 place = squares.get(skeleton)
                 if place is None or place.layers or place.columns.part >= 0 or len(arguments) != 1:
                     continue
                 column = [leaves[i] for i in place.columns.leaves]
                 if column == [*arguments] and len(_coordinates(place, leaves)) > 1:
                     drops[shape] = place.grid
-    return Moves(roles, grids, own, drops)
+    return Moves(roles, grids, own_boards, drops)
 
 
 def _moved(rule: NormalRule) -> Iterator[tuple[Term, Skeleton, tuple[Term, ...]]]:
@@ -162,9 +165,9 @@ def _spot(
     by_leaf = dict(zip(order, names, strict=False))
     column = head.columns.of(by_leaf)
     row = "" if head.rows is None else head.rows.of(by_leaf)
-    where = layer if layer is not None else tuple(by_leaf[leaf] for leaf in head.layers)
-    if column not in grid.columns or row not in grid.rows or where not in grid.layers:
+    board_layer = layer if layer is not None else tuple(by_leaf[leaf] for leaf in head.layers)
+    if column not in grid.columns or row not in grid.rows or board_layer not in grid.layers:
         return None, 0
     assert column is not None
     assert row is not None
-    return (where, column, row), len(order)
+    return (board_layer, column, row), len(order)

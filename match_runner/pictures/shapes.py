@@ -74,20 +74,20 @@ def flatten(term: Term) -> tuple[Skeleton, tuple[Term, ...]]:
 
 def shapes_of(program: Program, values: Values) -> list[FluentShape]:
     """Shapes of a game's fluents, in the order of the rules; at most `MOST_SHAPES`."""
-    found: list[tuple[Skeleton, tuple[Position, ...]]] = []
+    skeletons: list[tuple[Skeleton, tuple[Position, ...]]] = []
     base: Position = ((TRUE, 0),)
     for function in values.functions(base)[:MOST_SHAPES]:
-        found += islice(_expand(base, function, values, 1), MOST_SHAPES - len(found))
+        skeletons += islice(_expand(base, function, values, 1), MOST_SHAPES - len(skeletons))
     initial = _initial(program, values)
     names = _variable_names(program)
     moving = _counters(program)
     shapes = []
-    for skeleton, at in found[:MOST_SHAPES]:
-        if len(at) > _MOST_LEAVES:
+    for skeleton, positions in skeletons[:MOST_SHAPES]:
+        if len(positions) > _MOST_LEAVES:
             continue
         leaves = tuple(
-            FluentLeaf(values.constants(each), _commonest(names.get((skeleton, i), {})))
-            for i, each in enumerate(at)
+            FluentLeaf(values.constants(position_), _commonest(names.get((skeleton, i), {})))
+            for i, position_ in enumerate(positions)
         )
         shapes.append(
             FluentShape(skeleton, leaves, tuple(initial.get(skeleton, ())), skeleton in moving)
@@ -102,34 +102,34 @@ def _expand(
     options: list[list[tuple[Skeleton, tuple[Position, ...]]]] = []
     for i in range(function[1]):
         inner = (*at, (function, i))
-        here: list[tuple[Skeleton, tuple[Position, ...]]] = []
+        shapes: list[tuple[Skeleton, tuple[Position, ...]]] = []
         if values.constants(inner):
-            here.append(((None,), (inner,)))
+            shapes.append(((None,), (inner,)))
         if depth < _MOST_DEPTH:
             for deeper in values.functions(inner)[:_MOST_FUNCTIONS]:
-                here += islice(_expand(inner, deeper, values, depth + 1), _MOST_FUNCTIONS)
-        options.append(here)
+                shapes += islice(_expand(inner, deeper, values, depth + 1), _MOST_FUNCTIONS)
+        options.append(shapes)
     size = 1
     for choices in options:
         size *= len(choices)
     if not 0 < size <= MOST_SHAPES:
         return
     for combination in product(*options):
-        skeleton: Skeleton = (function, *(part for each in combination for part in each[0]))
-        yield skeleton, tuple(position for each in combination for position in each[1])
+        skeleton: Skeleton = (function, *(part for choice in combination for part in choice[0]))
+        yield skeleton, tuple(position for choice in combination for position in choice[1])
 
 
 def _initial(program: Program, values: Values) -> Mapping[Skeleton, list[tuple[str, ...]]]:
     """Leaves of the initial fluents, and perhaps of a few that the rules then exclude."""
-    found: dict[Skeleton, dict[tuple[str, ...], None]] = {}
+    rows_by_shape: dict[Skeleton, dict[tuple[str, ...], None]] = {}
     budget = _MOST_INITIAL
     for rule in program.by_head.get(INIT, ()):
         assert isinstance(rule.head, Compound)
         for term in _instances(rule, rule.head.args[0], values, budget):
             skeleton, leaves = flatten(term)
-            found.setdefault(skeleton, {})[tuple(str(leaf) for leaf in leaves)] = None
+            rows_by_shape.setdefault(skeleton, {})[tuple(str(leaf) for leaf in leaves)] = None
             budget -= 1
-    return {skeleton: list(rows) for skeleton, rows in found.items()}
+    return {skeleton: list(rows) for skeleton, rows in rows_by_shape.items()}
 
 
 def _instances(rule: NormalRule, term: Term, values: Values, limit: int) -> Iterator[Term]:
@@ -151,16 +151,16 @@ def _instances(rule: NormalRule, term: Term, values: Values, limit: int) -> Iter
 
 def _variable_names(program: Program) -> Mapping[tuple[Skeleton, int], dict[str, int]]:
     """Number of times that each variable stands for a leaf of the fluents of a shape."""
-    found: dict[tuple[Skeleton, int], dict[str, int]] = {}
+    counts_by_leaf: dict[tuple[Skeleton, int], dict[str, int]] = {}
     for rule in program.rules:
         for atom in (rule.head, *(literal.atom for literal in rule.body)):
             if isinstance(atom, Compound) and atom.name in ("true", "next", "init"):
                 skeleton, leaves = flatten(atom.args[0])
                 for i, leaf in enumerate(leaves):
                     if isinstance(leaf, Variable):
-                        counts = found.setdefault((skeleton, i), {})
+                        counts = counts_by_leaf.setdefault((skeleton, i), {})
                         counts[leaf.name] = counts.get(leaf.name, 0) + 1
-    return found
+    return counts_by_leaf
 
 
 def _commonest(counts: Mapping[str, int]) -> str:
@@ -169,7 +169,7 @@ def _commonest(counts: Mapping[str, int]) -> str:
 
 def _counters(program: Program) -> set[Skeleton]:
     """Shapes whose one leaf is advanced by a rule of `next`: steps, rounds, who is to move."""
-    found: set[Skeleton] = set()
+    counters: set[Skeleton] = set()
     for rule in program.by_head.get(NEXT, ()):
         assert isinstance(rule.head, Compound)
         skeleton, leaves = flatten(rule.head.args[0])
@@ -177,22 +177,22 @@ def _counters(program: Program) -> set[Skeleton]:
             continue
         if any(getattr(literal.atom, "name", "") == "does" for literal in rule.body):
             continue
-        before = _conditions(rule.body, skeleton)
-        if before and all(leaf != leaves[0] for leaf in before):
-            found.add(skeleton)
-    return found
+        conditions = _conditions(rule.body, skeleton)
+        if conditions and all(leaf != leaves[0] for leaf in conditions):
+            counters.add(skeleton)
+    return counters
 
 
 def _conditions(body: Sequence[Literal], skeleton: Skeleton) -> list[Term]:
     """The leaves of the positive conditions of a shape with one leaf."""
-    found = []
+    values = []
     for literal in body:
         atom = literal.atom
         if isinstance(atom, Compound) and atom.name == "true" and not literal.negated:
-            other, leaves = flatten(atom.args[0])
-            if other == skeleton:
-                found.append(leaves[0])
-    return found
+            atom_skeleton, leaves = flatten(atom.args[0])
+            if atom_skeleton == skeleton:
+                values.append(leaves[0])
+    return values
 
 
 # ------------------------------------------------------------------------
@@ -249,10 +249,10 @@ class Values:
         for literal in rule.body:
             if literal.binds:
                 for name, at in occurrences(literal.atom):
-                    here = self.constants(at)
+                    values = self.constants(at)
                     if name in bound:
-                        here = tuple(value for value in bound[name] if value in here)
-                    bound[name] = here
+                        values = tuple(value for value in bound[name] if value in values)
+                    bound[name] = values
         return bound
 
     def functions(self, at: Position) -> tuple[Signature, ...]:
@@ -264,7 +264,7 @@ class Values:
 
 def facts_of(program: Program) -> dict[Signature, list[tuple[str, ...]]]:
     """Relations that are given only as facts of constants, with these facts."""
-    found: dict[Signature, list[tuple[str, ...]]] = {}
+    facts: dict[Signature, list[tuple[str, ...]]] = {}
     for sig, rules in program.by_head.items():
         rows = []
         for rule in rules:
@@ -277,8 +277,8 @@ def facts_of(program: Program) -> dict[Signature, list[tuple[str, ...]]]:
             rows.append(names)
         else:
             if sig in program.static:
-                found[sig] = rows
-    return found
+                facts[sig] = rows
+    return facts
 
 
 class _Spread:
@@ -339,17 +339,17 @@ class _Spread:
             if facts is not None and all(not isinstance(arg, Compound) for arg in atom.args):
                 listed.append((atom, facts))
             for term, at in _leaves(atom):
-                here = self.tight.get(at, {})
+                values = self.tight.get(at, {})
                 if isinstance(term, Symbol):
-                    if term.name not in here:
+                    if term.name not in values:
                         return None
                 elif self._domains.functions(at):
                     sources.setdefault(term.name, at)
                 elif term.name in bound:
                     self._spend(len(bound[term.name]))
-                    bound[term.name] = {n: None for n in bound[term.name] if n in here}
+                    bound[term.name] = {n: None for n in bound[term.name] if n in values}
                 else:
-                    bound[term.name] = here
+                    bound[term.name] = values
         for name in sources:
             bound.pop(name, None)
         if not self._narrow(bound, listed) or not all(bound.values()):
@@ -363,18 +363,18 @@ class _Spread:
         for _ in range(2 if len(listed) > 1 else 1):
             for atom, facts in listed:
                 self._spend(len(facts))
-                kept = facts
+                rows = facts
                 for i, arg in enumerate(atom.args):
                     if isinstance(arg, Variable):
-                        allowed = bound.get(arg.name, {})
-                        kept = [fact for fact in kept if fact[i] in allowed]
+                        values = bound.get(arg.name, {})
+                        rows = [fact for fact in rows if fact[i] in values]
                     elif isinstance(arg, Symbol):
-                        kept = [fact for fact in kept if fact[i] == arg.name]
-                if not kept:
+                        rows = [fact for fact in rows if fact[i] == arg.name]
+                if not rows:
                     return False
                 for i, arg in enumerate(atom.args):
                     if isinstance(arg, Variable):
-                        bound[arg.name] = dict.fromkeys(fact[i] for fact in kept)
+                        bound[arg.name] = dict.fromkeys(fact[i] for fact in rows)
         return True
 
     def _add_all(
@@ -394,11 +394,11 @@ class _Spread:
 
     def _add(self, new: Names, at: Position) -> bool:
         """Add values at a position; whether any of them is new."""
-        here = self.tight.setdefault(at, {})
+        values = self.tight.setdefault(at, {})
         self._spend(len(new))
-        before = len(here)
-        here.update(new)
-        return len(here) > before
+        num_before = len(values)
+        values.update(new)
+        return len(values) > num_before
 
     def _copy(self, source: Position, target: Position) -> bool:
         """Copy all values of a position to another, including those inside functions."""
@@ -448,9 +448,9 @@ def _leaves(atom: Compound) -> Iterator[tuple[Symbol | Variable, Position]]:
 
 def chains_of(facts: Mapping[Signature, list[tuple[str, ...]]]) -> list[dict[str, str]]:
     """Binary relations in which every constant has at most one successor and one predecessor."""
-    found = []
+    chains = []
     for (_, arity), rows in facts.items():
         following = dict(row for row in rows if len(row) == 2) if arity == 2 else {}
         if len(following) > 1 and len(set(following.values())) == len(following) == len(rows):
-            found.append(following)
-    return found
+            chains.append(following)
+    return chains

@@ -98,12 +98,12 @@ class Symbols:
         values: Sequence[Iterable[str]],
         *,
         common_empty: bool = False,
-        known: Mapping[str, str] | None = None,
+        symbols: Mapping[str, str] | None = None,
         owners: Mapping[str, str] | None = None,
     ) -> None:
         self._roles = roles
-        self._known, self._owners = known or {}, owners or {}
-        names = {name for each in values for name in each}
+        self._symbols, self._owners = symbols or {}, owners or {}
+        names = {name for constants in values for name in constants}
         self._colours = sorted({part for name in names for part in _parts(name)} & COLOURS)
         codes = {name for name in names if _CODE.fullmatch(name)}
         self._coded = len(codes) >= 3 and len(codes) >= len(names) - 2
@@ -116,9 +116,11 @@ class Symbols:
         self._draughts = not chess and man and (king or not words & {"pawn"})
         self._chess = not self._cards and (chess or king or man)
         self._initials = self._by_initial(name[0] for name in codes if self._coded)
-        own = self._initial_roles(roles)
+        initials = self._initial_roles(roles)
         self._b_is_empty = "b" in names and (
-            common_empty or "b" not in own or any(n != "b" and n.startswith("b") for n in names)
+            common_empty
+            or "b" not in initials
+            or any(n != "b" and n.startswith("b") for n in names)
         )
 
     def is_empty(self, words: Sequence[str]) -> bool:
@@ -149,8 +151,8 @@ class Symbols:
         if wall:
             return Look(text, wall, "")
         owner = self._owner(words)
-        if text in self._known:
-            return Look(text, self._known[text], owner)
+        if text in self._symbols:
+            return Look(text, self._symbols[text], owner)
         piece, colour = self._piece(words)
         if piece:
             pair = (DRAUGHTS if self._draughts else CHESS)[piece]
@@ -169,10 +171,10 @@ class Symbols:
         return PEGS[self._colours.index(colours[0]) % len(PEGS)] if colours else DISC
 
     def _symbol(self, words: Sequence[str], owner: str) -> str:
-        rest = [word for word in words if word != owner]
-        if not rest:
+        other_words = [word for word in words if word != owner]
+        if not other_words:
             return self._mark_of_role(owner)
-        word = rest[-1]
+        word = other_words[-1]
         if self._cards and set(_parts(word)) & {*RANKS, *SUITS}:
             return "".join(RANKS.get(p, SUITS.get(p, p)) for p in _parts(word))
         if word in MARKS:
@@ -186,7 +188,7 @@ class Symbols:
             return PLAIN[word]
         if word in COLOURS or (len(word) == 1 and owner and word == owner[0]):
             return DISC
-        return " ".join(rest)
+        return " ".join(other_words)
 
     def _mark_of_role(self, role: str) -> str:
         for mark, role_names in (("✕", ("x", "xplayer")), ("○", ("o", "oplayer"))):
@@ -240,12 +242,12 @@ class Symbols:
     def _by_initial(self, letters: Iterable[str]) -> dict[str, str]:
         """Roles by the letters that codes begin with; a last letter belongs to a last role."""
         seen = set(letters)
-        found = {k: v for k, v in self._initial_roles(self._roles).items() if k in seen}
-        left = [role for role in self._roles if role not in found.values()]
-        over = seen - set(found)
-        if len(left) == len(over) == 1:
-            found[over.pop()] = left[0]
-        return found
+        roles = {k: v for k, v in self._initial_roles(self._roles).items() if k in seen}
+        unmatched_roles = [role for role in self._roles if role not in roles.values()]
+        unmatched_letters = seen - set(roles)
+        if len(unmatched_roles) == len(unmatched_letters) == 1:
+            roles[unmatched_letters.pop()] = unmatched_roles[0]
+        return roles
 
     @staticmethod
     def _initial_roles(roles: Sequence[str]) -> dict[str, str]:

@@ -36,18 +36,18 @@ class GameWords:
         said: sayings of its side file for `moves`, `percepts` and `fluents`.
     """
 
-    def __init__(self, moves: Moves, said: Mapping[str, Sayings]) -> None:
-        self._moves, self._said = moves, said
+    def __init__(self, moves: Moves, sayings: Mapping[str, Sayings]) -> None:
+        self._moves, self._sayings = moves, sayings
 
     def move(self, move: Term, role: str) -> str:
         """A move of a role."""
-        found = self._find("moves", move)
-        if found:
-            return found
+        saying = self._find("moves", move)
+        if saying:
+            return saying
         if str(move) in WAITING:
             return "wait"
         parts = self._moves.parts(move, role)
-        cells = [_cell(each) if isinstance(each, tuple) else None for each in parts]
+        cells = [_cell(argument) if isinstance(argument, tuple) else None for argument in parts]
         words = ""
         for number, (part, cell) in enumerate(zip(parts, cells, strict=True)):
             text = plain(str(part)) if cell is None else cell
@@ -70,19 +70,19 @@ class GameWords:
 
     def fluent(self, fluent: Term) -> str | None:
         """Something that holds; empty for bookkeeping, None if the game has no words for it."""
-        found = self._find("fluents", fluent)
-        if found is not None:
-            return found
+        text = self._find("fluents", fluent)
+        if text is not None:
+            return text
         if isinstance(fluent, Compound) and fluent.name == CONTROL and len(fluent.args) == 1:
             return _short(f"{plain(str(fluent.args[0]))} to move")
         return None
 
     def _find(self, kind: str, term: Term) -> str | None:
         skeleton, leaves = flatten(term)
-        for each in self._said.get(kind, ()):
-            found = each.of(skeleton, leaves)
-            if found is not None:
-                return _short(found)
+        for saying in self._sayings.get(kind, ()):
+            text = saying.of(skeleton, leaves)
+            if text is not None:
+                return _short(text)
         return None
 
 

@@ -173,8 +173,8 @@ async def _connect(
     """
     import asyncio
 
-    *others, last = await names.of(address.host)
-    for host in others:
+    *earlier, last = await names.of(address.host)
+    for host in earlier:
         with contextlib.suppress(OSError):
             return await asyncio.open_connection(host, address.port)
     return await asyncio.open_connection(last, address.port)
@@ -250,7 +250,7 @@ def _reason(error: Exception) -> str:
 
 _POLL_S = 0.002
 
-Found = tuple[str, ...] | OSError | ValueError
+LookUp = tuple[str, ...] | OSError | ValueError
 """Numeric addresses in the order in which to try them, or the error that explains their lack."""
 
 
@@ -262,7 +262,7 @@ class HostNames:
     """
 
     def __init__(self) -> None:
-        self._found: dict[str, Found] = {}
+        self._look_ups: dict[str, LookUp] = {}
         self._threads: dict[str, threading.Thread] = {}
 
     async def of(self, host: str) -> tuple[str, ...]:
@@ -272,7 +272,7 @@ class HostNames:
             OSError: the host has none.
             ValueError: the text cannot be the name of a host.
         """
-        if not isinstance(self._found.get(host), tuple):
+        if not isinstance(self._look_ups.get(host), tuple):
             import asyncio
 
             thread = self._threads.get(host)
@@ -282,16 +282,16 @@ class HostNames:
                 thread.start()
             while thread.is_alive():
                 await asyncio.sleep(_POLL_S)
-        found = self._found[host]
-        if not isinstance(found, tuple):
-            raise found
-        return found
+        addresses = self._look_ups[host]
+        if not isinstance(addresses, tuple):
+            raise addresses
+        return addresses
 
     def _look_up(self, host: str) -> None:
-        self._found[host] = _look_up(host)
+        self._look_ups[host] = _look_up(host)
 
 
-def _look_up(host: str) -> Found:
+def _look_up(host: str) -> LookUp:
     try:
         infos = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, ValueError) as error:

@@ -111,8 +111,8 @@ def new_match_id(game: str, conditions: RemoteConditions) -> str:
 
     If names are changed, the id does not give away the game.
     """
-    known = "" if conditions.scramble else Path(game).stem[:_MOST_OF_NAME]
-    letters = "".join(c if c.isascii() and c.isalnum() else "_" for c in known)
+    game_name = "" if conditions.scramble else Path(game).stem[:_MOST_OF_NAME]
+    letters = "".join(c if c.isascii() and c.isalnum() else "_" for c in game_name)
     return f"{letters or 'match'}.{uuid.uuid4().hex[:12]}"
 
 
@@ -208,30 +208,31 @@ class RemotePlayers:
             if reply.outcome in (PostResult.LATE, PostResult.UNREACHABLE)
         }
 
-    def ask(self, turn: int, told: Mapping[int, LastTurn]) -> dict[int, RemoteAnswer]:
+    def ask(self, turn: int, last_turns: Mapping[int, LastTurn]) -> dict[int, RemoteAnswer]:
         """Ask all of them for their moves; the answers are in role order.
 
         Args:
             turn: from 0.
-            told: what happened in the turn before, by role; empty in the first.
+            last_turns: what happened in the turn before, by role; empty in the first.
         """
         bodies = {
-            role: self._wire.play(self._ids[role], turn, told.get(role)) for role in self._addresses
+            role: self._wire.play(self._ids[role], turn, last_turns.get(role))
+            for role in self._addresses
         }
         replies = self._send(bodies, self._play_clock_s + self._server.play_grace_s)
         return {role: self._answer(reply) for role, reply in replies}
 
-    def stop(self, turns: int, told: Mapping[int, LastTurn]) -> None:
+    def stop(self, turns: int, last_turns: Mapping[int, LastTurn]) -> None:
         """Tell all of them that the match is over after `turns` turns."""
         ids = self._ids.items()
-        bodies = {role: self._wire.stop(name, turns, told.get(role)) for role, name in ids}
+        bodies = {role: self._wire.stop(name, turns, last_turns.get(role)) for role, name in ids}
         self._tell(bodies, self._play_clock_s + self._server.play_grace_s)
 
-    def abort(self, turns: int, told: Mapping[int, LastTurn]) -> None:
+    def abort(self, turns: int, last_turns: Mapping[int, LastTurn]) -> None:
         """Tell all of them that the match ends before its time, if the dialect can say so."""
         ids = self._ids.items()
         bodies = {
-            role: self._wire.abort(name) or self._wire.stop(name, turns, told.get(role))
+            role: self._wire.abort(name) or self._wire.stop(name, turns, last_turns.get(role))
             for role, name in ids
         }
         self._tell(bodies, _ABORT_S)
@@ -265,7 +266,7 @@ class RemotePlayers:
             _log.debug("to %s: %s", self._addresses[role], bodies[role])
         replies = asyncio.run(send_all())
         for role, reply in zip(roles, replies, strict=True):
-            _log.debug("from %s: %s %s", self._addresses[role], reply.outcome, _shown(reply.text))
+            _log.debug("from %s: %s %s", self._addresses[role], reply.outcome, _cut(reply.text))
         return list(zip(roles, replies, strict=True))
 
     def _answer(self, reply: PostReply) -> RemoteAnswer:
@@ -274,9 +275,9 @@ class RemotePlayers:
         try:
             move = self._wire.read_move(reply.text)
         except NotAMoveError as error:
-            shown = _shown(str(error))
-            trouble = RemoteFault("illegal", f"answered {shown or 'nothing'}, which is no move")
-            return RemoteAnswer(None, shown, reply.seconds, trouble)
+            text = _cut(str(error))
+            trouble = RemoteFault("illegal", f"answered {text or 'nothing'}, which is no move")
+            return RemoteAnswer(None, text, reply.seconds, trouble)
         return RemoteAnswer(move, move, reply.seconds)
 
 
@@ -288,10 +289,10 @@ _KINDS: Mapping[PostResult, str] = {
 
 
 def _trouble(reply: PostReply, when: str) -> RemoteFault:
-    return RemoteFault(_KINDS[reply.outcome], f"{_shown(reply.text)} {when}")
+    return RemoteFault(_KINDS[reply.outcome], f"{_cut(reply.text)} {when}")
 
 
-def _shown(text: str) -> str:
+def _cut(text: str) -> str:
     """A text from outside on one line of bounded length."""
     line = printable(" ".join(text.split()))
     return line if len(line) <= MOST_SHOWN else line[:MOST_SHOWN] + "..."

@@ -93,18 +93,18 @@ class Wire:
         name = self._spelled(self._scrambler.name(role))
         return self._printed(Start(match_id, name, self._rules, start_clock_s, play_clock_s))
 
-    def play(self, match_id: str, turn: int, told: LastTurn | None) -> str:
+    def play(self, match_id: str, turn: int, last_turn: LastTurn | None) -> str:
         """The text that asks for a move.
 
         Args:
             turn: from 0.
-            told: what happened in the turn before; None in the first.
+            last_turn: what happened in the turn before; None in the first.
         """
-        return self._printed(self._turn(Play, match_id, turn, told))
+        return self._printed(self._turn(Play, match_id, turn, last_turn))
 
-    def stop(self, match_id: str, turn: int, told: LastTurn | None) -> str:
+    def stop(self, match_id: str, turn: int, last_turn: LastTurn | None) -> str:
         """The text that ends a match; `turn` counts those that were played."""
-        return self._printed(self._turn(Stop, match_id, turn, told))
+        return self._printed(self._turn(Stop, match_id, turn, last_turn))
 
     def abort(self, match_id: str) -> str | None:
         """The text that aborts a match; None if the dialect has no such message."""
@@ -129,15 +129,15 @@ class Wire:
         return to_kif(move if self._tuples is None else self._tuples.in_told(move))
 
     def _turn(
-        self, kind: type[Play] | type[Stop], match_id: str, turn: int, told: LastTurn | None
+        self, kind: type[Play] | type[Stop], match_id: str, turn: int, last_turn: LastTurn | None
     ) -> Message:
         number = turn if self.dialect is Dialect.GDL2 else None
-        if told is None:
+        if last_turn is None:
             return kind(match_id, number, None, None)
         if self.dialect is Dialect.GDL:
-            return kind(match_id, None, None, self._changed(told.joint_move))
-        percepts = self._changed(told.percepts)
-        move = self._changed([told.move])[0] if self.dialect is Dialect.GDL2 else None
+            return kind(match_id, None, None, self._changed(last_turn.joint_move))
+        percepts = self._changed(last_turn.percepts)
+        move = self._changed([last_turn.move])[0] if self.dialect is Dialect.GDL2 else None
         return kind(match_id, number, move, percepts)
 
     def _changed(self, terms: Iterable[str]) -> tuple[str, ...]:
@@ -161,8 +161,8 @@ def _style(server: Server, dialect: Dialect) -> WireStyle:
 
 
 def _not_a_move(reply: str) -> NotAMoveError:
-    shown = " ".join(reply.split())
-    cut = shown if len(shown) <= _MOST_SHOWN else shown[:_MOST_SHOWN] + "..."
+    text = " ".join(reply.split())
+    cut = text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "..."
     return NotAMoveError(cut)
 
 
@@ -244,21 +244,21 @@ def _renamed(term: Term, names: dict[str, str]) -> Term:
     return Compound(name, tuple(_renamed(arg, names) for arg in term.args), term.start)
 
 
-def _words(number: int, taken: frozenset[str], rng: np.random.Generator | None) -> list[str]:
+def _words(count: int, names: frozenset[str], rng: np.random.Generator | None) -> list[str]:
     """Different words that can be pronounced and are neither taken nor kept."""
-    if not number:
+    if not count:
         return []
     if rng is None:
         raise ValueError("renaming needs a generator")
     words: dict[str, None] = {}
-    while len(words) < number:
+    while len(words) < count:
         syllables = _MIN_SYLLABLES + int(rng.integers(2))
         letters = (
             _CONSONANTS[rng.integers(len(_CONSONANTS))] + _VOWELS[rng.integers(len(_VOWELS))]
             for _ in range(syllables)
         )
         word = "".join(letters)
-        if word not in taken and word not in KEPT:
+        if word not in names and word not in KEPT:
             words[word] = None
     return list(words)
 

@@ -18,7 +18,7 @@ from ggp.statistics import Interval, mean_interval, methods_text
 from match_runner.match.records import clock_text
 from match_runner.match.views import clock_notes, plain, show_errors
 from match_runner.series.course import WithCourse
-from match_runner.series.holding import Held
+from match_runner.series.holding import SeriesSnapshot
 from match_runner.series.outcomes import (
     ContestCounts,
     Effort,
@@ -105,7 +105,7 @@ class ComparisonSummary(WithCourse):
         ending: how a series ended that ends by itself.
         equal_states: by role, then turn; empty without `--equal-states`.
         faulty: number and errors of each match in which something went wrong.
-        held: the matches.
+        snapshot: the matches.
     """
 
     series: Series
@@ -118,7 +118,7 @@ class ComparisonSummary(WithCourse):
     ending: Ending | None
     equal_states: tuple[EqualStates, ...]
     faulty: tuple[tuple[int, tuple[str, ...]], ...]
-    held: Held = field(compare=False)
+    snapshot: SeriesSnapshot = field(compare=False)
 
     @property
     def game(self) -> SeriesGame:
@@ -166,35 +166,37 @@ class ComparisonSummary(WithCourse):
         return Report(self.to_json(), _parts(self))
 
 
-def summarize(held: Held) -> ComparisonSummary:
+def summarize(snapshot: SeriesSnapshot) -> ComparisonSummary:
     """Sum up what has been played so far.
 
     Unfinished rounds count in means, but not in differences, and (in games of one role) not as
     contests.
     """
-    series, matches = held.series, held.matches
+    series, matches = snapshot.series, snapshot.matches
     (game,) = series.games
     rounds = rounds_of(matches)
     numbers = range(len(series.players))
-    whole = whole_rounds(rounds, series.matches_a_round)
-    budgets = held.budgets.get(game.name)
+    complete = whole_rounds(rounds, series.matches_a_round)
+    budgets = snapshot.budgets.get(game.name)
     several = len(numbers) > 1
     return ComparisonSummary(
         series=series,
-        planned=held.planned,
+        planned=snapshot.planned,
         played=len(matches),
         backend=matches[0].record.backend if matches else None,
-        players=tuple(_player(held, n, rounds) for n in numbers),
-        differences=tuple(_difference(held, *pair, whole) for pair in combinations(numbers, 2)),
+        players=tuple(_player(snapshot, n, rounds) for n in numbers),
+        differences=tuple(
+            _difference(snapshot, *pair, complete) for pair in combinations(numbers, 2)
+        ),
         verdict=judge(
-            series.names, whole, resampling_seed(series), fixed=held.fixed, span=series.span
+            series.names, complete, resampling_seed(series), fixed=snapshot.fixed, span=series.span
         )
         if several
         else None,
-        ending=held.ending,
+        ending=snapshot.ending,
         equal_states=tuple(_equal_states(series, matches, budgets)) if budgets else (),
         faulty=tuple((m.planned.number, m.record.errors) for m in matches if m.record.errors),
-        held=held,
+        snapshot=snapshot,
     )
 
 
@@ -211,52 +213,54 @@ def _player_json(player: PlayerSummary) -> dict[str, Any]:
     }
 
 
-def _player(held: Held, number: int, rounds: Sequence[Round]) -> PlayerSummary:
-    series, matches = held.series, held.matches
-    seed, fixed, bounds = resampling_seed(series), held.fixed, series.goal_bounds
+def _player(snapshot: SeriesSnapshot, player: int, rounds: Sequence[Round]) -> PlayerSummary:
+    series, matches = snapshot.series, snapshot.matches
+    seed, fixed, bounds = resampling_seed(series), snapshot.fixed, series.goal_bounds
     by_role = {}
     for role in series.games[0].seats:
-        seated = [match for match in matches if match.planned.seating[role] == number]
+        seated = [match for match in matches if match.planned.seating[role] == player]
         if seated:
             goals = [match.scored[role] for match in seated if match.scored]
-            effort = effort_of(decisions_of(seated, number, role))
+            effort = effort_of(decisions_of(seated, player, role))
             by_role[role] = mean_interval(goals, seed, bounds, fixed=fixed), effort
-    scores = [s[number] for s in map(scores_of, rounds) if number in s]
+    scores = [s[player] for s in map(scores_of, rounds) if player in s]
     contests = contests_by_round(rounds, len(series.players))
     return PlayerSummary(
-        player=series.names[number],
+        player=series.names[player],
         score=mean_interval(scores, seed, bounds, fixed=fixed),
-        tally=tally_of(contests, number, seed, fixed=fixed),
-        effort=effort_of(decisions_of(matches, number)),
+        tally=tally_of(contests, player, seed, fixed=fixed),
+        effort=effort_of(decisions_of(matches, player)),
         by_role=by_role,
     )
 
 
-def _difference(held: Held, number: int, other: int, rounds: Sequence[Scores]) -> Difference:
-    series = held.series
-    found = differences_of(rounds, number, other)
+def _difference(
+    snapshot: SeriesSnapshot, player: int, rival: int, rounds: Sequence[Scores]
+) -> Difference:
+    series = snapshot.series
+    differences = differences_of(rounds, player, rival)
     bounds = differences_within(series.span)
-    score = mean_interval(found, resampling_seed(series), bounds, fixed=held.fixed)
-    return Difference(series.names[number], series.names[other], score, len(found))
+    score = mean_interval(differences, resampling_seed(series), bounds, fixed=snapshot.fixed)
+    return Difference(series.names[player], series.names[rival], score, len(differences))
 
 
 def _equal_states(series: Series, matches: Sequence[Played], budgets: Budgets) -> list[EqualStates]:
-    made: dict[tuple[str, int, int], list[tuple[int, str, Decision]]] = defaultdict(list)
+    decisions_at: dict[tuple[str, int, int], list[tuple[int, str, Decision]]] = defaultdict(list)
     players = range(len(series.players))
     for number in players:
         for row in decisions_of(matches, number):
-            made[row[1], row[0], number].append(row)
-    found = []
+            decisions_at[row[1], row[0], number].append(row)
+    rows = []
     for role in series.games[0].seats:
-        last = max((turn for named, turn, _ in made if named == role), default=-1)
+        last = max((turn for name, turn, _ in decisions_at if name == role), default=-1)
         for turn in range(last + 1):
-            efforts = [effort_of(made[role, turn, number]) for number in players]
+            efforts = [effort_of(decisions_at[role, turn, number]) for number in players]
             if any(effort.decisions for effort in efforts):
                 budget = budgets[role][min(turn, len(budgets[role]) - 1)]
                 visited = tuple(effort.states for effort in efforts)
                 decisions = tuple(effort.decisions for effort in efforts)
-                found.append(EqualStates(role, turn, budget, visited, decisions))
-    return found
+                rows.append(EqualStates(role, turn, budget, visited, decisions))
+    return rows
 
 
 # ------------------------------------------------------------------------
@@ -270,10 +274,10 @@ def _parts(summary: ComparisonSummary) -> Iterator[RenderableType]:
     """Yield the tables of a comparison, which may be unfinished."""
     series, game = summary.series, summary.game
     roles = "roles rotate" if series.rotate else "fixed roles"
-    of_all = "" if summary.played == summary.planned else f" of {summary.planned}"
+    of_planned = "" if summary.played == summary.planned else f" of {summary.planned}"
     yield Text.assemble(
         plain(game.name, "bold"),
-        f": {summary.played}{of_all} matches, {roles}, seed {series.seed}",
+        f": {summary.played}{of_planned} matches, {roles}, seed {series.seed}",
         f", on {summary.backend}" if summary.backend else "",
         f", {clock_text(game.conditions.play_clock_s, game.conditions.clock)}",
     )
@@ -291,20 +295,26 @@ def _parts(summary: ComparisonSummary) -> Iterator[RenderableType]:
         ("player", *results, *columns),
         [
             (
-                *(each.player, each.score, each.tally.wins, each.tally.draws, each.tally.losses),
-                *(each.tally.win_share.percent, each.effort.states, each.effort.seconds),
+                *(
+                    player.player,
+                    player.score,
+                    player.tally.wins,
+                    player.tally.draws,
+                    player.tally.losses,
+                ),
+                *(player.tally.win_share.percent, player.effort.states, player.effort.seconds),
             )
-            for each in summary.players
+            for player in summary.players
         ],
     )
     yield ""
     if len(game.seats) > 1:
         rows = [
-            (role, each.player, score, effort.states, effort.seconds)
+            (role, player.player, score, effort.states, effort.seconds)
             for role in game.seats
-            for each in summary.players
-            if role in each.by_role
-            for score, effort in [each.by_role[role]]
+            for player in summary.players
+            if role in player.by_role
+            for score, effort in [player.by_role[role]]
         ]
         yield Table(("role", "player", "#mean score [99 %]", *columns), rows)
         yield ""
@@ -317,8 +327,10 @@ def _parts(summary: ComparisonSummary) -> Iterator[RenderableType]:
         yield ""
         yield Text("States visited a decision, by role and turn", style="bold")
         head = ("role", "#turn", ("#measured", ","), *((f"#{n}", ",.0f") for n in series.names))
-        shown = summary.equal_states[:MOST_ROWS]
-        yield Table(head, [(row.role, row.turn + 1, row.budget, *row.visited) for row in shown])
+        equal_states = summary.equal_states[:MOST_ROWS]
+        yield Table(
+            head, [(row.role, row.turn + 1, row.budget, *row.visited) for row in equal_states]
+        )
         if len(summary.equal_states) > MOST_ROWS:
             yield f"and {len(summary.equal_states) - MOST_ROWS} more rows; see --json"
     yield from show_errors([(f"match {n}", e) for n, e in summary.faulty], summary.played)

@@ -21,7 +21,7 @@ from ggp.players import Decision
 from ggp.report import Table
 from ggp.statistics import Interval, mean_interval
 from match_runner.charts import Plot, new_figure
-from match_runner.series.holding import Held
+from match_runner.series.holding import SeriesSnapshot
 from match_runner.series.outcomes import Played, decisions_of, effort_of, rounds_of, scores_of
 from match_runner.series.plan import resampling_seed
 
@@ -94,17 +94,17 @@ class Course:
         return [row for row in self.rows if row[:4] == key]
 
 
-def course_of(held: Held) -> Course:
+def course_of(snapshot: SeriesSnapshot) -> Course:
     """The course of a series as far as it has been played."""
-    series = held.series
+    series = snapshot.series
     games = [game.name for game in series.games]
     scopes = (*games, *((ALL_GAMES,) if len(games) > 1 else ()))
     rows: list[Row] = []
     for scope in scopes:
-        matches = [m for m in held.matches if scope in (m.planned.game, ALL_GAMES)]
+        matches = [m for m in snapshot.matches if scope in (m.planned.game, ALL_GAMES)]
         roles = dict.fromkeys(role for match in matches for role in match.planned.seating)
         for number, player in enumerate(series.names):
-            rows += _scores(held, matches, number, (scope, player))
+            rows += _scores(snapshot, matches, number, (scope, player))
             if scope != ALL_GAMES:  # other games have other roles
                 for role in roles:
                     rows += _by_turn(matches, number, role, (scope, player))
@@ -113,24 +113,24 @@ def course_of(held: Held) -> Course:
 
 
 def _scores(
-    held: Held, matches: Sequence[Played], player: int, names: tuple[str, str]
+    snapshot: SeriesSnapshot, matches: Sequence[Played], player: int, names: tuple[str, str]
 ) -> Iterator[Row]:
     values = [s[player] for s in map(scores_of, rounds_of(matches)) if player in s]
-    seed = resampling_seed(held.series)
-    own = [game.goal_bounds for game in held.series.games if game.name == names[0]]
-    bounds = own[0] if own else held.series.goal_bounds
+    seed = resampling_seed(snapshot.series)
+    game_bounds = [game.goal_bounds for game in snapshot.series.games if game.name == names[0]]
+    bounds = game_bounds[0] if game_bounds else snapshot.series.goal_bounds
     for num in _points(len(values)):
         # What is looked at before the end was not planned to end there.
-        fixed = held.fixed and num == len(values)
-        found = mean_interval(values[:num], seed, bounds, fixed=fixed)
-        if found.value is not None:
-            yield Row(*names, ALL_ROLES, SCORE, num, found.value, found.low, found.high, num)
+        fixed = snapshot.fixed and num == len(values)
+        mean = mean_interval(values[:num], seed, bounds, fixed=fixed)
+        if mean.value is not None:
+            yield Row(*names, ALL_ROLES, SCORE, num, mean.value, mean.low, mean.high, num)
 
 
 def _points(num: int) -> list[int]:
     """Numbers of rounds after which the score is given."""
-    shown = min(num, MOST_POINTS)
-    return [round(num * (point + 1) / shown) for point in range(shown)]
+    num_points = min(num, MOST_POINTS)
+    return [round(num * (point + 1) / num_points) for point in range(num_points)]
 
 
 def _by_turn(
@@ -142,33 +142,35 @@ def _by_turn(
         for seat, goal in match.scored.items():
             if match.planned.seating.get(seat) == player and role in (None, seat):
                 goals[len(match.record.turns)].append(goal)
-    made: dict[int, list[tuple[int, str, Decision]]] = defaultdict(list)
+    decisions_at: dict[int, list[tuple[int, str, Decision]]] = defaultdict(list)
     for decision in decisions_of(matches, player, role):
-        made[decision[0] + 1].append(decision)
-    place = (*names, ALL_ROLES if role is None else role)
-    for turn, found in sorted(goals.items()):
-        yield _mean(place, GOAL, turn, found)
-    turns = sorted(made.items())
+        decisions_at[decision[0] + 1].append(decision)
+    names_with_role = (*names, ALL_ROLES if role is None else role)
+    for turn, goal_values in sorted(goals.items()):
+        yield _mean(names_with_role, GOAL, turn, goal_values)
+    turns = sorted(decisions_at.items())
     for turn, decisions in turns:
-        values = [each for each in map(_expected, decisions) if each is not None]
+        values = [expected for expected in map(_expected, decisions) if expected is not None]
         if values:
-            yield _mean(place, EXPECTED, turn, values)
+            yield _mean(names_with_role, EXPECTED, turn, values)
     efforts = [(turn, effort_of(decisions)) for turn, decisions in turns]
     for measure in (STATES, SECONDS):
         for turn, effort in efforts:
             value = effort.states if measure == STATES else effort.seconds
             if value is not None:
-                yield Row(*place, measure, turn, value, None, None, effort.decisions)
+                yield Row(*names_with_role, measure, turn, value, None, None, effort.decisions)
 
 
-def _expected(made: tuple[int, str, Decision]) -> float | None:
+def _expected(turn_decision: tuple[int, str, Decision]) -> float | None:
     """The value that a player gave to the move it chose."""
-    decision = made[2]
-    return next((each.value for each in decision.values if each.move == decision.move), None)
+    decision = turn_decision[2]
+    return next(
+        (candidate.value for candidate in decision.values if candidate.move == decision.move), None
+    )
 
 
-def _mean(place: tuple[str, str, str], measure: str, turn: int, values: Sequence[float]) -> Row:
-    return Row(*place, measure, turn, fsum(values) / len(values), None, None, len(values))
+def _mean(names: tuple[str, str, str], measure: str, turn: int, values: Sequence[float]) -> Row:
+    return Row(*names, measure, turn, fsum(values) / len(values), None, None, len(values))
 
 
 # ------------------------------------------------------------------------
@@ -194,18 +196,18 @@ class WithCourse:
     """Results of a series that have its course.
 
     Attributes:
-        held: what was played.
+        snapshot: what was played.
     """
 
-    held: Held
+    snapshot: SeriesSnapshot
 
     def __repr__(self) -> str:
-        games = ", ".join(game.name for game in self.held.series.games)
-        played = f"{len(self.held.matches)} of {self.held.planned} matches"
-        return f"<{type(self).__name__} of {games}: {played}>"
+        games = ", ".join(game.name for game in self.snapshot.series.games)
+        progress = f"{len(self.snapshot.matches)} of {self.snapshot.planned} matches"
+        return f"<{type(self).__name__} of {games}: {progress}>"
 
     def _repr_html_(self) -> str:
-        course = course_of(self.held)
+        course = course_of(self.snapshot)
         rows = []
         for scope in course.scopes:
             for player in course.players:
@@ -221,7 +223,7 @@ class WithCourse:
             a `pandas.DataFrame` where pandas is installed, else a dict of arrays by column; see
             `match_runner.series.course`.
         """
-        return course_of(self.held).table.frame()
+        return course_of(self.snapshot).table.frame()
 
     def plot(self, path: Path | str | None = None) -> Plot:
         """The same as a chart, as `--plot` draws it.
@@ -232,10 +234,10 @@ class WithCourse:
         Raises:
             ConfigError: no chart can be written to a file of this name.
         """
-        drawn = draw_course(course_of(self.held))
+        chart = draw_course(course_of(self.snapshot))
         if path is not None:
-            drawn.save(path)
-        return drawn
+            chart.save(path)
+        return chart
 
 
 def draw_course(course: Course) -> Plot:
@@ -244,42 +246,42 @@ def draw_course(course: Course) -> Plot:
     scopes = course.scopes[-1:] + course.scopes[:-1]
     figure = new_figure(_WIDTH_INCHES, _ROW_INCHES * len(scopes))
     grid = figure.subplots(len(scopes), len(_TITLES), squeeze=False)
-    for scope, places in zip(scopes, grid, strict=True):
-        for axes, (measure, (title, along)) in zip(places, _TITLES.items(), strict=True):
-            for number, player in enumerate(course.players):
-                _draw(axes, course, (scope, player, measure), number)
+    for scope, row_axes in zip(scopes, grid, strict=True):
+        for axes, (measure, (title, x_label)) in zip(row_axes, _TITLES.items(), strict=True):
+            for index, player in enumerate(course.players):
+                _draw(axes, course, (scope, player, measure), index)
             axes.set_title(title, fontsize="small")
-            axes.set_xlabel(along)
+            axes.set_xlabel(x_label)
             axes.xaxis.get_major_locator().set_params(integer=True)
             if measure in (SCORE, EXPECTED):
                 axes.set_ylim(*_GOALS)
             else:
                 axes.set_ylim(bottom=0)
-        places[0].set_ylabel(scope)
+        row_axes[0].set_ylabel(scope)
     first = grid[0][0]
     if first.get_legend_handles_labels()[0]:  # else nothing was played, and a legend would warn
         first.legend(fontsize="small", framealpha=0.8)
     return Plot(figure)
 
 
-def _draw(axes: Axes, course: Course, what: tuple[str, str, str], number: int) -> None:
-    scope, player, measure = what
-    colour, marker = f"C{number % 10}", _MARKERS[number % len(_MARKERS)]
+def _draw(axes: Axes, course: Course, line: tuple[str, str, str], index: int) -> None:
+    scope, player, measure = line
+    colour, marker = f"C{index % 10}", _MARKERS[index % len(_MARKERS)]
     rows = course.of(scope, player, ALL_ROLES, measure)
     if rows:
-        few = marker if len(rows) <= _FEW else ""
+        point_marker = marker if len(rows) <= _FEW else ""
         at = [row.at for row in rows]
-        axes.plot(at, [row.value for row in rows], color=colour, marker=few, label=player)
-    sure = [row for row in rows if row.low is not None and row.high is not None]
-    if sure:
-        lows, highs = ([getattr(row, end) for row in sure] for end in ("low", "high"))
-        where = [row.at for row in sure]
-        axes.fill_between(where, lows, highs, color=colour, alpha=0.15, linewidth=0)
+        axes.plot(at, [row.value for row in rows], color=colour, marker=point_marker, label=player)
+    bounded = [row for row in rows if row.low is not None and row.high is not None]
+    if bounded:
+        lows, highs = ([getattr(row, end) for row in bounded] for end in ("low", "high"))
+        bounded_at = [row.at for row in bounded]
+        axes.fill_between(bounded_at, lows, highs, color=colour, alpha=0.15, linewidth=0)
     if measure == EXPECTED:
-        ended = course.of(scope, player, ALL_ROLES, GOAL)
+        goals = course.of(scope, player, ALL_ROLES, GOAL)
         axes.scatter(
-            [row.at for row in ended],
-            [row.value for row in ended],
+            [row.at for row in goals],
+            [row.value for row in goals],
             marker=marker,
             edgecolors=colour,
             facecolors="none",

@@ -62,7 +62,7 @@ class StoragePlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class SeriesSnapshot:
     """The matches of a series that have been played so far.
 
     Attributes:
@@ -85,7 +85,7 @@ class Held:
 def hold_series(
     series: Series,
     place: StoragePlace,
-    show: Callable[[Held], None],
+    show: Callable[[SeriesSnapshot], None],
     until: StoppingRule | None = None,
 ) -> int:
     """Play what is missing of a series, show its results, and say what went wrong.
@@ -121,18 +121,20 @@ def hold_series(
                 failures = play_missing(series, store, executor, watch, until, _say_forecasts)
         except KeyboardInterrupt:
             interrupted = True
-        held = held_so_far(series, store, until)
-    files.write_missing(held.matches)
-    show(held)
+        snapshot = snapshot_of(series, store, until)
+    files.write_missing(snapshot.matches)
+    show(snapshot)
     if interrupted:
-        goes_on = "; the same command continues" if place.folder else ""
+        continuation = "; the same command continues" if place.folder else ""
         click.echo(
-            f"interrupted after {len(held.matches)} of {held.planned} matches{goes_on}", err=True
+            f"interrupted after {len(snapshot.matches)} of {snapshot.planned} matches"
+            f"{continuation}",
+            err=True,
         )
         return EXIT_INTERRUPTED
     problems = [
         *(f"{failure}; the same command tries again" for failure in failures),
-        *_problems(held),
+        *_problems(snapshot),
         *files.problems,
     ]
     for problem in problems:
@@ -140,9 +142,11 @@ def hold_series(
     return EXIT_FAILED if problems else 0
 
 
-def printer(summarize: Callable[[Held], Summary], *, as_json: bool) -> Callable[[Held], None]:
+def printer(
+    summarize: Callable[[SeriesSnapshot], Summary], *, as_json: bool
+) -> Callable[[SeriesSnapshot], None]:
     """Make the argument `show` of `hold_series`: it prints a summary as JSON or as tables."""
-    return lambda held: show_report(summarize(held).report(), as_json=as_json)
+    return lambda snapshot: show_report(summarize(snapshot).report(), as_json=as_json)
 
 
 def play_missing(
@@ -164,9 +168,9 @@ def play_missing(
     stopper = Stopper(series, until)
 
     def note(match: Played) -> None:
-        known = bool(stopper.forecasts)
+        had_forecasts = bool(stopper.forecasts)
         stopper.watch(match)
-        if stopper.forecasts and not known:
+        if stopper.forecasts and not had_forecasts:
             say(stopper.forecasts)
 
     def watch_both(match: Played) -> None:
@@ -178,7 +182,7 @@ def play_missing(
     return run_series(series, store, executor, watch_both, stopper.goes_on, AHEAD)
 
 
-def held_so_far(series: Series, store: Store, until: StoppingRule | None = None) -> Held:
+def snapshot_of(series: Series, store: Store, until: StoppingRule | None = None) -> SeriesSnapshot:
     """Those planned matches that a store holds; it may hold others too.
 
     Args:
@@ -188,14 +192,14 @@ def held_so_far(series: Series, store: Store, until: StoppingRule | None = None)
     matches = [match for match in store.matches(PLAY) if match.planned.key in planned]
     budgets = stored_budgets(series, store)
     if until is None:
-        return Held(series, len(planned), matches, budgets, store.is_as_planned(series))
+        return SeriesSnapshot(series, len(planned), matches, budgets, store.is_as_planned(series))
     stopper = Stopper(series, until)
     for match in matches:
         stopper.watch(match)
     if stopper.outcome is not None:
         matches = [match for match in matches if match.planned.round < stopper.rounds]
     num = len(planned) if stopper.outcome is None else len(matches)
-    return Held(series, num, matches, budgets, ending=stopper.ending)
+    return SeriesSnapshot(series, num, matches, budgets, ending=stopper.ending)
 
 
 def _say_forecasts(forecasts: Sequence[Forecast]) -> None:
@@ -236,16 +240,16 @@ class _Files:
                 self.write(match)
 
 
-def _problems(held: Held) -> Iterator[str]:
+def _problems(snapshot: SeriesSnapshot) -> Iterator[str]:
     """Yield what went wrong in matches, if it makes the command fail."""
-    failed = [match for match in held.matches if match.record.failed]
+    failed = [match for match in snapshot.matches if match.record.failed]
     if failed:
         first = failed[0]
         yield (
-            f"{len(failed)} of {len(held.matches)} matches failed and score nothing; the first: "
-            f"seed {first.planned.seed}, {first.record.errors[-1]}"
+            f"{len(failed)} of {len(snapshot.matches)} matches failed and score nothing; the "
+            f"first: seed {first.planned.seed}, {first.record.errors[-1]}"
         )
-    for name, fault in always_at_fault(held.series.names, held.matches):
+    for name, fault in always_at_fault(snapshot.series.names, snapshot.matches):
         yield f"{name} committed faults in every match; the first: {fault}"
 
 
@@ -286,9 +290,9 @@ def _each_warning_once() -> Iterator[None]:
 
     def is_new(record: logging.LogRecord) -> bool:
         key = (record.name, record.getMessage())
-        known = key in seen
+        is_known = key in seen
         seen.add(key)
-        return not known
+        return not is_known
 
     handlers = logging.getLogger("ggp").handlers
     for handler in handlers:
@@ -307,7 +311,7 @@ def _each_warning_once() -> Iterator[None]:
 # drawn and exported anywhere, also while a command is still playing it.
 
 
-def read_series(folder: Path) -> Held:
+def read_series(folder: Path) -> SeriesSnapshot:
     """What is stored of a series in a folder.
 
     Games of which no match has been played yet are left out, since the file has no rules of them.
@@ -335,13 +339,15 @@ def read_series(folder: Path) -> Held:
                 most = until.most // series.matches_a_round
                 (game,) = series.games
                 series = replace(series, games=(replace(game, rounds=max(most, game.rounds)),))
-            held = held_so_far(series, store, until)
+            matches_so_far = snapshot_of(series, store, until)
     except (sqlite3.Error, ValueError, LookupError, AttributeError, TypeError) as error:
         raise ConfigError(f"cannot read {path}: {error}") from error
     if len(series.games) == len(settings["games"]):
-        return held
+        return matches_so_far
     rounds = [planned.get(name) or 0 for name in settings["games"]]
-    return replace(held, planned=max(held.planned, sum(rounds) * series.matches_a_round))
+    return replace(
+        matches_so_far, planned=max(matches_so_far.planned, sum(rounds) * series.matches_a_round)
+    )
 
 
 def _until(settings: Mapping[str, Any]) -> StoppingRule | None:
@@ -355,8 +361,10 @@ def _series(settings: Mapping[str, Any], matches: list[Played]) -> Series:
     return Series(
         players={name: plays.get(name, name) for name in settings["players"]},
         games=tuple(
-            _game(name, own, settings.get("planned", {}).get(name), of_game[name], matches)
-            for name, own in settings["games"].items()
+            _game(
+                name, game_settings, settings.get("planned", {}).get(name), of_game[name], matches
+            )
+            for name, game_settings in settings["games"].items()
             if name in of_game
         ),
         rotate=settings["roles"] == "rotate",
@@ -375,7 +383,7 @@ def _game(
     first: Played,
     matches: list[Played],
 ) -> SeriesGame:
-    played = max(m.planned.round for m in matches if m.planned.game == name) + 1
+    num_played = max(m.planned.round for m in matches if m.planned.game == name) + 1
     clock_s = settings["play_clock"]
     conditions = Conditions(
         play_clock_s=None if clock_s is None else float(clock_s),
@@ -383,4 +391,4 @@ def _game(
         ponder=settings.get("ponder", False),
     )
     rules = rules_of(first.record)
-    return SeriesGame(name, rules, max(planned or 0, played), conditions, settings["fixed"])
+    return SeriesGame(name, rules, max(planned or 0, num_played), conditions, settings["fixed"])

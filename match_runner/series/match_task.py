@@ -82,9 +82,9 @@ def play(task: MatchTask, own_process: bool = False) -> MatchRecord:
     # Nothing should be loaded or compiled while a clock runs.
     ready = task.conditions.play_clock_s is not None
     program, machines = machines_of(task.source, task.rules, task.backend, task.limits, ready)
-    apart = order_of(task.conditions, program, machines, task.limits)
+    order = order_of(task.conditions, program, machines, task.limits)
     arena = set_up(
-        task.game, program, task.players, machines, task.conditions.clock.tells, apart=apart
+        task.game, program, task.players, machines, task.conditions.clock.tells, order=order
     )
     if ready:
         rehearse(arena, task.rules, task.conditions.remote.start_clock_s, own_process=own_process)
@@ -138,7 +138,7 @@ def rehearse(
 
 def _is_warm(arena: Arena) -> bool:
     """Whether there are processes for all players that need one."""
-    names = [seat.apart for seat in arena.seats.values() if seat.apart is not None]
+    names = [seat.process_name for seat in arena.seats.values() if seat.process_name]
     return all(num_kept(name) >= names.count(name) for name in names)
 
 

@@ -114,14 +114,16 @@ def contests_by_round(rounds: Sequence[Round], num_players: int) -> list[list[Sc
     A contest is a match in which several players sit; in games of one role it is a whole round,
     in which they play the same match one after the other.
     """
-    found: list[list[Scores]] = []
+    contests_of_rounds: list[list[Scores]] = []
     for round_ in rounds:
         among_several = [m for m in round_ if len(set(m.planned.seating.values())) > 1]
         if among_several:
-            found.append([scores for match in among_several if (scores := scores_of([match]))])
+            contests_of_rounds.append(
+                [scores for match in among_several if (scores := scores_of([match]))]
+            )
         elif len(scores := scores_of(round_)) == num_players > 1:
-            found.append([scores])
-    return [contests for contests in found if contests]
+            contests_of_rounds.append([scores])
+    return [contests for contests in contests_of_rounds if contests]
 
 
 def contests_of(rounds: Sequence[Round], num_players: int) -> list[Scores]:
@@ -140,20 +142,20 @@ def tally_of(
     """
     margins = [
         [
-            contest[player] - max(score for other, score in contest.items() if other != player)
+            contest[player] - max(score for rival, score in contest.items() if rival != player)
             for contest in round_
             if player in contest and len(contest) > 1
         ]
         for round_ in contests
     ]
-    every = [margin for round_ in margins for margin in round_]
-    wins, draws = sum(m > 0 for m in every), sum(m == 0 for m in every)
+    all_margins = [margin for round_ in margins for margin in round_]
+    wins, draws = sum(m > 0 for m in all_margins), sum(m == 0 for m in all_margins)
     shares = [sum(m > 0 for m in round_) / len(round_) for round_ in margins if round_]
     share = mean_interval(shares, seed, (0.0, 1.0), fixed=fixed)
     if share.value is not None:
         # Where a round lacks contests, the mean of rounds differs from the share of all.
-        share = replace(share, value=wins / len(every))
-    return ContestCounts(wins, draws, len(every) - wins - draws, share)
+        share = replace(share, value=wins / len(all_margins))
+    return ContestCounts(wins, draws, len(all_margins) - wins - draws, share)
 
 
 def decisions_of(
@@ -185,14 +187,14 @@ def effort_of(decisions: Sequence[tuple[int, str, Decision]]) -> Effort:
 
 def always_at_fault(names: Sequence[str], matches: Sequence[Played]) -> list[tuple[str, Fault]]:
     """Players that committed a fault in every match they played, each with its first fault."""
-    found = []
+    offenders = []
     for player, name in enumerate(names):
-        own = [
+        faults = [
             match.faults(player) for match in matches if player in match.planned.seating.values()
         ]
-        if own and all(own):
-            found.append((name, own[0][0]))
-    return found
+        if faults and all(faults):
+            offenders.append((name, faults[0][0]))
+    return offenders
 
 
 def fault_counts(matches: Sequence[Played], player: int) -> Counter[str]:

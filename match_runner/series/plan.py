@@ -122,7 +122,11 @@ class Series:
     @property
     def goal_bounds(self) -> tuple[float, float] | None:
         """What a match of any game can pay at least and at most; None if that is not known."""
-        bounds = [each for game in self.games if (each := game.goal_bounds) is not None]
+        bounds = [
+            bounds_of_game
+            for game in self.games
+            if (bounds_of_game := game.goal_bounds) is not None
+        ]
         if len(bounds) < len(self.games):
             return None
         lows, highs = zip(*bounds, strict=True)
@@ -216,8 +220,10 @@ def series_of_roles(
     Args:
         players: spec or address for every role but `random`.
     """
-    own = SeriesGame(game, program, matches, conditions or Conditions())
-    return Series(players, (own,), rotate=False, seed=seed, counted_seeds=True, backend=backend)
+    series_game = SeriesGame(game, program, matches, conditions or Conditions())
+    return Series(
+        players, (series_game,), rotate=False, seed=seed, counted_seeds=True, backend=backend
+    )
 
 
 def check_series(series: Series) -> None:
@@ -244,11 +250,11 @@ def check_series(series: Series) -> None:
         _check_equal_states(list(series.players.values()))
 
 
-def check_player(text: str, where: str = "") -> None:
+def check_player(text: str, prefix: str = "") -> None:
     """Check that a text is a player's spec, or the address of one.
 
     Raises:
-        ConfigError: it is neither; the message begins with `where`.
+        ConfigError: it is neither; the message begins with `prefix`.
     """
     try:
         if is_address(text):
@@ -256,7 +262,7 @@ def check_player(text: str, where: str = "") -> None:
         else:
             parse_spec(text)
     except ConfigError as error:
-        raise ConfigError(f"{where}{error}") from error
+        raise ConfigError(f"{prefix}{error}") from error
 
 
 def plan_matches(series: Series, game: SeriesGame) -> tuple[PlannedMatch, ...]:
@@ -284,8 +290,8 @@ def plan_matches(series: Series, game: SeriesGame) -> tuple[PlannedMatch, ...]:
 
 def plan_all(series: Series) -> tuple[PlannedMatch, ...]:
     """Matches of all games that count, round by round through the games."""
-    found = [match for game in series.games for match in plan_matches(series, game)]
-    return tuple(sorted(found, key=lambda match: match.round))  # stable: games keep their order
+    matches = [match for game in series.games for match in plan_matches(series, game)]
+    return tuple(sorted(matches, key=lambda match: match.round))  # stable: games keep their order
 
 
 def measured_rounds(game: SeriesGame) -> int:
@@ -398,8 +404,8 @@ def _circle(num_players: int, round_: int) -> tuple[int, ...]:
     order = [0]
     index = round_ % math.factorial(len(rest))
     while rest:
-        at, index = divmod(index, math.factorial(len(rest) - 1))
-        order.append(rest.pop(at))
+        digit, index = divmod(index, math.factorial(len(rest) - 1))
+        order.append(rest.pop(digit))
     return tuple(order)
 
 

@@ -36,7 +36,7 @@ def run_series(
     executor: Executor,
     watch: Watcher,
     go_on: Callable[[PlannedMatch], bool] = lambda match: True,
-    ahead: int | None = None,
+    most_pending: int | None = None,
 ) -> tuple[str, ...]:
     """Play all matches that are not stored yet.
 
@@ -44,7 +44,7 @@ def run_series(
         watch: called with each match as it ends.
         go_on: asked before each match that counts, round by round; after the first no, no other
             match is begun.
-        ahead: see `run_all`; for a `go_on` that depends on results.
+        most_pending: see `run_all`; for a `go_on` that depends on results.
 
     Returns:
         the matches that could not be played, one line each; the same call tries these again.
@@ -58,7 +58,7 @@ def run_series(
     if missing:
         raise MatchError(f"the budgets of states cannot be measured: {missing[0]}")
     budgets = stored_budgets(series, store)
-    return session.play(plan_all(series), budgets, go_on, ahead)
+    return session.play(plan_all(series), budgets, go_on, most_pending)
 
 
 def measurements(series: Series, store: Store) -> list[PlannedMatch]:
@@ -77,12 +77,12 @@ def stored_budgets(series: Series, store: Store) -> dict[str, Budgets]:
     """
     if not series.equal_states:
         return {}
-    found = {}
+    budgets = {}
     for game in series.games:
-        own = [match for match in store.matches(MEASURE) if match.planned.game == game.name]
-        if len(own) >= store.measured[game.name]:
-            found[game.name] = measured_budgets(game, own)
-    return found
+        measured = [match for match in store.matches(MEASURE) if match.planned.game == game.name]
+        if len(measured) >= store.measured[game.name]:
+            budgets[game.name] = measured_budgets(game, measured)
+    return budgets
 
 
 class _Session:
@@ -99,7 +99,7 @@ class _Session:
         planned: Iterable[PlannedMatch],
         budgets: Mapping[str, Budgets],
         go_on: Callable[[PlannedMatch], bool] = lambda match: True,
-        ahead: int | None = None,
+        most_pending: int | None = None,
     ) -> tuple[str, ...]:
         """Play those of some matches that are not stored; returns what could not be played."""
         missing = takewhile(go_on, (match for match in planned if match.key not in self._keys))
@@ -112,7 +112,7 @@ class _Session:
             lambda match: (
                 f"match {match.number}{f' of {match.game}' if several else ''} (seed {match.seed})"
             ),
-            ahead,
+            most_pending,
         )
 
     def _task(self, match: PlannedMatch, budgets: Budgets | None) -> MatchTask:
@@ -181,11 +181,11 @@ def _filled(visited: Mapping[int, Sequence[int]], length: int) -> tuple[int, ...
     means = {turn: max(1, round(sum(v) / len(v))) for turn, v in visited.items()}
     if not means:
         return (1,)
-    last = means[min(means)]
+    budget = means[min(means)]
     budgets = []
     for turn in range(length):
-        last = means.get(turn, last)
-        budgets.append(last)
+        budget = means.get(turn, budget)
+        budgets.append(budget)
     return tuple(budgets)
 
 

@@ -85,8 +85,11 @@ class Ending:
 
     def to_json(self) -> dict[str, Any]:
         """The ending as JSON values."""
-        rest = {"outcome": self.outcome, "forecasts": [asdict(each) for each in self.forecasts]}
-        return {**asdict(self.until), **rest}
+        fields = {
+            "outcome": self.outcome,
+            "forecasts": [asdict(forecast) for forecast in self.forecasts],
+        }
+        return {**asdict(self.until), **fields}
 
 
 class Stopper:
@@ -132,9 +135,9 @@ class Stopper:
             first = [match for number in range(self.rounds) for match in self._ended[number]]
             self.forecasts = forecasts_of(self._series, first)
         series = self._series
-        found = settled(self._scores, len(series.players), self._until.worth, series.span)
-        if found != UNDECIDED or self.rounds == self._game.rounds:
-            self.outcome = found
+        outcome = settled(self._scores, len(series.players), self._until.worth, series.span)
+        if outcome != UNDECIDED or self.rounds == self._game.rounds:
+            self.outcome = outcome
 
 
 def forecasts_of(series: Series, matches: Sequence[Played]) -> tuple[Forecast, ...]:
@@ -149,24 +152,26 @@ def forecasts_of(series: Series, matches: Sequence[Played]) -> tuple[Forecast, .
     spread = _spread(pairs, span)
     times = [m.record.times_s[-1] - m.record.times_s[0] for m in matches if m.record.times_s]
     seconds = math.fsum(times) / len(times) if times else None
-    found = []
+    forecasts = []
     for difference in DIFFERENCES_TOLD:
-        needed = rounds_to_tell(difference, spread, len(players), span)
-        num = None if needed is None else needed * series.matches_a_round
+        num_rounds = rounds_to_tell(difference, spread, len(players), span)
+        num_matches = None if num_rounds is None else num_rounds * series.matches_a_round
         hours = (
-            None if num is None or seconds is None else num * seconds * series.limits.threads / 3600
+            None
+            if num_matches is None or seconds is None
+            else num_matches * seconds * series.limits.threads / 3600
         )
-        found.append(Forecast(difference, needed, num, hours))
-    return tuple(found)
+        forecasts.append(Forecast(difference, num_rounds, num_matches, hours))
+    return tuple(forecasts)
 
 
 def forecast_text(forecast: Forecast) -> str:
     """A forecast as `10 points: about 62 rounds, 124 matches, 0.4 core-hours`."""
-    what = f"{forecast.difference:g} points"
+    difference = f"{forecast.difference:g} points"
     if forecast.rounds is None:
-        return f"{what}: more than {MOST_ROUNDS:,} rounds"
+        return f"{difference}: more than {MOST_ROUNDS:,} rounds"
     time = "" if forecast.core_hours is None else f", {forecast.core_hours:.2g} core-hours"
-    return f"{what}: about {forecast.rounds:,} rounds, {forecast.matches:,} matches{time}"
+    return f"{difference}: about {forecast.rounds:,} rounds, {forecast.matches:,} matches{time}"
 
 
 def ending_text(ending: Ending, verdict: Verdict | None, matches: int) -> str:
@@ -176,10 +181,10 @@ def ending_text(ending: Ending, verdict: Verdict | None, matches: int) -> str:
     if ending.outcome == SMALL:
         assert verdict is not None  # whole rounds said so
         worth = f"{ending.until.worth:g} (99 %)"
-        what = f"the difference is smaller than {worth}"
+        reason = f"the difference is smaller than {worth}"
         if verdict.players > 2:
-            what = f"nobody is better than {verdict.best} by {worth}"
-        return f"stopped after {matches:,} matches: {what}"
+            reason = f"nobody is better than {verdict.best} by {worth}"
+        return f"stopped after {matches:,} matches: {reason}"
     return f"undecided after {matches:,} matches"
 
 

@@ -106,25 +106,25 @@ class Store:
 
     def keys(self) -> set[tuple[str, str, int]]:
         """The keys of all matches, see `PlannedMatch.key`."""
-        found = self._connection.execute("SELECT game, kind, number FROM matches")
-        return {(self._name(game), kind, number) for game, kind, number in found}
+        rows = self._connection.execute("SELECT game, kind, number FROM matches")
+        return {(self._name(game), kind, number) for game, kind, number in rows}
 
     def is_as_planned(self, series: Series) -> bool:
         """Whether exactly the rounds that were planned at first were asked for and played, so that
         no result can have decided how many there are."""
-        played = Counter(game for game, kind, _ in self.keys() if kind == PLAY)
+        num_played = Counter(game for game, kind, _ in self.keys() if kind == PLAY)
         return all(
             self.planned.get(game.name) == game.rounds
-            and played[game.name] == game.rounds * series.matches_a_round
+            and num_played[game.name] == game.rounds * series.matches_a_round
             for game in series.games
         )
 
     def backends(self) -> dict[str, str]:
         """The backend of the stored matches of each game."""
-        found = self._connection.execute(
+        rows = self._connection.execute(
             "SELECT game, json_extract(record, '$.backend') FROM matches GROUP BY game"
         )
-        return {self._name(game): backend for game, backend in found}
+        return {self._name(game): backend for game, backend in rows}
 
     def matches(self, kind: str = PLAY) -> list[Played]:
         """All matches of a kind, by round, then game, then number.
@@ -134,21 +134,21 @@ class Store:
         """
         if self.keys() - self._read.keys():
             self._read_missing()
-        found = [match for match in self._read.values() if match.planned.kind == kind]
-        return sorted(found, key=lambda m: (m.planned.round, m.planned.game, m.planned.number))
+        of_kind = [match for match in self._read.values() if match.planned.kind == kind]
+        return sorted(of_kind, key=lambda m: (m.planned.round, m.planned.game, m.planned.number))
 
     def _read_missing(self) -> None:
         """Read what was stored by an earlier run."""
         rules = dict(self._connection.execute("SELECT digest, text FROM rules"))
-        for game, kind, number, round_, seed, seating, record in self._connection.execute(
+        for game, kind, number, round_, seed, seating, record_text in self._connection.execute(
             "SELECT game, kind, number, round, seed, seating, record FROM matches"
         ):
             name = self._name(game)
             planned = PlannedMatch(name, kind, number, round_, seed, json.loads(seating))
             if planned.key not in self._read:
-                found = record_from_json(json.loads(record))
-                found = replace(found, rules=rules.get(found.digest, ""))
-                self._read[planned.key] = Played(planned, found)
+                record = record_from_json(json.loads(record_text))
+                record = replace(record, rules=rules.get(record.digest, ""))
+                self._read[planned.key] = Played(planned, record)
 
     def _name(self, stored: str) -> str:
         """Present name of a game in the file."""
@@ -187,9 +187,9 @@ def open_store(
             with closing(sqlite3.connect(path, timeout=_WAIT_S)) as connection:
                 store = _set_up(connection, path, series, until)
                 if not reading:
-                    lately = {"until": until and asdict(until), "threads": series.limits.threads}
+                    latest = {"until": until and asdict(until), "threads": series.limits.threads}
                     with connection as transaction:
-                        _keep(transaction, lately)
+                        _keep(transaction, latest)
                 yield store
         except sqlite3.Error as error:
             # The lower byte of an error code is its kind.
@@ -207,12 +207,12 @@ def _set_up(
 ) -> Store:
     """Make the tables, or check that they belong to the same series."""
     # In the form in which it is read back, with lists for tuples, so that both can be compared.
-    wanted = json.loads(json.dumps({**series.settings(), "format": FORMAT}))
+    settings = json.loads(json.dumps({**series.settings(), "format": FORMAT}))
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     if not tables:
         measured = {game.name: measured_rounds(game) for game in series.games}
         planned = {game.name: None if until else game.rounds for game in series.games}
-        rows = {**wanted, "measured": measured, "planned": planned}
+        rows = {**settings, "measured": measured, "planned": planned}
         with connection as transaction:
             transaction.execute("BEGIN")  # a killed process leaves all of it or nothing
             for statement in filter(str.strip, _SCHEMA.split(";")):
@@ -225,9 +225,9 @@ def _set_up(
     measured, planned = stored.pop("measured", {}), stored.pop("planned", {})
     for name in ("until", "threads"):  # of the last command: they may be others each time
         stored.pop(name, None)
-    renamed = _renamed(stored.get("games", {}), wanted["games"])
-    wanted["games"] = {renamed.get(name, name): game for name, game in wanted["games"].items()}
-    differ = list(_differences(stored, wanted))
+    renamed = _renamed(stored.get("games", {}), settings["games"])
+    settings["games"] = {renamed.get(name, name): game for name, game in settings["games"].items()}
+    differ = list(_differences(stored, settings))
     if differ:
         raise ConfigError(
             f"{path.parent} holds a series with other settings: {'; '.join(differ[:3])}; continue "
@@ -244,45 +244,47 @@ def _keep(connection: sqlite3.Connection, settings: Mapping[str, Any]) -> None:
     )
 
 
-def _renamed(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, str]:
+def _renamed(stored: Mapping[str, Any], games: Mapping[str, Any]) -> dict[str, str]:
     """Stored names of games that have other names now, by their names now.
 
     A game is recognised by its rules: the command may run in another folder, or a file may have
     been moved.
     """
-    left = {name: game for name, game in stored.items() if name not in wanted}
-    found: dict[str, str] = {}
+    unmatched = {name: game for name, game in stored.items() if name not in games}
+    stored_names: dict[str, str] = {}
     # With the same rules under several settings, equal settings are matched first.
     for is_same in (_is_equal, _has_same_rules):
-        for name, game in wanted.items():
-            if name in stored or name in found:
+        for name, game in games.items():
+            if name in stored or name in stored_names:
                 continue
-            before = next((each for each in left if is_same(left[each], game)), None)
-            if before is not None:
-                del left[before]
-                found[name] = before
-    return found
+            stored_name = next(
+                (old_name for old_name in unmatched if is_same(unmatched[old_name], game)), None
+            )
+            if stored_name is not None:
+                del unmatched[stored_name]
+                stored_names[name] = stored_name
+    return stored_names
 
 
-def _is_equal(stored: Any, wanted: Any) -> bool:
-    return bool(stored == wanted)
+def _is_equal(stored: Any, current: Any) -> bool:
+    return bool(stored == current)
 
 
-def _has_same_rules(stored: Any, wanted: Any) -> bool:
-    return bool(stored["rules"] == wanted["rules"])
+def _has_same_rules(stored: Any, current: Any) -> bool:
+    return bool(stored["rules"] == current["rules"])
 
 
-def _differences(stored: object, wanted: object, where: str = "") -> Iterator[str]:
+def _differences(stored: object, current: object, path: str = "") -> Iterator[str]:
     """Yield the differences between two values, each with its place."""
-    if isinstance(stored, dict) and isinstance(wanted, dict):
-        for name in {**stored, **wanted}:
-            place = f"{where}.{name}" if where else name
-            yield from _differences(stored.get(name), wanted.get(name), place)
-    elif stored != wanted:
-        yield f"{where} was {_shown(stored)} and is now {_shown(wanted)}"
+    if isinstance(stored, dict) and isinstance(current, dict):
+        for name in {**stored, **current}:
+            field = f"{path}.{name}" if path else name
+            yield from _differences(stored.get(name), current.get(name), field)
+    elif stored != current:
+        yield f"{path} was {_setting_text(stored)} and is now {_setting_text(current)}"
 
 
-def _shown(value: object) -> str:
+def _setting_text(value: object) -> str:
     match value:
         case None:
             return "not there"

@@ -80,16 +80,16 @@ class Verdict:
     @property
     def forecast(self) -> str:
         """How many more rounds would decide, in words."""
-        more = self.more_rounds
+        num = self.more_rounds
         if self.decided:
             return "no more rounds are needed"
         if self.margin is None:
             return "no number of rounds decides where it is not known how much a match can pay"
         if self.rounds < FEWEST_ROUNDS:
             return "so few rounds do not tell how many would decide"
-        if more is None:
+        if num is None:
             return f"no number of rounds below {MOST_ROUNDS:,} would decide if all went as so far"
-        return f"about {more:,} more round{'' if more == 1 else 's'} would decide"
+        return f"about {num:,} more round{'' if num == 1 else 's'} would decide"
 
     def to_json(self) -> dict[str, Any]:
         """The verdict as JSON values."""
@@ -106,9 +106,9 @@ def level_among(num_players: int) -> float:
     return 1 - (1 - LEVEL) / (num_players - 1)
 
 
-def differences_of(rounds: Sequence[Scores], player: int, other: int) -> list[float]:
+def differences_of(rounds: Sequence[Scores], player: int, rival: int) -> list[float]:
     """How much more a player scored than another in each round."""
-    return [scores[player] - scores[other] for scores in rounds]
+    return [scores[player] - scores[rival] for scores in rounds]
 
 
 def judge(
@@ -129,27 +129,31 @@ def judge(
     """
     if not rounds:
         return None
-    best, *others = _by_mean(rounds, len(names))
+    best, *rivals = _by_mean(rounds, len(names))
     level, bounds = level_among(len(names)), differences_within(span)
     as_good: list[str] = []
-    more: list[int | None] = []
+    more_rounds: list[int | None] = []
     margin = 0.0
-    for other in others:
-        found = differences_of(rounds, best, other)
-        interval = mean_interval(found, seed, bounds, fixed=fixed, level=level)
+    for rival in rivals:
+        differences = differences_of(rounds, best, rival)
+        interval = mean_interval(differences, seed, bounds, fixed=fixed, level=level)
         if bounds is None or interval.method == UNBOUNDED:
-            rest = tuple(names[each] for each in others)
-            return Verdict(names[best], rest, len(names), len(rounds), None, None)
+            rival_names = tuple(names[num] for num in rivals)
+            return Verdict(names[best], rival_names, len(names), len(rounds), None, None)
         low, high = (
             bounds
             if interval.low is None or interval.high is None
             else (interval.low, interval.high)
         )
         if low <= 0:
-            as_good.append(names[other])
-            more.append(_more_rounds(found, 1 - level, bounds))
+            as_good.append(names[rival])
+            more_rounds.append(_more_rounds(differences, 1 - level, bounds))
             margin = max(margin, -low, high)
-    longest = None if None in more else max((each for each in more if each is not None), default=0)
+    longest = (
+        None
+        if None in more_rounds
+        else max((num for num in more_rounds if num is not None), default=0)
+    )
     return Verdict(names[best], tuple(as_good), len(names), len(rounds), longest, margin)
 
 
@@ -168,11 +172,11 @@ def settled(
     bounds = differences_within(span)
     if not rounds or bounds is None:
         return UNDECIDED
-    best, *others = _by_mean(rounds, num_players)
+    best, *rivals = _by_mean(rounds, num_players)
     alpha = 1 - level_among(num_players)
-    found = DECIDED
-    for other in others:
-        sample = sample_of(bounds, differences_of(rounds, best, other))
+    outcome = DECIDED
+    for rival in rivals:
+        sample = sample_of(bounds, differences_of(rounds, best, rival))
         if is_above(sample, _scaled(0.0, bounds), alpha):
             continue
         if not (
@@ -180,8 +184,8 @@ def settled(
             and is_above(sample.other_side, _scaled(-worth, bounds), alpha)
         ):
             return UNDECIDED
-        found = SMALL
-    return found
+        outcome = SMALL
+    return outcome
 
 
 def rounds_to_tell(
@@ -206,21 +210,21 @@ def rounds_to_tell(
         np.clip([1 - share, share], 1e-12, 1.0),
     )
     alpha = 1 - level_among(num_players)
-    found = times_until_above(sample, _scaled(0.0, bounds), alpha, MOST_ROUNDS)
-    return None if found is None else math.ceil(found)
+    num_rounds = times_until_above(sample, _scaled(0.0, bounds), alpha, MOST_ROUNDS)
+    return None if num_rounds is None else math.ceil(num_rounds)
 
 
 def verdict_text(verdict: Verdict, matches_a_round: int) -> str:
     """A verdict in words, as it stands under tables."""
-    certain = "99 %" if verdict.players == 2 else f"99 %, chosen among {verdict.players}"
+    confidence = "99 %" if verdict.players == 2 else f"99 %, chosen among {verdict.players}"
     if verdict.decided:
-        than = "the other" if verdict.players == 2 else "all others"
-        return f"{verdict.best} scored more than {than} for certain ({certain})"
-    more = verdict.more_rounds
-    matches = "" if more is None else f" ({more * matches_a_round:,} matches)"
+        rivals = "the other" if verdict.players == 2 else "all others"
+        return f"{verdict.best} scored more than {rivals} for certain ({confidence})"
+    num_rounds = verdict.more_rounds
+    matches = "" if num_rounds is None else f" ({num_rounds * matches_a_round:,} matches)"
     return (
         f"undecided; {verdict.forecast}{matches}: {verdict.best} scored most, but "
-        f"{listed(verdict.as_good)} may be as good ({certain})"
+        f"{listed(verdict.as_good)} may be as good ({confidence})"
     )
 
 

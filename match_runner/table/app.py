@@ -54,7 +54,7 @@ from match_runner.table.options import (
     read_player,
     rules_text,
 )
-from match_runner.table.worker_tasks import Shown
+from match_runner.table.worker_tasks import ReplayedMatch
 
 STATIC = Path(__file__).parent / "static"
 
@@ -104,7 +104,7 @@ def make_app(manager: MatchManager) -> Guard:
         "/player": table.player,
         "/matches": table.create,
         "/matches/{id}/end": table.end,
-        "/matches/{id}/again": table.again,
+        "/matches/{id}/again": table.play_again,
         "/seats/{seat}/move": seats.move,
     }
     routes += [Route(f"/api{path}", answered(answer)) for path, answer in gets.items()]
@@ -166,8 +166,8 @@ class TableAnswers:
             text = self._manager.options.offers.rules_of(name, None)[0]
         else:
             name, text = str(fields.get("name", "rules"))[:MOST_TEXT], rules_text(rules)
-        found = await self._manager.look_at_rules(name, text)
-        return JSONResponse({**found, "rules": text} if rules is None else found)
+        report = await self._manager.look_at_rules(name, text)
+        return JSONResponse({**report, "rules": text} if rules is None else report)
 
     async def player(self, request: Request) -> Response:
         """Whether a player that somebody typed can be used, with the error if not."""
@@ -184,7 +184,7 @@ class TableAnswers:
 
     async def create(self, request: Request) -> Response:
         """Make new matches."""
-        return _begun(await self._manager.create(read_match(await json_of(request))))
+        return _links_of(await self._manager.create(read_match(await json_of(request))))
 
     # ---------------------------------------------------------------- matches
 
@@ -232,11 +232,11 @@ class TableAnswers:
         await self._manager.end(match)
         return JSONResponse({})
 
-    async def again(self, request: Request) -> Response:
+    async def play_again(self, request: Request) -> Response:
         """Make another match of the same game, with these players and that clock."""
         setup = self._match(request).setup
-        asked = read_again(await json_of(request), setup)
-        return _begun(await self._manager.create(asked, (setup.rules, setup.side_file)))
+        match_request = read_again(await json_of(request), setup)
+        return _links_of(await self._manager.create(match_request, (setup.rules, setup.side_file)))
 
     async def record(self, request: Request) -> Response:
         """A recorded match."""
@@ -256,8 +256,8 @@ class TableAnswers:
 
     async def record_mind(self, request: Request) -> Response:
         """Belief and values of a role in a recorded match before a turn."""
-        shown, frames = await self._manager.replays.replay_file(request.path_params["name"])
-        return self._mind(request, frames, shown.game, shown.rules, shown.side_file, shown.minds)
+        match, frames = await self._manager.replays.replay_file(request.path_params["name"])
+        return self._mind(request, frames, match.game, match.rules, match.side_file, match.minds)
 
     # ---------------------------------------------------------------- private
 
@@ -308,14 +308,14 @@ class TableAnswers:
             thinks=not json.loads(frames[turn])["over"],
         )
 
-        async def told() -> AsyncIterator[str]:
+        async def events() -> AsyncIterator[str]:
             async for message in self._manager.look_into(task):
                 yield f"event: {message['kind']}\ndata: {json.dumps(message)}\n\n"
 
-        return stream_of(told())
+        return stream_of(events())
 
 
-def _begun(made: list[HeldMatch]) -> Response:
+def _links_of(matches: list[HeldMatch]) -> Response:
     """The links of new matches."""
     return JSONResponse(
         {
@@ -326,7 +326,7 @@ def _begun(made: list[HeldMatch]) -> Response:
                     "links": m.seat_links(),
                     "key": m.setup.key,
                 }
-                for m in made
+                for m in matches
             ]
         }
     )
@@ -357,13 +357,13 @@ class AtSeats:
     async def seat(self, request: Request) -> Response:
         """A match as a person in a seat sees it."""
         match, role = self._seat(request)
-        own = self._manager.replays.seen(match, role)
-        told = match.snapshot(seat_of(role), own)
+        frames = self._manager.replays.seen(match, role)
+        snapshot = match.snapshot(seat_of(role), frames)
         # Whoever has only the seat's link gets no further.
-        more = request.scope["visitor"].is_host
-        minds = more and self._manager.options.open_minds
-        played = None if own else await self._played(match)
-        return JSONResponse({**told, "open_minds": minds, "more": more, "played": played})
+        is_host = request.scope["visitor"].is_host
+        minds = is_host and self._manager.options.open_minds
+        num_turns = None if frames else await self._num_turns(match)
+        return JSONResponse({**snapshot, "open_minds": minds, "more": is_host, "played": num_turns})
 
     async def seat_events(self, request: Request) -> Response:
         """Stream of what happens at a seat."""
@@ -384,10 +384,10 @@ class AtSeats:
     async def seat_belief(self, request: Request) -> Response:
         """What may be where after a turn, as the role's own moves and percepts tell it."""
         match, role = self._seat(request)
-        found = match.beliefs.get(role, {}).get(number_of(request.path_params["turn"], "turn"))
-        if found is None:
+        picture = match.beliefs.get(role, {}).get(number_of(request.path_params["turn"], "turn"))
+        if picture is None:
             raise HTTPException(404, "nothing is kept of that turn")
-        return Response(found, media_type="application/json")
+        return Response(picture, media_type="application/json")
 
     async def move(self, request: Request) -> Response:
         """Make a person's move."""
@@ -396,7 +396,7 @@ class AtSeats:
         self._manager.move(request.path_params["seat"], turn, move)
         return JSONResponse({})
 
-    async def _played(self, match: HeldMatch) -> int | None:
+    async def _num_turns(self, match: HeldMatch) -> int | None:
         """Number of turns of a match that is over; None if it is not, or cannot be replayed."""
         if not match.is_over:
             return None
@@ -406,10 +406,10 @@ class AtSeats:
             return None
 
     def _seat(self, request: Request) -> tuple[HeldMatch, str]:
-        found = self._manager.seats.get(request.path_params["seat"])
-        if found is None:
+        seat = self._manager.seats.get(request.path_params["seat"])
+        if seat is None:
             raise HTTPException(404, "there is no such seat")
-        match, role, _ = found
+        match, role, _ = seat
         return match, role
 
 
@@ -419,15 +419,15 @@ class AtSeats:
 Answer = Callable[[Request], Awaitable[Response]]
 
 
-def snapshot_of(name: str, shown: Shown, frames: list[str]) -> dict[str, Any]:
+def snapshot_of(name: str, match: ReplayedMatch, frames: list[str]) -> dict[str, Any]:
     """A recorded match as if it had been played here."""
     brief = ("turn", "over", "moves", "percepts", "faults", "words", "values")
-    told = [json.loads(text) for text in frames]
+    parsed = [json.loads(text) for text in frames]
     return {
-        "about": asdict(describe(shown.rules)),
-        "match": {"id": name, "status": "over", **shown.match},
-        "turns": [{k: frame[k] for k in brief if k in frame} for frame in told],
-        "frame": told[-1],
+        "about": asdict(describe(match.rules)),
+        "match": {"id": name, "status": "over", **match.match},
+        "turns": [{k: frame[k] for k in brief if k in frame} for frame in parsed],
+        "frame": parsed[-1],
         "sees": ALL,
     }
 
@@ -454,10 +454,10 @@ def stream_of(texts: AsyncIterator[str]) -> Response:
 
 async def json_of(request: Request) -> object:
     try:
-        found: object = await request.json()
+        value: object = await request.json()
     except (ValueError, RecursionError):
         raise HTTPException(400, "what was posted is not JSON") from None
-    return found
+    return value
 
 
 def answered(answer: Answer) -> Answer:

@@ -95,9 +95,9 @@ class Door:
         table, prefix = _names(scope)
         cookies = cookie_parser(Headers(scope=scope).get("cookie", ""))
         is_host = self._token is None or _equal(cookies.get(table, ""), self._token)
-        shown = {k.removeprefix(prefix): v for k, v in cookies.items() if k.startswith(prefix)}
+        tokens = {k.removeprefix(prefix): v for k, v in cookies.items() if k.startswith(prefix)}
         return Visitor(
-            is_host, frozenset(seat for seat, token in shown.items() if self._is_of(token, seat))
+            is_host, frozenset(seat for seat, token in tokens.items() if self._is_of(token, seat))
         )
 
     def admits(self, visitor: Visitor, path: str) -> bool:
@@ -117,10 +117,10 @@ class Door:
         if scope["method"] not in ("GET", "HEAD") or path.startswith(("/api/", "/static/")):
             return None
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        given = [value for name, value in query if name == TOKEN]
-        if not given:
+        tokens = [value for name, value in query if name == TOKEN]
+        if not tokens:
             return None
-        cookies = list(self._cookies(scope, given[-1]))
+        cookies = list(self._cookies(scope, tokens[-1]))
         if not cookies and not self.admits(self.visitor(scope), path):
             return None
         rest = urlencode([pair for pair in query if pair[0] != TOKEN])
@@ -141,8 +141,8 @@ class Door:
             yield f"{prefix}{seat}", token
 
     def _is_of(self, token: str, seat: str) -> bool:
-        own = self._seat_token(seat)
-        return own is not None and _equal(token, own)
+        seat_token = self._seat_token(seat)
+        return seat_token is not None and _equal(token, seat_token)
 
 
 def refusal(scope: Scope) -> Refusal:
@@ -175,8 +175,8 @@ def _seat_of(path: str) -> str | None:
     return None
 
 
-def _equal(one: str, other: str) -> bool:
-    return secrets.compare_digest(one.encode(), other.encode())
+def _equal(a: str, b: str) -> bool:
+    return secrets.compare_digest(a.encode(), b.encode())
 
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -272,8 +272,8 @@ class Guard:
         headers = Headers(scope=scope)
         host, server = headers.get("host", "").lower(), scope["server"]
         if not self._names.has(host, server):
-            own = self._names.origin or f"http://localhost:{server[1]}"
-            yield _error(421, f"this server is {own}/ and has no other name")
+            address = self._names.origin or f"http://localhost:{server[1]}"
+            yield _error(421, f"this server is {address}/ and has no other name")
         origin = headers.get("origin")
         if origin is not None and origin.lower() not in (f"http://{host}", self._names.origin):
             yield _error(403, _ELSEWHERE)
@@ -313,9 +313,9 @@ class _Sending:
     async def __call__(self, message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             self._has_begun = True
-            own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-            taken = [each for each in message["headers"] if each[0].decode() not in HEADERS]
-            message = {**message, "headers": [*taken, *own]}
+            added = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+            passed = [header for header in message["headers"] if header[0].decode() not in HEADERS]
+            message = {**message, "headers": [*passed, *added]}
         else:
             self._has_ended = not message.get("more_body")
         await self._send(message)
@@ -334,13 +334,13 @@ def _error(status: int, text: str) -> Refusal:
 
 def _repeat(body: bytes, receive: Receive) -> Receive:
     """Make a `receive` that first gives a body that was read already, then passes on the rest."""
-    given = False
+    is_repeated = False
 
     async def repeat() -> MutableMapping[str, Any]:
-        nonlocal given
-        if given:
+        nonlocal is_repeated
+        if is_repeated:
             return await receive()
-        given = True
+        is_repeated = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return repeat

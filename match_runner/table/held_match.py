@@ -92,18 +92,18 @@ class EventLog:
         self._closed = True
         self._wake()
 
-    async def follow(self, audience: str, after: str) -> AsyncIterator[str]:
+    async def follow(self, audience: str, start: str) -> AsyncIterator[str]:
         """Yield everything for an audience after a place, as server-sent events, until it closes.
 
         Args:
-            after: see `last`. If it is of another log, an event `reset` comes first: the reader
+            start: see `last`. If it is of another log, an event `reset` comes first: the reader
                 must read again what it has.
         """
-        at = self._place(after) if after else 0
+        at = self._place(start) if start else 0
         if at is None:
             yield f"id: {self.last}\nevent: reset\ndata: {{}}\n\n"
             at = len(self._entries)
-        shown = 0
+        newest = 0
         while True:
             changed = self._changed
             while at < len(self._entries):
@@ -113,11 +113,11 @@ class EventLog:
                     yield f"id: {self.epoch}-{at}\nevent: {entry.kind}\ndata: {entry.text}\n\n"
             fresh = sorted(
                 (number, entry)
-                for (whom, _), (number, entry) in self._news.items()
-                if whom == audience and number > shown
+                for (reader, _), (number, entry) in self._news.items()
+                if reader == audience and number > newest
             )
-            for number_, entry in fresh:
-                shown = max(shown, number_)
+            for number, entry in fresh:
+                newest = max(newest, number)
                 yield f"event: {entry.kind}\ndata: {entry.text}\n\n"
             if self._closed:
                 return
@@ -126,9 +126,9 @@ class EventLog:
             except TimeoutError:
                 yield "event: beat\ndata: {}\n\n"
 
-    def _place(self, after: str) -> int | None:
+    def _place(self, text: str) -> int | None:
         """Number of entries before a place; None if it is not a place of this log."""
-        epoch, _, number = after.partition("-")
+        epoch, _, number = text.partition("-")
         if epoch != self.epoch or not number.isdecimal() or len(number) > _MOST_DIGITS:
             return None
         return at if (at := int(number)) <= len(self._entries) else None
@@ -163,7 +163,7 @@ class HeldMatch:
         status: `waiting` for a worker, `running`, or `over`.
         log: events for browsers.
         frames: frames of every audience, by turn, as JSON texts.
-        asked: the question that each person is asked at the moment, by role.
+        questions: the question that each person is asked at the moment, by role.
         beliefs: what may be where, as each person's own moves and percepts tell it, by role and
             turn: pictures as JSON texts, which are sent to those who ask for them.
         preparing: what is done before the first turn, and the share of it that is done.
@@ -173,7 +173,7 @@ class HeldMatch:
     status: str = "waiting"
     log: EventLog = field(default_factory=EventLog)
     frames: dict[str, list[str]] = field(default_factory=dict)
-    asked: dict[str, Json] = field(default_factory=dict)
+    questions: dict[str, Json] = field(default_factory=dict)
     beliefs: dict[str, dict[int, str]] = field(default_factory=dict)
     preparing: Json | None = None
 
@@ -218,7 +218,7 @@ class HeldMatch:
 
     # ---------------------------------------------------------------- what a worker says
 
-    def heard(self, message: Mapping[str, Any]) -> Json | None:
+    def receive(self, message: Mapping[str, Any]) -> Json | None:
         """Take in a message of the worker; returns the turn to write down, if it has one."""
         match message["kind"]:
             case "frame":
@@ -228,20 +228,20 @@ class HeldMatch:
             case "preparing":
                 self._preparing(message)
             case "thought":
-                told = {name: message[name] for name in ("role", "turn", "decision", "words")}
-                self.log.show(ALL, f"thought {message['role']}", "thought", told)
+                thought = {name: message[name] for name in ("role", "turn", "decision", "words")}
+                self.log.show(ALL, f"thought {message['role']}", "thought", thought)
         return None
 
     def moved(self, role: str) -> None:
         """Note that a person has moved."""
-        self.asked.pop(role, None)
+        self.questions.pop(role, None)
         self.log.add(seat_of(role), "moved", {})
         self._show_waiting()
 
     def ended(self, setup: MatchSetup) -> None:
         """Note that the match is over."""
         self.setup, self.status = setup, "over"
-        self.asked.clear()
+        self.questions.clear()
         for audience in self._audiences():
             self.log.add(audience, "end", self.result())
         self.log.close()
@@ -257,15 +257,15 @@ class HeldMatch:
         self.status = "running"
         for place in [f"thought {role}" for role in self.setup.players]:
             self.log.clear(place)
-        self.asked.clear()
-        texts = {seat_of(role): own for role, own in message["seats"].items()}
+        self.questions.clear()
+        texts = {seat_of(role): seat_frame for role, seat_frame in message["seats"].items()}
         texts |= {ALL: everything, BOARD: {**everything, "decisions": {}, "values": {}}}
         for audience, frame in texts.items():
             frame["sent_s"] = time.time()
-            kept = self.frames.setdefault(audience, [])
-            if number == len(kept):
-                kept.append(json.dumps(frame))
-                self.log.add(audience, "frame", kept[-1])
+            sent_frames = self.frames.setdefault(audience, [])
+            if number == len(sent_frames):
+                sent_frames.append(json.dumps(frame))
+                self.log.add(audience, "frame", sent_frames[-1])
         for role, picture in message["may"].items():
             self.beliefs.setdefault(role, {})[number] = json.dumps(picture)
         record: Json | None = message["record"]
@@ -279,12 +279,16 @@ class HeldMatch:
     def _ask(self, message: Mapping[str, Any]) -> None:
         role, clock_s = message["role"], message["clock_s"]
         until_s = None if clock_s is None else time.time() + clock_s
-        self.asked[role] = {"turn": message["turn"], "moves": message["moves"], "until_s": until_s}
+        self.questions[role] = {
+            "turn": message["turn"],
+            "moves": message["moves"],
+            "until_s": until_s,
+        }
         self.log.add(seat_of(role), "ask", self.question(role))
         self._show_waiting()
 
     def _show_waiting(self) -> None:
-        waiting = {"for": sorted(self.asked)}
+        waiting = {"for": sorted(self.questions)}
         for audience in self._audiences():
             self.log.show(audience, "waiting", "waiting", waiting)
 
@@ -295,7 +299,7 @@ class HeldMatch:
 
     def question(self, role: str) -> Json | None:
         """The question that a person is asked, and its deadline, in seconds since 1970."""
-        return self.asked.get(role)
+        return self.questions.get(role)
 
     def result(self) -> Json:
         """How the match ended."""
@@ -325,7 +329,7 @@ class HeldMatch:
             texts: the frames of that audience.
         """
         frames = [json.loads(text) for text in texts]
-        found: Json = {
+        fields: Json = {
             "match": self.summary(),
             "rules": {"is_told": self.setup.is_told},
             "about": asdict(describe(self.setup.rules)),
@@ -338,5 +342,5 @@ class HeldMatch:
         }
         if audience.startswith("seat:"):
             role = audience.removeprefix("seat:")
-            found |= {"role": role, "ask": self.question(role)}
-        return found
+            fields |= {"role": role, "ask": self.question(role)}
+        return fields

@@ -107,14 +107,14 @@ class MatchFolder:
             )
         with contextlib.suppress(OSError):
             self._matches.chmod(0o700)
-        self._held = contextlib.ExitStack()
-        self._held.enter_context(
+        self._lock = contextlib.ExitStack()
+        self._lock.enter_context(
             locked(self._matches, "holds the table in", "end it, or give another --folder")
         )
 
     def close(self) -> None:
         """Release the folder, so that others may work in it."""
-        self._held.close()
+        self._lock.close()
 
     def token(self) -> str:
         """The secret of the table's link, kept so that open pages find a restarted server.
@@ -190,33 +190,33 @@ class MatchFolder:
         """Turns that were written down of a match that is not over."""
         path = self._matches / match / "turns.jsonl"
         text = b""
-        found: list[TurnRecord] = []
+        played_turns: list[TurnRecord] = []
         whole = b""
         try:
             text = path.read_bytes()
             for line in text.splitlines(keepends=True):
-                found.append(turn_from_json(json.loads(line), "turn"))
+                played_turns.append(turn_from_json(json.loads(line), "turn"))
                 whole += line if line.endswith(b"\n") else line + b"\n"
         except FileNotFoundError:
             return ()
         except (OSError, ValueError, MatchError) as error:
-            _log.warning("match %s goes on after turn %d: %s", match, len(found), error)
+            _log.warning("match %s goes on after turn %d: %s", match, len(played_turns), error)
         if whole != text:  # a line that was cut off would spoil the next ones
             path.write_bytes(whole)
-        return tuple(found)
+        return tuple(played_turns)
 
     def setups(self) -> Iterator[MatchSetup]:
         """Yield all matches, the oldest first; those that cannot be read are left out."""
-        found = []
+        all_setups = []
         for folder in self._matches.iterdir():
             if not _ID.fullmatch(folder.name):
                 continue
             try:
-                found.append(_read(folder / "match.json", _setup))
+                all_setups.append(_read(folder / "match.json", _setup))
             except ConfigError as error:
                 _log.warning("a match is left out: %s", error)
-        found.sort(key=lambda setup: setup.created_s)
-        yield from found[-MOST_REMEMBERED:]
+        all_setups.sort(key=lambda setup: setup.created_s)
+        yield from all_setups[-MOST_REMEMBERED:]
 
     def remove(self, match: str) -> None:
         """Delete a match."""
@@ -278,13 +278,13 @@ class StoredFiles:
 
     def records(self) -> list[str]:
         """Names of the records: `*.json` in the folder and in those below it."""
-        return list(self._found(".json"))
+        return list(self._files(".json"))
 
     def logs(self) -> list[dict[str, Any]]:
         """Name of each log with the fields of its first line: `match`, `role`, `player`, `time`."""
         return [
             {"name": name, **begin}
-            for name, path in self._found(SUFFIX).items()
+            for name, path in self._files(SUFFIX).items()
             if (begin := _begin(path)) is not None
         ]
 
@@ -294,28 +294,28 @@ class StoredFiles:
         Raises:
             ConfigError: there is none of that name.
         """
-        found = self._found(Path(name).suffix)
-        if name not in found:
+        files = self._files(Path(name).suffix)
+        if name not in files:
             raise ConfigError(f"there is no record {name!r} in {self._folder}")
-        return found[name]
+        return files[name]
 
     def series(self) -> Iterator[tuple[str, Path, int]]:
         """Yield name, folder and time of the last change of every series."""
-        found = [
+        paths = [
             path
             for depth in range(_DEPTH + 1)
             for path in self._folder.glob("/".join(["*"] * depth + [FILE]))
         ]
-        found.sort(key=_changed_s, reverse=True)
-        for path in found[:MOST_FILES]:
+        paths.sort(key=_changed_s, reverse=True)
+        for path in paths[:MOST_FILES]:
             name = str(path.parent.relative_to(self._folder))
             yield name if name != "." else self._folder.name, path.parent, path.stat().st_mtime_ns
 
-    def _found(self, suffix: str) -> dict[str, Path]:
+    def _files(self, suffix: str) -> dict[str, Path]:
         """Files with a suffix, by name, newest first; those of the table itself are left out."""
         if suffix not in (".json", SUFFIX):
             return {}
-        found = {
+        paths = {
             str(path.relative_to(self._folder)): path
             for pattern in (f"*{suffix}", f"*/*{suffix}")
             for path in self._folder.glob(pattern)
@@ -323,9 +323,9 @@ class StoredFiles:
         }
         if suffix == SUFFIX and self._logs is not None:
             folder = self._logs.resolve()
-            found |= {f"{folder.name}/{path.name}": path for path in folder.glob(f"*{suffix}")}
-        newest = sorted(found, key=lambda name: _changed_s(found[name]), reverse=True)
-        return {name: found[name] for name in newest[:MOST_FILES]}
+            paths |= {f"{folder.name}/{path.name}": path for path in folder.glob(f"*{suffix}")}
+        newest = sorted(paths, key=lambda name: _changed_s(paths[name]), reverse=True)
+        return {name: paths[name] for name in newest[:MOST_FILES]}
 
 
 def _begin(path: Path) -> dict[str, Any] | None:

@@ -81,7 +81,7 @@ class MatchManager:
         self._reader = LocalPool(1, READING_S)
         self._thinker = LocalPool(1, THINKING_S)
         self._compiler = LocalPool(1)
-        self._own: dict[str, LocalPool] = {}
+        self._people_pools: dict[str, LocalPool] = {}
         self._calls: dict[str, tuple[LocalPool, Future[MatchRecord]]] = {}  # of matches, by id
         self._tasks: set[asyncio.Task[None]] = set()
         self.replays = Replays(self.folder, self.stored, partial(self._ask, self._thinker))
@@ -104,7 +104,13 @@ class MatchManager:
             match.log.close()
         self.log.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        pools = [self._players, self._reader, self._thinker, self._compiler, *self._own.values()]
+        pools = [
+            self._players,
+            self._reader,
+            self._thinker,
+            self._compiler,
+            *self._people_pools.values(),
+        ]
         await asyncio.gather(*(asyncio.to_thread(pool.close) for pool in pools))
         shutil.rmtree(self.private, ignore_errors=True)
         self.folder.close()
@@ -112,31 +118,32 @@ class MatchManager:
     # ---------------------------------------------------------------- matches
 
     async def create(
-        self, request: MatchRequest, same: tuple[str, str | None] | None = None
+        self, request: MatchRequest, source: tuple[str, str | None] | None = None
     ) -> list[HeldMatch]:
         """Make new matches, which begin as soon as there is a worker for them.
 
         Args:
-            same: rules and side file of a match that is played again; None for those asked for.
+            source: rules and side file of a match that is played again; None for those asked for.
 
         Raises:
             GGPError: they cannot be played; says why.
         """
         with_people = HUMAN in request.players.values()
-        if with_people and len(self._own) >= MOST_WITH_PEOPLE:
+        if with_people and len(self._people_pools) >= MOST_WITH_PEOPLE:
             raise ConfigError(
-                f"there are {len(self._own)} matches with people already; end one of them first"
+                f"there are {len(self._people_pools)} matches with people already; "
+                "end one of them first"
             )
         waiting = sum(match.status == "waiting" for match in self.matches.values())
         if waiting + request.matches > MOST_WAITING:
             raise ConfigError(f"{waiting} matches are waiting already")
-        rules, side_file = same or self.options.offers.rules_of(request.game, request.rules)
+        rules, side_file = source or self.options.offers.rules_of(request.game, request.rules)
         specs = self._specs_of(request.players)
         conditions = Conditions(request.play_clock_s, pause_s=request.pause_s)
         roles, is_told = await self._ask(
             self._reader, worker_tasks.check_match, request.game, rules, specs, conditions
         )
-        made = []
+        matches = []
         for number in range(request.matches):
             setup = MatchSetup(
                 id=secrets.token_hex(5),
@@ -161,8 +168,8 @@ class MatchManager:
             self.folder.keep(setup)
             match = self._hold(setup)
             self._begin(match)
-            made.append(match)
-        return made
+            matches.append(match)
+        return matches
 
     def seat_token(self, seat: str) -> str | None:
         """Token of a seat; None if there is no such seat."""
@@ -175,14 +182,14 @@ class MatchManager:
             ConfigError: the person is not asked for that move.
         """
         match, role, _ = self.seats[seat]
-        asked = match.asked.get(role)
-        if asked is None or asked["turn"] != turn:
+        question = match.questions.get(role)
+        if question is None or question["turn"] != turn:
             raise ConfigError("you are not asked for a move in that turn")
-        if move not in [each["move"] for each in asked["moves"]]:
+        if move not in [option["move"] for option in question["moves"]]:
             raise ConfigError("that move is not legal")
-        told = {"kind": "move", "role": role, "turn": turn, "move": move}
+        message = {"kind": "move", "role": role, "turn": turn, "move": move}
         pool, call = self._calls.get(match.setup.id, (self._players, Future()))
-        if not pool.send(call, told):
+        if not pool.send(call, message):
             raise ConfigError("the match is not being played at the moment")
         match.moved(role)
 
@@ -195,7 +202,7 @@ class MatchManager:
                 plays, call = self._calls[match.setup.id]
                 call.cancel()
                 plays.send(call, None)
-            pool = self._own.get(match.setup.id)
+            pool = self._people_pools.get(match.setup.id)
             if pool is not None:
                 await asyncio.to_thread(pool.close)
 
@@ -210,31 +217,31 @@ class MatchManager:
             return {"ok": False, "diagnostics": [], "num_diagnostics": 1, "error": str(error)}
 
     async def look_into(self, task: MindTask) -> AsyncIterator[Message]:
-        """Yield a worker's messages about a mind as they come, then `done`, or `failed` and a
+        """Yield a worker's messages about a mind as they come, then `answer`, or `failed` and a
         text."""
-        heard: asyncio.Queue[Message] = asyncio.Queue()
-        asked = self._thinker.submit(look_into, (task,), _hearing(heard.put_nowait))
+        messages: asyncio.Queue[Message] = asyncio.Queue()
+        call = self._thinker.submit(look_into, (task,), _hearing(messages.put_nowait))
         try:
-            done = asyncio.ensure_future(asyncio.wrap_future(asked))
+            answer = asyncio.ensure_future(asyncio.wrap_future(call))
             # The browser may be gone before this ends, and then nobody looks at the result.
-            done.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+            answer.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             while True:
-                next_ = asyncio.ensure_future(heard.get())
+                next_ = asyncio.ensure_future(messages.get())
                 try:
-                    await asyncio.wait((next_, done), return_when=asyncio.FIRST_COMPLETED)
+                    await asyncio.wait((next_, answer), return_when=asyncio.FIRST_COMPLETED)
                 finally:  # the browser may go away while there is nothing to tell
                     if not next_.done():
                         next_.cancel()
                 if next_.cancelled() or not next_.done():
                     break
                 yield next_.result()
-            while not heard.empty():
-                yield heard.get_nowait()
-            error = done.exception()
+            while not messages.empty():
+                yield messages.get_nowait()
+            error = answer.exception()
             yield {"kind": "done"} if error is None else {"kind": "failed", "text": str(error)}
         finally:
-            asked.cancel()
-            self._thinker.send(asked, None)  # the worker stops when it next has something to send
+            call.cancel()
+            self._thinker.send(call, None)  # the worker stops when it next has something to send
 
     # ---------------------------------------------------------------- private
 
@@ -263,7 +270,7 @@ class MatchManager:
             return
         pool = self._players
         if match.people:
-            pool = self._own[setup.id] = LocalPool(1)
+            pool = self._people_pools[setup.id] = LocalPool(1)
         task = TableTask(
             game=setup.game,
             rules=setup.rules,
@@ -277,23 +284,23 @@ class MatchManager:
             earlier=earlier,
         )
         try:
-            call = pool.submit(play_at_table, (task,), _hearing(partial(self._heard, match)))
+            call = pool.submit(play_at_table, (task,), _hearing(partial(self._receive, match)))
             self._calls[setup.id] = pool, call
             record = await self._result(call)
         except GGPError as error:
             record = self.folder.broken_off(match.setup, str(error))
         finally:
             self._calls.pop(setup.id, None)
-            self._own.pop(setup.id, None)
+            self._people_pools.pop(setup.id, None)
             if match.people:
                 await asyncio.to_thread(pool.close)
         self._finish(match, record)
 
-    def _heard(self, match: HeldMatch, message: Message) -> None:
+    def _receive(self, match: HeldMatch, message: Message) -> None:
         if match.is_over:
             return
         was = match.status
-        turn = match.heard(message)
+        turn = match.receive(message)
         if turn is not None:
             self.folder.add_turn(match.setup.id, turn)
         if match.status != was:
@@ -397,16 +404,16 @@ class Replays:
             record = self._record_of(match)
             frames = await self._ask(worker_tasks.replay, *record)
             self._keep(key, _texts(frames))
-        found: list[str] = self._kept(key)
-        return found
+        texts: list[str] = self._recall(key)
+        return texts
 
     def seen(self, match: HeldMatch, role: str) -> list[str]:
         """Frames that a person in a seat has seen, as far as they are kept after the end."""
-        kept = self._replays.get(_seats_of(match), match.frames)
-        found: list[str] = kept.get(seat_of(role), [])
-        return found
+        by_seat = self._replays.get(_seats_of(match), match.frames)
+        texts: list[str] = by_seat.get(seat_of(role), [])
+        return texts
 
-    async def replay_file(self, name: str) -> tuple[worker_tasks.Shown, list[str]]:
+    async def replay_file(self, name: str) -> tuple[worker_tasks.ReplayedMatch, list[str]]:
         """A record or a log of the folder, and its frames as JSON texts.
 
         Raises:
@@ -415,24 +422,24 @@ class Replays:
         path = self._stored.path(name)
         key = f"{path}:{path.stat().st_mtime_ns}"
         if key not in self._replays:
-            shown, frames = await self._ask(worker_tasks.replay_file, path)
-            self._keep(key, (shown, _texts(frames)))
-        found: tuple[worker_tasks.Shown, list[str]] = self._kept(key)
-        return found
+            match, frames = await self._ask(worker_tasks.replay_file, path)
+            self._keep(key, (match, _texts(frames)))
+        replay: tuple[worker_tasks.ReplayedMatch, list[str]] = self._recall(key)
+        return replay
 
     async def series(self) -> list[Json]:
         """Standings of all series that are kept in the folder."""
-        found = []
+        rows = []
         for name, path, stamp in self._stored.series():
             key = f"series {path}:{stamp}"
             if key not in self._replays:
                 try:
-                    told = await self._ask(worker_tasks.standings, path)
+                    standings = await self._ask(worker_tasks.standings, path)
                 except GGPError as error:
-                    told = {"error": str(error)}
-                self._keep(key, told)
-            found.append({"name": name, **self._replays[key]})
-        return found
+                    standings = {"error": str(error)}
+                self._keep(key, standings)
+            rows.append({"name": name, **self._replays[key]})
+        return rows
 
     # ---------------------------------------------------------------- private
 
@@ -445,7 +452,7 @@ class Replays:
         while len(self._replays) > MOST_REPLAYS:
             self._replays.popitem(last=False)
 
-    def _kept(self, key: str) -> Any:
+    def _recall(self, key: str) -> Any:
         self._replays.move_to_end(key)
         return self._replays[key]
 

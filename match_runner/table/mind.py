@@ -78,12 +78,12 @@ class MindTask:
 
 def known_turns(frames: Sequence[str], role: str, turn: int) -> tuple[KnownTurn, ...]:
     """Moves and percepts of a role before its decision in a turn, from a match's frames as JSON."""
-    each = [json.loads(text) for text in frames[1 : turn + 1]]
+    parsed = [json.loads(text) for text in frames[1 : turn + 1]]
     # The log of a server may not tell all of it.
-    seen = [frame["percepts"].get(role) for frame in each]
+    percepts = [frame["percepts"].get(role) for frame in parsed]
     return tuple(
         KnownTurn(frame["moves"].get(role), None if saw is None else tuple(saw))
-        for frame, saw in zip(each, seen, strict=True)
+        for frame, saw in zip(parsed, percepts, strict=True)
     )
 
 
@@ -105,16 +105,16 @@ def look_into(task: MindTask) -> None:
             range(task.line, task.line + LINES),
             Deadline.after(LINES_S),
         )
-        told = [each for line in lines for turn in line["turns"] for each in turn.items()]
-        words = artist.words_of([(task.role, task.move), *told])
-        supposed = {each for line in lines for each in line["supposed"]}
+        moves = [move for line in lines for turn in line["turns"] for move in turn.items()]
+        words = artist.words_of([(task.role, task.move), *moves])
+        supposed = {fluent for line in lines for fluent in line["supposed"]}
         link.send(
             {
                 "kind": "lines",
                 "move": task.move,
                 "line": task.line,
                 "lines": lines,
-                "words": words | {"fluents": {each: artist.fluent(each) for each in supposed}},
+                "words": words | {"fluents": {text: artist.fluent(text) for text in supposed}},
             }
         )
         return
@@ -138,23 +138,23 @@ class _Report:
     def __init__(self, link: WorkerLink, name: str, role: str, artist: Artist) -> None:
         self._link, self._name = link, name
         self._role, self._artist = role, artist
-        self._told_s = 0.0
+        self._last_report_s = 0.0
 
     def __call__(self, decision: Decision) -> None:
-        if time.monotonic() - self._told_s >= REPORT_EVERY_S:
+        if time.monotonic() - self._last_report_s >= REPORT_EVERY_S:
             self.tell(decision, final=False)
 
     def tell(self, decision: Decision, *, final: bool) -> None:
         """Send a decision at once."""
-        self._told_s = time.monotonic()
-        told = decision_json(decision)
+        self._last_report_s = time.monotonic()
+        values = decision_json(decision)
         words = self._artist.words_of([(self._role, value.move) for value in decision.values])
         self._link.send(
             {
                 "kind": "values",
                 "player": self._name,
                 "final": final,
-                "decision": told,
+                "decision": values,
                 "words": words,
             }
         )
@@ -186,8 +186,8 @@ def _belief(machine: Machine, artist: Artist, bag: Bags, quality: Quality, seed:
     states, weights = bag.states_of(0), bag.weights_of(0)
     if len(weights) > MOST_LANES:
         rng = np.random.default_rng(seed)
-        drawn = rng.choice(len(weights), size=MOST_LANES, p=weights)
-        states, weights = states.take(drawn), np.full(MOST_LANES, 1 / MOST_LANES)
+        lanes = rng.choice(len(weights), size=MOST_LANES, p=weights)
+        states, weights = states.take(lanes), np.full(MOST_LANES, 1 / MOST_LANES)
     return {
         "quality": quality.as_json(),
         "picture": artist.heat(marginals(machine.fluents(states), weights)),
@@ -233,24 +233,24 @@ def lines_of_play(
     """
     assert isinstance(player, HyperPlay2)
     machine, bag = player.machine, player.tracker.bag
-    wanted = machine.move_id(move)
-    if wanted is None or bag.depleted[0] or bag.sets.views is None:
+    move_id = machine.move_id(move)
+    if move_id is None or bag.depleted[0] or bag.sets.views is None:
         return []
     entries = bag.lanes_of(0)
-    fits = is_legal(machine, bag.states_of(0), player.role, np.full(len(entries), wanted))
+    fits = is_legal(machine, bag.states_of(0), player.role, np.full(len(entries), move_id))
     if not fits.any():
         return []
     weights = bag.weights_of(0) * fits
     common = _common(machine, bag)
-    found: list[Json] = []
+    lines: list[Json] = []
     for number, seed in enumerate(seeds):
         until = deadline.part(1 / (len(seeds) - number))
         rng = np.random.default_rng(seed)
         entry = int(rng.choice(entries, p=weights / weights.sum()))
-        turns, goal = _line(player, entry, wanted, rng, until)
-        (held,) = machine.fluents(bag.sets.states.take(np.array([entry])))
-        supposed = [fluent for fluent in held if fluent not in common]
-        found.append(
+        turns, goal = _line(player, entry, move_id, rng, until)
+        (fluents,) = machine.fluents(bag.sets.states.take(np.array([entry])))
+        supposed = [fluent for fluent in fluents if fluent not in common]
+        lines.append(
             {
                 "seed": seed,
                 "supposed": supposed[:MOST_SUPPOSED],
@@ -260,7 +260,7 @@ def lines_of_play(
                 "goal": goal,
             }
         )
-    return found
+    return lines
 
 
 def _line(
@@ -284,5 +284,5 @@ def _line(
 def _common(machine: Machine, bag: Bags) -> set[str]:
     """Fluents that hold in all particles, or in all that are examined."""
     entries = bag.lanes_of(0)[:MOST_COMPARED]
-    first, *others = machine.fluents(bag.sets.states.take(entries))
-    return set(first).intersection(*others)
+    first, *rest = machine.fluents(bag.sets.states.take(entries))
+    return set(first).intersection(*rest)

@@ -85,10 +85,10 @@ class Offers:
             path = find_game(game)
         else:
             path = game_that_comes(game) or self._below(game) or self._unknown(game)
-        beside = side_file_of(path)
-        if path == self._below(game) and not self._has(beside):
-            beside = None
-        return _read(path), beside
+        side_file = side_file_of(path)
+        if path == self._below(game) and not self._has(side_file):
+            side_file = None
+        return _read(path), side_file
 
     def spec_of(self, player: str) -> str:
         """The spec or address of a player that a page names.
@@ -105,10 +105,10 @@ class Offers:
             )
         name = player.partition(":")[0]
         if name not in PLAYERS:
-            known = (*PLAYERS, *self.players)
-            others = "others must be offered when the table is started: --offer NAME=SPEC"
+            names = (*PLAYERS, *self.players)
+            hint = "others must be offered when the table is started: --offer NAME=SPEC"
             raise ConfigError(
-                unknown("player", name, known, f"players: {', '.join(known)}; {others}")
+                unknown("player", name, names, f"players: {', '.join(names)}; {hint}")
             )
         return parse_spec(player, trusted=False).text
 
@@ -125,16 +125,16 @@ class Offers:
         """Yield the names of the rulesheets in the folder."""
         if self.games is None:
             return
-        looked_at = found = 0
+        num_examined = num_found = 0
         for folder, folders, files in os.walk(self.games):  # which follows no links
             folders.sort()
             for file in sorted(files):
                 name = Path(folder, file).relative_to(self.games).as_posix()
                 if self._below(name) is not None:
                     yield name
-                    found += 1
-            looked_at += len(files) + 1
-            if found >= MOST_GAMES or looked_at >= _MOST_LOOKED_AT:
+                    num_found += 1
+            num_examined += len(files) + 1
+            if num_found >= MOST_GAMES or num_examined >= _MOST_LOOKED_AT:
                 return
 
     def _below(self, name: str) -> Path | None:
@@ -159,7 +159,7 @@ def read_offers(texts: Iterable[str]) -> dict[str, str]:
         ConfigError: a text is malformed, a name is taken or given twice, or there is no such
             player.
     """
-    found: dict[str, str] = {}
+    offers: dict[str, str] = {}
     for text in texts:
         name, equals, spec = (part.strip() for part in text.partition("="))
         if not equals or _NAME.fullmatch(name) is None:
@@ -168,11 +168,11 @@ def read_offers(texts: Iterable[str]) -> dict[str, str]:
             )
         if name in PLAYERS or name == HUMAN:
             raise ConfigError(f"--offer {text!r}: {name} is the name of a player already")
-        if name in found:
+        if name in offers:
             raise ConfigError(f"--offer: the name {name} is given twice")
         check_player(spec, f"--offer {name}: ")
-        found[name] = spec
-    return found
+        offers[name] = spec
+    return offers
 
 
 def _read(path: Path) -> str:
@@ -210,8 +210,8 @@ class HostNames:
     def has(self, host: str, server: tuple[str, int]) -> bool:
         """Whether a Host header names this server."""
         address, port = server
-        own = f"[{address}]" if ":" in address else address
-        names = [f"{name.lower()}:{port}" for name in (*NAMES, own, *self.hosts)]
+        this_host = f"[{address}]" if ":" in address else address
+        names = [f"{name.lower()}:{port}" for name in (*NAMES, this_host, *self.hosts)]
         return host in names or (self.origin != "" and host == self.origin.partition("://")[2])
 
 
@@ -307,7 +307,7 @@ def read_match(data: object) -> MatchRequest:
     players = fields.get("players")
     if not isinstance(players, dict) or not players:
         raise ConfigError("players must be an object with a player for every role")
-    seats = {_text(role, "a role"): _text(each, "a player") for role, each in players.items()}
+    seats = {_text(role, "a role"): _text(player, "a player") for role, player in players.items()}
     matches = _whole(fields.get("matches", 1), "matches", 1, MOST_MATCHES)
     if HUMAN in seats.values() and matches > 1:
         raise ConfigError("people play one match at a time")
@@ -331,7 +331,7 @@ def read_again(data: object, setup: MatchSetup) -> MatchRequest:
         ConfigError: a field is missing or wrong.
     """
     fields = fields_of(data)
-    asked = {
+    request = {
         "game": setup.game,
         "players": fields.get("players"),
         "play_clock_s": fields.get("play_clock_s"),
@@ -339,7 +339,7 @@ def read_again(data: object, setup: MatchSetup) -> MatchRequest:
         "pause_s": setup.pause_s,
         "seed": secrets.randbelow(MOST_SEED),
     }
-    return read_match(asked)
+    return read_match(request)
 
 
 def read_player(data: object) -> str:

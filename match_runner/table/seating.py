@@ -74,7 +74,7 @@ def play_at_table(task: TableTask) -> MatchRecord:
         GGPError: it could not begin.
     """
     mail = _Mail()
-    link = WorkerLink(mail.put)
+    link = WorkerLink(mail.deliver)
     with StepReports(link) as preparing:
         arena, reporter = _prepare(task, link, mail, preparing)
         return play_match(arena, task.seed, task.conditions, watcher=reporter, earlier=task.earlier)
@@ -87,14 +87,14 @@ def _prepare(
     preparing.begin("Reading the rules, and making a machine of them", 0.05, 0.4)
     has_clock = task.conditions.play_clock_s is not None
     program, machines = machines_of(task.game, task.rules, "auto", Limits(), has_clock)
-    apart = order_of(task.conditions, program, machines, Limits())
+    order = order_of(task.conditions, program, machines, Limits())
     people = [role for role, player in task.players.items() if player == HUMAN]
-    others = {role: player for role, player in task.players.items() if player != HUMAN}
+    programs = {role: player for role, player in task.players.items() if player != HUMAN}
     preparing.begin("Getting the players ready", 0.4, 0.75)
     if has_clock:  # a player that has not played before takes longer for its first move
-        stand_ins = {**others, **dict.fromkeys(people, "random")}
+        stand_ins = {**programs, **dict.fromkeys(people, "random")}
         rehearse(
-            set_up(task.game, program, stand_ins, machines, apart=apart),
+            set_up(task.game, program, stand_ins, machines, order=order),
             task.rules,
             task.conditions.remote.start_clock_s,
             own_process=True,
@@ -104,10 +104,10 @@ def _prepare(
     arena = set_up(
         task.game,
         program,
-        {**others, **{role: Seat(HUMAN, reporter.guest(role)) for role in people}},
+        {**programs, **{role: Seat(HUMAN, reporter.guest(role)) for role in people}},
         machines,
         report=reporter.report,
-        apart=apart,
+        order=order,
     )
     return arena, reporter
 
@@ -125,7 +125,7 @@ class _Mail:
         with self._lock:
             return self._boxes.setdefault(role, queue.SimpleQueue())
 
-    def put(self, message: Message | None) -> None:
+    def deliver(self, message: Message | None) -> None:
         """Deliver a message; None means that the link is broken."""
         if message is not None and message["kind"] == "move":
             self.box(message["role"]).put(message)
@@ -154,7 +154,7 @@ class _Reporter:
         self._is_told = told_by(program.as_program()) is not None
         self._knowledge: dict[str, Knowledge] = {}
         self._may: dict[str, Json] = {}  # what may be where, by role, as each believes it
-        self._shown: dict[str, Json] = {}  # what each role saw last
+        self._last_seen: dict[str, Json] = {}  # what each role saw last
         self._reported_s: dict[str, float] = {}
         for number, role in enumerate(program.roles):
             if task.players.get(role) == HUMAN and not self._is_told:
@@ -205,7 +205,7 @@ class _Reporter:
 
     def ask(self, role: str, legal: Sequence[str]) -> None:
         """Have the server ask a person for a move."""
-        sure = self._knowledge[role].known().legal if role in self._knowledge else set(legal)
+        sure = self._knowledge[role].facts().legal if role in self._knowledge else set(legal)
         words = self._artist.words_of([(role, move) for move in legal])["moves"]
         moves = [
             {
@@ -242,20 +242,25 @@ class _Reporter:
 
     def _seat_frame(self, role: str, frame: Json, turn: TurnRecord | None) -> Json:
         """The part of a frame that one role may see: nothing else may get in here."""
-        own: Json = {"turn": frame["turn"], "over": frame["over"], "move": None, "percepts": []}
-        own |= {"view": None, "known": None, "marks": [], "faults": [], "words": {}}
+        seat_frame: Json = {
+            "turn": frame["turn"],
+            "over": frame["over"],
+            "move": None,
+            "percepts": [],
+        }
+        seat_frame |= {"view": None, "known": None, "marks": [], "faults": [], "words": {}}
         if turn is not None:
             moved = turn.joint_move if self._is_told else {role: turn.joint_move[role]}
-            own |= {
+            seat_frame |= {
                 "words": self._artist.words_of(moved.items(), turn.percepts[role]),
                 "move": turn.joint_move[role],
                 "percepts": list(turn.percepts[role]),
                 "view": frame["views"][role],
-                "faults": [each["text"] for each in frame["faults"] if each["role"] == role],
+                "faults": [fault["text"] for fault in frame["faults"] if fault["role"] == role],
             }
         if self._is_told:
             open_ = {name: frame[name] for name in ("state", "moves", "marks")}
-            return {**own, **open_}
+            return {**seat_frame, **open_}
         knowledge = self._knowledge[role]
         if turn is not None and not frame["over"]:
             late = any(f.role == role and f.kind == "late" for f in turn.faults)
@@ -265,16 +270,16 @@ class _Reporter:
                 turn.submitted.get(role),
                 in_time=not late,
             )
-        known = knowledge.known()
-        about = {"states": known.states, "exact": known.exact}
-        state = self._artist.certain(known.shares)
-        state["facts"] += map(fact, known.lines())
-        self._may[role] = self._artist.heat(known.likely)
+        facts = knowledge.facts()
+        about = {"states": facts.states, "exact": facts.exact}
+        state = self._artist.certain(facts.shares)
+        state["facts"] += map(fact, facts.lines())
+        self._may[role] = self._artist.heat(facts.likely)
         if turn is not None:
             moves = {role: turn.joint_move[role]}
-            own["marks"] = self._artist.marks(moves, self._shown.get(role, {}), state)
-        self._shown[role] = state
-        return {**own, "state": state, "known": about}
+            seat_frame["marks"] = self._artist.marks(moves, self._last_seen.get(role, {}), state)
+        self._last_seen[role] = state
+        return {**seat_frame, "state": state, "known": about}
 
 
 class _Person:
@@ -353,8 +358,8 @@ class StepReports(logging.Handler):
 
     def _tell(self, note: str) -> None:
         text, share, until = self._step
-        told = {"text": text, "note": note, "share": share, "until": until}
-        self._link.send({"kind": "preparing", **told})
+        step = {"text": text, "note": note, "share": share, "until": until}
+        self._link.send({"kind": "preparing", **step})
 
 
 # ------------------------------------------------------------------------

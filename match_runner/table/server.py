@@ -121,8 +121,8 @@ def table_server(manager: MatchManager) -> uvicorn.Server:
             status = HTTPStatus.BAD_REQUEST
             if fault is not None and fault.error_status_hint == _TOO_LONG:
                 status, msg = _TOO_LONG, f"headers of more than {limits.header_bytes:,} bytes"
-            told = [("content-type", "text/plain; charset=utf-8"), ("connection", "close")]
-            head = h11.Response(status_code=status, headers=told, reason=status.phrase.encode())
+            headers = [("content-type", "text/plain; charset=utf-8"), ("connection", "close")]
+            head = h11.Response(status_code=status, headers=headers, reason=status.phrase.encode())
             for event in (head, h11.Data(data=msg.encode()), h11.EndOfMessage()):
                 self.transport.write(self.conn.send(event) or b"")
             self.transport.close()

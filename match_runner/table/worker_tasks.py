@@ -30,7 +30,7 @@ from match_runner.match.conditions import Conditions
 from match_runner.match.frames import frames_of
 from match_runner.match.knowledge import Knowledge
 from match_runner.match.records import MatchRecord, read_record
-from match_runner.match.server_log import LoggedMatch, Sent, is_log, read_logged_match
+from match_runner.match.server_log import LoggedMatch, SentAnswer, is_log, read_logged_match
 from match_runner.pictures.kinds import Json
 from match_runner.pictures.layout import Artist
 from match_runner.pictures.side_file import side_file_for
@@ -60,16 +60,18 @@ def compile_ahead() -> None:
 
 def read_rules(name: str, text: str) -> Json:
     """What is wrong with a rulesheet, and what the lobby needs to know of it."""
-    found = check_text(text, name)
-    told: Json = {
-        "ok": not errors(found),
-        "num_diagnostics": len(found),
-        "diagnostics": [_shown(each) for each in found[:MOST_DIAGNOSTICS]],
+    diagnostics = check_text(text, name)
+    report: Json = {
+        "ok": not errors(diagnostics),
+        "num_diagnostics": len(diagnostics),
+        "diagnostics": [
+            _diagnostic_json(diagnostic) for diagnostic in diagnostics[:MOST_DIAGNOSTICS]
+        ],
     }
-    if told["ok"]:
+    if report["ok"]:
         program = read_program(text, name)
         about = program.describe()
-        told |= {
+        report |= {
             "roles": [role for role in program.roles if role != RANDOM],
             "has_chance": RANDOM in program.roles,
             "is_told": told_by(program.as_program()) is not None,
@@ -77,10 +79,10 @@ def read_rules(name: str, text: str) -> Json:
             "about": about.text,
             "sections": {name: list(lines) for name, lines in about.sections.items()},
         }
-    return told
+    return report
 
 
-def _shown(diagnostic: Diagnostic) -> Json:
+def _diagnostic_json(diagnostic: Diagnostic) -> Json:
     caret = diagnostic.caret if diagnostic.caret >= 0 else diagnostic.column - 1
     return {**asdict(diagnostic), "caret": caret, "text": str(diagnostic)}
 
@@ -96,16 +98,16 @@ def check_match(
             not known.
     """
     program = read_program(text, name)
-    wanted = [role for role in program.roles if role != RANDOM]
-    if sorted(players) != sorted(wanted):
-        raise ConfigError(f"every role needs a player; roles: {', '.join(wanted) or 'none'}")
-    others = {r: "random" if each == HUMAN else each for r, each in players.items()}
-    check_series(series_of_roles(name, program, others, 1, conditions=conditions))
+    roles = [role for role in program.roles if role != RANDOM]
+    if sorted(players) != sorted(roles):
+        raise ConfigError(f"every role needs a player; roles: {', '.join(roles) or 'none'}")
+    specs = {r: "random" if player == HUMAN else player for r, player in players.items()}
+    check_series(series_of_roles(name, program, specs, 1, conditions=conditions))
     return program.roles, told_by(program.as_program()) is not None
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ReplayedMatch:
     """A match that was played elsewhere.
 
     Attributes:
@@ -138,7 +140,7 @@ def replay(record: MatchRecord, side_file: Path | None) -> list[Json]:
     return list(frames_of(record, side_file))
 
 
-def replay_file(path: Path) -> tuple[Shown, list[Json]]:
+def replay_file(path: Path) -> tuple[ReplayedMatch, list[Json]]:
     """Read a record or a log of `ggp serve`; returns it and its frames, one after every turn.
 
     Raises:
@@ -147,7 +149,7 @@ def replay_file(path: Path) -> tuple[Shown, list[Json]]:
     if is_log(path):
         logged = read_logged_match(path)
         about, frames = frames_of_log(logged)
-        return Shown(about, logged.rules), frames
+        return ReplayedMatch(about, logged.rules), frames
     record = read_record(path)
     about = {
         "game": record.game,
@@ -158,7 +160,7 @@ def replay_file(path: Path) -> tuple[Shown, list[Json]]:
         "error": record.error,
     }
     side_file = side_file_for(record.game, record.rules)
-    return Shown(about, record.rules, side_file), replay(record, side_file)
+    return ReplayedMatch(about, record.rules, side_file), replay(record, side_file)
 
 
 def standings(folder: Path) -> Json:
@@ -167,13 +169,13 @@ def standings(folder: Path) -> Json:
     Raises:
         ConfigError: there is no series, or it cannot be read.
     """
-    held = read_series(folder)
-    summary = summarize(held)
+    snapshot = read_series(folder)
+    summary = summarize(snapshot)
     return {
         "played": summary.played,
         "moves": summary.moves,
-        "games": [game.name for game in held.series.games],
-        "standings": [each.to_json() for each in summary.standings],
+        "games": [game.name for game in snapshot.series.games],
+        "standings": [standing.to_json() for standing in summary.standings],
     }
 
 
@@ -231,30 +233,30 @@ def _frame(artist: Artist, match: LoggedMatch, number: int) -> Json:
     frame |= {"views": {}, "marks": [], "faults": [], "decisions": {}}
     if not number:
         return frame
-    role, turn, sent = match.role, match.turns[number - 1], match.sent.get(number - 1)
+    role, turn, answer = match.role, match.turns[number - 1], match.answers.get(number - 1)
     if turn.move is not None:
         frame["moves"][role] = turn.move
     if turn.percepts is not None:
         frame["percepts"][role] = list(turn.percepts)
         frame["views"][role] = artist.view(turn.percepts)
-    frame["faults"] = [{"role": role, "text": text} for text in _odd(turn, sent)]
-    if sent is not None and sent.decision is not None:
-        frame["decisions"][role] = decision_json(sent.decision)
+    frame["faults"] = [{"role": role, "text": text} for text in _anomalies(turn, answer)]
+    if answer is not None and answer.decision is not None:
+        frame["decisions"][role] = decision_json(answer.decision)
     return frame
 
 
-def _odd(turn: PathTurn, sent: Sent | None) -> Iterator[str]:
+def _anomalies(turn: PathTurn, answer: SentAnswer | None) -> Iterator[str]:
     """Yield what was not as it should be in a turn."""
     if turn.move is None:
         yield "the server did not tell which move was played"
     elif turn.submitted is not None and turn.submitted != turn.move:
         yield f"answered {turn.submitted}, and {turn.move} was played"
-    if sent is None:
+    if answer is None:
         return
-    if sent.source != THINKER:
-        yield f"the answer came from the {sent.source}"
-    if sent.decision is not None and sent.decision.fault is not None:
-        yield sent.decision.fault
+    if answer.source != THINKER:
+        yield f"the answer came from the {answer.source}"
+    if answer.decision is not None and answer.decision.fault is not None:
+        yield answer.decision.fault
 
 
 def _joint_moves(
@@ -264,11 +266,13 @@ def _joint_moves(
     if told_by(program.as_program()) is None:
         return None
     percepts = [machine.percept_id(turn.percepts or ()) for turn in turns]
-    known = np.array([UNKNOWN if each is None else each for each in percepts], dtype=np.int64)
-    told = machine.told_moves(known)
-    if told is None or (told == UNKNOWN).any():
+    percept_ids = np.array(
+        [UNKNOWN if percept_id is None else percept_id for percept_id in percepts], dtype=np.int64
+    )
+    joint_moves = machine.told_moves(percept_ids)
+    if joint_moves is None or (joint_moves == UNKNOWN).any():
         return None
-    return list(told[:, None])
+    return list(joint_moves[:, None])
 
 
 def _draw_states(
@@ -281,7 +285,7 @@ def _draw_states(
     """
     state = machine.initial(1)
     frames[0]["state"] = artist.picture(machine.fluents(state)[0])
-    for before, frame, joint in zip(frames[:-1], frames[1:], joint_moves, strict=True):
+    for last_frame, frame, joint in zip(frames[:-1], frames[1:], joint_moves, strict=True):
         texts = map(machine.move_text, joint[0].tolist())
         moves = dict(zip(machine.roles, texts, strict=True))
         for role, (name, text) in enumerate(moves.items()):
@@ -290,7 +294,7 @@ def _draw_states(
         state = machine.step(state, joint).states
         frame["state"] = artist.picture(machine.fluents(state)[0])
         frame["moves"] = moves
-        frame["marks"] = artist.marks(moves, before["state"], frame["state"])
+        frame["marks"] = artist.marks(moves, last_frame["state"], frame["state"])
     if not machine.terminal(state)[0]:
         return dict.fromkeys(machine.roles)
     return dict(zip(machine.roles, machine.goals(state)[0].tolist(), strict=True))
@@ -311,17 +315,17 @@ def _draw_known(
     for number, frame in enumerate(frames):
         turn = match.turns[number - 1] if number else None
         if turn is not None and frame["over"]:
-            known, goal = knowledge.at_end(turn.move, turn.percepts)
+            facts, goal = knowledge.at_end(turn.move, turn.percepts)
         else:
             if turn is not None:
                 most_s = deadline.left_s() / (len(frames) - number)
                 knowledge.observe(
                     turn.move, turn.percepts, turn.submitted, in_time=turn.in_time, most_s=most_s
                 )
-            known = knowledge.known()
-        frame["state"] = artist.certain(known.shares)
-        frame["known"] = {"states": known.states, "exact": known.exact}
+            facts = knowledge.facts()
+        frame["state"] = artist.certain(facts.shares)
+        frame["known"] = {"states": facts.states, "exact": facts.exact}
         if number:
-            before = frames[number - 1]["state"]
-            frame["marks"] = artist.marks(frame["moves"], before, frame["state"])
+            last_state = frames[number - 1]["state"]
+            frame["marks"] = artist.marks(frame["moves"], last_state, frame["state"])
     return {match.role: goal}

@@ -94,7 +94,7 @@ class ClusterExecutor:
         try:
             self._client.close(timeout=_CLOSE_S)
         except Exception as error:  # it went away before us
-            _log.info("the Dask scheduler at %s: %s", self._address, _said(error))
+            _log.info("the Dask scheduler at %s: %s", self._address, _error_text(error))
 
     async def _answer(self, task: Any) -> Any:
         """Wait for the result of a Dask future, and turn Dask's errors into ours."""
@@ -118,8 +118,8 @@ class ClusterExecutor:
             ) from error
         except Exception as error:
             raise WorkerFailedError(
-                f"the Dask cluster at {self._address} failed: {_said(error)}; the scheduler and "
-                "all workers must have the same ggp-hyperplay and Dask installed as this machine"
+                f"the Dask cluster at {self._address} failed: {_error_text(error)}; the scheduler "
+                "and all workers need the same ggp-hyperplay and Dask as this machine"
             ) from error
 
 
@@ -150,10 +150,10 @@ def _connect(address: str) -> Any:
     except ConfigError:
         raise
     except Exception as error:  # Dask has no base of its errors
-        said = f"no answer for {_CONNECT_S:g} seconds" if type(error) is TimeoutError else ""
+        reason = f"no answer for {_CONNECT_S:g} seconds" if type(error) is TimeoutError else ""
         raise ConfigError(
-            f"cannot reach the Dask scheduler at {address}: {said or _said(error)}; start one with "
-            "`dask scheduler`, see docs/use/cluster.md"
+            f"cannot reach the Dask scheduler at {address}: {reason or _error_text(error)}; start "
+            "one with `dask scheduler`, see docs/use/cluster.md"
         ) from error
 
 
@@ -189,10 +189,12 @@ def _silence() -> None:
             logger.propagate = False
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     """A foreign error and its cause as text, without line breaks."""
-    said = " ".join(str(error).split()) or type(error).__name__
-    return said if error.__cause__ is None else f"{said.rstrip('.')} ({_said(error.__cause__)})"
+    text = " ".join(str(error).split()) or type(error).__name__
+    return (
+        text if error.__cause__ is None else f"{text.rstrip('.')} ({_error_text(error.__cause__)})"
+    )
 
 
 # ---------------------------------------------------------------- the worker's side
@@ -212,25 +214,25 @@ def run_in_child(message: bytes, limit_s: float, version: str) -> bytes:
     from distributed import get_worker
 
     worker = get_worker()
-    here = f"the Dask worker {worker.address}"
+    place = f"the Dask worker {worker.address}"
     if installed_version() != version:
         raise WorkerFailedError(
-            f"{here} has ggp-hyperplay {installed_version()}, and this machine has {version}; "
+            f"{place} has ggp-hyperplay {installed_version()}, and this machine has {version}; "
             "install the same version everywhere"
         )
     task = worker.get_current_task()
 
     def is_wanted() -> bool:
-        found = worker.state.tasks.get(task)
-        given_up = found is None or found.state == "cancelled"
-        return not given_up and worker.status.name not in ("closing", "closed", "failed")
+        task_state = worker.state.tasks.get(task)
+        is_cancelled = task_state is None or task_state.state == "cancelled"
+        return not is_cancelled and worker.status.name not in ("closing", "closed", "failed")
 
     try:
         return _call(message, limit_s, is_wanted)
     except WorkerCrashError as error:
-        raise WorkerCrashError(f"{error}, on {here}") from error
+        raise WorkerCrashError(f"{error}, on {place}") from error
     except WorkerFailedError as error:
-        raise WorkerFailedError(f"on {here}: {error}") from error
+        raise WorkerFailedError(f"on {place}: {error}") from error
 
 
 def _call(message: bytes, limit_s: float, is_wanted: Callable[[], bool]) -> bytes:

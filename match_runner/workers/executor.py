@@ -122,7 +122,7 @@ class LocalPool:
     def cpu_seconds(self) -> float:
         """CPU time of the workers that are alive, in seconds."""
         with self._lock:
-            return sum(process_cpu_seconds(each.process.pid) for each in self._workers.values())
+            return sum(process_cpu_seconds(worker.process.pid) for worker in self._workers.values())
 
     def close(self, last_words_s: float = LAST_WORDS_S) -> None:
         """See `Executor.close`.
@@ -234,7 +234,7 @@ _lock = threading.Lock()
 def take_pool(key: Hashable = None) -> LocalPool:
     """Take a pool of one process: one that was kept with this key, else a new one."""
     with _lock:
-        pool = next((pool for pool, (found, _) in _idle.items() if found == key), None)
+        pool = next((pool for pool, (pool_key, _) in _idle.items() if pool_key == key), None)
         if pool is None:
             return LocalPool(1)
         _, timer = _idle.pop(pool)
@@ -258,7 +258,7 @@ def keep_pool(pool: LocalPool, key: Hashable = None) -> None:
 def num_kept(key: Hashable) -> int:
     """Number of pools that are kept with a key."""
     with _lock:
-        return sum(found == key for found, _ in _idle.values())
+        return sum(pool_key == key for pool_key, _ in _idle.values())
 
 
 def close_idle() -> None:

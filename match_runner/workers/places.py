@@ -102,7 +102,7 @@ def run_all(
     tasks: Iterable[tuple[_Key, _Task]],
     keep: Callable[[_Key, _Result], None],
     name: Callable[[_Key], str],
-    ahead: int | None = None,
+    most_pending: int | None = None,
 ) -> tuple[str, ...]:
     """Have a function called for every task, side by side where the executor can.
 
@@ -112,8 +112,9 @@ def run_all(
         tasks: tasks, each with a key; taken as there is room for them.
         keep: called with each result as it comes.
         name: gives the name of a task for messages.
-        ahead: most tasks in hand at a time, where results decide whether there are others; then
-            none is begun after one that crashed too often. None for as many as the executor takes.
+        most_pending: most unfinished tasks at a time, where results decide whether there are more
+            tasks; no task starts after one that crashed too often. None for as many as the
+            executor takes.
 
     Returns:
         the tasks that crashed `MAX_TRIES` times, one line each.
@@ -121,13 +122,13 @@ def run_all(
     Raises:
         MatchError: a function raised.
     """
-    todo = iter(tasks)
+    waiting = iter(tasks)
     ended: queue.SimpleQueue[Future[_Result]] = queue.SimpleQueue()
     running: dict[Future[_Result], tuple[int, _Key, _Task]] = {}
     tries: Counter[int] = Counter()
     failures: list[str] = []
-    begun = 0
-    windows = [each for each in (executor.window, ahead) if each is not None]
+    num_begun = 0
+    windows = [window for window in (executor.window, most_pending) if window is not None]
 
     def submit(number: int, key: _Key, task: _Task) -> None:
         tries[number] += 1
@@ -138,11 +139,11 @@ def run_all(
     while True:
         # Taken as there is room: making a task costs time and memory, and a series may have many.
         room = max(0, min(windows) - len(running)) if windows else None
-        if failures and ahead is not None:
+        if failures and most_pending is not None:
             room = 0
-        for key, task in islice(todo, room):
-            submit(begun, key, task)
-            begun += 1
+        for key, task in islice(waiting, room):
+            submit(num_begun, key, task)
+            num_begun += 1
         if not running:
             return tuple(failures)
         future = ended.get()

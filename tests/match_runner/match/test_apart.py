@@ -179,7 +179,7 @@ def held(
         {"agent": spec(does, turn, lives)},
         (machine, machine),
         clock.tells,
-        apart=order if conditions.keeps_apart else None,
+        order=order if conditions.keeps_apart else None,
         report=None if reports is None else lambda role, said: reports.append((role, said)),
     )
     return play_match(arena, 5, conditions)

@@ -26,7 +26,7 @@ from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match
 from match_runner.series import holding
 from match_runner.series.comparison import ComparisonSummary, summarize
-from match_runner.series.holding import held_so_far, read_series
+from match_runner.series.holding import read_series, snapshot_of
 from match_runner.series.plan import Series, plan_all
 from match_runner.series.stopping import FORECAST_ROUNDS, Forecast, StoppingRule
 from match_runner.series.store import FILE, open_store
@@ -145,7 +145,7 @@ def test_it_stops_after_the_same_round_in_whatever_order_matches_end(tmp_path: P
     with open_store(tmp_path / "one", series) as store:
         shorter = replace(one.ending.until, most=one.played - 2)
         fewer = replace(series, games=(replace(series.games[0], rounds=one.played // 2 - 1),))
-        before = held_so_far(fewer, store, shorter)
+        before = snapshot_of(fewer, store, shorter)
     assert before.ending is not None
     assert before.ending.outcome == UNDECIDED
     many, _, _ = stopped(series, tmp_path / "many", StoppingRule(), Shuffled())
@@ -205,7 +205,7 @@ def test_only_a_series_that_was_played_as_planned_was_fixed(tmp_path: Path) -> N
     with pytest.raises(StoppedError):
         compared(series, tmp_path / "one", Drawn(), 2 * FIXED_ROUNDS - 1)
     with open_store(tmp_path / "one", series) as store:
-        assert methods(summarize(held_so_far(series, store))) == {BETTING}  # unfinished
+        assert methods(summarize(snapshot_of(series, store))) == {BETTING}  # unfinished
     whole, _ = compared(series, tmp_path / "one", Drawn())
     assert methods(whole) == {FIXED}
     longer = replace(series, games=(replace(series.games[0], rounds=FIXED_ROUNDS + 1),))
@@ -333,8 +333,8 @@ def test_duels_end_by_themselves_and_show_what_counts(tmp_path: Path) -> None:
     duel = Duel("kuhn_poker", PLAYERS, "a")
     told: list[int] = []
     played = play_duel(duel, settings, Shuffled(), lambda: told.append(1))
-    assert played.held.ending is not None
-    assert played.held.ending.outcome == DECIDED
+    assert played.snapshot.ending is not None
+    assert played.snapshot.ending.outcome == DECIDED
     assert len(played.matches) < len(told)
     shown = stored_duel(duel, settings)
     assert shown is not None

@@ -13,7 +13,7 @@ from ggp.machine.definition import GameDefinition
 from ggp.players import Decision
 from match_runner.match.conditions import Conditions
 from match_runner.series.comparison import ComparisonSummary, summarize
-from match_runner.series.holding import Held, held_so_far, play_missing
+from match_runner.series.holding import SeriesSnapshot, play_missing, snapshot_of
 from match_runner.series.outcomes import Played, decisions_of
 from match_runner.series.plan import (
     MEASURE,
@@ -58,7 +58,7 @@ class PlayedDuel:
         failures: matches that could not be played, one line each.
     """
 
-    held: Held
+    held: SeriesSnapshot
     failures: tuple[str, ...] = ()
 
     @cached_property
@@ -139,7 +139,7 @@ def play_duel(duel: Duel, settings: RunSettings, executor: Executor, tell: Tell)
             for _ in store.matches(kind):
                 tell()
         failures = play_missing(series, store, executor, lambda _: tell(), until)
-        held = held_so_far(series, store, until)
+        held = snapshot_of(series, store, until)
     return PlayedDuel(held, failures)
 
 
@@ -161,7 +161,7 @@ def stored_duel(duel: Duel, settings: RunSettings) -> PlayedDuel | None:
         number = sum(1 for _ in store.matches(PLAY))
         asked = max(settings.matches, number + number % len(duel.players))
         series = series_of(duel, replace(settings, matches=asked))
-        held = held_so_far(series, store, settings.until)
+        held = snapshot_of(series, store, settings.until)
     return PlayedDuel(held) if held.matches else None
 
 
