@@ -1,6 +1,7 @@
 """Frames of a match, one after each turn: pictures of states and percepts, moves, decisions.
 
-They are made in worker processes, from canonical KIF, as JSON values:
+The table and `match-runner picture` show them. Worker processes make frames from canonical KIF, as
+JSON values:
 
     {"turn": 3, "over": false, "state": picture, "moves": {role: move}, "percepts": {role: [...]},
      "views": {role: picture of the percepts}, "marks": [cells of the moves], "faults": [...],
@@ -40,9 +41,15 @@ class MatchArtist(Artist):
     def frame(
         self, number: int, turn: TurnRecord | None, fluents: Iterable[str], *, over: bool
     ) -> Json:
-        """Frame with everything there is to see after a turn; before the first, `turn` is None.
+        """Frame with everything that there is to see after a turn.
 
         It must be called turn by turn, in order.
+
+        Args:
+            number: number of turns played.
+            turn: the turn; None for the initial state.
+            fluents: fluents of the state, in canonical KIF.
+            over: whether the match is over.
         """
         state = self.picture(fluents)
         if self._words is not None:
@@ -77,7 +84,7 @@ class MatchArtist(Artist):
 
 
 def _values(turn: TurnRecord) -> dict[str, float]:
-    """The value that each player gave to the move that it chose."""
+    """Value that each player gave to its move, by role."""
     return {
         role: candidate.value
         for role, decision in turn.decisions.items()
@@ -90,7 +97,7 @@ class StateWords:
     """A machine's words for the states of a match, if it has any.
 
     Args:
-        program: rules of the match, which is followed on a machine of its own.
+        program: rules of the match; a machine of its own follows it.
     """
 
     def __init__(self, program: GameDefinition) -> None:
@@ -98,7 +105,7 @@ class StateWords:
         self._state = self._machine.initial()
 
     def lines_after(self, turn: TurnRecord | None) -> list[str]:
-        """Lines about the next state; a turn of None begins anew."""
+        """Lines about the state after a turn; None starts again with the initial state."""
         machine = self._machine
         if not isinstance(machine, Wordy):
             return []
@@ -111,7 +118,7 @@ class StateWords:
 
 
 def frames_of(record: MatchRecord, side_file: Path | None) -> Iterator[Json]:
-    """Yield all frames of a record, whose moves are played again.
+    """Yield all frames of a record, by playing its moves again.
 
     Raises:
         MatchError: the record does not fit the rules of its game.

@@ -1,7 +1,8 @@
-"""Reads the log that `ggp serve --log` keeps of a match elsewhere (`ggp.protocol.reading`).
+"""Reads the log of a match that our server played elsewhere (`ggp serve --log`).
 
-The log has the messages that came, and the decisions; it may end in the middle of a line. From the
-messages a lobby rebuilds the role's incomplete path, just as the server did.
+The log has the messages that came, and the decisions; it may end in the middle of a line. A lobby
+rebuilds the role's incomplete path from the messages, just as the server did. The terminal and the
+table show the result.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ggp.protocol.path import History, PathTurn, read_heard
 from ggp.protocol.retelling import FORMAT, SUFFIX, Retelling
 
 ALL_TOLD = f"(<= (sees ?r ({PLAIN} ?other ?move)) (role ?r) (does ?other ?move))"
-"""Rule for what servers of plain GDL do: everybody is told all moves."""
+"""Rule for the habit of servers of plain GDL: everybody sees all moves."""
 
 _OVER = "stop"
 
@@ -36,12 +37,12 @@ LogLine = Mapping[str, Any]
 
 
 def is_log(path: Path) -> bool:
-    """Whether a file is the log of a match, judged by its name."""
+    """Whether a file is the log of a match, by its name."""
     return path.suffix == SUFFIX
 
 
 def read_log(path: Path) -> list[LogLine]:
-    """Read the lines of a log; a last line that was cut off is left out.
+    """Read the lines of a log, without a last line that was cut off.
 
     Raises:
         ConfigError: there is no such file, it cannot be read, or it is not the log of a match;
@@ -55,7 +56,7 @@ def read_log(path: Path) -> list[LogLine]:
     for number, line in enumerate(lines[:-1], start=1):
         events.append(_event(line, f"{path}, line {number}"))
     if not events or events[0]["event"] != _FIRST_EVENT:
-        raise ConfigError(f"{path} does not begin as the log of a match does")
+        raise ConfigError(f"{path} does not begin like the log of a match")
     if events[0].get("format") != FORMAT:
         version = json.dumps(events[0].get("format"))
         raise ConfigError(f"{path}: format {version} is not known; this version reads {FORMAT}")
@@ -76,12 +77,12 @@ def _event(line: bytes, line_name: str) -> LogLine:
 
 @dataclass(frozen=True, slots=True)
 class SentAnswer:
-    """An answer that was sent in a turn.
+    """Our answer in a turn.
 
     Attributes:
         move: in canonical KIF.
-        source: worker that found the move, or where else it came from.
-        decision: the decision; None if it is not in the log.
+        source: worker that chose the move, or another source.
+        decision: the decision; None if the log does not have it.
     """
 
     move: str | None
@@ -94,10 +95,10 @@ class LoggedMatch:
     """A match as its log describes it.
 
     Attributes:
-        id: as the server sent it.
+        id: the game server's id of the match.
         role: our role.
         player: spec of our player.
-        rules: text of a rulesheet that can be played as it is.
+        rules: text of a playable rulesheet.
         turns: our incomplete path.
         answers: our answers, by the number of turns played before.
         why: why the match ended, in the log's words; None if the log does not say that it ended.
@@ -140,7 +141,7 @@ def _match(events: Sequence[LogLine]) -> LoggedMatch:
     turns: History = ()
     why = None
     for event in events:
-        # A session that is over keeps nothing.
+        # Look before the event: a session that is over keeps nothing.
         session = None if retelling.ask is None else lobby.session(retelling.ask.match)
         rules = None if session is None else session.outline
         receipt = retelling.tell(event, float(event["t"]))
@@ -157,7 +158,7 @@ def _match(events: Sequence[LogLine]) -> LoggedMatch:
             last_turn = read_heard(stop.last_move, stop.told, rules, str(begin["role"]))
             answer = answers.get(len(turns))
             submitted = None if answer is None else answer.move
-            if rules.is_gdl2 or stop.told is not None:  # else nothing is told of the last turn
+            if rules.is_gdl2 or stop.told is not None:  # else the log lacks the last turn
                 turns = (*turns, PathTurn(last_turn.move, last_turn.percepts, submitted))
     if retelling.opening is None:
         raise ValueError("it does not hold the start message")
@@ -181,7 +182,7 @@ def _answer_of(event: LogLine) -> SentAnswer:
 
 
 def _playable(rules: str, turns: History) -> str:
-    """The rules as the server played them: repaired, and with percepts of moves if it told them."""
+    """The rules as the server played them: repaired, and with its percepts of moves, if any."""
     program = normalize(parse(rules, "the rules", lenient=True), lenient=True)
     text = "\n".join(map(str, program.rules)) if program.diagnostics else rules
     if never_tells(program) and any(turn.tells_moves(program.roles) for turn in turns):

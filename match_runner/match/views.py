@@ -1,7 +1,7 @@
-"""Records and logs shown with rich, for terminals with and without colours.
+"""Shows records and logs in a terminal, with rich.
 
-Terms are put into `Text`, never into markup, and without control characters: a rulesheet or
-a record may come from anybody.
+Terms become `Text`, never markup, and lose control characters: a rulesheet or a record may come
+from anybody.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from match_runner.remote.post import is_address
 from match_runner.remote.wire import RemoteSide
 
 MOST_FAULTY = 10
-"""Most matches with errors that are shown."""
+"""Most matches with errors that we list."""
 
 
 def plain(text: str, style: str = "") -> Text:
-    """A text from outside, made safe to show."""
+    """A text from outside, safe to show."""
     return Text(printable(text), style=style)
 
 
@@ -42,7 +42,7 @@ def plus_minus(encoding: str) -> str:
 
 
 def percepts_text(percepts: Sequence[str]) -> Text:
-    """Percepts of a role as text; an explicit word if there are none."""
+    """Percepts of a role as text; `nothing` if there are none."""
     return plain(" ".join(percepts)) if percepts else Text("nothing", style="dim")
 
 
@@ -71,9 +71,9 @@ def show_record(record: MatchRecord, encoding: str = "utf-8") -> Iterator[Render
 
 
 def clock_notes(clock: Clock, players: Iterable[str]) -> Iterator[Text]:
-    """Yield a line if some of these players are not on that clock."""
+    """Yield a note if the clock does not apply to some of these players."""
     if clock is Clock.CPU and any(is_address(text) or text == HUMAN for text in players):
-        yield plain("remote players and people are on the wall clock")
+        yield plain("the wall clock limits remote players and people")
 
 
 def _remote_text(remote: RemoteSide) -> str:
@@ -118,7 +118,7 @@ def _show_decision(role: str, decision: Decision, encoding: str) -> RenderableTy
 
 
 def values_table(decision: Decision, encoding: str = "utf-8") -> Table:
-    """The candidates of a decision, best first, the chosen one marked and bold."""
+    """The candidates of a decision, best first; the chosen one is marked and bold."""
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1, 0, 0))
     table.add_column()
     table.add_column()
@@ -135,7 +135,7 @@ def values_table(decision: Decision, encoding: str = "utf-8") -> Table:
 
 
 def value_text(value: MoveValue, encoding: str = "utf-8") -> str:
-    """A value with its standard error, as far as they are known; "-" if there is no value."""
+    """A value with its standard error, if that is known; "-" without a value."""
     if value.value is None or not value.visits:
         return "-"
     if value.stderr is None:
@@ -144,10 +144,10 @@ def value_text(value: MoveValue, encoding: str = "utf-8") -> str:
 
 
 def show_errors(faulty: Sequence[tuple[str, Sequence[str]]], of: int) -> Iterator[Text]:
-    """Yield a line for each match in which something went wrong; nothing if there are none.
+    """Yield a line for each match with errors; nothing if there are none.
 
     Args:
-        faulty: name and errors of each of these matches.
+        faulty: name and errors of each match with errors.
         of: number of all matches.
     """
     if faulty:
@@ -161,10 +161,10 @@ def show_errors(faulty: Sequence[tuple[str, Sequence[str]]], of: int) -> Iterato
 
 
 # ------------------------------------------------------------------------
-# Logs of `ggp serve`, which hold what strangers sent.
+# Logs of `ggp serve`, which hold messages from strangers.
 
 MOST_TEXT = 160
-"""Most characters shown of a message; rules are longer."""
+"""Most characters of a message that we show; rules are longer."""
 
 
 def show_log(events: Sequence[LogLine], encoding: str = "utf-8") -> Iterator[RenderableType]:
@@ -176,7 +176,7 @@ def show_log(events: Sequence[LogLine], encoding: str = "utf-8") -> Iterator[Ren
     yield plain(f"  player: {_text(begin, 'player')}, seed {_text(begin, 'seed')}")
     clocks = [_text(begin, name) for name in ("start_clock_s", "play_clock_s")]
     yield plain(f"  start clock {clocks[0]} s, play clock {clocks[1]} s")
-    yield plain(f"  begun {_text(begin, 'time')}, ggp {_text(begin, 'version')}")
+    yield plain(f"  began {_text(begin, 'time')}, ggp {_text(begin, 'version')}")
     for event in events[1:]:
         yield from _show_event(event, encoding)
 
@@ -226,13 +226,13 @@ def _decision_text(event: LogLine) -> str:
 
 
 def _logged_values(event: LogLine, encoding: str) -> Iterator[RenderableType]:
-    """Yield the table of values, if there was a decision between several moves."""
+    """Yield the table of values of a decision between several moves."""
     if not isinstance(event.get("particles"), int):
         return
     try:
         decision = decision_from_json(dict(event), "decision", MatchError)
     except MatchError as error:
-        raise ConfigError(f"this is no log of a match: {error}") from error
+        raise ConfigError(f"this is not the log of a match: {error}") from error
     if len(decision.values) > 1 and any(value.visits for value in decision.values):
         yield Padding(values_table(decision, encoding), (0, 0, 0, 11), expand=False)
 

@@ -1,4 +1,8 @@
-"""Summary of the stored matches of a comparison."""
+"""Sums up the stored matches of a comparison: scores, wins, effort, differences, and a verdict.
+
+A snapshot of a series of one game comes in; a `ComparisonSummary` goes out, as JSON or as the
+tables that `match-runner compare` prints.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +55,7 @@ class PlayerSummary:
     """Results of one player.
 
     Attributes:
-        score: mean goal value, rounds being the independent unit.
+        score: mean goal value; rounds are the independent unit.
         tally: counts of its contests.
         effort: mean effort of its decisions.
         by_role: mean goal value and effort in each role that it played.
@@ -66,7 +70,7 @@ class PlayerSummary:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How much more one player scored than another in the same rounds, so with the same seeds."""
+    """Difference between two players' scores in the same rounds, so with the same seeds."""
 
     player: str
     other: str
@@ -76,7 +80,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class EqualStates:
-    """One role at one turn: the measured budget, and what every player really visited.
+    """One role at one turn: the measured budget, and the states that every player visited.
 
     Attributes:
         turn: from 0.
@@ -95,16 +99,16 @@ class EqualStates:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ComparisonSummary(WithCourse):
-    """Everything that is reported of a comparison, the series of one game.
+    """The report on a comparison, which is the series of one game.
 
     Attributes:
         planned, played: numbers of matches.
         players: in the order of the series.
         differences: one for each pair of players.
-        verdict: who is the best, as far as whole rounds can tell; None without whole rounds.
-        ending: how a series ended that ends by itself.
+        verdict: who is the best, by whole rounds; None without whole rounds.
+        ending: how the series ended, if it had a stopping rule.
         equal_states: by role, then turn; empty without `--equal-states`.
-        faulty: number and errors of each match in which something went wrong.
+        faulty: number and errors of each match that had errors.
         snapshot: the matches.
     """
 
@@ -127,7 +131,7 @@ class ComparisonSummary(WithCourse):
 
     @property
     def methods(self) -> list[str]:
-        """Lines that say how its intervals are made, and when they hold."""
+        """Lines that explain how the intervals were computed, and when they hold."""
         scores = [player.score for player in self.players]
         return methods_text([*scores, *(difference.score for difference in self.differences)])
 
@@ -167,9 +171,9 @@ class ComparisonSummary(WithCourse):
 
 
 def summarize(snapshot: SeriesSnapshot) -> ComparisonSummary:
-    """Sum up what has been played so far.
+    """Sum up the matches so far.
 
-    Unfinished rounds count in means, but not in differences, and (in games of one role) not as
+    Unfinished rounds count in means, but not in differences, and in games of one role not as
     contests.
     """
     series, matches = snapshot.series, snapshot.matches
@@ -267,7 +271,7 @@ def _equal_states(series: Series, matches: Sequence[Played], budgets: Budgets) -
 # Tables that show a comparison.
 
 MOST_ROWS = 24
-"""Most rows shown of the table of equal states; `--json` has all."""
+"""Most rows of the table of equal states that we show; `--json` has all."""
 
 
 def _parts(summary: ComparisonSummary) -> Iterator[RenderableType]:
@@ -283,7 +287,7 @@ def _parts(summary: ComparisonSummary) -> Iterator[RenderableType]:
     )
     yield from clock_notes(game.conditions.clock, series.everybody(game))
     for name, spec in series.players.items():
-        if name != spec:  # of another command, whose players have names of their own
+        if name != spec:  # a series of another command, which names its players
             yield plain(f"{name} is {spec}")
     for role, spec in game.fixed.items():
         yield plain(f"{role} is always played by {spec}")
@@ -337,10 +341,10 @@ def _parts(summary: ComparisonSummary) -> Iterator[RenderableType]:
 
 
 def _verdict(summary: ComparisonSummary) -> Iterator[RenderableType]:
-    """Yield lines that say how intervals are made, who is the best, and why the series ended."""
+    """Yield lines that explain the intervals, and say who is best and why the series ended."""
     yield from summary.methods
     if len(summary.players) > 2:
-        yield "each of these holds by itself; who is the best is judged with all in mind"
+        yield "each interval holds on its own; the verdict allows for comparing several players"
     ending = summary.ending
     if summary.verdict is not None and (ending is None or ending.outcome != SMALL):
         yield plain(verdict_text(summary.verdict, summary.series.matches_a_round))

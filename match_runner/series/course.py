@@ -1,7 +1,8 @@
-"""The course of a series, as one table: scores by round, and goals, states and time by turn.
+"""The course of a series, as a table and a chart: scores by round; goals, states, time by turn.
 
-A row says one thing of one player in one game, at a round or a turn. Other rows sum up all roles,
-and all games where there are several. `MEASURES` says what there is:
+A snapshot of a series comes in; `--csv` and `--plot` write what comes out. A row is one measure of
+one player in one game, at a round or a turn. Other rows sum up all roles, and all games where there
+are several. `MEASURES` lists the measures:
 
     game      player          role       measure   at   value   low    high   num
     meier     hyperplay2:n=4  all roles  score      3   52.5    10.1   91.7       3
@@ -40,10 +41,10 @@ MEASURES: Mapping[str, str] = {
     STATES: "mean number of states visited for a decision at this turn",
     SECONDS: "mean time of a decision at this turn, by the clock of its match",
 }
-"""What is measured, and what it means. Forced moves are no decisions."""
+"""The measures, and their meanings. Forced moves do not count as decisions."""
 
 MOST_POINTS = 100
-"""Most rounds for which a score is given, evenly spread, with the last one."""
+"""Most rounds for which there is a score, evenly spread, the last one included."""
 
 
 class Row(NamedTuple):
@@ -54,7 +55,7 @@ class Row(NamedTuple):
         measure: one of `MEASURES`.
         at: the number of rounds, or the turn, from 1.
         value: the mean.
-        low, high: ends of its 99 % interval; None where there is none.
+        low, high: ends of its 99 % interval; None without an interval.
         num: number of rounds, matches or decisions.
     """
 
@@ -85,7 +86,7 @@ class Course:
 
     @property
     def table(self) -> Table:
-        """The rows, to be written as CSV or given as a frame."""
+        """The rows as a table, for CSV or a data frame."""
         return Table(Row._fields, self.rows)
 
     def of(self, scope: str, player: str, role: str, measure: str) -> list[Row]:
@@ -95,7 +96,7 @@ class Course:
 
 
 def course_of(snapshot: SeriesSnapshot) -> Course:
-    """The course of a series as far as it has been played."""
+    """The course of a series so far."""
     series = snapshot.series
     games = [game.name for game in series.games]
     scopes = (*games, *((ALL_GAMES,) if len(games) > 1 else ()))
@@ -120,7 +121,7 @@ def _scores(
     game_bounds = [game.goal_bounds for game in snapshot.series.games if game.name == names[0]]
     bounds = game_bounds[0] if game_bounds else snapshot.series.goal_bounds
     for num in _points(len(values)):
-        # What is looked at before the end was not planned to end there.
+        # Only the end was planned: a mean at an earlier round needs the stricter interval.
         fixed = snapshot.fixed and num == len(values)
         mean = mean_interval(values[:num], seed, bounds, fixed=fixed)
         if mean.value is not None:
@@ -128,7 +129,7 @@ def _scores(
 
 
 def _points(num: int) -> list[int]:
-    """Numbers of rounds after which the score is given."""
+    """Numbers of rounds after which there is a score."""
     num_points = min(num, MOST_POINTS)
     return [round(num * (point + 1) / num_points) for point in range(num_points)]
 
@@ -136,7 +137,7 @@ def _points(num: int) -> list[int]:
 def _by_turn(
     matches: Sequence[Played], player: int, role: str | None, names: tuple[str, str]
 ) -> Iterator[Row]:
-    """Yield what a player did in one role, or in all, turn by turn."""
+    """Yield the measures by turn of a player in one role, or in all."""
     goals: dict[int, list[float]] = defaultdict(list)
     for match in matches:
         for seat, goal in match.scored.items():
@@ -162,7 +163,7 @@ def _by_turn(
 
 
 def _expected(turn_decision: tuple[int, str, Decision]) -> float | None:
-    """The value that a player gave to the move it chose."""
+    """The value that a player gave to its move."""
     decision = turn_decision[2]
     return next(
         (candidate.value for candidate in decision.values if candidate.move == decision.move), None
@@ -174,7 +175,7 @@ def _mean(names: tuple[str, str, str], measure: str, turn: int, values: Sequence
 
 
 # ------------------------------------------------------------------------
-# The course of a series as a chart: the score with its interval, and what happens by turn.
+# The course of a series as a chart: the score with its interval, and the measures by turn.
 
 _ROW_INCHES = 3.4
 _WIDTH_INCHES = 13.0
@@ -184,19 +185,19 @@ _TITLES = {
     STATES: ("states a decision", "turn"),
     SECONDS: ("seconds a decision", "turn"),
 }
-"""What the parts of a row show, and along what."""
+"""Titles of the parts of a row, and labels of their x-axes."""
 
 _MARKERS = "osD^vPX*"
 _GOALS = (-3.0, 103.0)
 _FEW = 20
-"""Most points of a line that are marked."""
+"""Most points of a line that get markers."""
 
 
 class WithCourse:
-    """Results of a series that have its course.
+    """Mixin for the results of a series: they show its course as a table or a chart.
 
     Attributes:
-        snapshot: what was played.
+        snapshot: the matches.
     """
 
     snapshot: SeriesSnapshot
@@ -217,7 +218,7 @@ class WithCourse:
         return Table(head, rows, repr(self).strip("<>")).html()
 
     def frame(self) -> Any:
-        """Scores by round, and goals, states and time by turn, as `--csv` writes them.
+        """Scores by round, and goals, states and time by turn, with the columns of `--csv`.
 
         Returns:
             a `pandas.DataFrame` where pandas is installed, else a dict of arrays by column; see
@@ -229,7 +230,7 @@ class WithCourse:
         """The same as a chart, as `--plot` draws it.
 
         Args:
-            path: of a file to write it to; its ending says in which format.
+            path: path of a file for the chart; its ending names the format.
 
         Raises:
             ConfigError: no chart can be written to a file of this name.
@@ -241,8 +242,8 @@ class WithCourse:
 
 
 def draw_course(course: Course) -> Plot:
-    """Draw a course: a row of four parts for all games together, or for the only one, and where
-    there are several a row for each game below it."""
+    """Draw a course: a row of four parts for all games together, or for the only game; with several
+    games, a row for each of them below."""
     scopes = course.scopes[-1:] + course.scopes[:-1]
     figure = new_figure(_WIDTH_INCHES, _ROW_INCHES * len(scopes))
     grid = figure.subplots(len(scopes), len(_TITLES), squeeze=False)
@@ -259,7 +260,7 @@ def draw_course(course: Course) -> Plot:
                 axes.set_ylim(bottom=0)
         row_axes[0].set_ylabel(scope)
     first = grid[0][0]
-    if first.get_legend_handles_labels()[0]:  # else nothing was played, and a legend would warn
+    if first.get_legend_handles_labels()[0]:  # an empty legend would warn
         first.legend(fontsize="small", framealpha=0.8)
     return Plot(figure)
 

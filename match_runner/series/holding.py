@@ -1,4 +1,8 @@
-"""The course of a command that plays a series: play what is missing, show it, report errors."""
+"""The body of every command that plays a series: play the missing matches, show results and errors.
+
+Settings of a series and a place to store it come in; a snapshot of its matches goes to the command,
+which prints it, and the exit code goes out. `read_series` reads a stored series again.
+"""
 
 from __future__ import annotations
 
@@ -40,18 +44,18 @@ class Summary(Protocol):
     """Results of a series."""
 
     def report(self) -> Report:
-        """The results, as a command shows them."""
+        """The results in the form that a command prints."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class StoragePlace:
-    """Where matches are played and kept.
+    """Where to play matches, and where to keep them.
 
     Attributes:
         jobs, scheduler, match_seconds: see `open_executor`.
-        folder: where results are kept; None for memory only.
-        records: where every match is written as a file; None for nowhere.
+        folder: folder for results; None to keep them in memory only.
+        records: folder for a file of every match; None for no files.
     """
 
     jobs: int | None = None
@@ -63,15 +67,15 @@ class StoragePlace:
 
 @dataclass(frozen=True, slots=True)
 class SeriesSnapshot:
-    """The matches of a series that have been played so far.
+    """The matches of a series so far.
 
     Attributes:
-        series: the series that was asked for.
-        planned: number of its matches; of those that count, if it has ended by itself.
-        matches: those played, by round, then game, then number.
-        budgets: budgets of states, by game; empty unless states are to be equal.
+        series: the settings of the series.
+        planned: number of its matches; if a stopping rule has ended it, of the matches that count.
+        matches: the finished matches, by round, then game, then number.
+        budgets: budgets of states, by game; empty unless the series has equal states.
         fixed: whether these are exactly the rounds that were planned before the first match.
-        ending: how a series ended that ends by itself; None where all that is planned is played.
+        ending: how the series ended, if it has a stopping rule; None if it plays all its rounds.
     """
 
     series: Series
@@ -88,17 +92,17 @@ def hold_series(
     show: Callable[[SeriesSnapshot], None],
     until: StoppingRule | None = None,
 ) -> int:
-    """Play what is missing of a series, show its results, and say what went wrong.
+    """Play the missing matches of a series, show its results, and report errors.
 
     Args:
         series: checked, see `check_series`.
-        place: where matches are played and kept.
-        show: prints the results; called once, also for a series that was interrupted.
-        until: when the series, of one game, ends by itself.
+        place: where to play matches and keep them.
+        show: prints the results; called once, even if the series was interrupted.
+        until: the stopping rule of a series of one game; None to play all its rounds.
 
     Returns:
-        the exit code of the command: 1 where a match could not be played or failed, or a player
-        committed a fault in every match it took part in.
+        the exit code of the command: 1 if a match failed or could not be played, or if a player
+        committed a fault in every one of its matches.
 
     Raises:
         ConfigError: the store or a place to play cannot be used.
@@ -157,11 +161,12 @@ def play_missing(
     until: StoppingRule | None = None,
     say: Callable[[Sequence[Forecast]], None] = lambda forecasts: None,
 ) -> tuple[str, ...]:
-    """Play what is missing of a series, see `run_series`.
+    """Play the missing matches of a series, see `run_series`.
 
     Args:
-        until: when the series, of one game, ends by itself.
-        say: called with the effort that it will take to tell differences, once that is known.
+        until: the stopping rule of a series of one game; None to play all its rounds.
+        say: called once, when there are forecasts of the effort that it takes to detect
+            differences.
     """
     if until is None:
         return run_series(series, store, executor, watch)
@@ -183,10 +188,10 @@ def play_missing(
 
 
 def snapshot_of(series: Series, store: Store, until: StoppingRule | None = None) -> SeriesSnapshot:
-    """Those planned matches that a store holds; it may hold others too.
+    """The planned matches that a store holds; it may hold other matches too.
 
     Args:
-        until: when the series ends by itself; matches after that do not count.
+        until: the stopping rule, if there is one; matches after the stop do not count.
     """
     planned = {match.key for match in plan_all(series)}
     matches = [match for match in store.matches(PLAY) if match.planned.key in planned]
@@ -203,13 +208,13 @@ def snapshot_of(series: Series, store: Store, until: StoppingRule | None = None)
 
 
 def _say_forecasts(forecasts: Sequence[Forecast]) -> None:
-    click.echo("to tell that one player is better than another by", err=True)
+    click.echo("matches needed to show that one player is better than another by", err=True)
     for forecast in forecasts:
         click.echo(f"  {forecast_text(forecast)}", err=True)
 
 
 class _Files:
-    """Writes records as files; after the first that cannot be written, no other is tried.
+    """Writes records as files, until one cannot be written.
 
     Attributes:
         problems: why records are missing, at most one line.
@@ -234,14 +239,14 @@ class _Files:
         self._written.add(planned.key)
 
     def write_missing(self, matches: Sequence[Played]) -> None:
-        """Write those matches that were played by an earlier run."""
+        """Write the matches that an earlier run played."""
         for match in matches:
             if match.planned.key not in self._written:
                 self.write(match)
 
 
 def _problems(snapshot: SeriesSnapshot) -> Iterator[str]:
-    """Yield what went wrong in matches, if it makes the command fail."""
+    """Yield the errors in matches that make the command fail."""
     failed = [match for match in snapshot.matches if match.record.failed]
     if failed:
         first = failed[0]
@@ -255,9 +260,9 @@ def _problems(snapshot: SeriesSnapshot) -> Iterator[str]:
 
 @contextmanager
 def _progress(series: Series, store: Store) -> Iterator[Callable[[Played], None]]:
-    """Show a bar on standard error with the running means, if that is a terminal.
+    """Show a progress bar with the running means on standard error, if that is a terminal.
 
-    Yields a function that takes each match as it ends.
+    Yields a function to be called with each match as it ends.
     """
     totals = [0.0] * len(series.players)
     counts = [0] * len(series.players)
@@ -285,7 +290,7 @@ def _progress(series: Series, store: Store) -> Iterator[Callable[[Played], None]
 
 @contextmanager
 def _each_warning_once() -> Iterator[None]:
-    """Let each warning through once: every machine of a match here warns of the same rules."""
+    """Let each warning through once: every machine of a match warns of the same rules."""
     seen: set[tuple[str, str]] = set()
 
     def is_new(record: logging.LogRecord) -> bool:
@@ -305,16 +310,16 @@ def _each_warning_once() -> Iterator[None]:
 
 
 # ------------------------------------------------------------------------
-# A stored series, read again without the command that played it.
+# Reads a stored series without the command that played it.
 #
-# The file says who played what, and holds records with their rules. So its results can be shown,
-# drawn and exported anywhere, also while a command is still playing it.
+# The file has the settings, and records with their rules. So results can be shown, drawn and
+# exported anywhere, even while a command is still playing the series.
 
 
 def read_series(folder: Path) -> SeriesSnapshot:
-    """What is stored of a series in a folder.
+    """Read the series that is stored in a folder.
 
-    Games of which no match has been played yet are left out, since the file has no rules of them.
+    Games without a finished match are left out, since the file has no rules of them.
 
     Raises:
         ConfigError: there is no series in the folder, or no match of it.
@@ -322,7 +327,7 @@ def read_series(folder: Path) -> SeriesSnapshot:
     """
     path = folder / FILE
     if not path.is_file():
-        raise ConfigError(f"{folder} holds no series: it has no {FILE}; give the --out of one")
+        raise ConfigError(f"{folder} holds no series: it has no {FILE}; give the --out of a series")
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             rows = connection.execute("SELECT name, value FROM settings")
@@ -351,7 +356,7 @@ def read_series(folder: Path) -> SeriesSnapshot:
 
 
 def _until(settings: Mapping[str, Any]) -> StoppingRule | None:
-    """When the series ends by itself; versions that did not note it show all that was played."""
+    """The stopping rule of a stored series; files of older versions do not have it."""
     return None if settings.get("until") is None else StoppingRule(**settings["until"])
 
 

@@ -1,8 +1,9 @@
-"""Store of a series: its matches in one SQLite file, with whole records, written as they end.
+"""Store of a series: one SQLite file, to which every match goes as it ends, with its whole record.
 
-A match is one transaction, so that whatever happens to the process leaves whole matches only.
-Rules are kept once for all matches of a game. Two views are for people with questions of their
-own: `scores`, a row for each role of a match, and `decisions`, a row for each decision.
+Commands read the file to continue a series, or to show it again. A match is one transaction, so
+that a process that dies leaves whole matches only. The rules of a game are stored once. Two views
+are for people with their own questions: `scores` has a row for each role of a match, `decisions` a
+row for each decision.
 """
 
 from __future__ import annotations
@@ -59,20 +60,20 @@ CREATE VIEW decisions AS SELECT
 
 _WRONG_FILE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR)
 _WRONG_PLACE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
-"""Errors of a wrong path. All others are about the disk, such as a full or a broken one."""
+"""Errors of a wrong path. All other errors are about the disk: it may be full or broken."""
 
 
 class Store:
     """The file of one series, open.
 
     Args:
-        renamed: names in the file of games that have other names now, by their names now.
+        renamed: stored names of games that have changed their names, by the present names.
 
     Attributes:
-        measured: number of matches in which equal states are measured, by game, as planned when
-            the series was begun.
-        planned: number of rounds of each game, as planned when the series was begun; None if
-            results were to decide it, or in files of versions that did not note it.
+        measured: number of matches that measure the budgets of equal states, by game, as planned
+            when the series began.
+        planned: number of rounds of each game, as planned when the series began; None with a
+            stopping rule, and in files of versions that did not note it.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class Store:
         self.planned = {self._name(game): rounds for game, rounds in planned.items()}
 
     def add(self, match: Played) -> None:
-        """Store a match, and the rules in its record unless they are stored already."""
+        """Store a match, and its rules unless they are stored already."""
         planned, record = match.planned, match.record
         row = (
             *(self._stored_names.get(planned.game, planned.game), planned.kind, planned.number),
@@ -110,8 +111,8 @@ class Store:
         return {(self._name(game), kind, number) for game, kind, number in rows}
 
     def is_as_planned(self, series: Series) -> bool:
-        """Whether exactly the rounds that were planned at first were asked for and played, so that
-        no result can have decided how many there are."""
+        """Whether the series has exactly the rounds that were planned at first, all of them played:
+        then no result can have influenced their number."""
         num_played = Counter(game for game, kind, _ in self.keys() if kind == PLAY)
         return all(
             self.planned.get(game.name) == game.rounds
@@ -138,7 +139,7 @@ class Store:
         return sorted(of_kind, key=lambda m: (m.planned.round, m.planned.game, m.planned.number))
 
     def _read_missing(self) -> None:
-        """Read what was stored by an earlier run."""
+        """Read the matches that an earlier run stored."""
         rules = dict(self._connection.execute("SELECT digest, text FROM rules"))
         for game, kind, number, round_, seed, seating, record_text in self._connection.execute(
             "SELECT game, kind, number, round, seed, seating, record FROM matches"
@@ -159,19 +160,18 @@ class Store:
 def open_store(
     folder: Path | None, series: Series, *, until: StoppingRule | None = None, reading: bool = False
 ) -> Iterator[Store]:
-    """Open the store of a series in a folder, made if there is none; without a folder, in memory.
+    """Open the store of a series in a folder, which is made if need be; without a folder, in memory.
 
-    Others may read the file meanwhile.
+    Other processes may read the file meanwhile.
 
     Args:
-        until: when the series ends by itself, for those who read the file without the command;
-            None if all of its rounds are to be played, whatever the first ones show.
-        reading: whether it is only read, which may be done while another process plays.
+        until: the stopping rule of the series, for readers of the file; None to play all rounds.
+        reading: whether to read only, which is possible while another process plays.
 
     Raises:
         InUse: another process is using the folder.
-        ConfigError: it cannot be used, or it holds another series; says what differs.
-        ResultsError: the file cannot be read or written any more.
+        ConfigError: it cannot be used, or it holds another series; says how that differs.
+        ResultsError: the file can no longer be read or written.
     """
     if folder is None:
         with closing(sqlite3.connect(":memory:")) as connection:
@@ -192,13 +192,13 @@ def open_store(
                         _keep(transaction, latest)
                 yield store
         except sqlite3.Error as error:
-            # The lower byte of an error code is its kind.
+            # The low byte of an extended error code is its primary code.
             kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if kind in (*_WRONG_FILE, *_WRONG_PLACE):
                 raise ConfigError(f"cannot use {path}: {error}") from error
             raise ResultsError(
-                f"cannot keep results in {path}: {error}; what was stored before is kept, and "
-                "the same command continues"
+                f"cannot keep results in {path}: {error}; earlier results are safe, and the same "
+                "command continues"
             ) from error
 
 
@@ -206,7 +206,7 @@ def _set_up(
     connection: sqlite3.Connection, path: Path, series: Series, until: StoppingRule | None
 ) -> Store:
     """Make the tables, or check that they belong to the same series."""
-    # In the form in which it is read back, with lists for tuples, so that both can be compared.
+    # A round trip through JSON turns tuples into lists, as in the stored settings.
     settings = json.loads(json.dumps({**series.settings(), "format": FORMAT}))
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     if not tables:
@@ -223,7 +223,7 @@ def _set_up(
         raise ConfigError(f"{path} is not a series of matches")
     stored = {n: json.loads(v) for n, v in connection.execute("SELECT name, value FROM settings")}
     measured, planned = stored.pop("measured", {}), stored.pop("planned", {})
-    for name in ("until", "threads"):  # of the last command: they may be others each time
+    for name in ("until", "threads"):  # these may differ from command to command
         stored.pop(name, None)
     renamed = _renamed(stored.get("games", {}), settings["games"])
     settings["games"] = {renamed.get(name, name): game for name, game in settings["games"].items()}
@@ -237,7 +237,7 @@ def _set_up(
 
 
 def _keep(connection: sqlite3.Connection, settings: Mapping[str, Any]) -> None:
-    """Write settings, in place of those of the same names, within a transaction."""
+    """Write settings within a transaction, replacing settings of the same names."""
     connection.executemany(
         "INSERT OR REPLACE INTO settings VALUES (?, ?)",
         [(name, json.dumps(value)) for name, value in settings.items()],
@@ -245,14 +245,13 @@ def _keep(connection: sqlite3.Connection, settings: Mapping[str, Any]) -> None:
 
 
 def _renamed(stored: Mapping[str, Any], games: Mapping[str, Any]) -> dict[str, str]:
-    """Stored names of games that have other names now, by their names now.
+    """Stored names of games that have changed their names, by the present names.
 
-    A game is recognised by its rules: the command may run in another folder, or a file may have
-    been moved.
+    Rules identify a game: the command may run in another folder, or a file may have moved.
     """
     unmatched = {name: game for name, game in stored.items() if name not in games}
     stored_names: dict[str, str] = {}
-    # With the same rules under several settings, equal settings are matched first.
+    # If several games have the same rules, match equal settings first.
     for is_same in (_is_equal, _has_same_rules):
         for name, game in games.items():
             if name in stored or name in stored_names:
@@ -275,7 +274,7 @@ def _has_same_rules(stored: Any, current: Any) -> bool:
 
 
 def _differences(stored: object, current: object, path: str = "") -> Iterator[str]:
-    """Yield the differences between two values, each with its place."""
+    """Yield the differences between two values, each with the path of its field."""
     if isinstance(stored, dict) and isinstance(current, dict):
         for name in {**stored, **current}:
             field = f"{path}.{name}" if path else name

@@ -189,7 +189,7 @@ def test_the_table_and_the_json_say_the_same(tmp_path: Path) -> None:
     [
         ((*KUHN, "--matches", "3"), "--matches 3 leaves a round unfinished"),
         ((*KUHN, "god", "--matches", "3"), "unknown player 'god'"),
-        ((*KUHN, "--matches", "2", "--equal-states"), "random cannot be given a budget of states"),
+        ((*KUHN, "--matches", "2", "--equal-states"), "random takes no budget of states"),
         (("compare", "kuhn_poker", "--matches", "2"), "give at least two players"),
         (("compare", "nowhere", "--matches", "2"), "unknown game 'nowhere'"),
         (KUHN, "say how many matches to play: --matches N, or --until decided"),

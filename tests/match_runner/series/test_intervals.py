@@ -216,7 +216,7 @@ def test_a_series_says_that_bounds_are_not_known(monkeypatch: pytest.MonkeyPatch
     assert verdict is not None
     assert verdict.margin is None
     assert not verdict.decided
-    assert "not known how much a match can pay" in verdict.forecast
+    assert "the rules do not bound the scores" in verdict.forecast
     json.dumps(summary.to_json(), allow_nan=False)
     rounds = [{0: 1000.0, 1: 0.0}] * 99
     assert settled(rounds, 2, 1.0, None) == UNDECIDED

@@ -131,16 +131,16 @@ EQUAL = {"equal_states": True}
             },
             "remote players are told whole seconds",
         ),
-        (EQUAL, "legal cannot be given a budget of states, which equal states need; players that"),
+        (EQUAL, "legal takes no budget of states, which equal states need; players that"),
         (
             {**EQUAL, "players": {"a": "hyperplay", "b": "hyperplay:n=2,states=5"}},
-            "hyperplay:n=2,states=5 has a budget of states already",
+            "hyperplay:n=2,states=5 already has a budget of states",
         ),
         (
             {**EQUAL, "players": {"a": "hyperplay", "b": "hyperplay:playouts=5"}},
             "give either playouts or states",
         ),
-        ({**EQUAL, "players": {"a": "http://localhost:1"}}, "cannot be given a budget of states"),
+        ({**EQUAL, "players": {"a": "http://localhost:1"}}, "takes no budget of states"),
     ],
 )
 def test_series_that_make_no_sense_are_refused(changes: dict[str, Any], message: str) -> None:

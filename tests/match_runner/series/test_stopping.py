@@ -272,7 +272,7 @@ def test_the_command_says_what_it_takes_and_why_it_stopped(tmp_path: Path) -> No
     assert shown.exit_code == 0, shown.output
     told = [line for line in shown.stderr.splitlines() if not line.startswith("note: ")]
     first, *forecasts = told  # a note: that machine code was compiled
-    assert first == "to tell that one player is better than another by"
+    assert first == "matches needed to show that one player is better than another by"
     assert [line.split(":")[0].strip() for line in forecasts] == [
         "5 points",
         "10 points",
@@ -333,8 +333,8 @@ def test_duels_end_by_themselves_and_show_what_counts(tmp_path: Path) -> None:
     duel = Duel("kuhn_poker", PLAYERS, "a")
     told: list[int] = []
     played = play_duel(duel, settings, Shuffled(), lambda: told.append(1))
-    assert played.snapshot.ending is not None
-    assert played.snapshot.ending.outcome == DECIDED
+    assert played.held.ending is not None
+    assert played.held.ending.outcome == DECIDED
     assert len(played.matches) < len(told)
     shown = stored_duel(duel, settings)
     assert shown is not None
