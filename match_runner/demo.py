@@ -1,10 +1,10 @@
-"""The demonstration `make play`: HyperPlay-II and HyperPlay play the same bomb game."""
+"""The demonstration of `make play`: HyperPlay-II and HyperPlay play the same bomb game."""
 
 from __future__ import annotations
 
 from ggp.launch import launch
 
-if __name__ == "__main__":  # before the imports that take long
+if __name__ == "__main__":  # before the slow imports
     launch("match_runner.demo")
 
 import shutil
@@ -41,17 +41,17 @@ NUM_MATCHES = 20
 
 _STORY = (
     "Chance arms a bomb with the red or the blue wire, and the agent does not see which. The "
-    "agent may wait, or ask which wire it was, which costs 10 points. Then it cuts a wire. The "
-    "armed one stops the bomb (100 points, or 90 after asking); the other one sets it off (0 "
-    "points)."
+    "agent may wait, or ask which wire it was, which costs 10 points. Then it cuts a wire. Cutting "
+    "the armed wire stops the bomb (100 points, or 90 after asking); cutting the other one sets it "
+    "off (0 points)."
 )
 
 _LESSON = (
-    "Look at turn 2. HyperPlay tries each move on both bombs that are possible, and plays on at "
-    "random. No answer can change such a playout, so asking seems to cost 10 points for nothing "
-    "(45 against 50). It waits, and cuts blindly. HyperPlay-II asks, because it plays on as "
-    "somebody who knows only what the agent would have seen. There the answer decides which wire "
-    "to cut, so asking is worth 90 for certain, and waiting only 50."
+    "Look at turn 2. HyperPlay tries each move on both possible bombs, and plays on at random. No "
+    "answer can change such a playout, so asking seems to cost 10 points for nothing (45 against "
+    "50). It waits, and cuts blindly. HyperPlay-II asks, because it plays on like an agent that "
+    "knows only its own percepts. For that agent the answer decides which wire to cut, so asking "
+    "is certainly worth 90, and waiting only 50."
 )
 
 
@@ -138,7 +138,7 @@ def _series_table(summaries: Sequence[PlaySummary]) -> Table:
 
 
 def _runnable(command: str) -> str:
-    """A command as it can be typed here, even if the virtual environment is not activated."""
+    """A command that works here even if the virtual environment is not activated."""
     tool, _, rest = command.partition(" ")
     script = Path(sys.executable).parent / tool
     if shutil.which(tool) or not script.exists():

@@ -1,6 +1,7 @@
-"""`match-runner play` with people, in the terminal: matches in this process, one after the other.
+"""Lets people play matches in the terminal (`match-runner play GAME --player ROLE=human`).
 
-A person plays a role, knowing what that role is told and nothing else.
+Matches run in this process, one after the other. The person at a role sees pictures of the role's
+knowledge, computed from its own moves and percepts and nothing else, and types moves.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def check_place(place: StoragePlace) -> None:
     ):
         if value is not None:
             raise ConfigError(
-                f"a person plays in this terminal, one match after the other: leave out {option}"
+                f"people play in this terminal, one match after the other: leave out {option}"
             )
 
 
@@ -76,10 +77,10 @@ def play_with_people(
     """Play a series of one game in which people take part, and show its results.
 
     Args:
-        series: of one game, without rotation; its players are named by their roles.
+        series: of one game, without rotation; the names of its players are their roles.
         place: see `check_place`; records are written.
-        show: prints the matches that were played to their end.
-        as_json: whether standard output is for that alone.
+        show: prints the finished matches.
+        as_json: whether standard output is only for `show`.
 
     Returns:
         the exit code of the command: 130 after Ctrl-C, 1 where the input ended during a match or
@@ -94,13 +95,13 @@ def play_with_people(
     for planned in plan_all(series):
         try:
             record = sitting.play(planned.seed)
-        except KeyboardInterrupt:  # while others were thinking
+        except KeyboardInterrupt:  # while other players were thinking
             screen.departure = LeftError("a person", interrupted=True)
         else:
             if place.records is not None:
                 write_record(record, place.records)
         if screen.departure is not None:
-            screen.show(Text(), Text("You have left; the match ends here.", "bold"))
+            screen.show(Text(), Text("You left; the match ends here.", "bold"))
             code = _code_of(screen.departure)
             break
         matches.append(Played(planned, record))
@@ -120,7 +121,7 @@ def _code_of(departure: LeftError) -> int:
 
 
 def _rules_of(program: GameDefinition) -> Iterator[RenderableType]:
-    """What `?` shows: the game in its author's words, then every rule."""
+    """The help for `?`: the game in its author's words, then every rule."""
     description = program.describe()
     if description.title:
         yield plain(description.title, "bold")
@@ -134,7 +135,7 @@ def _rules_of(program: GameDefinition) -> Iterator[RenderableType]:
 
 
 class _Sitting:
-    """A session at the terminal: a game and those who play it, for all matches of a series."""
+    """A session at the terminal: a game and its players, for all matches of a series."""
 
     def __init__(self, series: Series, screen: Screen) -> None:
         (self._game,) = series.games
@@ -162,7 +163,7 @@ class _Sitting:
         if start_s := conditions.preparing_s:
             for role, text in self._programs.items():
                 if not is_address(text) and hasattr(parse_spec(text).player, "prepare"):
-                    note = f"{text} may prepare as {role} for {start_s} s (--start-clock)."
+                    note = f"{text} may prepare for {role} for {start_s} s (--start-clock)."
                     self._screen.show(Text(note))
         guests = {role: Seat(HUMAN, self._maker(role, seed)) for role in self._people}
         return play_match(self._arena({**self._programs, **guests}), seed, conditions)
@@ -197,10 +198,10 @@ class _Sitting:
 
 
 # ------------------------------------------------------------------------
-# A person's seat in a match: shows what the role knows, and asks for a move.
+# A person's seat in a match: shows the role's knowledge, and asks for a move.
 #
-# Everything shown is derived from the role's own moves and percepts (`Knowledge`), and from the
-# legal moves, which a referee tells the role it asks.
+# Everything comes from the role's own moves and percepts (`Knowledge`), and from the legal moves,
+# which the referee sends to the role that is to move.
 
 RULES, AGAIN, HISTORY, QUIT = "?", "", "history", "quit"
 """Commands that can be typed instead of a move; a legal move of that name takes precedence."""
@@ -217,9 +218,9 @@ class Person:
         screen: where the person reads and types.
         artist: draws the game.
         knowledge: knowledge of the role.
-        rules: what `?` shows.
+        rules: the help for `?`.
         clock_s: seconds for each decision; None for no limit.
-        is_alone: whether nobody else plays at this screen.
+        is_alone: whether only one person plays at this screen.
     """
 
     states_visited = 0
@@ -257,7 +258,7 @@ class Person:
         self._knowledge.observe(move, percepts, submitted, in_time=in_time)
 
     def invite(self, legal: Sequence[str]) -> None:
-        """Begin a turn; the person is asked after the players of this process have moved."""
+        """Begin a turn; the question to the person follows after the players have moved."""
         self._legal = legal
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
@@ -265,7 +266,7 @@ class Person:
 
         Raises:
             NoAnswerError: the clock ran out.
-            LeftError: the person does not play on.
+            LeftError: the person left.
         """
         began_s = time.monotonic()
         try:
@@ -275,7 +276,7 @@ class Person:
                 began_s = time.monotonic()
             move = self._ask_for_move(None if self._clock_s is None else began_s + self._clock_s)
         except TimeIsUpError:
-            self._screen.show(Text("Time is up: a random legal move is made for you.", "yellow"))
+            self._screen.show(Text("Time is up: you play a random legal move.", "yellow"))
             raise NoAnswerError(f"gave no answer within {self._clock_s:g} s") from None
         except EOFError:
             raise self._leave() from None
@@ -319,7 +320,7 @@ class Person:
                 self._screen.show(plain(self._complaint(answer), "yellow"))
 
     def _read_move(self, answer: str) -> str | None:
-        """Legal move that an answer names: by number, or by text with or without parentheses."""
+        """The legal move that an answer names, by number or by text, with parentheses or without."""
         for text in (answer, f"({answer})"):
             try:
                 move = to_kif(parse_term(text))
@@ -337,7 +338,7 @@ class Person:
         bare = {move.strip("()"): move for move in self._legal}
         suggestion = nearest(answer.strip("()").lower(), bare)
         hint = "" if suggestion is None else f" Did you mean {bare[suggestion]}?"
-        return f"{answer[:60]} is none of your {len(self._legal)} moves.{hint}"
+        return f"{answer[:60]} is not one of your {len(self._legal)} moves.{hint}"
 
     # ---------------------------------------------------------------- showing
 
@@ -349,7 +350,7 @@ class Person:
         facts = self._knowledge.facts()
         console = self._screen.console
         if not facts.states:
-            yield Text("Nothing is shown: no state was found that fits what you saw.", "dim")
+            yield Text("No picture: no state was found that fits your percepts.", "dim")
         else:
             yield Text(_about(facts.states, facts.exact), "dim")
             picture = self._artist.certain(facts.shares)
@@ -370,7 +371,7 @@ class Person:
         ]
         yield Padding(Columns(moves, padding=(0, 3)), (0, 0, 0, 2), expand=False)
         if any(move not in sure for move in self._legal):
-            yield Text("(*) What you saw does not tell you that this is legal.", "dim")
+            yield Text("(*) You cannot know from your percepts that this is legal.", "dim")
 
     def _last_turn(self) -> Iterator[Text]:
         if self._turns:
@@ -395,19 +396,19 @@ def _about(states: int, exact: bool) -> str:
     if exact and states == 1:
         return "The state, which you know:"
     if exact:
-        return f"What is so in all {states:,} states that are possible as far as you know:"
-    return f"What is so in all of {states:,} possible states that were looked at:"
+        return f"These facts hold in all {states:,} possible states:"
+    return f"These facts hold in {states:,} sampled states; there may be others:"
 
 
 # ------------------------------------------------------------------------
-# Pictures of states as rich draws them: grids, tables, and what is of other kinds in words.
+# Pictures of states, drawn with rich: grids, tables, and other kinds of parts in words.
 
 _STYLES = ("bold cyan", "bold magenta", "bold yellow", "bold green", "bold red", "bold blue")
 _MARKS = ("underline", "underline2", "overline", "italic", "strike")
-"""Styles of what belongs to all roles but the first, where symbols do not tell it."""
+"""Styles that mark the pieces of every role but the first, where symbols do not show the owner."""
 
 _WIDEST = 12
-"""Most characters of a cell; longer texts are cut, and stand in full where a board is a table."""
+"""Most characters of a cell; longer texts are cut."""
 
 
 def draw(
@@ -416,9 +417,8 @@ def draw(
     """Draw the parts of a picture, one below the other.
 
     Args:
-        encoding: encoding of the terminal: symbols that it does not have are written in words.
-        colours: whether it shows colours; else pieces are marked with the first letter of their
-            role.
+        encoding: encoding of the terminal: words replace symbols that it lacks.
+        colours: whether it shows colours; otherwise the first letter of the role marks its pieces.
     """
     pen = _Pen(picture["owners"], encoding, colours)
     drawers = {"boards": pen.boards, "tables": _tables}
@@ -433,7 +433,7 @@ class _Pen:
     """Draws boards.
 
     Attributes:
-        legend: roles whose pieces were drawn in their colours.
+        legend: roles whose colours were used.
     """
 
     def __init__(self, owners: Sequence[str], encoding: str, colours: bool) -> None:
@@ -445,7 +445,7 @@ class _Pen:
         return _STYLES[self._owners.index(owner) % len(_STYLES)]
 
     def boards(self, boards: Sequence[Json]) -> Iterator[RenderableType]:
-        """All boards, and whose colours are on them."""
+        """Yield all boards, and a legend of colours."""
         for board in boards:
             if len(boards) > 1:
                 yield plain(board["title"], "dim")
@@ -506,8 +506,8 @@ def _fits(symbol: str, encoding: str) -> bool:
 # ------------------------------------------------------------------------
 # A screen: shows texts to a person, and reads the lines that the person types.
 #
-# Lines are read from the file itself, not through Python's buffers: only then can a clock run out
-# while nobody types.
+# It reads lines from the file descriptor, not through Python's buffers: only then can a clock run
+# out while nobody types.
 
 _MOST_BYTES = 65_536
 """Most bytes of a line; longer ones are cut."""
@@ -521,11 +521,11 @@ class Screen:
     """A console for output, and a source of lines.
 
     Args:
-        out: where everything is shown.
-        source: where lines come from.
+        out: stream to show everything on.
+        source: stream to read lines from.
 
     Attributes:
-        departure: who left the current match, and why; None while everybody plays on.
+        departure: who left the current match, and how; None while everybody plays.
     """
 
     def __init__(self, out: TextIO, source: TextIO | None = None) -> None:
@@ -582,15 +582,15 @@ class Screen:
 # (<= (legal ?r (mark ?x)) (true (control ?r)) (not (taken ?x)))
 #     ?r may (mark ?x) if (control ?r) is true and not (taken ?x)
 #
-# Only the keywords are put into words. An author's own names stay as they are, since nobody but the
-# author knows what they mean. Each sentence says exactly what its rule says.
+# Only keywords become words. An author's own names stay, since only the author knows their meaning.
+# Each sentence says exactly what its rule says.
 
 _TITLES: Mapping[Signature, str] = {
     ROLE: "Who plays",
     INIT: "At the start",
     LEGAL: "Moves",
     NEXT: "After each turn",
-    SEES: "What roles are told after a turn, besides their own moves",
+    SEES: "What roles see after a turn, besides their own moves",
     TERMINAL: "The end",
     GOAL: "Scores",
 }
@@ -618,14 +618,14 @@ _NEGATIONS: Mapping[Signature, str] = {
     TERMINAL: "the game is not over",
 }
 _OWN = "What these words mean"
-_FACTS = "What is always so"
+_FACTS = "What is always true"
 
 _MOST_FACTS = 40
-"""Number of facts of one relation that are listed."""
+"""Most facts of one relation that we list."""
 
 
 def rules_in_words(rules: Iterable[Rule]) -> dict[str, list[str]]:
-    """Sentences by title, in an order for reading; titles without any are left out."""
+    """Sentences by title, in reading order; titles without sentences are left out."""
     sentences: dict[str, list[str]] = {title: [] for title in (*_TITLES.values(), _OWN, _FACTS)}
     facts: dict[Signature, list[str]] = {}
     for rule in rules:
@@ -683,7 +683,7 @@ def _in_words(texts: Mapping[Signature, str], term: Term) -> str:
 
 
 def _inner(term: Term) -> str:
-    """A condition among others in words, in parentheses if it consists of several itself."""
+    """A condition in words, in parentheses if it consists of several conditions."""
     text = _holds(term)
     return f"({text})" if _is_several(term) else text
 

@@ -1,5 +1,8 @@
-"""Tournaments: series read from TOML, and a summary of their stored matches with standings and
-ratings."""
+"""Tournaments: series described in TOML files, with standings and ratings.
+
+`read_tournament` turns a file into a `Series`; `summarize` turns the stored matches of any series
+into standings, which `match-runner tournament` and the table's lobby show.
+"""
 
 from __future__ import annotations
 
@@ -50,11 +53,11 @@ class Standing:
     Attributes:
         player: its name.
         plays: its spec or address.
-        matches: number of matches it took part in.
+        matches: number of its matches.
         score: mean goal value over the rounds of all games.
         tally: counts of its contests.
         rating: None if it met no other player.
-        by_game: mean goal value in each game it played.
+        by_game: mean goal value in each of its games.
         faults: number of its faults, by kind.
     """
 
@@ -75,12 +78,12 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that went wrong in a match.
+    """An error in a match.
 
     Attributes:
         game, number: name of the game, and number of the match in it.
-        player: whose fault it was; None if something was wrong with the game.
-        text: what went wrong, on one line.
+        player: the player at fault; None if the game was at fault.
+        text: the error, on one line.
     """
 
     game: str
@@ -91,12 +94,12 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class GameSummary:
-    """Conditions under which a game was played.
+    """Conditions of a game's matches.
 
     Attributes:
         game: its name.
         backend: backend of its machines; None before the first match.
-        play_clock: seconds for each decision; None where counts decided.
+        play_clock: seconds for each decision; None where the players' counts limited it.
         clock: the clock that counts these seconds.
     """
 
@@ -108,7 +111,7 @@ class GameSummary:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TournamentSummary(WithCourse):
-    """Everything that is reported of a tournament.
+    """The report on a tournament.
 
     Attributes:
         seed: seed of the whole tournament.
@@ -147,7 +150,7 @@ class TournamentSummary(WithCourse):
 
 
 def summarize(snapshot: SeriesSnapshot) -> TournamentSummary:
-    """Sum up what has been played so far."""
+    """Sum up the matches so far."""
     series, matches = snapshot.series, snapshot.matches
     players = range(len(series.names))
     rounds = rounds_of(matches)
@@ -237,9 +240,13 @@ _DEVIATIONS = NormalDist().inv_cdf((1 + LEVEL) / 2)
 class Rating:
     """Rating of a player: the belief about its strength, at first 25 with deviation 25 / 3.
 
+        >>> ratings = rate([0, 1], [{0: 100.0, 1: 0.0}] * 3)
+        >>> {player: round(rating.mean, 1) for player, rating in ratings.items()}
+        {0: 31.2, 1: 18.8}
+
     Attributes:
         mean, deviation: parameters of the belief, a normal distribution.
-        contests: number of contests that it is based on.
+        contests: number of contests behind it.
     """
 
     mean: float
@@ -248,7 +255,7 @@ class Rating:
 
     @property
     def low(self) -> float:
-        """Lower end of the 99 % interval; players are ranked by it."""
+        """Lower end of the 99 % interval, by which players are ranked."""
         return self.mean - _DEVIATIONS * self.deviation
 
     @property
@@ -261,8 +268,8 @@ def rate(players: Sequence[int], contests: Iterable[Mapping[int, float]]) -> dic
     """Rating of each player after some contests.
 
     Args:
-        contests: scores of those who took part. Their order matters a little, so it must not
-            depend on when matches ended.
+        contests: scores of the players in each contest. The order of contests matters a little, so
+            it must not depend on when matches ended.
     """
     model = PlackettLuce()
     ratings: dict[int, PlackettLuceRating] = {player: model.rating() for player in players}
@@ -287,7 +294,7 @@ def rate(players: Sequence[int], contests: Iterable[Mapping[int, float]]) -> dic
 # Tables that show a tournament.
 
 MOST_PROBLEMS = 10
-"""Most problems that are shown; `--json` has all."""
+"""Most problems that we show; `--json` has all."""
 
 
 def _parts(summary: TournamentSummary) -> Iterator[RenderableType]:
@@ -356,7 +363,7 @@ def rating_text(rating: Rating | None) -> str:
 
 
 # ------------------------------------------------------------------------
-# Reads a tournament, which is a series described in TOML.
+# Reads a tournament: a series described in TOML.
 
 MOST_ROUNDS = 100_000
 
@@ -365,7 +372,7 @@ def read_tournament(path: Path) -> Series:
     """Read the tournament in a TOML file; paths of games in it are relative to the file.
 
     Raises:
-        ConfigError: the file cannot be read or holds something else; says what and where.
+        ConfigError: the file cannot be read, or is not a tournament; says what is wrong and where.
         GDLError: a game cannot be used.
     """
     try:
@@ -498,7 +505,7 @@ def _game(
 
 
 def _check_clock(play_clock_s: float | None) -> None:
-    """Refuse a clock that does not suit remote players, with the file's name for the setting."""
+    """Refuse a clock that does not suit remote players, by the file's name of the setting."""
     try:
         check_clocks(play_clock_s)
     except ConfigError:

@@ -75,7 +75,7 @@ class _SeveralPlayers(click.Command):
     type=PlayerText(),
     multiple=True,
     metavar="SPEC...",
-    help="The players to compare: --players SPEC SPEC after GAME, or --player once for each. Each "
+    help="The players to compare: --players SPEC SPEC after GAME, or --player for each. A player "
     "is a spec, or an address such as http://localhost:9147.",
 )
 @click.option(
@@ -83,20 +83,20 @@ class _SeveralPlayers(click.Command):
     type=click.Choice(["rotate", "fixed"]),
     default="rotate",
     show_default=True,
-    help="Whether players take turns at the roles, or keep those of their places in the list.",
+    help="Whether players rotate through the roles, or keep them in the order of the list.",
 )
 @click.option(
     "--fixed",
     multiple=True,
     metavar="ROLE=SPEC",
-    help="Who plays a role in all matches without being compared; may be repeated.",
+    help="Player that keeps a role in all matches and is not compared; may be repeated.",
 )
-@click.option("--matches", type=click.IntRange(min=1), help="How many matches to play in all.")
+@click.option("--matches", type=click.IntRange(min=1), help="Total number of matches.")
 @until_options
 @click.option(
     "--equal-states",
     is_flag=True,
-    help="Let the others visit as many states for a decision as the first player does.",
+    help="Give all players as many states per decision as the first player visits.",
 )
 @place_options()
 @course_options
@@ -121,11 +121,11 @@ def compare(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Play many matches of GAME between players, in worker processes.
+    """Compare players in many matches of GAME, played in worker processes.
 
-    Results are kept in DIR as they come. After an interrupt, the same command continues; after
-    the last match, it prints the tables again. More matches can be added. With --until decided, it
-    plays as many as it takes to tell who is better.
+    DIR keeps the results as matches end. After an interruption, the same command continues; after
+    the last match, it prints the tables again. You can add matches later. With --until decided, it
+    plays until it is clear who is better.
     """
     place = read_place(options)
     files = read_course_files(options)
@@ -158,7 +158,7 @@ def compare(
 
 
 def _named(players: tuple[str, ...]) -> dict[str, str]:
-    """The players by their names, which are their specs."""
+    """The players by name; their specs are their names."""
     if len(players) < 2:
         raise ConfigError("give at least two players: --players SPEC SPEC")
     for player in players:
@@ -174,7 +174,7 @@ def _num_rounds(matches: int | None, until: StoppingRule | None, size: int) -> i
             raise ConfigError(f"--most {until.most} is less than one round, {size} matches")
         return until.most // size
     if matches is None:
-        raise ConfigError("say how many matches to play: --matches N, or --until decided")
+        raise ConfigError("give the number of matches: --matches N, or --until decided")
     if matches % size:
         below = matches - matches % size
         possible = " or ".join(str(n) for n in (below, below + size) if n)

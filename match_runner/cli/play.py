@@ -1,4 +1,4 @@
-"""The command `match-runner play`."""
+"""The command `match-runner play`: plays matches of one game, perhaps with people."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ from match_runner.series.holding import SeriesSnapshot, hold_series, printer
 from match_runner.series.plan import Series, check_series, resampling_seed, series_of_roles
 
 MOST_WARNINGS = 5
-"""Most warnings of a rulesheet that are shown before a match."""
+"""Most warnings of a rulesheet that we show before a match."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlaySummary:
-    """Summary of the matches that `play` played.
+    """Summary of the matches of one `play`.
 
     Attributes:
-        game: as it was given.
+        game: name or path of the game.
         players: spec or address of the player of each role; `random` is not among them.
         roles: all roles of the game, in its order.
         records: records of all matches, in order.
         scores: mean goal value of every role over the matches that did not fail.
-        series: the series that these matches were planned as.
+        series: the series of these matches.
     """
 
     game: str
@@ -121,18 +121,18 @@ class PlaySummary:
     type=PlayerText(human="You, in this terminal."),
     multiple=True,
     metavar="ROLE=SPEC",
-    help="Who plays a role, e.g. agent=hyperplay2:n=8, agent=http://localhost:9147, or agent=human "
-    "for yourself in this terminal. Roles without a player are played by auto.",
+    help="Player of a role, e.g. agent=hyperplay2:n=8, agent=http://localhost:9147, or agent=human "
+    "for yourself in this terminal. The default player is auto.",
 )
 @click.option(
     "--matches",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="How many matches to play.",
+    help="Number of matches.",
 )
 @conditions_options
-@seed_option("the first match; the others count on from it")
+@seed_option("the first match; each later match adds 1")
 @place_options(jobs="one after the other, in this process", out="nowhere")
 @backend_option
 @limits_option
@@ -173,7 +173,7 @@ def play(
         _show_warnings(program)
     show = printer(summarize, as_json=as_json)
     if people:
-        # Draws boards: most matches have no use for it.
+        # Imported late: it draws boards, which most matches do not need.
         from match_runner.terminal import check_place, play_with_people
 
         check_place(place)
@@ -182,7 +182,7 @@ def play(
 
 
 def summarize(snapshot: SeriesSnapshot) -> PlaySummary:
-    """Sum up what has been played so far of a series made by `series_of_roles`."""
+    """Sum up the matches so far of a series made by `series_of_roles`."""
     (game,) = snapshot.series.games
     scored = [match.scored for match in snapshot.matches if not match.record.failed]
     return PlaySummary(
@@ -207,7 +207,7 @@ def _show_warnings(program: GameDefinition) -> None:
     show_diagnostics(program.diagnostics[:MOST_WARNINGS])
     if len(program.diagnostics) > MOST_WARNINGS:
         num_hidden = len(program.diagnostics) - MOST_WARNINGS
-        click.echo(f"{num_hidden} more warnings; `ggp validate {program.source.name}`", err=True)
+        click.echo(f"{num_hidden} more warnings: `ggp validate {program.source.name}`", err=True)
 
 
 def _parts(summary: PlaySummary) -> Iterator[RenderableType]:

@@ -1,4 +1,4 @@
-"""`match-runner tournament`, and `match-runner show`, which shows any stored series again."""
+"""The commands `match-runner tournament`, and `show`, which shows any stored series again."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from match_runner.tournament import read_tournament
 @place_options(out="FILE without .toml")
 @course_options
 @in_process_option
-@clock_option("local players in all games", "what FILE says, else wall")
+@clock_option("local players in all games", "from FILE, else wall")
 @json_option
 @import_option
 @verbose_option
@@ -45,9 +45,8 @@ def tournament(
 ) -> int:
     """Play the tournament that FILE describes in TOML, and say who is best.
 
-    Results are kept in DIR as they come: beside FILE, unless --out says where. After an
-    interrupt, the same command continues; after the last match, it prints the tables again.
-    Rounds can be added.
+    DIR, by default beside FILE, keeps the results as matches end. After an interruption, the same
+    command continues; after the last match, it prints the tables again. You can add rounds later.
     """
     place = read_place(options)
     files = read_course_files(options)
@@ -72,7 +71,7 @@ def tournament(
 
 
 def _default_folder(file: Path) -> Path:
-    """Default folder of results of a tournament file, beside it."""
+    """Default folder for the results of a tournament file, beside the file."""
     return file.with_suffix("") if file.suffix else file.with_name(f"{file.name}.results")
 
 
@@ -88,8 +87,8 @@ def _default_folder(file: Path) -> Path:
 def show(folder: Path, as_json: bool, **options: Any) -> None:
     """Show the results of a stored series again, and draw or export them.
 
-    DIR is where compare, play or tournament kept them (--out); they may still be playing. A series
-    of one game is shown as a comparison, one of several as a tournament. Nothing is played.
+    DIR is the --out of compare, play or tournament, which may still be running. A series of one
+    game is shown as a comparison, a series of several games as a tournament. Nothing is played.
     """
     files = read_course_files(options)
     snapshot = read_series(folder)

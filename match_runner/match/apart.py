@@ -38,7 +38,7 @@ from match_runner.match.guests import NoAnswerError
 from match_runner.workers.executor import LocalPool, WorkerFailedError, keep_pool, take_pool
 
 _slow: set[str] = set()
-"""Specs of players that were not ready within the start clock; later matches do not wait for them."""
+"""Specs of players that were not ready within the start clock; later matches do not wait for it."""
 
 _PROCESSORS = os.cpu_count() or 1
 

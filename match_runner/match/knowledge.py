@@ -1,8 +1,8 @@
 """A role's knowledge: the facts that hold in every state of its information set.
 
 It comes from the role's own path, followed on a separate machine, so nothing else can leak into it.
-Where there are too many states, only a sample is examined: a fact that holds in the whole sample may
-then still be false. The terminal and the table's page say which of the two they show.
+Where there are too many states, only a sample is examined: a fact that holds in the whole sample
+may then still be false. The terminal and the table's page say which of the two they show.
 """
 
 from __future__ import annotations

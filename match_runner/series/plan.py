@@ -404,9 +404,9 @@ def _plays(text: str) -> str:
 
 def _circle(num_players: int, round_: int) -> tuple[int, ...]:
     """Order of the players in a round: round by round, all orders of a circle."""
-    # Player 0 stays in front: a round shifts the circle through all rotations, so orders that differ
-    # by a rotation are equivalent. The digits of `index` in the factorial number system pick one of
-    # the (n - 1)! others: each digit says which of the remaining players is next.
+    # Player 0 stays in front: a round shifts the circle through all rotations, so orders that
+    # differ by a rotation are equivalent. The digits of `index` in the factorial number system pick
+    # one of the (n - 1)! others: each digit says which of the remaining players is next.
     rest = list(range(1, num_players))
     order = [0]
     index = round_ % math.factorial(len(rest))

@@ -160,7 +160,7 @@ class Store:
 def open_store(
     folder: Path | None, series: Series, *, until: StoppingRule | None = None, reading: bool = False
 ) -> Iterator[Store]:
-    """Open the store of a series in a folder, which is made if need be; without a folder, in memory.
+    """Open the store of a series in a folder, new or not; without a folder, in memory.
 
     Other processes may read the file meanwhile.
 

@@ -2,11 +2,12 @@
 
 Scores of rounds come in; a `Verdict` goes out. It compares players in pairs, by the difference of
 their scores in each round. Choosing the best of k players needs care: if many players are equal,
-some 99 % interval is wrong more often than in 1 % of cases. So each pair gets 1/(k - 1) of the error
-probability. That is enough: let b be a player with the highest true mean. A verdict is false only if
-it calls another player better than all others, or leaves b out of those that may be as good. Either
-needs a wrong interval for one of the k - 1 pairs with b, at the level of 99 % + 1 % (k - 2)/(k - 1).
-By the union bound that happens in at most 1 % of cases. We need not know which player b is.
+some 99 % interval is wrong more often than in 1 % of cases. So each pair gets 1/(k - 1) of the
+error probability. That is enough: let b be a player with the highest true mean. A verdict is false
+only if it calls another player better than all others, or leaves b out of those that may be as
+good. Either needs a wrong interval for one of the k - 1 pairs with b. At a level of
+99 % + 1 % (k - 2)/(k - 1), the union bound gives at most 1 % of cases. We need not know which
+player b is.
 """
 
 from __future__ import annotations
@@ -209,8 +210,8 @@ def rounds_to_tell(
         span: see `Series.span`.
     """
     bounds = (-span, span)
-    # A distribution of two values with this mean and spread: at equal distances from the mean if the
-    # range allows, otherwise with the high value at the end of the range and a rarer low value.
+    # A distribution of two values with this mean and spread: at equal distances from the mean if
+    # the range allows, otherwise with the high value at the end of the range and a rarer low value.
     high = min(span, difference + spread)
     low = max(-span, difference - spread**2 / max(high - difference, 1e-9))
     share = (difference - low) / (high - low) if high > low else 1.0

@@ -129,7 +129,7 @@ def test_fields_may_lack_and_states_may_have_true() -> None:
     [
         ({"gameRoleNames": ["white", "black"]}, "these are the rules of another game"),
         ({"goalValues": [50, 50]}, "the rules give xplayer 100 points, the file 50"),
-        ({"states": ["( (control oplayer) )"]}, r"\(control oplayer\) holds by the file only"),
+        ({"states": ["( (control oplayer) )"]}, r"\(control oplayer\) holds only in the file"),
         ({"moves": [["( mark 1 1 )", "( mark 1 1 )"]]}, "turn 1: .* is not legal for oplayer"),
         ({"moves": [["( mark 1 1 )"]]}, "turn 1: it lacks the move of a role"),
         ({"moves": TTT["moves"][:2]}, "the game is not over after turn 2"),  # type: ignore[index]
@@ -197,7 +197,7 @@ def test_a_line_that_cannot_be_read_costs_no_other(tmp_path: Path) -> None:
             "it is not JSON: ",
             "the field moves must be a list",
             "the rules give xplayer 100 points, the file 0",
-            "it is no match of ggp-base",
+            "it is not a match of ggp-base",
         ),
         strict=True,
     ):
@@ -307,7 +307,7 @@ def test_a_trace_that_ends_early_is_a_match_that_was_not_completed() -> None:
         ('goal_value role="random"', 'goal_value role="other"', "goal values of other roles"),
         (">90<", ">many<", "goal_value must be a number, not 'many'"),
         (">90<", ">0<", "the rules give agent 90 points, the file 0"),
-        ("(armed red)", "(armed blue)", r"\(armed blue\) holds by the file only"),
+        ("(armed red)", "(armed blue)", r"\(armed blue\) holds only in the file"),
         ('role="agent"', 'role="white"', "these are the rules of another game"),
     ],
 )

@@ -192,7 +192,7 @@ def test_the_table_and_the_json_say_the_same(tmp_path: Path) -> None:
         ((*KUHN, "--matches", "2", "--equal-states"), "random takes no budget of states"),
         (("compare", "kuhn_poker", "--matches", "2"), "give at least two players"),
         (("compare", "nowhere", "--matches", "2"), "unknown game 'nowhere'"),
-        (KUHN, "say how many matches to play: --matches N, or --until decided"),
+        (KUHN, "give the number of matches: --matches N, or --until decided"),
         ((*KUHN, "--matches", "2", "--jobs", "2", "--scheduler", "a:1"), "leave one of them out"),
     ],
 )

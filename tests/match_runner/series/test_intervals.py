@@ -230,7 +230,7 @@ def test_there_is_no_interval_where_bounds_are_not_known_or_wrong() -> None:
             assert found.value is not None
             assert (found.low, found.high, found.method) == (None, None, UNBOUNDED)
             (said,) = methods_text([found])
-            assert "not known how much a match can pay" in said
+            assert "the rules do not bound the scores" in said
         assert mean_of_means([values, values], bounds).method == UNBOUNDED
     # A last digit is no value outside.
     assert mean_interval([100.00000000000001, 90.0], 0, fixed=False).method == BETTING

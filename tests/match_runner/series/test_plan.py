@@ -121,7 +121,7 @@ EQUAL = {"equal_states": True}
         ),
         (
             {"games": (ALONE,), "rotate": False},
-            "there are 2 players and the roles candidate of monty_hall; let roles rotate",
+            "there are 2 players and monty_hall has the roles candidate; let roles rotate",
         ),
         ({"players": {"a": "http://localhost:1"}}, "remote players need a clock"),
         (

@@ -305,9 +305,9 @@ def test_the_command_says_what_it_takes_and_why_it_stopped(tmp_path: Path) -> No
             "--matches 8 and --until decided exclude each other: leave out --matches, or say "
             "--most 8",
         ),
-        ((), "say how many matches to play: --matches N, or --until decided"),
-        (("--matches", "8", "--worth", "3"), "--worth and --most say when --until decided ends"),
-        (("--matches", "8", "--most", "8"), "--worth and --most say when --until decided ends"),
+        ((), "give the number of matches: --matches N, or --until decided"),
+        (("--matches", "8", "--worth", "3"), "--worth and --most need --until decided"),
+        (("--matches", "8", "--most", "8"), "--worth and --most need --until decided"),
         (
             ("--player", "legal:", "--until", "decided", "--most", "2"),
             "--most 2 is less than one round, 3 matches",

@@ -89,7 +89,7 @@ def test_others_than_this_machine_need_a_token(
 ) -> None:
     told = table(tmp_path, "--no-token", *elsewhere)
     assert told.exit_code == 2
-    assert "--no-token is for this machine alone" in told.stderr
+    assert "--no-token is only for this machine" in told.stderr
     assert halls == []
 
 
