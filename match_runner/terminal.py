@@ -320,7 +320,7 @@ class Person:
                 self._screen.show(plain(self._complaint(answer), "yellow"))
 
     def _read_move(self, answer: str) -> str | None:
-        """The legal move that an answer names, by number or by text, with parentheses or without."""
+        """The legal move that an answer names: its number, or its text, parentheses optional."""
         for text in (answer, f"({answer})"):
             try:
                 move = to_kif(parse_term(text))

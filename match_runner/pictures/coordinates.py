@@ -1,9 +1,10 @@
 """Recognises sets of constants that are coordinates, and puts them in order.
 
-Coordinates are whole numbers without gaps, single letters without gaps, numbers behind one prefix
-(`c1`, `c2`), names of squares (`a1`, `h10`), and whatever a successor relation of the rules puts
-into a chain. A few other words are allowed beside many coordinates (`pit1`...`pit12` and `home`);
-they come last.
+Shapes of fluents come in; a `Candidate` for a board goes out, which `grids` places. Coordinates are
+whole numbers without gaps, single letters without gaps, numbers with a common prefix (`c1`, `c2`),
+names of squares (`a1`, `h10`), and constants that a successor relation of the rules puts into a
+chain. A few other words may stand beside many coordinates (`pit1`...`pit12` and `home`); they come
+last.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from match_runner.pictures.shapes import FluentShape, flatten
 from match_runner.pictures.symbols import Symbols
 
 MOST_COORDINATES = 64
-"""Most values of one axis; longer ones are counters."""
+"""Most values of one axis; longer sequences are counters."""
 
 _WHOLE = re.compile(r"-?\d{1,6}")
 _PREFIXED = re.compile(r"([^\d\s]+?)[_-]?(\d{1,4})")
@@ -38,7 +39,7 @@ class CoordinateKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Coordinates in their order.
+    """Coordinates in order.
 
     Attributes:
         prefix: prefix of `PREFIXED` coordinates.
@@ -52,11 +53,11 @@ class Order:
 def order_of(
     values: Iterable[str], chains: Sequence[Mapping[str, str]], *, gaps: bool = False
 ) -> Order | None:
-    """Put coordinates in order; None if these are not coordinates.
+    """Put values in order; None if they are not coordinates.
 
     Args:
-        chains: successor relations of the rules: value -> the next one.
-        gaps: whether some may be missing in between.
+        chains: successor relations of the rules: value -> next value.
+        gaps: whether values may be missing in between.
     """
     distinct = set(values)
     if not 2 <= len(distinct) <= MOST_COORDINATES:
@@ -81,7 +82,7 @@ def square_of(name: str) -> tuple[str, str] | None:
 
 
 def are_squares(names: Iterable[str]) -> bool:
-    """Whether constants are names of squares of a grid of several columns and rows."""
+    """Whether constants name the squares of a grid with several columns and rows."""
     squares = [square_of(name) for name in names]
     parts = [square for square in squares if square is not None]
     if not squares or len(parts) < len(squares):
@@ -90,7 +91,7 @@ def are_squares(names: Iterable[str]) -> bool:
 
 
 def natural(name: str) -> tuple[str, int, str]:
-    """Sort key that orders numbers by size, alone and behind a prefix."""
+    """Sort key that orders numbers by size, with or without a prefix."""
     match = re.fullmatch(r"(.*?)(\d{1,9})", name[:40])
     return (match[1], int(match[2]), name) if match else (name, -1, name)
 
@@ -129,23 +130,24 @@ def _by_chain(names: Sequence[str], chains: Sequence[Mapping[str, str]]) -> Orde
 
 
 # ------------------------------------------------------------------------
-# Candidates: fluents that may be on a board, and how, from `finder` or from a side file.
+# Candidates: shapes that may be on a board, found by `CoordinateFinder` or given in a side file.
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """The place of a coordinate in a fluent: several leaves if it is made of several.
+    """The position of a coordinate in a fluent: one leaf, or several that make one coordinate.
 
     Attributes:
         leaves: indices of its leaves.
-        part: -1 if it is the whole leaf, 0 or 1 if it is the letter or the number of a square.
+        part: -1 if the coordinate is the whole leaf, 0 or 1 if it is the letter or the number of a
+            square.
     """
 
     leaves: tuple[int, ...]
     part: int = -1
 
     def of(self, leaves: Sequence[str] | Mapping[int, str]) -> str | None:
-        """The coordinate that the leaves of a fluent name."""
+        """The coordinate that a fluent's leaves name."""
         if self.part < 0:
             return " ".join(leaves[i] for i in self.leaves)
         square = square_of(leaves[self.leaves[0]])
@@ -154,17 +156,17 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A shape that may be in a grid, and how.
+    """A shape that may be in a grid, and the meaning of its leaves.
 
     Attributes:
         orders: orders of the columns and the rows.
-        content: leaves that say what a cell holds.
+        content: leaves that are the content of a cell.
         layers: leaves with a further coordinate.
-        side: a leaf that names a role, whose own board this may be.
+        side: a leaf that names a role, which may own this board.
         downwards: whether the first row is at the top.
         complete: whether the initial fluents fill the grid.
         keys: column and row of the initial fluents, or of all fluents if `holes`.
-        holes: whether there are no cells other than those of `keys`.
+        holes: whether `keys` are the only cells.
     """
 
     shape: FluentShape
@@ -188,17 +190,18 @@ class Candidate:
 # ------------------------------------------------------------------------
 # Finds the leaves of fluents that are coordinates, and their kinds.
 #
-# A fluent with two coordinates among its leaves may be in a grid, one with a single coordinate in a
-# row. Of the other leaves, a further coordinate is a layer, and so is a role whose boards never
-# meet (each side's fleet); the rest is what a cell holds.
+# A fluent with two coordinates among its leaves may be in a grid; a fluent with one, in a row.
+# Among the other leaves, a further coordinate is a layer, and so is a role whose fluents no rule
+# compares with another role's at the same place (each side's fleet); the rest is the content of a
+# cell.
 #
 # The first coordinate goes across and the second one up, as in chess: the first row is at the
-# bottom. If only the second coordinates are letters, these go across. If the rules call one `row`
-# and the other one `column` (variables or prefixes of constants), the first row is at the top, as
-# it is if rows are letters.
+# bottom. If only the second coordinates are letters, they go across. If the rules call one `row`
+# and the other `column` (variables or prefixes of constants), or if rows are letters, the first row
+# is at the top.
 
 FEW = 20
-"""Most coordinates of an ordinary board; larger sets may be numbers that also count something."""
+"""Most coordinates of an ordinary board; larger sets may be counters too."""
 
 MOST_IN_ROW = 52
 
@@ -215,7 +218,7 @@ class CoordinateFinder:
         self._program, self._roles, self._chains = program, roles, chains
 
     def square(self, shape: FluentShape) -> Candidate | None:
-        """A shape as a candidate for a grid of several columns and rows; None if it is none."""
+        """A shape as a candidate for a grid of several columns and rows; None if it is not one."""
         single = self._by_names_of_squares(shape)
         if single is not None:
             return single
@@ -322,7 +325,7 @@ class CoordinateFinder:
         return None
 
     def _is_amount(self, shape: FluentShape, orders: Mapping[int, Order]) -> bool:
-        """Whether the second of two leaves is what a place holds: `(heap a 12)`."""
+        """Whether the second of two leaves is an amount at the first: `(heap a 12)`."""
         if len(shape.leaves) != 2 or len(shape.initial) < 2:
             return False
         keys = [row[0] for row in shape.initial]
@@ -331,7 +334,7 @@ class CoordinateFinder:
     def _of_four(
         self, shape: FluentShape, orders: Mapping[int, Order], plain: Sequence[int]
     ) -> Candidate | None:
-        """Boards of boards: four coordinates of one kind, and something in the cells."""
+        """Boards of boards: four coordinates of one kind, and contents of the cells."""
         if len(orders) != 4 or not plain or len({o.values for o in orders.values()}) > 1:
             return None
         a, b, c, d = orders
@@ -368,14 +371,14 @@ class CoordinateFinder:
         return points, sizes[0] / sizes[1], -first
 
     def _side(self, shape: FluentShape, first: int, second: int, rest: Sequence[int]) -> int | None:
-        """The leaf before the coordinates that says on whose board this is."""
+        """The leaf before the coordinates that names the owner of the board; None without one."""
         if len(rest) != 1 or rest[0] > min(first, second):
             return None
         named = self._is_role(shape.leaves[rest[0]].values)
         return rest[0] if named and not self._meet(shape, rest[0]) else None
 
     def _meet(self, shape: FluentShape, side: int) -> bool:
-        """Whether a rule has fluents of two roles in one place."""
+        """Whether a rule has fluents of two roles in one cell."""
         for rule in self._program.rules:
             owners: dict[tuple[object, ...], object] = {}
             for atom in (literal.atom for literal in rule.body):
@@ -439,7 +442,7 @@ def _product(orders: Sequence[Order]) -> Order:
 
 
 def _is_mixed(values: Sequence[str]) -> bool:
-    """Whether these are letters and numbers side by side: coordinates of an unknown kind."""
+    """Whether letters and numbers are mixed: coordinates of an unknown kind."""
     letters = sum(len(value) == 1 and value.isalpha() for value in values)
     numbers = sum(value.isdigit() for value in values)
     return letters > 1 and numbers > 1 and letters + numbers == len(values)

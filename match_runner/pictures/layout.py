@@ -1,4 +1,8 @@
-"""Turns the fluents of a state into its picture."""
+"""Turns the fluents of a state into its picture.
+
+A `Layout` is made once for a game, from its rules and its side file; then it draws states, percepts
+and beliefs. An `Artist` does the same for callers that have KIF texts and want JSON.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +34,14 @@ from match_runner.pictures.side_file import NO_SIDE_FILE, read_side_file
 from match_runner.pictures.words import GameWords, in_order
 
 _MOST_TERMS = 100_000
-"""Most parsed terms that are kept: states of a match have most of their fluents in common."""
+"""Most parsed terms that we keep: states of a match share most of their fluents."""
 
 
 class Layout:
     """Layout of the states of a game; made by `Layout.of`.
 
     Attributes:
-        words: what its moves, percepts and fluents are called.
+        words: puts its moves, percepts and fluents into words.
     """
 
     def __init__(self, rules: Rules, moves: Moves, words: GameWords) -> None:
@@ -70,7 +74,7 @@ class Layout:
     def picture(self, facts: Iterable[Term]) -> Picture:
         """Picture of the fluents of a state, or of the percepts of a turn.
 
-        It has every board, even those with nothing on them.
+        It has every board, even empty ones.
         """
         return self._draw((fact, 1.0) for fact in facts)
 
@@ -83,16 +87,16 @@ class Layout:
         return self._draw(marginals.items()).to_json()
 
     def cells_of_move(self, move: Term, role: str) -> tuple[str, ...]:
-        """Ids of the cells that a move names, in its order; () if there are none.
+        """Ids of the cells that a move names, in order; () if there are none.
 
         Args:
-            role: the role that makes it: each role may have a board of its own.
+            role: the role that moves: each role may have its own board.
         """
         number, spots = self._moves.spots(move, role)
         return tuple(cell_id(self._rules.grids[number], *spot) for spot in spots)
 
     def drops_in(self, move: Term) -> bool:
-        """Whether a move may be made on every cell of a column, into which something is dropped."""
+        """Whether a move drops a piece into a column, so that any of its cells stands for it."""
         return self._moves.drops_in(move)
 
     def _draw(self, facts: Iterable[tuple[Term, float]]) -> Picture:
@@ -114,7 +118,7 @@ class Artist:
 
     Args:
         program: its rules.
-        side_file: a file that says how to draw it; None to go by the rules alone.
+        side_file: a file that describes its picture; None to use the rules alone.
     """
 
     def __init__(self, program: GameDefinition, side_file: Path | None = None) -> None:
@@ -125,11 +129,11 @@ class Artist:
         return self.layout.picture(map(term_of, texts)).to_json()
 
     def heat(self, shares: Mapping[str, float]) -> Any:
-        """Picture of terms that hold with some probability each."""
+        """Picture of terms with their probabilities."""
         return self.layout.heat({term_of(text): share for text, share in shares.items()})
 
     def certain(self, shares: Mapping[str, float]) -> Any:
-        """Picture of the terms that certainly hold, with `UNKNOWN` in cells where others may."""
+        """Picture of the certain terms, with `UNKNOWN` in cells that may have other items."""
         picture = self.heat(shares)
         for name, kind in KINDS.items():
             sure = map(kind.certain, picture[name])
@@ -137,17 +141,17 @@ class Artist:
         return picture
 
     def cells(self, move: str, role: str) -> list[str]:
-        """Cells that a move of a role names, in order."""
+        """Ids of the cells that a move of a role names, in order."""
         return list(self.layout.cells_of_move(term_of(move), role))
 
     def drops_in(self, move: str) -> bool:
-        """Whether a move may be made on every cell of a column."""
+        """Whether any cell of a column stands for a move."""
         return self.layout.drops_in(term_of(move))
 
     def words_of(
         self, moves: Iterable[tuple[str, str]], percepts: Iterable[str] = ()
     ) -> dict[str, dict[str, str]]:
-        """What people read for moves, each given with its role, and for percepts."""
+        """Words for moves, each given with its role, and for percepts."""
         words = self.layout.words
         return {
             "moves": {move: words.move(term_of(move), role) for role, move in moves},
@@ -155,7 +159,7 @@ class Artist:
         }
 
     def words_in(self, frame: Json) -> dict[str, dict[str, str]]:
-        """What people read for all moves and percepts of a frame."""
+        """Words for all moves and percepts of a frame."""
         candidates = [
             (role, value["move"])
             for role, decision in frame["decisions"].items()
@@ -169,11 +173,11 @@ class Artist:
         return self.layout.words.fluent(term_of(text)) or in_order(term_of(text))
 
     def marks(self, moves: Mapping[str, str], old: Json, new: Json) -> list[str]:
-        """Cells that moves name, and for what is dropped into a column, where it came to rest.
+        """Cells that moves name; for a piece dropped into a column, the cell where it landed.
 
         Args:
-            old, new: the picture before and after the moves, as somebody sees it who may know
-                the marks; empty if there was none.
+            old, new: pictures before and after the moves, as the viewer of the marks sees them;
+                empty if there was none.
         """
         cells: list[str] = []
         for role, move in moves.items():
@@ -183,7 +187,7 @@ class Artist:
         return cells
 
     def view(self, percepts: Sequence[str]) -> Any:
-        """A picture of percepts, where one says more than their list; else None."""
+        """A picture of percepts if it shows more than a list would, else None."""
         if not percepts:
             return None
         picture = self.picture(percepts)
@@ -192,7 +196,7 @@ class Artist:
 
 
 def _new_in_columns(old: Json, new: Json, named: Sequence[str]) -> list[str]:
-    """Cells in the columns of some cells that show something which was not there before."""
+    """Cells with new items, in the same columns as some cells."""
     was = {
         (cell["id"], item["title"])
         for board in old.get("boards", ())

@@ -1,10 +1,11 @@
 """Reads which cells a move names.
 
-The arguments of a move are read from left to right: what fits the coordinates of a board is a cell.
-On boards with layers the move must say which one, or the rules must: if in a rule the mover also
-owns the board that the move's coordinates are on, the move is on the mover's own board, else on the
-other role's. If a move names only a column and something appears there, it is dropped in at the
-top, so the move is on the highest cell.
+Rules and grids come in; `Moves` goes out, which maps a move to cells, for marks and for clicks. It
+reads the arguments of a move from left to right: arguments that fit the coordinates of a board are
+a cell. On boards with layers, the move must name the layer, or the rules must: if a rule has the
+move's coordinates on a board that the mover owns, the move is on the mover's own board, otherwise
+on the other role's. If a move names only a column and an item appears there, it is dropped in at
+the top, so the move is on the highest cell.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Moves:
     drops: Mapping[Skeleton, int]
 
     def spots(self, move: Term, role: str) -> tuple[int, tuple[Spot, ...]]:
-        """The grid that a move is on, and the cells that it names there, in order."""
+        """Index of the grid that a move is on, and the cells that it names there, in order."""
         skeleton, terms = flatten(move)
         leaves = [str(leaf) for leaf in terms]
         if skeleton in self.drops:
@@ -53,7 +54,7 @@ class Moves:
         return -1, ()
 
     def parts(self, move: Term, role: str) -> tuple[Spot | Term, ...]:
-        """The name of a move and its arguments in order, with cells in the place of coordinates."""
+        """The name of a move and its arguments in order, with cells in place of coordinates."""
         skeleton, terms = flatten(move)
         names = tuple(Symbol(head[0]) for head in skeleton[:1] if head is not None)
         number, _ = self.spots(move, role)
@@ -68,13 +69,13 @@ class Moves:
         return (*names, *(terms[at] if spot is None else spot for at, spot in read))
 
     def drops_in(self, move: Term) -> bool:
-        """Whether a move names a column, into which something is dropped."""
+        """Whether a move drops a piece into a column."""
         return flatten(move)[0] in self.drops
 
     def _layer(
         self, number: int, grid: Grid, skeleton: Skeleton, role: str
     ) -> tuple[str, ...] | None:
-        """Layer that moves of a role are on; None if only the move can say it."""
+        """Layer of a role's moves; None if only the move can name it."""
         if grid.layers == ((),):
             return ()
         is_own = self.own_boards.get((skeleton, number))
@@ -89,7 +90,7 @@ class Moves:
 def moves_of(
     program: Program, roles: Sequence[str], grids: Sequence[Grid], places: Mapping[Skeleton, Place]
 ) -> Moves:
-    """Find out from the rules how to read the moves of a game."""
+    """The reader of a game's moves, learnt from its rules."""
     own_boards: dict[tuple[Skeleton, int], bool] = {}
     drops: dict[Skeleton, int] = {}
     squares = {skeleton: place for skeleton, place in places.items() if place.rows is not None}
@@ -102,7 +103,7 @@ def moves_of(
                 if place is None or not place.layers:
                     continue
                 if _coordinates(place, leaves) <= {*arguments}:
-                    # A rule about the mover's board says more than one that looks elsewhere too.
+                    # One rule about the mover's own board outweighs rules that read other boards.
                     is_own = leaves[place.layers[0]] == mover
                     own_boards[shape, place.grid] = (
                         own_boards.get((shape, place.grid), False) or is_own
@@ -118,7 +119,7 @@ def moves_of(
 
 
 def _moved(rule: NormalRule) -> Iterator[tuple[Term, Skeleton, tuple[Term, ...]]]:
-    """Yield who moves in a rule, with the shape and leaves of the move."""
+    """Yield the role, the shape and the leaves of each move in a rule."""
     for atom in (rule.head, *(literal.atom for literal in rule.body if literal.binds)):
         if isinstance(atom, Compound) and atom.name in ("does", "legal"):
             yield atom.args[0], *flatten(atom.args[1])
@@ -143,7 +144,7 @@ def _spots(grid: Grid, leaves: Sequence[str], layer: tuple[str, ...] | None) -> 
 def _read(
     grid: Grid, leaves: Sequence[str], layer: tuple[str, ...] | None
 ) -> Iterator[tuple[int, Spot | None]]:
-    """Yield where something begins among the leaves of a move, with the cell if it is one."""
+    """Yield the index of each cell or other leaf of a move, with the cell or None."""
     at = 0
     while at < len(leaves):
         spot, width = _spot(grid, leaves[at:], layer)
@@ -154,7 +155,7 @@ def _read(
 def _spot(
     grid: Grid, names: Sequence[str], layer: tuple[str, ...] | None
 ) -> tuple[Spot | None, int]:
-    """The cell that a list of names begins with, in the order that fluents have."""
+    """The cell at the beginning of a list of names, in the order of fluents, and its width."""
     head = grid.members[0]
     leaves = {leaf for axis in head.axes for leaf in axis.leaves}
     if layer is None:

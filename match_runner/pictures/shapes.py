@@ -1,7 +1,8 @@
 """Shapes of a game's fluents: `(cell a (sq 1 2))` has the leaves a, 1 and 2.
 
-Two terms have the same shape if they differ in leaves only. So coordinates may stand at any depth,
-and the rest of the package sees flat rows of leaves.
+A program comes in; its shapes go out, each with the values of its leaves. Two terms have the same
+shape if they differ in leaves only. So coordinates may be at any depth, and the rest of the package
+sees flat rows of leaves.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class FluentLeaf:
     """A leaf: an argument that is not a compound term.
 
     Attributes:
-        values: the constants that it takes, in order of first appearance.
+        values: its possible constants, in order of first appearance.
         name: name of the variable that most rules have in its place; empty if there is none.
     """
 
@@ -55,7 +56,7 @@ class FluentShape:
 
 
 def flatten(term: Term) -> tuple[Skeleton, tuple[Term, ...]]:
-    """The shape and leaves of a term; a term with very many leaves is one leaf."""
+    """The shape and leaves of a term; a term with too many leaves counts as one leaf."""
     skeleton: list[Signature | None] = []
     leaves: list[Term] = []
     pending = [term]
@@ -120,7 +121,7 @@ def _expand(
 
 
 def _initial(program: Program, values: Values) -> Mapping[Skeleton, list[tuple[str, ...]]]:
-    """Leaves of the initial fluents, and perhaps of a few that the rules then exclude."""
+    """Leaves of the initial fluents, perhaps with a few fluents that conditions exclude."""
     rows_by_shape: dict[Skeleton, dict[tuple[str, ...], None]] = {}
     budget = _MOST_INITIAL
     for rule in program.by_head.get(INIT, ()):
@@ -168,7 +169,7 @@ def _commonest(counts: Mapping[str, int]) -> str:
 
 
 def _counters(program: Program) -> set[Skeleton]:
-    """Shapes whose one leaf is advanced by a rule of `next`: steps, rounds, who is to move."""
+    """Shapes with one leaf that a `next` rule advances: steps, rounds, the role to move."""
     counters: set[Skeleton] = set()
     for rule in program.by_head.get(NEXT, ()):
         assert isinstance(rule.head, Compound)
@@ -196,30 +197,31 @@ def _conditions(body: Sequence[Literal], skeleton: Skeleton) -> list[Term]:
 
 
 # ------------------------------------------------------------------------
-# Constants that arguments of relations take, found more tightly than `ggp.gdl.analysis` does.
+# Constants that arguments of relations can be: tighter domains than those of `ggp.gdl.analysis`.
 #
-# There, a variable takes the values of its first condition. Here it takes those that all of its
-# conditions allow, and relations that are given as facts count as pairs (and triples ...): with
-# `(next a b) (next 1 2)`, what comes after a letter is a letter. Boards need that: a wider domain
-# would mix files with ranks. The values are still an approximation from above. If the work becomes
-# too much, those of `ggp.gdl.analysis.domains` are used instead.
+# There, a variable takes the values of its first condition. Here it takes only values that all of
+# its conditions allow, and facts count as whole rows: with `(next a b) (next 1 2)`, the successor
+# of a letter is a letter. Boards need that: a wider domain would mix files with ranks. Invariant:
+# the values are an upper bound, since values only ever spread from conditions to heads, until
+# nothing changes. If the work becomes too much, the domains of `ggp.gdl.analysis.domains` serve
+# instead.
 
 MOST_FLOWS = 40_000
-"""Most flows from position to position. Nested functions can make millions; a game with so many
-has no boards that we could find."""
+"""Most flows from position to position. Nested functions can make millions, and then we would find
+no boards anyway."""
 
 MOST_WORK = 400_000
-"""Most values and facts that are examined before we give up: well below a second."""
+"""Most values and facts that we examine before giving up: well below a second."""
 
 Names = dict[str, None]
 """An ordered set."""
 
 Key = tuple[Signature, Signature | None]
-"""A relation, and the function that its first compound argument has."""
+"""A relation, and the function of its first compound argument."""
 
 
 class TooMuchWorkError(Exception):
-    """The rules are too large to be analysed closely."""
+    """The rules are too large for a close analysis."""
 
 
 class Values:
@@ -244,7 +246,7 @@ class Values:
         return tuple(self._tight.get(at, ()))
 
     def bind(self, rule: NormalRule) -> dict[str, tuple[str, ...]]:
-        """Constants that a rule's variables take: those that each of its conditions allows."""
+        """Constants that a rule's variables can be: the values that all of its conditions allow."""
         bound: dict[str, tuple[str, ...]] = {}
         for literal in rule.body:
             if literal.binds:
@@ -263,7 +265,7 @@ class Values:
 
 
 def facts_of(program: Program) -> dict[Signature, list[tuple[str, ...]]]:
-    """Relations that are given only as facts of constants, with these facts."""
+    """Relations that consist only of facts with constants, with these facts."""
     facts: dict[Signature, list[tuple[str, ...]]] = {}
     for sig, rules in program.by_head.items():
         rows = []
@@ -318,7 +320,7 @@ class _Spread:
             raise TooMuchWorkError
 
     def _apply(self, rule: NormalRule) -> list[Key]:
-        """Propagate the values of a rule's conditions to its head; returns what changed."""
+        """Propagate the values of a rule's conditions to its head; return the changed relations."""
         sources: dict[str, Position] = {}
         bound = self._bind(rule, sources)
         return [] if bound is None else self._add_all(rule, bound, sources)
@@ -359,7 +361,7 @@ class _Spread:
     def _narrow(
         self, bound: dict[str, Names], listed: Sequence[tuple[Compound, list[tuple[str, ...]]]]
     ) -> bool:
-        """Keep the values that facts allow, condition by condition; whether some are left."""
+        """Keep the values that facts allow, condition by condition; false if none are left."""
         for _ in range(2 if len(listed) > 1 else 1):
             for atom, facts in listed:
                 self._spend(len(facts))
@@ -393,7 +395,7 @@ class _Spread:
         return [_key(rule.head)] if changed else []
 
     def _add(self, new: Names, at: Position) -> bool:
-        """Add values at a position; whether any of them is new."""
+        """Add values at a position; return whether any is new."""
         values = self.tight.setdefault(at, {})
         self._spend(len(new))
         num_before = len(values)
@@ -401,7 +403,7 @@ class _Spread:
         return len(values) > num_before
 
     def _copy(self, source: Position, target: Position) -> bool:
-        """Copy all values of a position to another, including those inside functions."""
+        """Copy all values of a position to another, including values inside functions."""
         self._spend(1)
         if len(target) > MAX_DEPTH or source == target:
             return False

@@ -1,4 +1,4 @@
-"""Reads `NAME.picture.toml` beside a rulesheet: its boards, where the rules do not tell, and words.
+"""Reads `NAME.picture.toml` beside a rulesheet: boards that the rules do not show, and words.
 
     [[boards]]
     fluents = ["(ship ?who ?x ?y)", "(shot ?who ?x ?y)"]
@@ -27,7 +27,7 @@
     "(turns ?n)" = "?n turns played"
     "(may_castle ? ?)" = ""    # bookkeeping, which is folded away
 
-Other variables of a fluent say what the cell holds. Everything may be left out.
+Other variables of a fluent are the content of the cell. Everything is optional.
 """
 
 from __future__ import annotations
@@ -59,20 +59,20 @@ MOST_BYTES = 100_000
 
 
 def side_file_of(rulesheet: Path) -> Path | None:
-    """The side file of a rulesheet, which describes its picture, if there is one."""
+    """Path of a rulesheet's side file, which describes its picture; None if there is none."""
     path = rulesheet.with_suffix(SUFFIX)
     return path if path.is_file() else None
 
 
 SAID = ("moves", "percepts", "fluents")
-"""Tables of what is told in words."""
+"""Tables of sayings."""
 
 
 def side_file_for(game: str, rules: str) -> Path | None:
-    """The side file of a game that comes with ggp.
+    """Path of the side file of a game that comes with ggp; None if there is none.
 
     Args:
-        rules: text of the rulesheet; another one has no side file. Empty for that of the game.
+        rules: text of the rulesheet, or empty; a text that differs from the game's has none.
     """
     path = game_that_comes(game)
     if path is None or (rules and path.read_text(encoding="utf-8") != rules):
@@ -146,7 +146,7 @@ def _side_file(data: Mapping[str, Any], roles: Sequence[str]) -> SideFile:
     owners = _texts(data, "owners")
     for name, owner in owners.items():
         if owner not in roles:
-            raise ConfigError(f"owners.{name}: {owner!r} is no role; roles: {', '.join(roles)}")
+            raise ConfigError(f"owners.{name}: {owner!r} is not a role; roles: {', '.join(roles)}")
     return SideFile(
         tuple(_board(board, f"boards[{i}].") for i, board in enumerate(boards, start=1)),
         _texts(data, "symbols"),
@@ -171,7 +171,7 @@ def _board(data: Mapping[str, Any], prefix: str) -> SideBoard:
     for key, name in (("columns", columns), ("rows", rows), ("layer", layer)):
         for _, names in fluents:
             if name and names.count(name) != 1:
-                raise ConfigError(f"{prefix}{key}: ?{name} must be in each fluent, and once")
+                raise ConfigError(f"{prefix}{key}: ?{name} must be in each fluent exactly once")
     first = data.get("first_row", "bottom")
     if first not in ("top", "bottom"):
         raise ConfigError(f'{prefix}first_row: must be "top" or "bottom", not {first!r}')
@@ -188,7 +188,7 @@ def _fluents(
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise ConfigError(f'{prefix}fluents: must be a list of texts such as "(cell ?x ?y ?piece)"')
     if is_required and not texts:
-        raise ConfigError(f"{prefix}fluents: say which fluents are on this board")
+        raise ConfigError(f"{prefix}fluents: name the fluents of this board")
     fluents = []
     for text in texts:
         try:
@@ -285,7 +285,7 @@ def _order(shape: FluentShape, leaf: int, chains: Sequence[Mapping[str, str]]) -
 
 
 # ------------------------------------------------------------------------
-# Sayings: how terms that fit a pattern are told, such as `"(fire ?x ?y)" = "fire at ?x,?y"`.
+# Sayings: words for the terms that match a pattern, such as `"(fire ?x ?y)" = "fire at ?x,?y"`.
 
 _VARIABLE = re.compile(r"\?(\w+)")
 
@@ -297,13 +297,12 @@ def plain(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """How terms of one pattern are told.
+    """Words for the terms that match one pattern.
 
     Attributes:
         skeleton: their shape.
-        leaves: constants that they must have, and variables that stand for any.
-        text: the words, in which variables stand for what they are; empty for what is not worth
-            telling.
+        leaves: constants that they must have, and variables that match any term.
+        text: the words, with variables; empty for bookkeeping.
     """
 
     skeleton: Skeleton
@@ -311,7 +310,7 @@ class Saying:
     text: str
 
     def of(self, skeleton: Skeleton, leaves: Sequence[Term]) -> str | None:
-        """The words for a term; None if it does not fit."""
+        """The words for a term; None if it does not match."""
         if skeleton != self.skeleton:
             return None
         bound: dict[str, str] = {}
@@ -330,7 +329,7 @@ def saying(pattern: str, text: str) -> Saying:
     """Read a saying.
 
     Raises:
-        ConfigError: the pattern is no term, or the text has variables that are not in it.
+        ConfigError: the pattern is not a term, or lacks a variable of the text.
     """
     try:
         term = parse_term(pattern)

@@ -1,7 +1,7 @@
-"""Pictures as files: what a page draws of a frame, drawn with matplotlib.
+"""Pictures for files: frames of a match, drawn with matplotlib.
 
-A cell is one unit wide. Boards stand beside each other, from left to right. Above them is what was
-moved, below them what is not on boards, in words.
+A cell is one unit wide. Boards are side by side, from left to right. The text above them has the
+moves, the text below them everything that is not on boards.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _COLOURS = {
     **{"white": "#ffffff", "black": "#1b1d21", "orange": "#ee8322", "purple": "#8e4cc7"},
 }
 _MARKS = ("-", (0, (6, 1.5)), ":", "--", "-.")
-"""Lines below what belongs to all roles but the first, see `symbols`."""
+"""Underlines of the pieces of every role but the first, see `symbols`."""
 
 _EDGES: Mapping[str, tuple[float, float, float, float]] = {
     **{"▔": (0, 0, 1, 0), "▕": (1, 0, 1, 1), "▁": (0, 1, 1, 1), "▏": (0, 0, 0, 1)}
@@ -80,7 +80,7 @@ def _turn_in_words(frame: Json) -> str:
 
 
 def _foot_words(picture: Json) -> list[str]:
-    """What is not on boards, in words, without bookkeeping."""
+    """Facts that are not on boards, in words, without bookkeeping."""
     off_board = [(name, kind) for name, kind in KINDS.items() if name != "boards"]
     lines = (
         line for name, kind in off_board for part in picture[name] for line in kind.lines(part)
@@ -134,7 +134,7 @@ def _draw_items(axes: Axes, cell: Json, x: float, y: float, owners: list[str]) -
 
 
 def _look(item: Json, owners: list[str]) -> tuple[str, str, str | None]:
-    """What is drawn of an item, its colour, and the colour of its rim."""
+    """The text to draw for an item, its colour, and the colour of its rim."""
     symbol = item["symbol"]
     words = [item["owner"], *item["text"].replace("_", " ").split()]
     if len(symbol) == 1 and symbol in _WHITE:
@@ -161,7 +161,7 @@ def _text(
 
     points = size * _CELL_INCHES * 72
     style: dict[str, Any] = {"ha": at, "va": "center", "fontsize": points, "color": colour}
-    # A text from a rulesheet is no formula.
+    # A text from a rulesheet is not a formula.
     label = axes.text(*position, text, parse_math=False, **style)
     if rim is not None:
         label.set_path_effects([withStroke(linewidth=points / 14, foreground=rim)])

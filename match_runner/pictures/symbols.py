@@ -1,7 +1,8 @@
 """Symbols and owners of well-known contents of cells.
 
-Names are recognised in words (`white_king`, `redpawn`, `arrow`), in codes (`wk`, `bp`), as the
-names of roles, and as cards (`jack_hearts`). Codes only count if a fluent has several of them.
+The constants of a cell come in; a `Look` goes out. It recognises words (`white_king`, `redpawn`,
+`arrow`), codes (`wk`, `bp`), names of roles, and cards (`jack_hearts`). Codes count only if a
+fluent has several of them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 EMPTY = frozenset({"blank", "empty", "none", "nil", "free", "vacant", "available", "nothing"})
-"""Contents that say that a cell is empty; `b` too, unless a role begins with it."""
+"""Contents that mean an empty cell; `b` too, unless a role begins with it."""
 
 CHESS = {
     "king": "♔♚",
@@ -21,7 +22,7 @@ CHESS = {
     "knight": "♘♞",
     "pawn": "♙♟",
 }
-"""White and black; pieces of other colours are drawn like black ones, in their colour."""
+"""White and black pieces; pieces of other colours look like black ones, in their colour."""
 
 DRAUGHTS = {"man": "⛀⛂", "checker": "⛀⛂", "king": "⛁⛃"}
 
@@ -59,17 +60,17 @@ PEGS = "●■▲◆★✚"
 """Discs of the first colour, the second, and so on, where colours are no roles."""
 
 OWN_SHAPES = frozenset({*DISCS, "✕", "○"})
-"""Symbols that tell by their shape whose they are."""
+"""Symbols whose shape shows their owner."""
 
 _FILLED = frozenset({"white", "black"})
-"""Roles whose pieces differ without colours too: one is filled, the other is not."""
+"""Roles whose pieces differ even without colours: one is filled, the other is not."""
 
 _CODE = re.compile(r"([a-z])[_-]?([kqrbnp])")
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a content is shown: see an item of `kinds.boards`."""
+    """The look of a content: see items in `kinds`."""
 
     text: str
     symbol: str
@@ -78,12 +79,12 @@ class Look:
 
 
 def unfilled(symbol: str, owner: str) -> str:
-    """A symbol where nothing is filled with the colour of its owner: discs of white are rings."""
+    """A symbol for media that cannot fill shapes with colour: white discs become rings."""
     return "○" if symbol == DISC and owner == "white" else symbol
 
 
 class Symbols:
-    """How the contents of one kind of fluent are shown.
+    """Looks of the contents of one grid.
 
     Args:
         roles: roles of the game, without `random`.
@@ -124,16 +125,16 @@ class Symbols:
         )
 
     def is_empty(self, words: Sequence[str]) -> bool:
-        """Whether a content says that the cell is empty."""
+        """Whether a content means that the cell is empty."""
         return len(words) == 1 and (words[0] in EMPTY or (words[0] == "b" and self._b_is_empty))
 
     def look(self, words: Sequence[str]) -> Look:
-        """How a content is shown, given as the constants of which it consists."""
+        """The look of a content, given as its constants."""
         look = self._unmarked(words)
         return replace(look, mark=self._mark(look.symbol, look.owner))
 
     def _mark(self, symbol: str, owner: str) -> int:
-        """The mark of the owner; 0 if the symbol alone tells whose it is.
+        """The mark of the owner; 0 if the symbol alone shows the owner.
 
         Discs and crosses have a shape for each role. Pieces and signs of white and black are filled
         with white and black; words are not.
@@ -197,7 +198,7 @@ class Symbols:
         return DISC
 
     def _piece(self, words: Sequence[str]) -> tuple[str, str]:
-        """Name and colour of a piece of chess or draughts; empty if it is none."""
+        """Name and colour of a piece of chess or draughts; empty if it is not one."""
         if not self._chess:
             return "", ""
         kinds = DRAUGHTS if self._draughts else CHESS

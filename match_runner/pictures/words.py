@@ -1,9 +1,9 @@
-"""Moves, percepts and fluents in words, for people.
+"""Puts moves, percepts and fluents into words for people.
 
-A game's side file says how it wants to be told (`side_file`); the first saying that fits a term is
-used. Where none fits, the rules' own argument positions do: arguments that name a cell become one
-word, `(move a 2 a 3)` is a2-a3, and names lose their underscores. What a move or percept is called
-depends on nothing but the term and the role, so the words tell nobody more than the term does.
+The first saying of the game's side file that matches a term gives its words (`side_file`). Without
+one, the words follow the arguments: arguments that name a cell become one word, so `(move a 2 a 3)`
+is a2-a3, and names lose their underscores. The words of a move or percept depend only on the term
+and the role, so they reveal nothing more than the term does.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WAITING = frozenset({"noop", "no_op", "wait"})
 """Moves of roles that have nothing to do."""
 
 CONTROL = "control"
-"""The fluent by which most rulesheets say whose turn it is."""
+"""The fluent that says whose turn it is, in most rulesheets."""
 
 MOST_LETTERS = 200
 """Most characters of a text in words; the rest is cut off."""
@@ -62,14 +62,14 @@ class GameWords:
         return _short(words)
 
     def percept(self, percept: Term) -> str:
-        """What a role saw."""
+        """A percept of a role."""
         if isinstance(percept, Compound) and percept.name == PLAIN and len(percept.args) == 2:
             role = str(percept.args[0])
             return _short(f"{plain(role)}: {self.move(percept.args[1], role)}")
         return self._find("percepts", percept) or in_order(percept)
 
     def fluent(self, fluent: Term) -> str | None:
-        """Something that holds; empty for bookkeeping, None if the game has no words for it."""
+        """A fluent that holds; empty for bookkeeping, None if the game has no words for it."""
         text = self._find("fluents", fluent)
         if text is not None:
             return text
@@ -101,7 +101,7 @@ def in_order(term: Term) -> str:
 
 
 def _cell(spot: Spot) -> str:
-    """What a cell is called: `a2`, `3,1`, or its column where there are no rows."""
+    """Name of a cell: `a2`, `3,1`, or its column if there are no rows."""
     _, column, row = spot
     if not row:
         return plain(column)

@@ -1,9 +1,10 @@
-"""Matches on a Dask cluster, see docs/use/cluster.md. Only this module knows Dask.
+"""Plays matches on a Dask cluster (docs/use/cluster.md). Only this module knows Dask.
 
-A thread of a Dask worker plays no match itself: machines, Prolog and what Python keeps of
-signals belong to a whole process. It has the match played by a child of its own, a `LocalPool`
-of one process, and waits. So it does not matter how many threads a worker has, a match that
-crashes or hangs takes only its child with it, and matches run as they do on one machine.
+Calls come in as for any executor; Dask's scheduler sends them to its workers, and results come
+back. A thread of a Dask worker plays no match itself, because machines, Prolog and signal handlers
+belong to a whole process. It has a child, a `LocalPool` of one process, play the match, and waits.
+So the number of a worker's threads does not matter, a match that crashes or hangs takes only its
+child with it, and matches run as on one machine.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _ADDRESS = re.compile(r"((tcp|tls|wss?)://)?[^\s/]+:\d{1,5}/?")
 _CONNECT_S = 10.0
 _CLOSE_S = 5.0
 _LOOK_S = 0.5
-"""Seconds between two looks of a worker's thread at whether its match is still wanted."""
+"""Seconds between two checks of a worker's thread that its match is still wanted."""
 
 _log = logging.getLogger(__name__)
 
@@ -51,8 +52,8 @@ class ClusterExecutor:
 
     Args:
         address: address of the scheduler, or path of its scheduler file (`*.json`).
-        limit_s: a call that takes longer is broken off, and counts as crashed. Waiting for a
-            worker does not count.
+        limit_s: time limit of a call, which then counts as crashed. Waiting for a worker does not
+            count.
 
     Raises:
         ConfigError: Dask is not installed, or the scheduler cannot be reached.
@@ -75,9 +76,9 @@ class ClusterExecutor:
             _log.warning("the Dask scheduler at %s has no workers yet; waiting for them", address)
 
     def submit(self, function: Callable[..., _T], args: tuple[Any, ...]) -> Future[_T]:
-        # Pickled here: a Dask worker passes it on to its child, and need not import its contents.
+        # Pickle here: a Dask worker passes the bytes to its child, and need not import their types.
         message = pickle.dumps((function, args))
-        # Not pure: Dask would take a second try with the same arguments for the first one.
+        # Not pure: otherwise Dask would answer a second try with the first one's result.
         task = self._client.submit(run_in_child, message, self._limit_s, self._version, pure=False)
         call: Future[_T] = asyncio.run_coroutine_threadsafe(self._answer(task), self._loop)
         self._calls.add(call)
@@ -106,15 +107,15 @@ class ClusterExecutor:
             raise
         except KilledWorker as error:
             raise WorkerCrashError(
-                f"{error.allowed_failures + 1} Dask workers were lost while they had it, the last "
-                f"at {error.last_worker.address}"
+                f"{error.allowed_failures + 1} Dask workers were lost while they played it, the "
+                f"last at {error.last_worker.address}"
             ) from error
         except (asyncio.CancelledError, CancelledError, OSError) as error:
             if self._closed:
                 raise
             raise MatchError(
-                f"the connection to the Dask scheduler at {self._address} was lost; once it is "
-                "there again, the same command continues"
+                f"the connection to the Dask scheduler at {self._address} was lost; when it is "
+                "back, the same command continues"
             ) from error
         except Exception as error:
             raise WorkerFailedError(
@@ -133,8 +134,9 @@ def _connect(address: str) -> Any:
     _silence()
     if not address.endswith(".json") and not _ADDRESS.fullmatch(address):
         raise ConfigError(
-            f"{address!r} is no address of a Dask scheduler; give the one that `dask scheduler` "
-            "prints, tcp://HOST:PORT, or the path of its scheduler file, which ends with .json"
+            f"{address!r} is not the address of a Dask scheduler; give the address that `dask "
+            "scheduler` prints, tcp://HOST:PORT, or the path of its scheduler file, which ends in "
+            ".json"
         )
     url = _read_scheduler_file(Path(address)) if address.endswith(".json") else address
     try:
@@ -168,7 +170,7 @@ async def _kind(url: str) -> str:
 
 
 def _read_scheduler_file(path: Path) -> str:
-    """The address that `dask scheduler --scheduler-file` has written."""
+    """The address in a file that `dask scheduler --scheduler-file` wrote."""
     try:
         return str(json.loads(path.read_bytes())["address"])
     except OSError as error:
@@ -177,11 +179,11 @@ def _read_scheduler_file(path: Path) -> str:
             "--scheduler-file` writes one"
         ) from error
     except (ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"{path} is no scheduler file of Dask") from error
+        raise ConfigError(f"{path} is not a scheduler file of Dask") from error
 
 
 def _silence() -> None:
-    """Stop Dask's logging: whatever matters is raised as an exception."""
+    """Stop Dask's logging: everything that matters becomes an exception."""
     for name in ("distributed", *logging.root.manager.loggerDict):
         if name.partition(".")[0] in ("asyncio", "distributed", "tornado"):
             logger = logging.getLogger(name)
@@ -190,7 +192,7 @@ def _silence() -> None:
 
 
 def _error_text(error: BaseException) -> str:
-    """A foreign error and its cause as text, without line breaks."""
+    """An error of Dask and its cause as text, without line breaks."""
     text = " ".join(str(error).split()) or type(error).__name__
     return (
         text if error.__cause__ is None else f"{text.rstrip('.')} ({_error_text(error.__cause__)})"
@@ -256,6 +258,6 @@ def _call(message: bytes, limit_s: float, is_wanted: Callable[[], bool]) -> byte
 
 
 def call_pickled(message: bytes) -> bytes:
-    """Call a pickled function in the child, so that the Dask worker need not import its module."""
+    """Call a pickled function in the child; the Dask worker need not import its module."""
     function, args = pickle.loads(message)
     return pickle.dumps(function(*args))

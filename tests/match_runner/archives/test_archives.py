@@ -302,9 +302,9 @@ def test_a_trace_that_ends_early_is_a_match_that_was_not_completed() -> None:
     ("old", "new", "message"),
     [
         ('nb="3"', 'nb="4"', "step 3 of the trace has the number '4'"),
-        ('<move role="random">noop</move>', "", "step 2 of the trace lacks moves of roles"),
+        ('<move role="random">noop</move>', "", "step 2 of the trace lacks moves of some roles"),
         ('<move role="random">noop', '<move role="agent">noop', "step 2 .* two values for agent"),
-        ('goal_value role="random"', 'goal_value role="other"', "goal values of other roles"),
+        ('goal_value role="random"', 'goal_value role="other"', "goal values of the trace"),
         (">90<", ">many<", "goal_value must be a number, not 'many'"),
         (">90<", ">0<", "the rules give agent 90 points, the file 0"),
         ("(armed red)", "(armed blue)", r"\(armed blue\) holds only in the file"),

@@ -629,7 +629,9 @@ def test_addresses_are_read(text: str, found: str) -> None:
     ],
 )
 def test_other_addresses_are_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match=r"is no address of a player; it must be like http://"):
+    with pytest.raises(
+        ConfigError, match=r"is not the address of a player; it must be like http://"
+    ):
         parse_address(text)
 
 
@@ -669,7 +671,7 @@ def test_play_takes_addresses() -> None:
     ("args", "message"),
     [
         ((), "remote players need a clock; give --play-clock SECONDS"),
-        (("--play-clock", "1.5"), "remote players are told whole seconds, so --play-clock cannot"),
+        (("--play-clock", "1.5"), "remote players need whole seconds, so --play-clock cannot"),
         (("--play-clock", "5", "--dialect", "gdl"), "use gdl2 or gdl2-old"),
         (("--play-clock", "5", "--server", "ggp-base"), "do not speak the dialect gdl2"),
         (("--play-clock", "5", "--dialect", "kif"), "Invalid value for '--dialect'"),

@@ -132,7 +132,7 @@ def test_a_match_that_takes_too_long_is_given_up_after_three_tries(tmp_path: Pat
     )
     assert result.exit_code == 1
     assert result.stderr.count("\n") == 2
-    assert "was tried 3 times: it took longer than 1 seconds and was broken off" in result.stderr
+    assert "was tried 3 times: it took longer than 1 seconds and was stopped" in result.stderr
     assert "the same command tries again" in result.stderr
     assert num_matches(tmp_path) == 0
 

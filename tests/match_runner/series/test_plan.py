@@ -129,7 +129,7 @@ EQUAL = {"equal_states": True}
                 "players": {"a": "http://localhost:1"},
                 "games": (replace(POKER, conditions=Conditions(play_clock_s=2.5)),),
             },
-            "remote players are told whole seconds",
+            "remote players need whole seconds",
         ),
         (EQUAL, "legal takes no budget of states, which equal states need; players that"),
         (

@@ -99,7 +99,7 @@ def test_players_of_the_package_and_what_is_offered_are_named(tmp_path: Path) ->
         (["human=legal"], "the name of a player already"),
         (["x=legal", "x=random"], "given twice"),
         (["x=nothing"], "--offer x: unknown player"),
-        (["x=https://there"], "--offer x: .* is no address"),
+        (["x=https://there"], "--offer x: .* is not the address"),
     ],
 )
 def test_offers_are_checked(texts: list[str], said: str) -> None:
