@@ -1,12 +1,12 @@
-"""The application: the page, its files, and JSON for it.
+"""The web application of the table: the page, its files, and the JSON that it reads.
 
-    GET  /                              the page; /match/ID, /seat/SEAT and /record/NAME too
+    GET  /                              the page; also /match/ID, /seat/SEAT and /record/NAME
     GET  /static/FILE                   files of the page
     GET  /api/lobby, /api/series        the lobby, all series; /api/events streams changes
-    GET  /api/alive                     events that show that the server is there
+    GET  /api/alive                     heartbeats, which show that the server runs
     POST /api/player                    {player}: checks a player that somebody typed
     POST /api/rules                     {game} or {name, rules}: diagnostics of a rulesheet
-    POST /api/matches                   see `requests`; answers with the links of all seats
+    POST /api/matches                   see `options`; answers with the links of all seats
     GET  /api/matches/ID[?key=]         a match; /turns/N, /events; POST /end, /again
     GET  /api/matches/ID/record         the record of a match that is over
     GET  /api/matches/ID/mind?role=&turn=&move=    belief and values of a role
@@ -14,7 +14,7 @@
     GET  /api/seats/SEAT                a seat; /turns/N, /may/N, /events; POST /move;
                                         /truth/N when the match is over
 
-`guard` decides who may ask for which of these. Errors are `{"error": text}`.
+`guard` decides who may request which of these. Errors are `{"error": text}`.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class TableAnswers:
     # ---------------------------------------------------------------- lobby
 
     async def lobby(self, request: Request) -> Response:
-        """Games, players and everything that is or was played."""
+        """Games, players, and all present and past matches."""
         manager = self._manager
         offers = manager.options.offers
         names = offers.game_names()
@@ -150,7 +150,7 @@ class TableAnswers:
         )
 
     async def lobby_events(self, request: Request) -> Response:
-        """Stream of what changes in the lobby."""
+        """Stream of changes in the lobby."""
         return stream_of(self._manager.log.follow(LOBBY, after_of(request)))
 
     async def series(self, request: Request) -> Response:
@@ -170,7 +170,7 @@ class TableAnswers:
         return JSONResponse({**report, "rules": text} if rules is None else report)
 
     async def player(self, request: Request) -> Response:
-        """Whether a player that somebody typed can be used, with the error if not."""
+        """Whether a player that somebody typed is usable, with the error if not."""
         player = read_player(await json_of(request))
         try:
             self._manager.options.offers.spec_of(player)
@@ -179,7 +179,7 @@ class TableAnswers:
         return JSONResponse({"ok": True})
 
     async def alive(self, request: Request) -> Response:
-        """Stream of heartbeats, which show that the server is there."""
+        """Stream of heartbeats, which show that the server runs."""
         return stream_of(self._manager.log.follow(NOBODY, ""))
 
     async def create(self, request: Request) -> Response:
@@ -189,18 +189,18 @@ class TableAnswers:
     # ---------------------------------------------------------------- matches
 
     async def match(self, request: Request) -> Response:
-        """A match, as far as the visitor may see it."""
+        """The part of a match that the visitor may see."""
         match, audience = self._watched(request)
         frames = await self._manager.replays.frames(match, audience)
         return JSONResponse(match.snapshot(audience, frames))
 
     async def match_events(self, request: Request) -> Response:
-        """Stream of what happens in a match."""
+        """Stream of the events of a match."""
         match, audience = self._watched(request)
         return stream_of(match.log.follow(audience, after_of(request)))
 
     async def match_turn(self, request: Request) -> Response:
-        """Frame after a turn, as far as the visitor may see it."""
+        """The part of the frame after a turn that the visitor may see."""
         match, audience = self._watched(request)
         return turn_of(request, await self._manager.replays.frames(match, audience))
 
@@ -224,16 +224,16 @@ class TableAnswers:
         return JSONResponse(record.to_json(), headers=as_file(name))
 
     async def end(self, request: Request) -> Response:
-        """Break a match off."""
+        """End a match early."""
         match = self._match(request)
         key = str(fields_of(await json_of(request)).get("key", ""))
         if match.people and match.audience(key, open_minds=False) != ALL:
-            raise HTTPException(403, "a match with people is ended by those who began it")
+            raise HTTPException(403, "only those who began a match with people may end it")
         await self._manager.end(match)
         return JSONResponse({})
 
     async def play_again(self, request: Request) -> Response:
-        """Make another match of the same game, with these players and that clock."""
+        """Make another match of the same game, with the players and the clock of the request."""
         setup = self._match(request).setup
         match_request = read_again(await json_of(request), setup)
         return _links_of(await self._manager.create(match_request, (setup.rules, setup.side_file)))
@@ -250,7 +250,7 @@ class TableAnswers:
         )
 
     async def record_file(self, request: Request) -> Response:
-        """A record of the folder, or a log, as it is."""
+        """A record or a log of the folder, as a file."""
         path = self._manager.stored.path(request.path_params["name"])
         return FileResponse(path, headers=as_file(path.name))
 
@@ -273,7 +273,7 @@ class TableAnswers:
         audience = match.audience(key, open_minds=self._manager.options.open_minds)
         if audience is None:
             raise HTTPException(
-                403, "people play this match and must not see all of it; it is open when it is over"
+                403, "people play this match, so it is closed until it is over"
             )
         return match, audience
 
@@ -340,12 +340,12 @@ async def _failed(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     path = request.url.path
     if error.status_code == 404 and not path.startswith(("/api/", "/static/")):
-        return FileResponse(STATIC / "index.html", 404)  # the page says that nothing is there
+        return FileResponse(STATIC / "index.html", 404)  # the page itself says so
     return JSONResponse({"error": error.detail}, error.status_code)
 
 
 # ------------------------------------------------------------------------
-# Answers to people in their seats, who see what their roles see.
+# Answers to people in their seats, who see only what their roles see.
 
 
 class AtSeats:
@@ -359,34 +359,34 @@ class AtSeats:
         match, role = self._seat(request)
         frames = self._manager.replays.seen(match, role)
         snapshot = match.snapshot(seat_of(role), frames)
-        # Whoever has only the seat's link gets no further.
+        # A visitor with only the seat's link gets no further.
         is_host = request.scope["visitor"].is_host
         minds = is_host and self._manager.options.open_minds
         num_turns = None if frames else await self._num_turns(match)
         return JSONResponse({**snapshot, "open_minds": minds, "more": is_host, "played": num_turns})
 
     async def seat_events(self, request: Request) -> Response:
-        """Stream of what happens at a seat."""
+        """Stream of the events at a seat."""
         match, role = self._seat(request)
         return stream_of(match.log.follow(seat_of(role), after_of(request)))
 
     async def seat_turn(self, request: Request) -> Response:
-        """Frame that a person saw after a turn."""
+        """The frame that a person saw after a turn."""
         return turn_of(request, self._manager.replays.seen(*self._seat(request)))
 
     async def truth(self, request: Request) -> Response:
-        """All that there was after a turn, which people see when the match is over."""
+        """The complete frame after a turn, which people see when the match is over."""
         match, _ = self._seat(request)
         if not match.is_over:
             raise HTTPException(403, "the match is not over")
         return turn_of(request, await self._manager.replays.frames(match, ALL))
 
     async def seat_belief(self, request: Request) -> Response:
-        """What may be where after a turn, as the role's own moves and percepts tell it."""
+        """Picture of the role's belief after a turn, from its own moves and percepts."""
         match, role = self._seat(request)
         picture = match.beliefs.get(role, {}).get(number_of(request.path_params["turn"], "turn"))
         if picture is None:
-            raise HTTPException(404, "nothing is kept of that turn")
+            raise HTTPException(404, "there is no belief for that turn")
         return Response(picture, media_type="application/json")
 
     async def move(self, request: Request) -> Response:
@@ -414,13 +414,13 @@ class AtSeats:
 
 
 # ------------------------------------------------------------------------
-# Parts of the answers to requests that several of them have in common.
+# Common parts of answers.
 
 Answer = Callable[[Request], Awaitable[Response]]
 
 
 def snapshot_of(name: str, match: ReplayedMatch, frames: list[str]) -> dict[str, Any]:
-    """A recorded match as if it had been played here."""
+    """A recorded match in the form of a match that was played here."""
     brief = ("turn", "over", "moves", "percepts", "faults", "words", "values")
     parsed = [json.loads(text) for text in frames]
     return {
@@ -444,7 +444,7 @@ def after_of(request: Request) -> str:
 
 
 def as_file(name: str) -> dict[str, str]:
-    """Headers by which a browser keeps an answer as a file."""
+    """Headers that make a browser save an answer as a file."""
     return {"content-disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
 
 
@@ -456,7 +456,7 @@ async def json_of(request: Request) -> object:
     try:
         value: object = await request.json()
     except (ValueError, RecursionError):
-        raise HTTPException(400, "what was posted is not JSON") from None
+        raise HTTPException(400, "the body of the request is not JSON") from None
     return value
 
 

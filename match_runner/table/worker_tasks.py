@@ -1,6 +1,7 @@
-"""Work of worker processes for the server besides playing: read rules, replay, sum up series.
+"""Other work of the server's worker processes: reading rules, replaying, summing up series.
 
-The server itself never looks into a stranger's rulesheet: that could take long.
+`match_manager` calls these functions in workers; JSON values come back. The server itself never
+reads a stranger's rulesheet, because that could take long.
 """
 
 from __future__ import annotations
@@ -41,25 +42,25 @@ from match_runner.table.seating import HUMAN
 from match_runner.tournament import summarize
 
 MOST_DIAGNOSTICS = 50
-"""Most diagnostics that are shown of one rulesheet."""
+"""Most diagnostics of one rulesheet that we show."""
 
 
 AUTO = "auto"
-"""The player and the backend that suit a game, which pages propose."""
+"""The player and the backend that suit a game; pages propose them."""
 
 _LOW = 10
-"""Added to the niceness of work for which nobody waits yet."""
+"""Added to the niceness of work that nobody waits for yet."""
 
 
 def compile_ahead() -> None:
-    """Compile the machine code of the player that suits a game, unless that was done before."""
+    """Compile the machine code of the player `auto`, unless it is in the cache."""
     if not are_cached(AUTO, AUTO):
         os.nice(_LOW)
         asyncio.run(fill_cache(AUTO, AUTO))
 
 
 def read_rules(name: str, text: str) -> Json:
-    """What is wrong with a rulesheet, and what the lobby needs to know of it."""
+    """Diagnostics of a rulesheet, and its description for the lobby."""
     diagnostics = check_text(text, name)
     report: Json = {
         "ok": not errors(diagnostics),
@@ -90,12 +91,12 @@ def _diagnostic_json(diagnostic: Diagnostic) -> Json:
 def check_match(
     name: str, text: str, players: Mapping[str, str], conditions: Conditions
 ) -> tuple[tuple[str, ...], bool]:
-    """Check that a match can be played; returns its roles, and whether they are told every move.
+    """Check that a match can be played; return its roles, and whether they see every move.
 
     Raises:
         GDLError: the rules cannot be used.
-        ConfigError: there is a role without a player or a player without a role, or a player is
-            not known.
+        ConfigError: there is a role without a player, a player without a role, or an unknown
+            player.
     """
     program = read_program(text, name)
     roles = [role for role in program.roles if role != RANDOM]
@@ -108,7 +109,7 @@ def check_match(
 
 @dataclass(frozen=True, slots=True)
 class ReplayedMatch:
-    """A match that was played elsewhere.
+    """A match that was not played at this table.
 
     Attributes:
         match: its summary for the page; see `HeldMatch.summary`.
@@ -141,7 +142,7 @@ def replay(record: MatchRecord, side_file: Path | None) -> list[Json]:
 
 
 def replay_file(path: Path) -> tuple[ReplayedMatch, list[Json]]:
-    """Read a record or a log of `ggp serve`; returns it and its frames, one after every turn.
+    """Read a record or a log of `ggp serve`; return it and its frames, one after every turn.
 
     Raises:
         GGPError: the file cannot be read, or does not fit the rules.
@@ -164,7 +165,7 @@ def replay_file(path: Path) -> tuple[ReplayedMatch, list[Json]]:
 
 
 def standings(folder: Path) -> Json:
-    """Standings of the series that is kept in a folder; it may be in progress.
+    """Standings of the series in a folder; it may be in progress.
 
     Raises:
         ConfigError: there is no series, or it cannot be read.
@@ -180,25 +181,25 @@ def standings(folder: Path) -> Json:
 
 
 # ------------------------------------------------------------------------
-# Frames of a match that is in a log of `ggp serve`.
+# Frames of a match in a log of `ggp serve`.
 #
-# If the rules tell every role every move, the true state follows from the role's path. If they do
-# not, the frames show what the role knew, as at a seat.
+# If every role sees every move by the rules, the true state follows from the role's path. Otherwise
+# the frames show the role's knowledge, as at a seat.
 
 FOLLOWING_S = 20.0
-"""Most seconds of finding out what a role knew, for all turns together."""
+"""Most seconds for computing a role's knowledge, for all turns together."""
 
 THINKER = "thinker"
-"""Source of answers if all is well."""
+"""Normal source of answers."""
 
 
 def frames_of_log(match: LoggedMatch) -> tuple[Json, list[Json]]:
-    """How a logged match began and ended, and its frames, one after every turn.
+    """Summary of a logged match, and its frames, one after every turn.
 
     Returns:
-        `game`, `players`, `roles`, `seed`, `goals` and `error` as of a record; and frames like
-        those of `MatchArtist.frame`, without what the log does not tell. If the log does not tell
-        the state, a frame has what the role knew of it, and `known` says from how many states.
+        `game`, `players`, `roles`, `seed`, `goals` and `error` as in a record; and frames as in
+        `MatchArtist.frame`, without fields that the log lacks. If the log does not determine the
+        state, a frame has the role's knowledge of it, and `known` says from how many states.
 
     Raises:
         GGPError: the rules cannot be played.
@@ -216,7 +217,7 @@ def frames_of_log(match: LoggedMatch) -> tuple[Json, list[Json]]:
         goals = _draw_states(artist, machines[0], joint_moves, frames)
     for frame in frames:
         frame["words"] = artist.words_in(frame)
-    why = match.why or "it breaks off here; perhaps the match is still played"
+    why = match.why or "it breaks off here; perhaps the match is still running"
     return {
         "game": match.id,
         "players": {match.role: match.player},
@@ -228,7 +229,7 @@ def frames_of_log(match: LoggedMatch) -> tuple[Json, list[Json]]:
 
 
 def _frame(artist: Artist, match: LoggedMatch, number: int) -> Json:
-    """Frame with what the log says of the turn before it, still without the state."""
+    """Frame with the log's facts about the last turn, still without the state."""
     frame: Json = {"turn": number, "over": False, "state": None, "moves": {}, "percepts": {}}
     frame |= {"views": {}, "marks": [], "faults": [], "decisions": {}}
     if not number:
@@ -246,11 +247,11 @@ def _frame(artist: Artist, match: LoggedMatch, number: int) -> Json:
 
 
 def _anomalies(turn: PathTurn, answer: SentAnswer | None) -> Iterator[str]:
-    """Yield what was not as it should be in a turn."""
+    """Yield texts about irregularities in a turn."""
     if turn.move is None:
-        yield "the server did not tell which move was played"
+        yield "the server did not say which move was played"
     elif turn.submitted is not None and turn.submitted != turn.move:
-        yield f"answered {turn.submitted}, and {turn.move} was played"
+        yield f"answered {turn.submitted}, but {turn.move} was played"
     if answer is None:
         return
     if answer.source != THINKER:
@@ -262,7 +263,7 @@ def _anomalies(turn: PathTurn, answer: SentAnswer | None) -> Iterator[str]:
 def _joint_moves(
     program: GameDefinition, machine: Machine, turns: History
 ) -> list[IntArray] | None:
-    """`[1, R]` joint move of each turn; None if the log does not tell all of them."""
+    """`[1, R]` joint move of each turn; None if the log lacks some."""
     if told_by(program.as_program()) is None:
         return None
     percepts = [machine.percept_id(turn.percepts or ()) for turn in turns]
@@ -278,7 +279,7 @@ def _joint_moves(
 def _draw_states(
     artist: Artist, machine: Machine, joint_moves: Sequence[IntArray], frames: Sequence[Json]
 ) -> dict[str, float | None]:
-    """Put true states and all moves into the frames; returns the goal value of every role.
+    """Put true states and all moves into the frames; return the goal value of every role.
 
     Raises:
         MatchError: the log has a move that is not legal.
@@ -307,7 +308,7 @@ def _draw_known(
     match: LoggedMatch,
     frames: Sequence[Json],
 ) -> dict[str, float | None]:
-    """Put what the role knew into the frames; returns its goal value, if it knows it."""
+    """Put the role's knowledge into the frames; return its goal value, if it knows it."""
     role = program.roles.index(match.role)
     knowledge = Knowledge(machines[1 + role], role, match.seed)
     deadline = Deadline.after(FOLLOWING_S)

@@ -62,13 +62,13 @@ def test_the_game_of_the_command_line_is_whatever_it_names(folder: Path) -> None
     spiel = "openspiel:efg_game(filename=x)"
     assert Offers(game=spiel).rules_of("anything", spiel) == (spiel, None)
     for asked in (("x", spiel), (spiel, None), ("x", f" {spiel}"), ("x", "openspiel:kuhn_poker")):
-        with pytest.raises(ConfigError, match="must be named when the table is started"):
+        with pytest.raises(ConfigError, match="must be named on the command line"):
             Offers(game="openspiel:leduc_poker").rules_of(*asked)
 
 
 def test_long_files_are_no_rulesheets(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("match_runner.table.options.MOST_RULES", 10)
-    with pytest.raises(ConfigError, match="so it is no rulesheet"):
+    with pytest.raises(ConfigError, match="too long for rules"):
         Offers(games=folder).rules_of("mine.gdl", None)
 
 
