@@ -272,9 +272,7 @@ class TableAnswers:
         key = request.query_params.get("key", "")
         audience = match.audience(key, open_minds=self._manager.options.open_minds)
         if audience is None:
-            raise HTTPException(
-                403, "people play this match, so it is closed until it is over"
-            )
+            raise HTTPException(403, "people play this match, so it is closed until it is over")
         return match, audience
 
     def _title(self, name: str) -> str:
