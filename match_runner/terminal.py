@@ -48,7 +48,7 @@ from match_runner.pictures.layout import Artist
 from match_runner.pictures.side_file import side_file_of
 from match_runner.pictures.symbols import unfilled
 from match_runner.remote.post import is_address
-from match_runner.series.holding import SeriesSnapshot, StoragePlace
+from match_runner.series.holding import Snapshot, StoragePlace
 from match_runner.series.match_task import machines_of, order_of, rehearse
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import Series, plan_all
@@ -72,7 +72,7 @@ def check_place(place: StoragePlace) -> None:
 
 
 def play_with_people(
-    series: Series, place: StoragePlace, show: Callable[[SeriesSnapshot], None], *, as_json: bool
+    series: Series, place: StoragePlace, show: Callable[[Snapshot], None], *, as_json: bool
 ) -> int:
     """Play a series of one game in which people take part, and show its results.
 
@@ -110,7 +110,7 @@ def play_with_people(
         screen.show(*show_record(record, screen.console.encoding))
     if matches:
         screen.show(Text())
-        show(SeriesSnapshot(series, len(plan_all(series)), matches, {}))
+        show(Snapshot(series, len(plan_all(series)), matches, {}))
     return code
 
 

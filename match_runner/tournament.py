@@ -31,7 +31,7 @@ from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, check_clocks
 from match_runner.remote.wire import DRESDEN, SERVERS, Replacement
 from match_runner.series.course import WithCourse
-from match_runner.series.holding import SeriesSnapshot
+from match_runner.series.holding import Snapshot
 from match_runner.series.outcomes import (
     ContestCounts,
     Played,
@@ -130,7 +130,7 @@ class TournamentSummary(WithCourse):
     moves: int
     standings: tuple[Standing, ...]
     problems: tuple[Problem, ...]
-    snapshot: SeriesSnapshot = field(compare=False)
+    snapshot: Snapshot = field(compare=False)
 
     def to_json(self) -> dict[str, Any]:
         """The JSON that `match-runner tournament --json` prints."""
@@ -149,7 +149,7 @@ class TournamentSummary(WithCourse):
         return Report(self.to_json(), _parts(self))
 
 
-def summarize(snapshot: SeriesSnapshot) -> TournamentSummary:
+def summarize(snapshot: Snapshot) -> TournamentSummary:
     """Sum up the matches so far."""
     series, matches = snapshot.series, snapshot.matches
     players = range(len(series.names))
@@ -177,9 +177,7 @@ def summarize(snapshot: SeriesSnapshot) -> TournamentSummary:
     )
 
 
-def _standing(
-    snapshot: SeriesSnapshot, player: int, rounds: Sequence[Round], rating: Rating
-) -> Standing:
+def _standing(snapshot: Snapshot, player: int, rounds: Sequence[Round], rating: Rating) -> Standing:
     series, matches = snapshot.series, snapshot.matches
     name = series.names[player]
     contests = contests_by_round(rounds, len(series.names))
@@ -204,10 +202,7 @@ def _standing(
 
 
 def _score(
-    snapshot: SeriesSnapshot,
-    player: int,
-    rounds: Sequence[Round],
-    bounds: tuple[float, float] | None,
+    snapshot: Snapshot, player: int, rounds: Sequence[Round], bounds: tuple[float, float] | None
 ) -> Interval:
     values = [s[player] for s in map(scores_of, rounds) if player in s]
     return mean_interval(values, resampling_seed(snapshot.series), bounds, fixed=snapshot.fixed)
@@ -307,40 +302,32 @@ def _parts(summary: TournamentSummary) -> Iterator[RenderableType]:
     )
     yield Table(
         ("player", "#rating [99 %]", "#mean score [99 %]", "#matches"),
-        [
-            (standing.player, rating_text(standing.rating), standing.score, standing.matches)
-            for standing in standings
-        ],
+        [(row.player, rating_text(row.rating), row.score, row.matches) for row in standings],
     )
     yield ""
     yield Table(
         ("player", "#won", "#drawn", "#lost", ("#% won [99 %]", ".1f"), "faults", "plays"),
         [
             (
-                *(
-                    standing.player,
-                    standing.tally.wins,
-                    standing.tally.draws,
-                    standing.tally.losses,
-                ),
-                *(standing.tally.win_share.percent, faults_text(standing.faults), standing.plays),
+                *(row.player, row.tally.wins, row.tally.draws, row.tally.losses),
+                *(row.tally.win_share.percent, faults_text(row.faults), row.plays),
             )
-            for standing in standings
+            for row in standings
         ],
     )
     yield ""
     yield Table(
-        ("mean score in", *(f"#{standing.player}" for standing in standings), "on", "by"),
+        ("mean score in", *(f"#{row.player}" for row in standings), "on", "by"),
         [
             (
-                *(game.game, *(standing.by_game[game.game] for standing in standings)),
+                *(game.game, *(row.by_game[game.game] for row in standings)),
                 *(game.backend, clock_text(game.play_clock, game.clock)),
             )
             for game in summary.games
         ],
     )
     yield ""
-    yield from methods_text(standing.score for standing in standings)
+    yield from methods_text(row.score for row in standings)
     if summary.problems:
         yield Text(f"faults and errors ({len(summary.problems)}):", style="red")
     for problem in summary.problems[:MOST_PROBLEMS]:

@@ -21,7 +21,7 @@ from ggp.machine.games import find_program
 if TYPE_CHECKING:
     from match_runner.match.records import MatchRecord
     from match_runner.series.comparison import ComparisonSummary
-    from match_runner.series.holding import SeriesSnapshot
+    from match_runner.series.holding import Snapshot
     from match_runner.series.plan import PlannedMatch, Series
     from match_runner.tournament import TournamentSummary
 
@@ -234,7 +234,7 @@ def _played(
     series: Series,
     minutes: float | None,
     advance: Callable[[], None],
-    summarize: Callable[[SeriesSnapshot], _Summary],
+    summarize: Callable[[Snapshot], _Summary],
 ) -> _Summary:
     """The summary of a series that is played in this process and not stored."""
     from match_runner.series.holding import snapshot_of

@@ -25,7 +25,7 @@ from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S
 from match_runner.remote.wire import DRESDEN, DRESDEN_PAUSE_S, SERVERS, Replacement
 from match_runner.series.course import course_of, draw_course
-from match_runner.series.holding import SeriesSnapshot, StoragePlace
+from match_runner.series.holding import Snapshot, StoragePlace
 from match_runner.series.stopping import DEFAULT_MOST, DEFAULT_WORTH, StoppingRule
 from match_runner.series.verdicts import DECIDED, SPAN
 from match_runner.workers.places import MATCH_SECONDS
@@ -198,8 +198,7 @@ _CONDITIONS_OPTIONS = (
         "--dialect",
         type=click.Choice([dialect.value for dialect in Dialect]),
         show_default="gdl2 where moves are hidden, else gdl",
-        help="Contents of messages to remote players: moves (gdl), percepts (gdl2-old), or "
-        "percepts with turn and move (gdl2).",
+        help="Messages have moves (gdl), percepts (gdl2-old), or percepts, turn and move (gdl2).",
     ),
     click.option(
         "--server",
@@ -256,10 +255,10 @@ class CourseFiles(NamedTuple):
     csv: Path | None
     plot: Path | None
 
-    def wrap(self, show: Callable[[SeriesSnapshot], None]) -> Callable[[SeriesSnapshot], None]:
+    def wrap(self, show: Callable[[Snapshot], None]) -> Callable[[Snapshot], None]:
         """Return a function that shows a series, and then writes the files."""
 
-        def show_and_write(snapshot: SeriesSnapshot) -> None:
+        def show_and_write(snapshot: Snapshot) -> None:
             show(snapshot)
             if self.csv is None and self.plot is None:
                 return

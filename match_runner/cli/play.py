@@ -37,7 +37,7 @@ from match_runner.match.records import MatchRecord, clock_text
 from match_runner.match.seats import HUMAN, read_players
 from match_runner.match.views import clock_notes, plain, show_errors
 from match_runner.remote.post import is_address
-from match_runner.series.holding import SeriesSnapshot, hold_series, printer
+from match_runner.series.holding import Snapshot, hold_series, printer
 from match_runner.series.plan import Series, check_series, resampling_seed, series_of_roles
 
 MOST_WARNINGS = 5
@@ -181,7 +181,7 @@ def play(
     return hold_series(series, place, show)
 
 
-def summarize(snapshot: SeriesSnapshot) -> PlaySummary:
+def summarize(snapshot: Snapshot) -> PlaySummary:
     """Sum up the matches so far of a series made by `series_of_roles`."""
     (game,) = snapshot.series.games
     scored = [match.scored for match in snapshot.matches if not match.record.failed]
@@ -213,15 +213,13 @@ def _show_warnings(program: GameDefinition) -> None:
 def _parts(summary: PlaySummary) -> Iterator[RenderableType]:
     num = len(summary.records)
     seeds = [record.seed for record in summary.records]
-    seed_text = (
-        f"seed {seeds[0]}" if num == 1 else f"seeds {seeds[0]} to {seeds[-1]}" if num else ""
-    )
+    which = f"seed {seeds[0]}" if num == 1 else f"seeds {seeds[0]} to {seeds[-1]}" if num else ""
     match_text = "1 match" if num == 1 else f"{num} matches"
     conditions = summary.conditions
     yield Text.assemble(
         plain(summary.game, "bold"),
         f": {match_text}",
-        f", {seed_text}" if seed_text else "",
+        f", {which}" if which else "",
         f", on {summary.backend}" if summary.backend else "",
         f", {clock_text(conditions.play_clock_s, conditions.clock)}",
     )

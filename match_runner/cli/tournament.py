@@ -27,7 +27,7 @@ from match_runner.cli.options import (
     read_place,
 )
 from match_runner.series import comparison
-from match_runner.series.holding import SeriesSnapshot, Summary, hold_series, printer, read_series
+from match_runner.series.holding import Snapshot, Summary, hold_series, printer, read_series
 from match_runner.tournament import read_tournament
 
 
@@ -93,7 +93,5 @@ def show(folder: Path, as_json: bool, **options: Any) -> None:
     files = read_course_files(options)
     snapshot = read_series(folder)
     several = len(snapshot.series.games) > 1
-    summarize: Callable[[SeriesSnapshot], Summary] = (
-        summary.summarize if several else comparison.summarize
-    )
+    summarize: Callable[[Snapshot], Summary] = (summary if several else comparison).summarize
     files.wrap(printer(summarize, as_json=as_json))(snapshot)

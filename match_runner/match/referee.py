@@ -507,9 +507,7 @@ class SpareTime:
         if not self.conditions.ponder or self.conditions.play_clock_s is None:
             return
         for role, player in players.items():
-            others_s = max(
-                (s for other_role, s in took_s.items() if other_role != role), default=0.0
-            )
+            others_s = max((s for rival, s in took_s.items() if rival != role), default=0.0)
             # A turn ends with the play clock, even if an answer comes later.
             spare_s = min(others_s, self.conditions.play_clock_s) - took_s.get(role, 0.0)
             if spare_s < LEAST_S or not isinstance(player, Pondering):

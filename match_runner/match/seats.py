@@ -176,8 +176,8 @@ def set_up(
         ConfigError: unknown player or option, or a malformed address.
         MachineError: a machine cannot be built.
     """
-    machine, *role_machines = machines or build_machines(program)
-    clock_kind = clock_of(clock)
+    machine, *seat_machines = machines or build_machines(program)
+    kind = clock_of(clock)
     seats: dict[int, Seat] = {}
     addresses: dict[int, Address] = {}
     for name, player in players.items():
@@ -187,18 +187,15 @@ def set_up(
         elif is_address(player):
             addresses[role] = parse_address(player)
         else:
-            role_report = None if report is None else partial(report, name)
+            send = None if report is None else partial(report, name)
             spec = parse_spec(player)
             if order is None or spec.is_ours:
                 seats[role] = Seat(
-                    player,
-                    partial(_make, spec, role_machines[role], role, clock, role_report, program),
+                    player, partial(_make, spec, seat_machines[role], role, clock, send, program)
                 )
             else:
                 seats[role] = Seat(
-                    player,
-                    partial(_make_apart, spec, order, role, clock_kind, role_report),
-                    spec.name,
+                    player, partial(_make_apart, spec, order, role, kind, send), spec.name
                 )
     remotes = Remotes(program, addresses) if addresses else None
     return Arena(game, program, machine, seats, clock, remotes)

@@ -237,13 +237,11 @@ class CoordinateFinder:
         if not pairs:
             return None
         first, second = max(pairs, key=lambda pair: self._score(shape, orders, *pair))
-        other_leaves = [i for i in range(len(shape.leaves)) if i not in (first, second)]
-        coordinates = [i for i in other_leaves if i in orders]
-        layers = tuple(coordinates if len(coordinates) < len(other_leaves) else coordinates[:-1])[
-            :1
-        ]
-        side = self._side(shape, first, second, other_leaves) if not layers else None
-        content = tuple(i for i in other_leaves if i not in layers)
+        free = [i for i in range(len(shape.leaves)) if i not in (first, second)]
+        coordinates = [i for i in free if i in orders]
+        layers = tuple(coordinates if len(coordinates) < len(free) else coordinates[:-1])[:1]
+        side = self._side(shape, first, second, free) if not layers else None
+        content = tuple(i for i in free if i not in layers)
         return self._make(shape, (first,), (second,), orders, content, layers, side)
 
     def line(self, shape: FluentShape, *, without_grids: bool) -> Candidate | None:
@@ -265,12 +263,8 @@ class CoordinateFinder:
             content = content[1:]
         if not full:
             is_row = leaf == 0 or (side is not None and bool(content))
-            if (
-                not without_grids
-                or not is_row
-                or len(orders[leaf].values) > MOST_IN_ROW
-                or len(orders) > 1
-            ):
+            is_row = is_row and without_grids and len(orders) == 1
+            if not is_row or len(orders[leaf].values) > MOST_IN_ROW:
                 return None
         elif side is not None and not content:
             return None

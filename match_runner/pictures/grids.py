@@ -105,9 +105,7 @@ def recognise(
     claimed = side.plain | {member.shape.skeleton for _, group in described for member in group}
     free = [shape for shape in shapes if shape.skeleton not in claimed]
     groups: list[list[Candidate]] = []
-    squares = [
-        row_candidate for row_candidate in map(finder.square, free) if row_candidate is not None
-    ]
+    squares = [fit for fit in map(finder.square, free) if fit is not None]
     for candidate in sorted(squares, key=rank):
         if not lay_over(groups, candidate.shape):
             join(groups, candidate)
@@ -116,8 +114,8 @@ def recognise(
     without_grids = not groups and not described
     rows = [finder.line(shape, without_grids=without_grids) for shape in _unplaced(free, groups)]
     lines: list[list[Candidate]] = []
-    for row_candidate in sorted((row for row in rows if row is not None), key=rank):
-        join(lines, row_candidate)
+    for fit in sorted((row for row in rows if row is not None), key=rank):
+        join(lines, fit)
     return _laid_out([*described, *(("", group) for group in (*groups, *lines))], roles, side)
 
 

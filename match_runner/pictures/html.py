@@ -114,12 +114,11 @@ def _board(board: Json, owners: Sequence[str], *, titled: bool) -> str:
     edge = "".join(f'<th style="{_EDGE}">{escape(name)}</th>' for name in ("", *board["columns"]))
     rows = []
     for row, name in enumerate(board["rows"]):
-        row_cells = (cells.get((row, column)) for column in range(len(board["columns"])))
-        row_html = "".join(
-            f'<td style="{_EDGE}"></td>' if cell is None else _cell(cell, owners)
-            for cell in row_cells
+        slots = (cells.get((row, column)) for column in range(len(board["columns"])))
+        html = "".join(
+            f'<td style="{_EDGE}"></td>' if cell is None else _cell(cell, owners) for cell in slots
         )
-        rows.append(f'<tr><th style="{_EDGE}">{escape(name)}</th>{row_html}</tr>')
+        rows.append(f'<tr><th style="{_EDGE}">{escape(name)}</th>{html}</tr>')
     title = f'<caption style="text-align:left">{escape(board["title"])}</caption>' if titled else ""
     style = "border-collapse:collapse;display:inline-table;margin:0.3em 1em 0.3em 0"
     return f'<table style="{style}">{title}<tr>{edge}</tr>{"".join(rows)}</table>'

@@ -207,10 +207,8 @@ def _new_in_columns(old: Json, new: Json, named: Sequence[str]) -> list[str]:
     for board in new.get("boards", ()):
         columns = {cell["column"] for cell in board["cells"] if cell["id"] in named}
         for cell in board["cells"]:
-            new_items = [item for item in cell["items"] if (cell["id"], item["title"]) not in was]
-            if cell["column"] in columns and any(
-                item["symbol"] not in ("", "?") for item in new_items
-            ):
+            fresh = [item for item in cell["items"] if (cell["id"], item["title"]) not in was]
+            if cell["column"] in columns and any(i["symbol"] not in ("", "?") for i in fresh):
                 cell_ids.append(cell["id"])
     return cell_ids
 

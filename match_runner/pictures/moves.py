@@ -91,7 +91,7 @@ def moves_of(
     program: Program, roles: Sequence[str], grids: Sequence[Grid], places: Mapping[Skeleton, Place]
 ) -> Moves:
     """The reader of a game's moves, learnt from its rules."""
-    own_boards: dict[tuple[Skeleton, int], bool] = {}
+    owned: dict[tuple[Skeleton, int], bool] = {}
     drops: dict[Skeleton, int] = {}
     squares = {skeleton: place for skeleton, place in places.items() if place.rows is not None}
     for rule in program.rules if squares else ():
@@ -105,9 +105,7 @@ def moves_of(
                 if _coordinates(place, leaves) <= {*arguments}:
                     # One rule about the mover's own board outweighs rules that read other boards.
                     is_own = leaves[place.layers[0]] == mover
-                    own_boards[shape, place.grid] = (
-                        own_boards.get((shape, place.grid), False) or is_own
-                    )
+                    owned[shape, place.grid] = owned.get((shape, place.grid), False) or is_own
             for skeleton, leaves in next_fluents:
                 place = squares.get(skeleton)
                 if place is None or place.layers or place.columns.part >= 0 or len(arguments) != 1:
@@ -115,7 +113,7 @@ def moves_of(
                 column = [leaves[i] for i in place.columns.leaves]
                 if column == [*arguments] and len(_coordinates(place, leaves)) > 1:
                     drops[shape] = place.grid
-    return Moves(roles, grids, own_boards, drops)
+    return Moves(roles, grids, owned, drops)
 
 
 def _moved(rule: NormalRule) -> Iterator[tuple[Term, Skeleton, tuple[Term, ...]]]:

@@ -81,10 +81,8 @@ def _turn_in_words(frame: Json) -> str:
 
 def _foot_words(picture: Json) -> list[str]:
     """Facts that are not on boards, in words, without bookkeeping."""
-    off_board = [(name, kind) for name, kind in KINDS.items() if name != "boards"]
-    lines = (
-        line for name, kind in off_board for part in picture[name] for line in kind.lines(part)
-    )
+    kinds = [(name, kind) for name, kind in KINDS.items() if name != "boards"]
+    lines = (line for name, kind in kinds for part in picture[name] for line in kind.lines(part))
     return [line for line in lines if line]
 
 

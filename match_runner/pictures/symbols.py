@@ -117,11 +117,9 @@ class Symbols:
         self._draughts = not chess and man and (king or not words & {"pawn"})
         self._chess = not self._cards and (chess or king or man)
         self._initials = self._by_initial(name[0] for name in codes if self._coded)
-        initials = self._initial_roles(roles)
+        roles_by = self._initial_roles(roles)
         self._b_is_empty = "b" in names and (
-            common_empty
-            or "b" not in initials
-            or any(n != "b" and n.startswith("b") for n in names)
+            common_empty or "b" not in roles_by or any(n != "b" and n[:1] == "b" for n in names)
         )
 
     def is_empty(self, words: Sequence[str]) -> bool:

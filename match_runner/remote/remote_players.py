@@ -218,8 +218,8 @@ class RemotePlayers:
             last_turns: the last turn as each role sees it; empty in the first turn.
         """
         bodies = {
-            role: self._wire.play(self._ids[role], turn, last_turns.get(role))
-            for role in self._addresses
+            role: self._wire.play(id_, turn, last_turns.get(role))
+            for role, id_ in self._ids.items()
         }
         replies = self._send(bodies, self._play_clock_s + self._server.play_grace_s)
         return {role: self._answer(reply) for role, reply in replies}

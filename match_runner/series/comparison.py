@@ -22,7 +22,7 @@ from ggp.statistics import Interval, mean_interval, methods_text
 from match_runner.match.records import clock_text
 from match_runner.match.views import clock_notes, plain, show_errors
 from match_runner.series.course import WithCourse
-from match_runner.series.holding import SeriesSnapshot
+from match_runner.series.holding import Snapshot
 from match_runner.series.outcomes import (
     ContestCounts,
     Effort,
@@ -122,7 +122,7 @@ class ComparisonSummary(WithCourse):
     ending: Ending | None
     equal_states: tuple[EqualStates, ...]
     faulty: tuple[tuple[int, tuple[str, ...]], ...]
-    snapshot: SeriesSnapshot = field(compare=False)
+    snapshot: Snapshot = field(compare=False)
 
     @property
     def game(self) -> SeriesGame:
@@ -170,7 +170,7 @@ class ComparisonSummary(WithCourse):
         return Report(self.to_json(), _parts(self))
 
 
-def summarize(snapshot: SeriesSnapshot) -> ComparisonSummary:
+def summarize(snapshot: Snapshot) -> ComparisonSummary:
     """Sum up the matches so far.
 
     Unfinished rounds count in means, but not in differences, and in games of one role not as
@@ -180,7 +180,7 @@ def summarize(snapshot: SeriesSnapshot) -> ComparisonSummary:
     (game,) = series.games
     rounds = rounds_of(matches)
     numbers = range(len(series.players))
-    complete = whole_rounds(rounds, series.matches_a_round)
+    whole = whole_rounds(rounds, series.matches_a_round)
     budgets = snapshot.budgets.get(game.name)
     several = len(numbers) > 1
     return ComparisonSummary(
@@ -189,11 +189,9 @@ def summarize(snapshot: SeriesSnapshot) -> ComparisonSummary:
         played=len(matches),
         backend=matches[0].record.backend if matches else None,
         players=tuple(_player(snapshot, n, rounds) for n in numbers),
-        differences=tuple(
-            _difference(snapshot, *pair, complete) for pair in combinations(numbers, 2)
-        ),
+        differences=tuple(_difference(snapshot, *two, whole) for two in combinations(numbers, 2)),
         verdict=judge(
-            series.names, complete, resampling_seed(series), fixed=snapshot.fixed, span=series.span
+            series.names, whole, resampling_seed(series), fixed=snapshot.fixed, span=series.span
         )
         if several
         else None,
@@ -217,7 +215,7 @@ def _player_json(player: PlayerSummary) -> dict[str, Any]:
     }
 
 
-def _player(snapshot: SeriesSnapshot, player: int, rounds: Sequence[Round]) -> PlayerSummary:
+def _player(snapshot: Snapshot, player: int, rounds: Sequence[Round]) -> PlayerSummary:
     series, matches = snapshot.series, snapshot.matches
     seed, fixed, bounds = resampling_seed(series), snapshot.fixed, series.goal_bounds
     by_role = {}
@@ -238,14 +236,12 @@ def _player(snapshot: SeriesSnapshot, player: int, rounds: Sequence[Round]) -> P
     )
 
 
-def _difference(
-    snapshot: SeriesSnapshot, player: int, rival: int, rounds: Sequence[Scores]
-) -> Difference:
+def _difference(snapshot: Snapshot, first: int, rival: int, rounds: Sequence[Scores]) -> Difference:
     series = snapshot.series
-    differences = differences_of(rounds, player, rival)
+    differences = differences_of(rounds, first, rival)
     bounds = differences_within(series.span)
     score = mean_interval(differences, resampling_seed(series), bounds, fixed=snapshot.fixed)
-    return Difference(series.names[player], series.names[rival], score, len(differences))
+    return Difference(series.names[first], series.names[rival], score, len(differences))
 
 
 def _equal_states(series: Series, matches: Sequence[Played], budgets: Budgets) -> list[EqualStates]:
@@ -299,26 +295,20 @@ def _parts(summary: ComparisonSummary) -> Iterator[RenderableType]:
         ("player", *results, *columns),
         [
             (
-                *(
-                    player.player,
-                    player.score,
-                    player.tally.wins,
-                    player.tally.draws,
-                    player.tally.losses,
-                ),
-                *(player.tally.win_share.percent, player.effort.states, player.effort.seconds),
+                *(row.player, row.score, row.tally.wins, row.tally.draws, row.tally.losses),
+                *(row.tally.win_share.percent, row.effort.states, row.effort.seconds),
             )
-            for player in summary.players
+            for row in summary.players
         ],
     )
     yield ""
     if len(game.seats) > 1:
         rows = [
-            (role, player.player, score, effort.states, effort.seconds)
+            (role, row.player, score, effort.states, effort.seconds)
             for role in game.seats
-            for player in summary.players
-            if role in player.by_role
-            for score, effort in [player.by_role[role]]
+            for row in summary.players
+            if role in row.by_role
+            for score, effort in [row.by_role[role]]
         ]
         yield Table(("role", "player", "#mean score [99 %]", *columns), rows)
         yield ""
@@ -331,10 +321,8 @@ def _parts(summary: ComparisonSummary) -> Iterator[RenderableType]:
         yield ""
         yield Text("States visited a decision, by role and turn", style="bold")
         head = ("role", "#turn", ("#measured", ","), *((f"#{n}", ",.0f") for n in series.names))
-        equal_states = summary.equal_states[:MOST_ROWS]
-        yield Table(
-            head, [(row.role, row.turn + 1, row.budget, *row.visited) for row in equal_states]
-        )
+        states = summary.equal_states[:MOST_ROWS]
+        yield Table(head, [(row.role, row.turn + 1, row.budget, *row.visited) for row in states])
         if len(summary.equal_states) > MOST_ROWS:
             yield f"and {len(summary.equal_states) - MOST_ROWS} more rows; see --json"
     yield from show_errors([(f"match {n}", e) for n, e in summary.faulty], summary.played)

@@ -22,7 +22,7 @@ from ggp.players import Decision
 from ggp.report import Table
 from ggp.statistics import Interval, mean_interval
 from match_runner.charts import Plot, new_figure
-from match_runner.series.holding import SeriesSnapshot
+from match_runner.series.holding import Snapshot
 from match_runner.series.outcomes import Played, decisions_of, effort_of, rounds_of, scores_of
 from match_runner.series.plan import resampling_seed
 
@@ -95,7 +95,7 @@ class Course:
         return [row for row in self.rows if row[:4] == key]
 
 
-def course_of(snapshot: SeriesSnapshot) -> Course:
+def course_of(snapshot: Snapshot) -> Course:
     """The course of a series so far."""
     series = snapshot.series
     games = [game.name for game in series.games]
@@ -114,7 +114,7 @@ def course_of(snapshot: SeriesSnapshot) -> Course:
 
 
 def _scores(
-    snapshot: SeriesSnapshot, matches: Sequence[Played], player: int, names: tuple[str, str]
+    snapshot: Snapshot, matches: Sequence[Played], player: int, names: tuple[str, str]
 ) -> Iterator[Row]:
     values = [s[player] for s in map(scores_of, rounds_of(matches)) if player in s]
     seed = resampling_seed(snapshot.series)
@@ -165,9 +165,7 @@ def _by_turn(
 def _expected(turn_decision: tuple[int, str, Decision]) -> float | None:
     """The value that a player gave to its move."""
     decision = turn_decision[2]
-    return next(
-        (candidate.value for candidate in decision.values if candidate.move == decision.move), None
-    )
+    return next((v.value for v in decision.values if v.move == decision.move), None)
 
 
 def _mean(names: tuple[str, str, str], measure: str, turn: int, values: Sequence[float]) -> Row:
@@ -200,7 +198,7 @@ class WithCourse:
         snapshot: the matches.
     """
 
-    snapshot: SeriesSnapshot
+    snapshot: Snapshot
 
     def __repr__(self) -> str:
         games = ", ".join(game.name for game in self.snapshot.series.games)

@@ -66,7 +66,7 @@ class StoragePlace:
 
 
 @dataclass(frozen=True, slots=True)
-class SeriesSnapshot:
+class Snapshot:
     """The matches of a series so far.
 
     Attributes:
@@ -86,10 +86,14 @@ class SeriesSnapshot:
     ending: Ending | None = None
 
 
+Show = Callable[[Snapshot], None]
+"""Function that prints the results of a series."""
+
+
 def hold_series(
     series: Series,
     place: StoragePlace,
-    show: Callable[[SeriesSnapshot], None],
+    show: Show,
     until: StoppingRule | None = None,
 ) -> int:
     """Play the missing matches of a series, show its results, and report errors.
@@ -129,10 +133,9 @@ def hold_series(
     files.write_missing(snapshot.matches)
     show(snapshot)
     if interrupted:
-        continuation = "; the same command continues" if place.folder else ""
+        hint = "; the same command continues" if place.folder else ""
         click.echo(
-            f"interrupted after {len(snapshot.matches)} of {snapshot.planned} matches"
-            f"{continuation}",
+            f"interrupted after {len(snapshot.matches)} of {snapshot.planned} matches{hint}",
             err=True,
         )
         return EXIT_INTERRUPTED
@@ -146,9 +149,7 @@ def hold_series(
     return EXIT_FAILED if problems else 0
 
 
-def printer(
-    summarize: Callable[[SeriesSnapshot], Summary], *, as_json: bool
-) -> Callable[[SeriesSnapshot], None]:
+def printer(summarize: Callable[[Snapshot], Summary], *, as_json: bool) -> Show:
     """Make the argument `show` of `hold_series`: it prints a summary as JSON or as tables."""
     return lambda snapshot: show_report(summarize(snapshot).report(), as_json=as_json)
 
@@ -187,7 +188,7 @@ def play_missing(
     return run_series(series, store, executor, watch_both, stopper.goes_on, AHEAD)
 
 
-def snapshot_of(series: Series, store: Store, until: StoppingRule | None = None) -> SeriesSnapshot:
+def snapshot_of(series: Series, store: Store, until: StoppingRule | None = None) -> Snapshot:
     """The planned matches that a store holds; it may hold other matches too.
 
     Args:
@@ -197,14 +198,14 @@ def snapshot_of(series: Series, store: Store, until: StoppingRule | None = None)
     matches = [match for match in store.matches(PLAY) if match.planned.key in planned]
     budgets = stored_budgets(series, store)
     if until is None:
-        return SeriesSnapshot(series, len(planned), matches, budgets, store.is_as_planned(series))
+        return Snapshot(series, len(planned), matches, budgets, store.is_as_planned(series))
     stopper = Stopper(series, until)
     for match in matches:
         stopper.watch(match)
     if stopper.outcome is not None:
         matches = [match for match in matches if match.planned.round < stopper.rounds]
     num = len(planned) if stopper.outcome is None else len(matches)
-    return SeriesSnapshot(series, num, matches, budgets, ending=stopper.ending)
+    return Snapshot(series, num, matches, budgets, ending=stopper.ending)
 
 
 def _say_forecasts(forecasts: Sequence[Forecast]) -> None:
@@ -245,7 +246,7 @@ class _Files:
                 self.write(match)
 
 
-def _problems(snapshot: SeriesSnapshot) -> Iterator[str]:
+def _problems(snapshot: Snapshot) -> Iterator[str]:
     """Yield the errors in matches that make the command fail."""
     failed = [match for match in snapshot.matches if match.record.failed]
     if failed:
@@ -316,7 +317,7 @@ def _each_warning_once() -> Iterator[None]:
 # exported anywhere, even while a command is still playing the series.
 
 
-def read_series(folder: Path) -> SeriesSnapshot:
+def read_series(folder: Path) -> Snapshot:
     """Read the series that is stored in a folder.
 
     Games without a finished match are left out, since the file has no rules of them.
@@ -344,15 +345,13 @@ def read_series(folder: Path) -> SeriesSnapshot:
                 most = until.most // series.matches_a_round
                 (game,) = series.games
                 series = replace(series, games=(replace(game, rounds=max(most, game.rounds)),))
-            matches_so_far = snapshot_of(series, store, until)
+            snapshot = snapshot_of(series, store, until)
     except (sqlite3.Error, ValueError, LookupError, AttributeError, TypeError) as error:
         raise ConfigError(f"cannot read {path}: {error}") from error
     if len(series.games) == len(settings["games"]):
-        return matches_so_far
+        return snapshot
     rounds = [planned.get(name) or 0 for name in settings["games"]]
-    return replace(
-        matches_so_far, planned=max(matches_so_far.planned, sum(rounds) * series.matches_a_round)
-    )
+    return replace(snapshot, planned=max(snapshot.planned, sum(rounds) * series.matches_a_round))
 
 
 def _until(settings: Mapping[str, Any]) -> StoppingRule | None:
@@ -366,10 +365,8 @@ def _series(settings: Mapping[str, Any], matches: list[Played]) -> Series:
     return Series(
         players={name: plays.get(name, name) for name in settings["players"]},
         games=tuple(
-            _game(
-                name, game_settings, settings.get("planned", {}).get(name), of_game[name], matches
-            )
-            for name, game_settings in settings["games"].items()
+            _game(name, entry, settings.get("planned", {}).get(name), of_game[name], matches)
+            for name, entry in settings["games"].items()
             if name in of_game
         ),
         rotate=settings["roles"] == "rotate",

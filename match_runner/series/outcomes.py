@@ -115,16 +115,14 @@ def contests_by_round(rounds: Sequence[Round], num_players: int) -> list[list[Sc
     A contest is a match of several players; in games of one role it is a whole round, in which the
     players play the same match one after the other.
     """
-    contests_of_rounds: list[list[Scores]] = []
+    grouped: list[list[Scores]] = []
     for round_ in rounds:
         among_several = [m for m in round_ if len(set(m.planned.seating.values())) > 1]
         if among_several:
-            contests_of_rounds.append(
-                [scores for match in among_several if (scores := scores_of([match]))]
-            )
+            grouped.append([scores for match in among_several if (scores := scores_of([match]))])
         elif len(scores := scores_of(round_)) == num_players > 1:
-            contests_of_rounds.append([scores])
-    return [contests for contests in contests_of_rounds if contests]
+            grouped.append([scores])
+    return [contests for contests in grouped if contests]
 
 
 def contests_of(rounds: Sequence[Round], num_players: int) -> list[Scores]:

@@ -129,11 +129,7 @@ class Series:
     @property
     def goal_bounds(self) -> tuple[float, float] | None:
         """Least and greatest score of a match of any game; None if that is unknown."""
-        bounds = [
-            bounds_of_game
-            for game in self.games
-            if (bounds_of_game := game.goal_bounds) is not None
-        ]
+        bounds = [pair for game in self.games if (pair := game.goal_bounds) is not None]
         if len(bounds) < len(self.games):
             return None
         lows, highs = zip(*bounds, strict=True)
@@ -227,10 +223,8 @@ def series_of_roles(
     Args:
         players: spec or address for every role but `random`.
     """
-    series_game = SeriesGame(game, program, matches, conditions or Conditions())
-    return Series(
-        players, (series_game,), rotate=False, seed=seed, counted_seeds=True, backend=backend
-    )
+    games = (SeriesGame(game, program, matches, conditions or Conditions()),)
+    return Series(players, games, rotate=False, seed=seed, counted_seeds=True, backend=backend)
 
 
 def check_series(series: Series) -> None:

@@ -86,11 +86,8 @@ class Ending:
 
     def to_json(self) -> dict[str, Any]:
         """The ending as JSON values."""
-        fields = {
-            "outcome": self.outcome,
-            "forecasts": [asdict(forecast) for forecast in self.forecasts],
-        }
-        return {**asdict(self.until), **fields}
+        forecasts = [asdict(forecast) for forecast in self.forecasts]
+        return {**asdict(self.until), "outcome": self.outcome, "forecasts": forecasts}
 
 
 class Stopper:
@@ -155,13 +152,11 @@ def forecasts_of(series: Series, matches: Sequence[Played]) -> tuple[Forecast, .
     forecasts = []
     for difference in DIFFERENCES_TOLD:
         num_rounds = rounds_to_tell(difference, spread, len(players), span)
-        num_matches = None if num_rounds is None else num_rounds * series.matches_a_round
+        num = None if num_rounds is None else num_rounds * series.matches_a_round
         hours = (
-            None
-            if num_matches is None or seconds is None
-            else num_matches * seconds * series.limits.threads / 3600
+            None if num is None or seconds is None else num * seconds * series.limits.threads / 3600
         )
-        forecasts.append(Forecast(difference, num_rounds, num_matches, hours))
+        forecasts.append(Forecast(difference, num_rounds, num, hours))
     return tuple(forecasts)
 
 

@@ -256,9 +256,7 @@ def _renamed(stored: Mapping[str, Any], games: Mapping[str, Any]) -> dict[str, s
         for name, game in games.items():
             if name in stored or name in stored_names:
                 continue
-            stored_name = next(
-                (old_name for old_name in unmatched if is_same(unmatched[old_name], game)), None
-            )
+            stored_name = next((old for old in unmatched if is_same(unmatched[old], game)), None)
             if stored_name is not None:
                 del unmatched[stored_name]
                 stored_names[name] = stored_name

@@ -141,7 +141,7 @@ def judge(
     best, *rivals = _by_mean(rounds, len(names))
     level, bounds = level_among(len(names)), differences_within(span)
     as_good: list[str] = []
-    more_rounds: list[int | None] = []
+    needed: list[int | None] = []
     margin = 0.0
     for rival in rivals:
         differences = differences_of(rounds, best, rival)
@@ -156,13 +156,9 @@ def judge(
         )
         if low <= 0:
             as_good.append(names[rival])
-            more_rounds.append(_more_rounds(differences, 1 - level, bounds))
+            needed.append(_more_rounds(differences, 1 - level, bounds))
             margin = max(margin, -low, high)
-    longest = (
-        None
-        if None in more_rounds
-        else max((num for num in more_rounds if num is not None), default=0)
-    )
+    longest = None if None in needed else max((n for n in needed if n is not None), default=0)
     return Verdict(names[best], tuple(as_good), len(names), len(rounds), longest, margin)
 
 

@@ -280,11 +280,8 @@ class HeldMatch:
     def _ask(self, message: Mapping[str, Any]) -> None:
         role, clock_s = message["role"], message["clock_s"]
         until_s = None if clock_s is None else time.time() + clock_s
-        self.questions[role] = {
-            "turn": message["turn"],
-            "moves": message["moves"],
-            "until_s": until_s,
-        }
+        self.questions[role] = {key: message[key] for key in ("turn", "moves")}
+        self.questions[role]["until_s"] = until_s
         self.log.add(seat_of(role), "ask", self.question(role))
         self._show_waiting()
 

@@ -81,7 +81,7 @@ class MatchManager:
         self._reader = LocalPool(1, READING_S)
         self._thinker = LocalPool(1, THINKING_S)
         self._compiler = LocalPool(1)
-        self._people_pools: dict[str, LocalPool] = {}
+        self._people: dict[str, LocalPool] = {}
         self._calls: dict[str, tuple[LocalPool, Future[MatchRecord]]] = {}  # of matches, by id
         self._tasks: set[asyncio.Task[None]] = set()
         self.replays = Replays(self.folder, self.stored, partial(self._ask, self._thinker))
@@ -104,13 +104,7 @@ class MatchManager:
             match.log.close()
         self.log.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        pools = [
-            self._players,
-            self._reader,
-            self._thinker,
-            self._compiler,
-            *self._people_pools.values(),
-        ]
+        pools = [self._players, self._reader, self._thinker, self._compiler, *self._people.values()]
         await asyncio.gather(*(asyncio.to_thread(pool.close) for pool in pools))
         shutil.rmtree(self.private, ignore_errors=True)
         self.folder.close()
@@ -129,10 +123,9 @@ class MatchManager:
             GGPError: the matches cannot be played; says why.
         """
         with_people = HUMAN in request.players.values()
-        if with_people and len(self._people_pools) >= MOST_WITH_PEOPLE:
+        if with_people and len(self._people) >= MOST_WITH_PEOPLE:
             raise ConfigError(
-                f"there are {len(self._people_pools)} matches with people already; "
-                "end one of them first"
+                f"there are {len(self._people)} matches with people already; end one of them first"
             )
         waiting = sum(match.status == "waiting" for match in self.matches.values())
         if waiting + request.matches > MOST_WAITING:
@@ -202,7 +195,7 @@ class MatchManager:
                 plays, call = self._calls[match.setup.id]
                 call.cancel()
                 plays.send(call, None)
-            pool = self._people_pools.get(match.setup.id)
+            pool = self._people.get(match.setup.id)
             if pool is not None:
                 await asyncio.to_thread(pool.close)
 
@@ -270,7 +263,7 @@ class MatchManager:
             return
         pool = self._players
         if match.people:
-            pool = self._people_pools[setup.id] = LocalPool(1)
+            pool = self._people[setup.id] = LocalPool(1)
         task = TableTask(
             game=setup.game,
             rules=setup.rules,
@@ -291,7 +284,7 @@ class MatchManager:
             record = self.folder.broken_off(match.setup, str(error))
         finally:
             self._calls.pop(setup.id, None)
-            self._people_pools.pop(setup.id, None)
+            self._people.pop(setup.id, None)
             if match.people:
                 await asyncio.to_thread(pool.close)
         self._finish(match, record)

@@ -242,13 +242,9 @@ class _Reporter:
 
     def _seat_frame(self, role: str, frame: Json, turn: TurnRecord | None) -> Json:
         """The part of a frame for one role: it may contain nothing that the role must not see."""
-        seat_frame: Json = {
-            "turn": frame["turn"],
-            "over": frame["over"],
-            "move": None,
-            "percepts": [],
-        }
-        seat_frame |= {"view": None, "known": None, "marks": [], "faults": [], "words": {}}
+        seat_frame: Json = {"turn": frame["turn"], "over": frame["over"], "move": None}
+        seat_frame |= {"percepts": [], "view": None, "known": None, "marks": [], "faults": []}
+        seat_frame["words"] = {}
         if turn is not None:
             moved = turn.joint_move if self._is_told else {role: turn.joint_move[role]}
             seat_frame |= {

@@ -65,9 +65,7 @@ def read_rules(name: str, text: str) -> Json:
     report: Json = {
         "ok": not errors(diagnostics),
         "num_diagnostics": len(diagnostics),
-        "diagnostics": [
-            _diagnostic_json(diagnostic) for diagnostic in diagnostics[:MOST_DIAGNOSTICS]
-        ],
+        "diagnostics": [_diagnostic_json(entry) for entry in diagnostics[:MOST_DIAGNOSTICS]],
     }
     if report["ok"]:
         program = read_program(text, name)
@@ -267,9 +265,7 @@ def _joint_moves(
     if told_by(program.as_program()) is None:
         return None
     percepts = [machine.percept_id(turn.percepts or ()) for turn in turns]
-    percept_ids = np.array(
-        [UNKNOWN if percept_id is None else percept_id for percept_id in percepts], dtype=np.int64
-    )
+    percept_ids = np.array([UNKNOWN if id_ is None else id_ for id_ in percepts], dtype=np.int64)
     joint_moves = machine.told_moves(percept_ids)
     if joint_moves is None or (joint_moves == UNKNOWN).any():
         return None

@@ -95,7 +95,7 @@ class ClusterExecutor:
         try:
             self._client.close(timeout=_CLOSE_S)
         except Exception as error:  # it went away before us
-            _log.info("the Dask scheduler at %s: %s", self._address, _error_text(error))
+            _log.info("the Dask scheduler at %s: %s", self._address, _text(error))
 
     async def _answer(self, task: Any) -> Any:
         """Wait for the result of a Dask future, and turn Dask's errors into ours."""
@@ -119,7 +119,7 @@ class ClusterExecutor:
             ) from error
         except Exception as error:
             raise WorkerFailedError(
-                f"the Dask cluster at {self._address} failed: {_error_text(error)}; the scheduler "
+                f"the Dask cluster at {self._address} failed: {_text(error)}; the scheduler "
                 "and all workers need the same ggp-hyperplay and Dask as this machine"
             ) from error
 
@@ -134,9 +134,8 @@ def _connect(address: str) -> Any:
     _silence()
     if not address.endswith(".json") and not _ADDRESS.fullmatch(address):
         raise ConfigError(
-            f"{address!r} is not the address of a Dask scheduler; give the address that `dask "
-            "scheduler` prints, tcp://HOST:PORT, or the path of its scheduler file, which ends in "
-            ".json"
+            f"{address!r} is not the address of a Dask scheduler; give tcp://HOST:PORT, which "
+            "`dask scheduler` prints, or the path of its scheduler file, which ends in .json"
         )
     url = _read_scheduler_file(Path(address)) if address.endswith(".json") else address
     try:
@@ -154,7 +153,7 @@ def _connect(address: str) -> Any:
     except Exception as error:  # Dask has no base of its errors
         reason = f"no answer for {_CONNECT_S:g} seconds" if type(error) is TimeoutError else ""
         raise ConfigError(
-            f"cannot reach the Dask scheduler at {address}: {reason or _error_text(error)}; start "
+            f"cannot reach the Dask scheduler at {address}: {reason or _text(error)}; start "
             "one with `dask scheduler`, see docs/use/cluster.md"
         ) from error
 
@@ -191,12 +190,10 @@ def _silence() -> None:
             logger.propagate = False
 
 
-def _error_text(error: BaseException) -> str:
+def _text(error: BaseException) -> str:
     """An error of Dask and its cause as text, without line breaks."""
     text = " ".join(str(error).split()) or type(error).__name__
-    return (
-        text if error.__cause__ is None else f"{text.rstrip('.')} ({_error_text(error.__cause__)})"
-    )
+    return text if error.__cause__ is None else f"{text.rstrip('.')} ({_text(error.__cause__)})"
 
 
 # ---------------------------------------------------------------- the worker's side

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from ggp.gdl.normalize import load
 from match_runner.series.comparison import ComparisonSummary, summarize
-from match_runner.series.holding import SeriesSnapshot, play_missing, snapshot_of
+from match_runner.series.holding import Snapshot, play_missing, snapshot_of
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import PLAY, Series, SeriesGame, check_series
 from match_runner.series.stopping import Forecast, StoppingRule
@@ -67,7 +67,7 @@ def held(
     stop_after: int | None = None,
     until: StoppingRule | None = None,
     say: Callable[[Sequence[Forecast]], None] = lambda forecasts: None,
-) -> tuple[SeriesSnapshot, tuple[str, ...]]:
+) -> tuple[Snapshot, tuple[str, ...]]:
     """What was played of a series, and what could not be.
 
     Args:

@@ -28,7 +28,7 @@ from ggp.statistics import (
 )
 from match_runner.match.referee import play_match
 from match_runner.series.comparison import ComparisonSummary, summarize
-from match_runner.series.holding import SeriesSnapshot
+from match_runner.series.holding import Snapshot
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import Series, SeriesGame, plan_all
 from match_runner.series.verdicts import DECIDED, UNDECIDED, settled
@@ -182,7 +182,7 @@ def summary_of(series: Series, wins: list[bool]) -> ComparisonSummary:
         Played(planned, replace(blank, goals={"left": 1000.0 * won, "right": 0.0, "random": -7.0}))
         for planned, won in zip(plan_all(series), wins, strict=True)
     ]
-    return summarize(SeriesSnapshot(series, len(played), played, {}))
+    return summarize(Snapshot(series, len(played), played, {}))
 
 
 def test_bounds_are_what_the_rules_can_pay() -> None:

@@ -13,7 +13,7 @@ from ggp.machine.definition import GameDefinition
 from ggp.players import Decision
 from match_runner.match.conditions import Conditions
 from match_runner.series.comparison import ComparisonSummary, summarize
-from match_runner.series.holding import SeriesSnapshot, play_missing, snapshot_of
+from match_runner.series.holding import Snapshot, play_missing, snapshot_of
 from match_runner.series.outcomes import Played, decisions_of
 from match_runner.series.plan import (
     MEASURE,
@@ -58,7 +58,7 @@ class PlayedDuel:
         failures: matches that could not be played, one line each.
     """
 
-    held: SeriesSnapshot
+    held: Snapshot
     failures: tuple[str, ...] = ()
 
     @cached_property
