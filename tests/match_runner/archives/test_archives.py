@@ -412,7 +412,7 @@ def test_what_cannot_be_read_is_said_in_a_line(tmp_path: Path) -> None:
         (hidden, "it is not UTF-8"),
         (unread, "unknown encoding: klingon"),
         (endless, "startclock must be a number, not 'nan'"),
-        (sight, "what WHITE saw"),
+        (sight, "the view of WHITE"),
         (deep, "nests deeper"),
         (texts, "neither JSON nor XML"),
         (tmp_path / "no.json", "cannot read"),

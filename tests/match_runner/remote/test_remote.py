@@ -191,7 +191,7 @@ def test_plain_gdl_is_told_in_every_dialect(dialect: str, second: str | None) ->
 
 
 def test_the_joint_move_is_not_sent_where_moves_are_hidden() -> None:
-    with pytest.raises(ConfigError, match=r"dialect gdl tells all .* use gdl2 or gdl2-old"):
+    with pytest.raises(ConfigError, match=r"dialect gdl sends all .* use gdl2 or gdl2-old"):
         Wire(rules_of("kuhn_poker"), DRESDEN, Dialect.GDL)
     with pytest.raises(ConfigError, match="servers like ggp-base do not speak the dialect gdl2"):
         Wire(rules_of("kuhn_poker"), GGP_BASE)

@@ -202,7 +202,7 @@ def test_matches_on_another_backend_are_refused(tmp_path: Path) -> None:
         connection.execute("DELETE FROM matches WHERE number = 1")
         connection.execute("UPDATE matches SET record = json_set(record, '$.backend', 'abacus')")
     connection.close()
-    with pytest.raises(MatchError, match="those stored on abacus"):
+    with pytest.raises(MatchError, match="but stored matches on abacus"):
         compared(series, tmp_path)
 
 
