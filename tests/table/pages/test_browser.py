@@ -56,7 +56,7 @@ def test_a_person_plays_a_whole_match_with_the_mouse(page: Page, table: LiveTabl
         page.wait_for_function("t => document.querySelector('.status').innerText !== t", arg=turn)
         moves += 1
         assert moves < 10
-    assert "you got" in page.locator(".status").inner_text()
+    assert "you scored" in page.locator(".status").inner_text()
     page.click("text=Replay, with all minds")
     page.wait_for_selector("text=Every role's moves and percepts")
 

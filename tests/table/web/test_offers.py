@@ -82,7 +82,7 @@ def test_players_of_the_package_and_what_is_offered_are_named(tmp_path: Path) ->
         ("hyperplay:80", "must be offered"),
         ("ftp://x", "must be offered"),
         (specs["learner"], "names a file"),
-        ("evil:P", "unknown player.*, auto, .*, para, learner, far; others must be offered"),
+        ("evil:P", "unknown player.*, auto, .*, para, learner, far; offer other players"),
         ("human", "unknown player"),
     ]:
         with pytest.raises(ConfigError, match=said):
@@ -95,8 +95,8 @@ def test_players_of_the_package_and_what_is_offered_are_named(tmp_path: Path) ->
         (["random"], "must be NAME=SPEC"),
         (["=random"], "must be NAME=SPEC"),
         (["a b=random"], "must be NAME=SPEC"),
-        (["random=legal"], "the name of a player already"),
-        (["human=legal"], "the name of a player already"),
+        (["random=legal"], "already the name of a player"),
+        (["human=legal"], "already the name of a player"),
         (["x=legal", "x=random"], "given twice"),
         (["x=nothing"], "--offer x: unknown player"),
         (["x=https://there"], "--offer x: .* is not the address"),
