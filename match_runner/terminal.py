@@ -180,15 +180,15 @@ class _Sitting:
         )
 
     def _maker(self, role: str, seed: int) -> Callable[[np.random.Generator], Person]:
-        number = self._program.roles.index(role)
-        machine: Machine = self._machines[1 + number]
+        index = self._program.roles.index(role)
+        machine: Machine = self._machines[1 + index]
 
         def make(_: np.random.Generator) -> Person:
             return Person(
                 role,
                 self._screen,
                 self._artist,
-                Knowledge(machine, number, seed),
+                Knowledge(machine, index, seed),
                 self._rules,
                 clock_s=self._game.conditions.play_clock_s,
                 is_alone=len(self._people) == 1,

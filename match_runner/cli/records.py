@@ -61,8 +61,8 @@ def replay(files: tuple[Path, ...], as_json: bool) -> int:
     """
     outputs: list[object] = []
     code = 0
-    for number, file in enumerate(files):
-        if number and not as_json:
+    for index, file in enumerate(files):
+        if index and not as_json:
             click.echo()
         try:
             code = max(code, _replay(file, outputs, as_json=as_json))

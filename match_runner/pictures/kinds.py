@@ -316,9 +316,9 @@ def table_taker(rules: Rules) -> Taker:
 
 def certain_table(part: Json) -> Json | None:
     """A table with its certain rows; None without any."""
-    certain = [number for number, share in enumerate(part["shares"]) if share >= 1]
+    certain = [index for index, share in enumerate(part["shares"]) if share >= 1]
     for key in ("rows", "shares", "words"):
-        part[key] = [part[key][number] for number in certain] if part[key] else []
+        part[key] = [part[key][index] for index in certain] if part[key] else []
     return part if certain else None
 
 
@@ -332,10 +332,10 @@ def _headers(shapes: Sequence[FluentShape], roles: Sequence[str]) -> dict[Signat
     return headers
 
 
-def _header(number: int, leaf: FluentLeaf, roles: Sequence[str]) -> str:
+def _header(index: int, leaf: FluentLeaf, roles: Sequence[str]) -> str:
     if leaf.values and set(leaf.values) <= {*roles, RANDOM}:
         return "role"
-    return leaf.name if len(leaf.name) > 2 and leaf.name.isalpha() else str(number + 1)
+    return leaf.name if len(leaf.name) > 2 and leaf.name.isalpha() else str(index + 1)
 
 
 # ------------------------------------------------------------------------

@@ -92,8 +92,8 @@ class Layout:
         Args:
             role: the role that moves: each role may have its own board.
         """
-        number, spots = self._moves.spots(move, role)
-        return tuple(cell_id(self._rules.grids[number], *spot) for spot in spots)
+        index, spots = self._moves.spots(move, role)
+        return tuple(cell_id(self._rules.grids[index], *spot) for spot in spots)
 
     def drops_in(self, move: Term) -> bool:
         """Whether a move drops a piece into a column, so that any of its cells stands for it."""

@@ -42,29 +42,29 @@ class Moves:
         skeleton, terms = flatten(move)
         leaves = [str(leaf) for leaf in terms]
         if skeleton in self.drops:
-            number = self.drops[skeleton]
-            grid = self.grids[number]
+            index = self.drops[skeleton]
+            grid = self.grids[index]
             if leaves[0] in grid.columns:
-                return number, (((), leaves[0], grid.rows[grid.core[2]]),)
-        for number, grid in enumerate(self.grids):
-            layer = self._layer(number, grid, skeleton, role)
+                return index, (((), leaves[0], grid.rows[grid.core[2]]),)
+        for index, grid in enumerate(self.grids):
+            layer = self._layer(index, grid, skeleton, role)
             cells = tuple(_spots(grid, leaves, layer))
             if cells:
-                return number, cells
+                return index, cells
         return -1, ()
 
     def parts(self, move: Term, role: str) -> tuple[Spot | Term, ...]:
         """The name of a move and its arguments in order, with cells in place of coordinates."""
         skeleton, terms = flatten(move)
         names = tuple(Symbol(head[0]) for head in skeleton[:1] if head is not None)
-        number, _ = self.spots(move, role)
-        if number < 0:
+        index, _ = self.spots(move, role)
+        if index < 0:
             return (*names, *terms)
-        grid = self.grids[number]
+        grid = self.grids[index]
         if skeleton in self.drops:
             return (*names, ((), str(terms[0]), ""), *terms[1:])
         leaves = [str(leaf) for leaf in terms]
-        layer = self._layer(number, grid, skeleton, role)
+        layer = self._layer(index, grid, skeleton, role)
         read = _read(grid, leaves, layer)
         return (*names, *(terms[at] if spot is None else spot for at, spot in read))
 
@@ -73,12 +73,12 @@ class Moves:
         return flatten(move)[0] in self.drops
 
     def _layer(
-        self, number: int, grid: Grid, skeleton: Skeleton, role: str
+        self, index: int, grid: Grid, skeleton: Skeleton, role: str
     ) -> tuple[str, ...] | None:
         """Layer of a role's moves; None if only the move can name it."""
         if grid.layers == ((),):
             return ()
-        is_own = self.own_boards.get((skeleton, number))
+        is_own = self.own_boards.get((skeleton, index))
         opponents = [other_role for other_role in self.roles if other_role != role]
         if is_own is None or (role,) not in grid.layers:
             return None

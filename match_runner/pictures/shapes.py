@@ -300,19 +300,19 @@ class _Spread:
             if not rule.body:
                 self._add_all(rule, {}, {})
         readers: dict[Signature, dict[Signature | None, list[int]]] = {}
-        for number, rule in enumerate(rules):
+        for index, rule in enumerate(rules):
             for literal in rule.body:
                 if literal.binds:
                     relation, function = _key(literal.atom)
-                    readers.setdefault(relation, {}).setdefault(function, []).append(number)
+                    readers.setdefault(relation, {}).setdefault(function, []).append(index)
         pending = dict.fromkeys(range(len(rules)))
         while pending:
-            number = next(iter(pending))
-            del pending[number]
-            for relation, function in self._apply(rules[number]):
-                for read, numbers in readers.get(relation, {}).items():
+            index = next(iter(pending))
+            del pending[index]
+            for relation, function in self._apply(rules[index]):
+                for read, indices in readers.get(relation, {}).items():
                     if read == function or read is None or function is None:
-                        pending.update(dict.fromkeys(numbers))
+                        pending.update(dict.fromkeys(indices))
 
     def _spend(self, amount: int) -> None:
         self._work += amount

@@ -58,11 +58,11 @@ def still(frame: Json) -> Plot:
     axes = plot.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, width), ylim=(total, 0))
     axes.axis("off")
-    for number, line in enumerate(head):
-        position = _MARGIN, _MARGIN / 2 + _LINE * (number + 0.5)
+    for index, line in enumerate(head):
+        position = _MARGIN, _MARGIN / 2 + _LINE * (index + 0.5)
         _text(axes, position, line, 0.3, _INK, at="left")
-    for number, line in enumerate(foot):
-        position = _MARGIN, below + _LINE * (number + 0.5)
+    for index, line in enumerate(foot):
+        position = _MARGIN, below + _LINE * (index + 0.5)
         _text(axes, position, line, 0.26, _SOFT, at="left")
     x = _MARGIN
     for board in boards:
@@ -95,10 +95,10 @@ def _draw_board(axes: Axes, board: Json, x0: float, y0: float, frame: Json) -> N
     from matplotlib.patches import Rectangle
 
     columns, rows = board["columns"], board["rows"]
-    for number, name in enumerate(columns):
-        _text(axes, (x0 + number + 0.5, y0 + len(rows) + 0.22), name, 0.2, _SOFT)
-    for number, name in enumerate(rows):
-        _text(axes, (x0 - 0.1, y0 + number + 0.5), name, 0.2, _SOFT, at="right")
+    for index, name in enumerate(columns):
+        _text(axes, (x0 + index + 0.5, y0 + len(rows) + 0.22), name, 0.2, _SOFT)
+    for index, name in enumerate(rows):
+        _text(axes, (x0 - 0.1, y0 + index + 0.5), name, 0.2, _SOFT, at="right")
     is_checkered = min(len(columns), len(rows)) > 2 and any(
         item["symbol"] in _WHITE + _BLACK for cell in board["cells"] for item in cell["items"]
     )
@@ -120,8 +120,8 @@ def _draw_items(axes: Axes, cell: Json, x: float, y: float, owners: list[str]) -
         if item["symbol"] in _EDGES:
             x1, y1, x2, y2 = _EDGES[item["symbol"]]
             axes.plot([x + x1, x + x2], [y + y1, y + y2], color=_INK, linewidth=2.0)
-    for number, item in enumerate(inside):
-        middle = (number + 0.5) / len(inside)
+    for index, item in enumerate(inside):
+        middle = (index + 0.5) / len(inside)
         symbol, colour, rim = _look(item, owners)
         size = (0.62 if len(symbol) == 1 else min(0.3, 1.3 / len(symbol))) / len(inside) ** 0.7
         _text(axes, (x + middle, y + 0.5), symbol, size, colour, rim=rim)

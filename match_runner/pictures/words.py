@@ -49,11 +49,11 @@ class GameWords:
         parts = self._moves.parts(move, role)
         cells = [_cell(argument) if isinstance(argument, tuple) else None for argument in parts]
         words = ""
-        for number, (part, cell) in enumerate(zip(parts, cells, strict=True)):
+        for index, (part, cell) in enumerate(zip(parts, cells, strict=True)):
             text = plain(str(part)) if cell is None else cell
-            if not number:
+            if not index:
                 words = text
-            elif cell and cells[number - 1]:
+            elif cell and cells[index - 1]:
                 words += ("-" if cell[0].isalpha() else _TO) + text
             else:
                 words += f" {text}"

@@ -104,12 +104,12 @@ def course_of(snapshot: Snapshot) -> Course:
     for scope in scopes:
         matches = [m for m in snapshot.matches if scope in (m.planned.game, ALL_GAMES)]
         roles = dict.fromkeys(role for match in matches for role in match.planned.seating)
-        for number, player in enumerate(series.names):
-            rows += _scores(snapshot, matches, number, (scope, player))
+        for index, player in enumerate(series.names):
+            rows += _scores(snapshot, matches, index, (scope, player))
             if scope != ALL_GAMES:  # other games have other roles
                 for role in roles:
-                    rows += _by_turn(matches, number, role, (scope, player))
-            rows += _by_turn(matches, number, None, (scope, player))
+                    rows += _by_turn(matches, index, role, (scope, player))
+            rows += _by_turn(matches, index, None, (scope, player))
     return Course(tuple(rows), series.names, scopes)
 
 

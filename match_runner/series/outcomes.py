@@ -32,10 +32,10 @@ class Played:
 
     def decisions(self) -> Iterator[tuple[int, str, Decision]]:
         """Yield turn, role and decision of every seated player, by turn, then by role."""
-        for number, turn in enumerate(self.record.turns):
+        for index, turn in enumerate(self.record.turns):
             for role in self.record.roles:
                 if role in turn.decisions and role in self.planned.seating:
-                    yield number, role, turn.decisions[role]
+                    yield index, role, turn.decisions[role]
 
     def faults(self, player: int) -> list[Fault]:
         """Faults of a player."""

@@ -174,8 +174,8 @@ def _player(
     player = make_player(parse_spec(spec), machine, role, rng, report=report, program=program)
     assert isinstance(player, BeliefPlayer)
     deadline = Deadline.after(THINKING_S)
-    for number, turn in enumerate(task.turns):
-        share = deadline.part(1 / (len(task.turns) - number))
+    for index, turn in enumerate(task.turns):
+        share = deadline.part(1 / (len(task.turns) - index))
         player.observe(turn.move, turn.percepts, deadline=share)
     return player
 
@@ -245,8 +245,8 @@ def lines_of_play(
     weights = bag.weights_of(0) * fits
     common = _common(machine, bag)
     lines: list[Json] = []
-    for number, seed in enumerate(seeds):
-        until = deadline.part(1 / (len(seeds) - number))
+    for index, seed in enumerate(seeds):
+        until = deadline.part(1 / (len(seeds) - index))
         rng = np.random.default_rng(seed)
         entry = int(rng.choice(entries, p=weights / weights.sum()))
         turns, goal = _line(player, entry, move_id, rng, until)

@@ -156,9 +156,9 @@ class _Reporter:
         self._may: dict[str, Json] = {}  # picture of each role's belief
         self._last_seen: dict[str, Json] = {}  # last picture that each role saw
         self._reported_s: dict[str, float] = {}
-        for number, role in enumerate(program.roles):
+        for index, role in enumerate(program.roles):
             if task.players.get(role) == HUMAN and not self._is_told:
-                self._knowledge[role] = Knowledge(machines[1 + number], number, task.seed)
+                self._knowledge[role] = Knowledge(machines[1 + index], index, task.seed)
 
     def reached(self, turn: TurnRecord | None, fluents: tuple[str, ...], *, over: bool) -> None:
         if self._mail.ended:

@@ -309,20 +309,20 @@ def _draw_known(
     knowledge = Knowledge(machines[1 + role], role, match.seed)
     deadline = Deadline.after(FOLLOWING_S)
     goal = None
-    for number, frame in enumerate(frames):
-        turn = match.turns[number - 1] if number else None
+    for index, frame in enumerate(frames):
+        turn = match.turns[index - 1] if index else None
         if turn is not None and frame["over"]:
             facts, goal = knowledge.at_end(turn.move, turn.percepts)
         else:
             if turn is not None:
-                most_s = deadline.left_s() / (len(frames) - number)
+                most_s = deadline.left_s() / (len(frames) - index)
                 knowledge.observe(
                     turn.move, turn.percepts, turn.submitted, in_time=turn.in_time, most_s=most_s
                 )
             facts = knowledge.facts()
         frame["state"] = artist.certain(facts.shares)
         frame["known"] = {"states": facts.states, "exact": facts.exact}
-        if number:
-            last_state = frames[number - 1]["state"]
+        if index:
+            last_state = frames[index - 1]["state"]
             frame["marks"] = artist.marks(frame["moves"], last_state, frame["state"])
     return {match.role: goal}
