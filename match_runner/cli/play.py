@@ -213,13 +213,13 @@ def _show_warnings(program: GameDefinition) -> None:
 def _parts(summary: PlaySummary) -> Iterator[RenderableType]:
     num = len(summary.records)
     seeds = [record.seed for record in summary.records]
-    which = f"seed {seeds[0]}" if num == 1 else f"seeds {seeds[0]} to {seeds[-1]}" if num else ""
+    range_ = f"seed {seeds[0]}" if num == 1 else f"seeds {seeds[0]} to {seeds[-1]}" if num else ""
     match_text = "1 match" if num == 1 else f"{num} matches"
     conditions = summary.conditions
     yield Text.assemble(
         plain(summary.game, "bold"),
         f": {match_text}",
-        f", {which}" if which else "",
+        f", {range_}" if range_ else "",
         f", on {summary.backend}" if summary.backend else "",
         f", {clock_text(conditions.play_clock_s, conditions.clock)}",
     )

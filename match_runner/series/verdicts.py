@@ -141,7 +141,7 @@ def judge(
     best, *rivals = _by_mean(rounds, len(names))
     level, bounds = level_among(len(names)), differences_within(span)
     as_good: list[str] = []
-    needed: list[int | None] = []
+    forecasts: list[int | None] = []
     margin = 0.0
     for rival in rivals:
         differences = differences_of(rounds, best, rival)
@@ -156,9 +156,9 @@ def judge(
         )
         if low <= 0:
             as_good.append(names[rival])
-            needed.append(_more_rounds(differences, 1 - level, bounds))
+            forecasts.append(_more_rounds(differences, 1 - level, bounds))
             margin = max(margin, -low, high)
-    longest = None if None in needed else max((n for n in needed if n is not None), default=0)
+    longest = None if None in forecasts else max((n for n in forecasts if n is not None), default=0)
     return Verdict(names[best], tuple(as_good), len(names), len(rounds), longest, margin)
 
 
