@@ -198,7 +198,7 @@ _CONDITIONS_OPTIONS = (
         "--dialect",
         type=click.Choice([dialect.value for dialect in Dialect]),
         show_default="gdl2 where moves are hidden, else gdl",
-        help="Messages have moves (gdl), percepts (gdl2-old), or percepts, turn and move (gdl2).",
+        help="Remote players get moves (gdl), percepts (gdl2-old) or percepts, turn, move (gdl2).",
     ),
     click.option(
         "--server",
@@ -283,7 +283,7 @@ def course_options(command: _F) -> _F:
         "--plot",
         type=_PlotPath(),
         metavar="FILE",
-        help=f"Draw the same as a chart; FILE must end in {', '.join(ENDINGS)}.",
+        help=f"Draw the same as a chart; FILE must end in {' or '.join(ENDINGS)}.",
     )
     return csv(plot(command))
 
