@@ -24,7 +24,7 @@ METHODS = {
     BETTING: "by betting: valid at any number of rounds, also when more are played after looking",
     FIXED: "resampled or exact binomial: for this number of rounds only, fixed beforehand",
     STUDENT: "by Student's t: valid for values that are nearly normal",
-    UNBOUNDED: "are missing: it is not known how much a match can pay at least and at most",
+    UNBOUNDED: "are missing: the rules do not bound the scores",
 }
 """Methods by which intervals are made, and when these hold; or why there is none."""
 
@@ -111,6 +111,10 @@ def mean_interval(
     level: float = LEVEL,
 ) -> Interval:
     """Mean of independent values with its interval.
+
+        >>> interval = mean_interval([50.0, 100.0, 100.0, 0.0] * 5, seed=1, fixed=True)
+        >>> f"{interval.low:.1f} < {interval.value:.1f} < {interval.high:.1f}"
+        '28.9 < 62.5 < 88.9'
 
     The interval is by betting (`ggp.statistics`), unless there are
     `FIXED_ROUNDS` values or more and their number was fixed beforehand, see `fixed_interval`.

@@ -1,8 +1,8 @@
-"""The referee: plays matches between players, records and replays them.
+"""The match runner: plays matches between players, records them and replays them.
 
-In come games and players, out go records and results. Begin with `match`, one match, then `series`,
-the one way to play many, on `workers`. `tournament` and `reproduce` are series, `remote` players
-run elsewhere; `archives` reads matches of other programs; people sit at the `terminal` or at the
-`table`, which draws `pictures`. `cli` has the commands, `demo` is one that `make play` runs, and
-`charts` draws for all of them.
+Games and players come in; records and results go out. Begin with `match`, which plays one match,
+then `series`, which plays many on `workers`. A `tournament` is a series read from a file. `remote`
+players run elsewhere; people play at the `terminal` or at the `table`, a web page that shows
+`pictures` of states. `archives` reads matches that other programs recorded. `cli` has the commands,
+`demo` is what `make play` runs, and `charts` writes the charts of all of them.
 """

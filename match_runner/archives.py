@@ -1,10 +1,11 @@
-"""Matches that other programs recorded, as records of ours: the JSON of ggp.org, and the XML of the
-Dresden GameController. A file holds one match, or many, which are read one by one and played again
-by the rules.
+"""Converts matches that other programs recorded into records of ours.
 
-A file of JSON holds a match or a list of matches, a file of JSON Lines a match a line, a file of
-XML a match. Archives are large, so of JSON Lines one line is held at a time; and a match that
-cannot be read costs no other.
+It reads the JSON of ggp.org and the XML of the Dresden GameController; `match-runner import` writes
+the records. Each match is played again by the rules, which give the percepts and check the rest.
+
+A file of JSON has a match or a list of matches, a file of JSON Lines a match a line, a file of XML
+a match. Archives are large, so only one line of JSON Lines is in memory at a time; and a match that
+cannot be read does not stop the others.
 """
 
 from __future__ import annotations
@@ -38,25 +39,25 @@ from match_runner.match.records import Fault, MatchRecord, TurnRecord
 from match_runner.remote.wire import RemoteSide
 
 MOST_MB = 100
-"""Most megabytes of a match, and of a list of matches. A file of JSON Lines may have any size."""
+"""Most megabytes of a match or of a list of matches. A file of JSON Lines may have any size."""
 
 _MOST_BYTES = MOST_MB << 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 _Line = tuple[int, bytes]
-"""A line that is not blank, and its number from 1."""
+"""The number of a line, from 1, and its text, which is not blank."""
 
 
 class Unread(NamedTuple):
-    """A match in a file.
+    """A match in a file, before it is read.
 
     Attributes:
-        where: the file, and the place in it if there are several.
-        suffix: for the name of its record: empty, or `-7` for the match of line 7.
-        read: gives what the file tells of it, and raises `MatchError` if it cannot be read.
+        location: the file, and the place in it if there are several.
+        suffix: suffix of its record's name: empty, or `-7` for the match of line 7.
+        read: reads it; raises `MatchError` if that fails.
     """
 
-    where: str
+    location: str
     suffix: str
     read: Callable[[], Archived]
 
@@ -68,34 +69,34 @@ def matches_in(file: Path) -> Iterator[Unread]:
         ConfigError: it cannot be read, or holds no matches.
     """
     try:
-        with file.open("rb") as opened:
-            yield from _matches(file, opened)
+        with file.open("rb") as stream:
+            yield from _matches(file, stream)
     except OSError as error:
         raise ConfigError(f"cannot read {file}: {error.strerror or error}") from error
     except MatchError as error:
         raise ConfigError(f"{file}: {error}") from error
 
 
-def _matches(file: Path, opened: BinaryIO) -> Iterator[Unread]:
-    lines = iter(partial(opened.readline, _MOST_BYTES), b"")
+def _matches(file: Path, stream: BinaryIO) -> Iterator[Unread]:
+    lines = iter(partial(stream.readline, _MOST_BYTES), b"")
     numbered = _not_blank(lines, 1)
     head = list(islice(numbered, 2))
     first = head[0][1].removeprefix(_BYTE_ORDER_MARK).lstrip() if head else b""
     if first[:1] not in (b"{", b"[", b"<"):
-        raise ConfigError(f"{file} is neither JSON nor XML, so no match that can be imported")
+        raise ConfigError(f"{file} is neither JSON nor XML, so it cannot be imported")
     if len(head) > 1 and _is_object(first):
         yield from _of_lines(file, chain(head, numbered))
         return
-    rest = opened.read(_MOST_BYTES)
+    rest = stream.read(_MOST_BYTES)
     try:
         yield from _of_whole(file, b"".join(line for _, line in head) + rest)
     except MatchError:
         if first[:1] != b"{" or len(head) < 2 or not _is_object(head[1][1]):
             raise
-        # These are JSON Lines, and the first one is damaged.
-        rest += opened.readline()
-        others = _not_blank(chain(BytesIO(rest), lines), head[1][0] + 1)
-        yield from _of_lines(file, chain(head, others))
+        # These are JSON Lines, and the first line is damaged.
+        rest += stream.readline()
+        later_lines = _not_blank(chain(BytesIO(rest), lines), head[1][0] + 1)
+        yield from _of_lines(file, chain(head, later_lines))
 
 
 def _not_blank(lines: Iterable[bytes], first: int) -> Iterator[_Line]:
@@ -119,10 +120,10 @@ def _of_whole(file: Path, data: bytes) -> Iterator[Unread]:
     """Yield the matches of a file that is read as a whole.
 
     Raises:
-        MatchError: it is too large, not JSON, or an empty list; none has been yielded then.
+        MatchError: it is too large, not JSON, or an empty list; raised before the first match.
     """
     if len(data) >= _MOST_BYTES:
-        raise MatchError(f"it is larger than {MOST_MB} MB; a larger archive has a match a line")
+        raise MatchError(f"it is larger than {MOST_MB} MB; give a larger archive as JSON Lines")
     if data.removeprefix(_BYTE_ORDER_MARK).lstrip()[:1] == b"<":
         yield Unread(str(file), "", partial(read_xml, data))
         return
@@ -131,9 +132,9 @@ def _of_whole(file: Path, data: bytes) -> Iterator[Unread]:
         yield Unread(str(file), "", partial(from_json, value))
         return
     if not value:
-        raise MatchError("it is an empty list, so it holds no match")
-    for place, each in enumerate(value, start=1):
-        yield Unread(f"{file}, match {place}", f"-{place}", partial(from_json, each))
+        raise MatchError("it is an empty list of matches")
+    for number, match in enumerate(value, start=1):
+        yield Unread(f"{file}, match {number}", f"-{number}", partial(from_json, match))
 
 
 # ------------------------------------------------------------------------
@@ -143,25 +144,25 @@ def _of_whole(file: Path, data: bytes) -> Iterator[Unread]:
 #      "states": ["( (cell 1 1 b) )", ...], "moves": [["(mark 1 1)", "noop"], ...],
 #      "errors": [["", ""], ["", "TO"], ...], "goalValues": [100, 0]}
 #
-# Fields that a version lacks are taken as not known. Chance is the role `random` there too. The
-# first of `errors` is about the start, in which no move is lost; those of turns follow it. Archives
-# also hold matches as `{"url": ..., "data": MATCH}`.
+# Fields that a version lacks count as unknown. Chance is the role `random` there too. The first of
+# `errors` is about the start, in which no role loses a move; the errors of turns follow it.
+# Archives also have matches as `{"url": ..., "data": MATCH}`.
 
 _KINDS = {"TO": "late", "CE": "unreachable", "IL": "illegal"}
-"""What errors begin with, and our words for them."""
+"""Kinds of faults by the first letters of an error."""
 
 
 def read_json(data: bytes) -> Archived:
-    """What JSON tells of a match.
+    """Read a match from JSON.
 
     Raises:
-        MatchError: it is not JSON, or no match; says which field is wrong.
+        MatchError: it is not JSON, or not a match; says which field is wrong.
     """
     return from_json(parsed(data))
 
 
 def parsed(data: bytes) -> object:
-    """The value that JSON stands for.
+    """Read a JSON value.
 
     Raises:
         MatchError: it is not JSON.
@@ -175,18 +176,18 @@ def parsed(data: bytes) -> object:
 
 
 def from_json(match: object) -> Archived:
-    """What a JSON value tells of a match.
+    """Read a match from a JSON value.
 
     Raises:
-        MatchError: it is no match; says which field is wrong.
+        MatchError: it is not a match; says which field is wrong.
     """
     if isinstance(match, dict) and isinstance(match.get("data"), dict):
         match = match["data"]
     if not isinstance(match, dict) or "moves" not in match:
-        raise MatchError("it is no match of ggp-base: it has no field moves")
-    moves = [_texts(each, "moves") for each in _list(match, "moves")]
+        raise MatchError("it is not a match of ggp-base: it has no field moves")
+    moves = [_texts(entry, "moves") for entry in _list(match, "moves")]
     states = [_state(text) for text in _texts(match.get("states", []), "states")]
-    scores = [_number(each, "goalValues") for each in _list(match, "goalValues")]
+    scores = [_number(entry, "goalValues") for entry in _list(match, "goalValues")]
     is_completed = match.get("isCompleted", True)
     unfinished = None if is_completed else "the match was not completed"
     return Archived(
@@ -200,7 +201,7 @@ def from_json(match: object) -> Archived:
         states=dict(enumerate(states)),
         scores=scores if is_completed and scores else None,
         lost=_lost_of_turns(_list(match, "errors"), len(moves)),
-        times_s=[_number(each, "stateTimes") / 1000 for each in _list(match, "stateTimes")],
+        times_s=[_number(entry, "stateTimes") / 1000 for entry in _list(match, "stateTimes")],
         start_clock_s=_clock(match, "startClock"),
         play_clock_s=_clock(match, "playClock"),
         scrambled=bool(match.get("scrambled", False)),
@@ -209,34 +210,34 @@ def from_json(match: object) -> Archived:
 
 
 def _list(match: Mapping[str, Any], name: str) -> list[Any]:
-    found = match.get(name)
-    if found is None:
+    value = match.get(name)
+    if value is None:
         return []
-    if not isinstance(found, list):
+    if not isinstance(value, list):
         raise MatchError(f"the field {name} must be a list")
-    return found
+    return value
 
 
-def _texts(found: object, name: str) -> list[str]:
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+def _texts(value: object, name: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise MatchError(f"the field {name} must hold texts")
-    return found
+    return value
 
 
-def _number(found: object, name: str) -> float:
-    number = finite(found) if isinstance(found, str | int | float) else None
-    if number is None or isinstance(found, bool):
+def _number(value: object, name: str) -> float:
+    number = finite(value) if isinstance(value, str | int | float) else None
+    if number is None or isinstance(value, bool):
         raise MatchError(f"the field {name} must hold numbers")
     return number
 
 
 def _clock(match: Mapping[str, Any], name: str) -> float | None:
-    found = match.get(name)
-    return None if found is None else clock_of(_number(found, name))
+    value = match.get(name)
+    return None if value is None else clock_of(_number(value, name))
 
 
 def _state(text: str) -> list[str]:
-    """The fluents of a state, which is written as one list."""
+    """The fluents of a state, which the file has as one list."""
     inner = text.strip()
     if inner.startswith("(") and inner.endswith(")"):
         inner = inner[1:-1]
@@ -247,21 +248,21 @@ def _state(text: str) -> list[str]:
 
 
 def _lost_of_turns(errors: list[Any], num_turns: int) -> dict[int, Lost]:
-    """By turn the moves that were lost.
+    """The lost moves, by turn.
 
-    The entry of the start is there if there are more entries than turns.
+    There is an entry for the start if there are more entries than turns.
     """
-    before = 1 if len(errors) > num_turns else 0
-    return {turn: _lost(each) for turn, each in enumerate(errors[before:])}
+    num_start = 1 if len(errors) > num_turns else 0
+    return {turn: _lost(entry) for turn, entry in enumerate(errors[num_start:])}
 
 
 def _lost(errors: object) -> Lost:
-    found = {}
-    for place, error in enumerate(_texts(errors, "errors")):
+    lost = {}
+    for index, error in enumerate(_texts(errors, "errors")):
         kind = _KINDS.get(error[:2])
         if kind is not None:
-            found[place] = kind, error[2:].strip() or None
-    return found
+            lost[index] = kind, error[2:].strip() or None
+    return lost
 
 
 # ------------------------------------------------------------------------
@@ -278,10 +279,10 @@ def _lost(errors: object) -> Lost:
 #     </match>
 #
 # There is a file for every state, with the moves before it, and `finalstate.xml`, which has scores.
-# In games of GDL-II there is a folder for every role, and only what chance saw (`sight-of` RANDOM)
-# has moves: a match of a game without the role `random` cannot be told from what is written.
+# In games of GDL-II there is a folder for every role, and only the files for chance (`sight-of`
+# RANDOM) have the moves: without the role `random`, a match cannot be reconstructed.
 #
-# A trace has all states and moves, but says neither who played nor when:
+# A trace has all states and moves, but not who played, nor when:
 #
 # <gametrace>
 #       <game>doors</game>
@@ -298,19 +299,19 @@ def _lost(errors: object) -> Lost:
 #       </steps>
 #     </gametrace>
 #
-# The last step has no moves. If it is not terminal, the match was broken off there.
+# The last step has no moves. If it is not terminal, the match was interrupted there.
 
 
 def read_xml(data: bytes) -> Archived:
-    """What an XML file tells of a match.
+    """Read a match from an XML file.
 
     Raises:
-        MatchError: it is not XML, or no match, or not one that has the moves of all roles.
+        MatchError: it is not XML, or not a match with the moves of all roles.
     """
-    if b"\0" in data:  # markup would hide in it from the next line
+    if b"\0" in data:  # in UTF-16, the next line would not find its markup
         raise MatchError("it is not UTF-8: convert it first")
     if b"<!ENTITY" in data:
-        raise MatchError("it declares entities of its own, which no match needs")
+        raise MatchError("it declares entities, which no match needs")
     try:
         match = ElementTree.fromstring(data)
     except (ElementTree.ParseError, ValueError, LookupError) as error:
@@ -318,28 +319,28 @@ def read_xml(data: bytes) -> Archived:
     if match.tag == "gametrace":
         return _trace(match)
     steps = match.findall("history/step")
-    roles = _all(match, "role")
+    roles = _texts_at(match, "role")
     if match.find("herstory") is not None:
         raise MatchError("it is XML of ggp-base: import the JSON that is written beside it")
     if match.tag != "match" or not roles:
         raise MatchError(
-            "it is no match of the Dresden GameController: it is neither a match with roles nor a "
-            "gametrace"
+            "it is not a match of the Dresden GameController: it is neither a match with roles nor "
+            "a gametrace"
         )
-    moves = [_all(step, "move") for step in steps]
-    if any(len(each) != len(roles) for each in moves):
+    moves = [_texts_at(step, "move") for step in steps]
+    if any(len(joint_move) != len(roles) for joint_move in moves):
         sight = match.findtext("sight-of", "one role").strip()
         raise MatchError(
-            f"it holds what {sight} saw, not the moves of all roles; import the file for RANDOM, "
+            f"it has the view of {sight}, not the moves of all roles; import the file for RANDOM, "
             "which games with the role random have"
         )
     facts = [_term(fact, 0) for fact in match.findall("state/fact")]
-    rewards = [_xml_number(text, "reward") for text in _all(match, "scores/reward")]
+    rewards = [_xml_number(text, "reward") for text in _texts_at(match, "scores/reward")]
     return Archived(
         match_id=match.findtext("match-id", "").strip(),
         game="",
         roles=roles,
-        players=_all(match, "player"),
+        players=_texts_at(match, "player"),
         moves=moves,
         states={len(moves): facts} if facts else {},
         scores=rewards or None,
@@ -353,7 +354,7 @@ def read_xml(data: bytes) -> Archived:
 
 
 def _trace(trace: ElementTree.Element) -> Archived:
-    """What a trace tells of a match.
+    """Read a match from a trace.
 
     Raises:
         MatchError: a step is missing or has no moves; says which.
@@ -371,9 +372,9 @@ def _trace(trace: ElementTree.Element) -> Archived:
     roles = sorted(joint[0] if joint else goals)
     for number, moves in enumerate(joint, start=1):
         if sorted(moves) != roles:
-            raise MatchError(f"step {number} of the trace lacks moves of roles that move elsewhere")
+            raise MatchError(f"step {number} of the trace lacks moves of some roles")
     if goals and sorted(goals) != roles:
-        raise MatchError("the last step of the trace has goal values of other roles than move")
+        raise MatchError("the goal values of the trace do not have the roles of its moves")
     is_over = last.find("terminal") is not None
     return Archived(
         match_id="",
@@ -382,7 +383,7 @@ def _trace(trace: ElementTree.Element) -> Archived:
         players=(),
         moves=[[moves[role] for role in roles] for moves in joint],
         states={
-            number: _all(step, "state/fluent")
+            number: _texts_at(step, "state/fluent")
             for number, step in enumerate(steps)
             if step.find("state") is not None
         },
@@ -397,18 +398,18 @@ def _trace(trace: ElementTree.Element) -> Archived:
 
 
 def _by_role(step: ElementTree.Element, path: str) -> dict[str, str]:
-    """The texts of some elements, by the role that each is about."""
-    found: dict[str, str] = {}
+    """The texts of some elements, by their roles."""
+    texts: dict[str, str] = {}
     for element in step.findall(path):
         role = element.get("role", "").strip()
-        if role in found:
+        if role in texts:
             raise MatchError(f"step {step.get('nb')} of the trace has two values for {role}")
-        found[role] = (element.text or "").strip()
-    return found
+        texts[role] = (element.text or "").strip()
+    return texts
 
 
-def _all(element: ElementTree.Element, path: str) -> list[str]:
-    return [(each.text or "").strip() for each in element.findall(path)]
+def _texts_at(element: ElementTree.Element, path: str) -> list[str]:
+    return [(child.text or "").strip() for child in element.findall(path)]
 
 
 def _xml_clock(match: ElementTree.Element, name: str) -> float | None:
@@ -417,14 +418,14 @@ def _xml_clock(match: ElementTree.Element, name: str) -> float | None:
 
 
 def _xml_number(text: str, name: str) -> float:
-    found = finite(text)
-    if found is None:
+    number = finite(text)
+    if number is None:
         raise MatchError(f"{name} must be a number, not {text[:40]!r}")
-    return found
+    return number
 
 
 def _term(element: ElementTree.Element, depth: int) -> str:
-    """The term that a `fact` or `arg` stands for."""
+    """The term in a `fact` or `arg` element."""
     if depth > MAX_NESTING:
         raise MatchError(f"a fact nests deeper than {MAX_NESTING} terms")
     if not len(element):
@@ -435,38 +436,37 @@ def _term(element: ElementTree.Element, depth: int) -> str:
 
 
 # ------------------------------------------------------------------------
-# What a file of another program tells of a match, and the record that follows from it.
+# A match as another program's file has it, and the record that follows from it.
 #
-# Files hold moves. What every role saw, and what the match came to, follows from the rules, which
-# are given by whoever imports it: files name them by an address on the network, and nothing is
-# fetched. States and scores that a file does hold are compared, so that a match is never imported
-# with the rules of another game.
+# Files have moves. Percepts and results follow from the rules, which the user gives: files name
+# them by a URL, and we fetch nothing. States and scores in a file are compared with the rules, so
+# that a match is never imported with the rules of another game.
 
 UNKNOWN_PLAYER = "unknown"
-"""Who played, where a file does not say it."""
+"""The player where a file does not name one."""
 
 Lost = Mapping[int, tuple[str, str | None]]
-"""By place of the role: the kind of fault, one of `FAULTS`, that cost it its move, and the move
-that it asked for."""
+"""By index of the role among the moves: the kind of fault, one of `FAULTS`, that cost it its move,
+and the move that it submitted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Archived:
-    """What a file tells of a match. Terms are as they are written there.
+    """A match as a file has it, with the file's spelling of terms.
 
     Attributes:
         match_id: the id of the match.
-        game: the address or name of the game, as the file gives it; empty if it does not.
+        game: the URL or name of the game; empty if the file has none.
         roles: in the order of moves; None where that is the order of the rules.
         players: names, in the order of roles, with or without one for `random`; empty if unknown.
         moves: the moves of every role, turn by turn.
-        states: the states that are told, by the number of turns before them.
-        scores: of every role; None if the match has none.
-        lost: moves that were lost, by turn.
-        times_s: seconds since 1970 at which states were reached; empty if not known.
-        start_clock_s, play_clock_s: None where there was none, or it is not known.
-        scrambled: whether players were sent other names.
-        unfinished: why the match ended before the game was over; None if it did not.
+        states: the states in the file, by the number of turns before them.
+        scores: score of every role; None if the file has none.
+        lost: lost moves, by turn.
+        times_s: when the match reached its states, in seconds since 1970; empty if unknown.
+        start_clock_s, play_clock_s: None if there was no such clock, or it is unknown.
+        scrambled: whether players got other names.
+        unfinished: why the match ended before the game was over; None if it was over.
     """
 
     match_id: str
@@ -490,7 +490,7 @@ def record_of(
     """The record of a match, played again by the rules.
 
     Args:
-        game: name or path of the rules, as it was given.
+        game: name or path of the rules.
         program: the rules.
         machine: a machine of these rules; None to build one.
 
@@ -503,9 +503,9 @@ def record_of(
     state = machine.initial()
     _compare(archived, 0, machine, state)
     turns = []
-    for number, told in enumerate(archived.moves):
+    for number, texts in enumerate(archived.moves):
         try:
-            turn, state = _turn(archived, number, [told[place] for place in order], machine, state)
+            turn, state = _turn(archived, number, [texts[index] for index in order], machine, state)
             _compare(archived, number + 1, machine, state)
         except (MatchError, IndexError) as error:
             reason = error if isinstance(error, MatchError) else "it lacks the move of a role"
@@ -537,25 +537,25 @@ def record_of(
 
 
 def _order(archived: Archived, machine: Machine) -> list[int]:
-    """Where each role of the rules stands among the moves of a turn."""
+    """Index of each role of the rules among the moves of a turn."""
     if archived.roles is None:
         return list(range(len(machine.roles)))
-    told = [role.strip().lower() for role in archived.roles]
-    if sorted(told) != sorted(machine.roles):
+    roles = [role.strip().lower() for role in archived.roles]
+    if sorted(roles) != sorted(machine.roles):
         raise MatchError(
-            f"the rules have the roles {', '.join(machine.roles)}, the match {', '.join(told)}: "
+            f"the rules have the roles {', '.join(machine.roles)}, the match {', '.join(roles)}: "
             "these are the rules of another game"
         )
-    return [told.index(role) for role in machine.roles]
+    return [roles.index(role) for role in machine.roles]
 
 
 def _turn(
-    archived: Archived, number: int, told: Sequence[str], machine: Machine, state: States
+    archived: Archived, number: int, texts: Sequence[str], machine: Machine, state: States
 ) -> tuple[TurnRecord, States]:
     if machine.terminal(state)[0]:
         raise MatchError("the game is over before it")
     joint = []
-    for role, (name, text) in enumerate(zip(machine.roles, told, strict=True)):
+    for role, (name, text) in enumerate(zip(machine.roles, texts, strict=True)):
         legal = machine.legal(state, role)[0]
         move = {_unnamed(machine.move_text(id_)): id_ for id_ in legal}.get(canonical(text))
         if move is None:
@@ -569,26 +569,26 @@ def _turn(
         role: move for role, move in moves.items() if role != RANDOM
     }
     faults = []
-    for place, (kind, asked) in sorted(lost.items()):
-        loser = (archived.roles or machine.roles)[place].strip().lower()
+    for index, (kind, request) in sorted(lost.items()):
+        loser = (archived.roles or machine.roles)[index].strip().lower()
         if loser in submitted:
-            submitted[loser] = None if asked is None else canonical(asked)
-            faults.append(Fault(number, loser, kind, f"{asked or 'no move'}, says the archive"))
+            submitted[loser] = None if request is None else canonical(request)
+            faults.append(Fault(number, loser, kind, f"{request or 'no move'}, says the archive"))
     percepts = dict(zip(machine.roles, seen, strict=True))
     return TurnRecord(moves, submitted, percepts, {}, tuple(faults)), stepped.states
 
 
 def _compare(archived: Archived, number: int, machine: Machine, state: States) -> None:
-    """Compare a state with that of the file, if it tells it."""
-    told = archived.states.get(number)
-    if told is None:
+    """Compare a state with the file's, if it has one."""
+    fluents = archived.states.get(number)
+    if fluents is None:
         return
-    known, own = set(map(canonical, told)), set(map(_unnamed, machine.fluents(state)[0]))
-    for fluent, place in ((known - own, "the file"), (own - known, "the rules")):
-        if fluent:
+    in_file, by_rules = set(map(canonical, fluents)), set(map(_unnamed, machine.fluents(state)[0]))
+    for unmatched, source in ((in_file - by_rules, "the file"), (by_rules - in_file, "the rules")):
+        if unmatched:
             raise MatchError(
-                f"{min(fluent)} holds by {place} only: these may be the rules of another game, or "
-                "another version of them"
+                f"{min(unmatched)} holds only in {source}: these may be the rules of another game, "
+                "or another version of them"
             )
 
 
@@ -599,46 +599,46 @@ def _goals(
         if archived.unfinished is None:
             raise MatchError(f"the game is not over after turn {len(archived.moves)}")
         return dict.fromkeys(machine.roles)
-    found = dict(zip(machine.roles, machine.goals(state)[0].tolist(), strict=True))
-    for role, place in zip(machine.roles, order, strict=True):
-        told = archived.scores[place] if archived.scores and place < len(archived.scores) else None
-        if told is not None and told != found[role]:
-            raise MatchError(f"the rules give {role} {found[role]:g} points, the file {told:g}")
-    return dict(found)
+    goals = dict(zip(machine.roles, machine.goals(state)[0].tolist(), strict=True))
+    for role, index in zip(machine.roles, order, strict=True):
+        score = archived.scores[index] if archived.scores and index < len(archived.scores) else None
+        if score is not None and score != goals[role]:
+            raise MatchError(f"the rules give {role} {goals[role]:g} points, the file {score:g}")
+    return dict(goals)
 
 
 def _players(archived: Archived, order: Sequence[int], machine: Machine) -> dict[str, str]:
     names = list(archived.players)
-    roles = [(role, place) for role, place in zip(machine.roles, order, strict=True)]
+    roles = [(role, index) for role, index in zip(machine.roles, order, strict=True)]
     if len(names) == len(roles) - 1:  # nobody is named for chance
-        chance = next((place for role, place in roles if role == RANDOM), len(names))
+        chance = next((index for role, index in roles if role == RANDOM), len(names))
         names.insert(chance, RANDOM)
     return {
-        role: (names[place].strip() if place < len(names) else "") or UNKNOWN_PLAYER
-        for role, place in roles
+        role: (names[index].strip() if index < len(names) else "") or UNKNOWN_PLAYER
+        for role, index in roles
         if role != RANDOM
     }
 
 
-def finite(told: str | float) -> float | None:
-    """A number of a file; None if it is none, or not finite."""
+def finite(value: str | float) -> float | None:
+    """A number in a file; None if the value is not a finite number."""
     try:
-        found = float(told)
+        number = float(value)
     except (ValueError, OverflowError):
         return None
-    return found if isfinite(found) else None
+    return number if isfinite(number) else None
 
 
-def clock_of(told_s: float) -> float | None:
-    """A clock in seconds; files say with one that is not above 0 that there was none."""
-    return told_s if told_s > 0 else None
+def clock_of(seconds: float) -> float | None:
+    """A clock in seconds; None for 0 or less, by which files mean that there was no clock."""
+    return seconds if seconds > 0 else None
 
 
 def canonical(text: str) -> str:
     """A term of a file as canonical KIF, without `true` around a fluent.
 
     Raises:
-        MatchError: it is no term.
+        MatchError: it is not a term.
     """
     try:
         term: Term = parse_term(text)
@@ -650,5 +650,5 @@ def canonical(text: str) -> str:
 
 
 def _unnamed(text: str) -> str:
-    """Canonical KIF without the name that tuples have there, since files may lack it."""
+    """Canonical KIF without its name for tuples, which files may lack."""
     return spelled(text, UNNAMED)

@@ -1,7 +1,7 @@
-"""Charts: as files, and as what a notebook shows.
+"""Charts, written to files or shown in a notebook.
 
-They are drawn with matplotlib, without its state for windows. What is drawn from the same numbers
-is the same file.
+Matplotlib draws them, without its global state for windows. The same numbers give the same file,
+byte for byte.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _METADATA: Mapping[str, Mapping[str, Any]] = {
     ".svg": {"Date": None},
     ".pdf": {"CreationDate": None},
 }
-"""What files say of their origin, by ending: nothing that changes from run to run."""
+"""Metadata of a file, by its ending: nothing that changes from run to run."""
 
 ENDINGS = tuple(_METADATA)
 """Endings of the files that charts can be written to."""
@@ -41,15 +41,15 @@ class Plot:
         self.figure = figure
 
     def save(self, path: Path | str) -> None:
-        """Write it to a file; its ending says in which format.
+        """Write the chart to a file in the format that its ending names.
 
         Raises:
             ConfigError: no chart can be written to a file of this name.
             ResultsError: the disk is full, or broken.
         """
-        write_whole(Path(path), self._drawn(check_ending(Path(path)).suffix.lower()))
+        write_whole(Path(path), self._rendered(check_ending(Path(path)).suffix.lower()))
 
-    def _drawn(self, ending: str) -> bytes:
+    def _rendered(self, ending: str) -> bytes:
         from matplotlib import rc_context
 
         out = BytesIO()
@@ -58,11 +58,11 @@ class Plot:
         return out.getvalue()
 
     def _repr_png_(self) -> bytes:
-        return self._drawn(".png")
+        return self._rendered(".png")
 
 
 def check_ending(path: Path) -> Path:
-    """The path of a chart, if it says in which format the chart is to be.
+    """Return the path of a chart if its ending names a format.
 
     Raises:
         ConfigError: it has none of the `ENDINGS`.

@@ -1,10 +1,10 @@
-"""The demonstration `make play`: HyperPlay-II and HyperPlay play the same bomb game."""
+"""The demonstration of `make play`: HyperPlay-II and HyperPlay play the same bomb game."""
 
 from __future__ import annotations
 
 from ggp.launch import launch
 
-if __name__ == "__main__":  # before the imports that take long
+if __name__ == "__main__":  # before the slow imports
     launch("match_runner.demo")
 
 import shutil
@@ -27,7 +27,7 @@ from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match
 from match_runner.match.seats import build_machines, set_up
 from match_runner.match.views import percepts_text, plain, values_table
-from match_runner.series.holding import held_so_far
+from match_runner.series.holding import snapshot_of
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import series_of_roles
 from match_runner.series.runner import run_series
@@ -41,17 +41,17 @@ NUM_MATCHES = 20
 
 _STORY = (
     "Chance arms a bomb with the red or the blue wire, and the agent does not see which. The "
-    "agent may wait, or ask which wire it was, which costs 10 points. Then it cuts a wire. The "
-    "armed one stops the bomb (100 points, or 90 after asking); the other one sets it off (0 "
-    "points)."
+    "agent may wait, or ask which wire it was, which costs 10 points. Then it cuts a wire. Cutting "
+    "the armed wire stops the bomb (100 points, or 90 after asking); cutting the other one sets it "
+    "off (0 points)."
 )
 
 _LESSON = (
-    "Look at turn 2. HyperPlay tries each move on both bombs that are possible, and plays on at "
-    "random. No answer can change such a playout, so asking seems to cost 10 points for nothing "
-    "(45 against 50). It waits, and cuts blindly. HyperPlay-II asks, because it plays on as "
-    "somebody who knows only what the agent would have seen. There the answer decides which wire "
-    "to cut, so asking is worth 90 for certain, and waiting only 50."
+    "Look at turn 2. HyperPlay tries each move on both possible bombs, and plays on at random. No "
+    "answer can change such a playout, so asking seems to cost 10 points for nothing (45 against "
+    "50). It waits, and cuts blindly. HyperPlay-II asks, because it plays on like an agent that "
+    "knows only its own percepts. For that agent the answer decides which wire to cut, so asking "
+    "is certainly worth 90, and waiting only 50."
 )
 
 
@@ -91,8 +91,8 @@ def _match_table(records: Sequence[MatchRecord], encoding: str) -> Table:
         table.add_column(Text(f"{name} ({spec})"), min_width=28)
     for number in range(max(len(record.turns) for record in records)):
         table.add_row(f"Turn {number + 1}", style="bold")
-        told = [r.turns[number - 1].percepts[ROLE] if number else () for r in records]
-        table.add_row("sees", *map(percepts_text, told))
+        percepts = [r.turns[number - 1].percepts[ROLE] if number else () for r in records]
+        table.add_row("sees", *map(percepts_text, percepts))
         turns = [record.turns[number] for record in records]
         table.add_row("values", *(_values(t.decisions[ROLE], encoding) for t in turns))
         table.add_row("plays", *(plain(t.joint_move[ROLE], "bold") for t in turns))
@@ -123,7 +123,7 @@ def _play_series(program: GameDefinition, spec: str) -> PlaySummary:
             bar.advance(task)
 
         run_series(series, store, InlineExecutor(), advance)
-        return summarize(held_so_far(series, store))
+        return summarize(snapshot_of(series, store))
 
 
 def _series_table(summaries: Sequence[PlaySummary]) -> Table:
@@ -138,11 +138,11 @@ def _series_table(summaries: Sequence[PlaySummary]) -> Table:
 
 
 def _runnable(command: str) -> str:
-    """A command as it can be typed here, even if the virtual environment is not activated."""
+    """A command that works here even if the virtual environment is not activated."""
     tool, _, rest = command.partition(" ")
     script = Path(sys.executable).parent / tool
     if shutil.which(tool) or not script.exists():
         return command
-    here = Path.cwd()
-    shown = script.relative_to(here) if script.is_relative_to(here) else script
-    return f"{shown} {rest}"
+    folder = Path.cwd()
+    path = script.relative_to(folder) if script.is_relative_to(folder) else script
+    return f"{path} {rest}"

@@ -1,6 +1,7 @@
-"""`match-runner play` with people, in the terminal: matches in this process, one after the other.
+"""Lets people play matches in the terminal (`match-runner play GAME --player ROLE=human`).
 
-A person plays a role, knowing what that role is told and nothing else.
+Matches run in this process, one after the other. The person at a role sees pictures of the role's
+knowledge, computed from its own moves and percepts and nothing else, and types moves.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from match_runner.pictures.layout import Artist
 from match_runner.pictures.side_file import side_file_of
 from match_runner.pictures.symbols import unfilled
 from match_runner.remote.post import is_address
-from match_runner.series.holding import Held, StoragePlace
+from match_runner.series.holding import Snapshot, StoragePlace
 from match_runner.series.match_task import machines_of, order_of, rehearse
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import Series, plan_all
@@ -66,20 +67,20 @@ def check_place(place: StoragePlace) -> None:
     ):
         if value is not None:
             raise ConfigError(
-                f"a person plays in this terminal, one match after the other: leave out {option}"
+                f"people play in this terminal, one match after the other: leave out {option}"
             )
 
 
 def play_with_people(
-    series: Series, place: StoragePlace, show: Callable[[Held], None], *, as_json: bool
+    series: Series, place: StoragePlace, show: Callable[[Snapshot], None], *, as_json: bool
 ) -> int:
     """Play a series of one game in which people take part, and show its results.
 
     Args:
-        series: of one game, without rotation; its players are named by their roles.
+        series: of one game, without rotation; the names of its players are their roles.
         place: see `check_place`; records are written.
-        show: prints the matches that were played to their end.
-        as_json: whether standard output is for that alone.
+        show: prints the finished matches.
+        as_json: whether standard output is only for `show`.
 
     Returns:
         the exit code of the command: 130 after Ctrl-C, 1 where the input ended during a match or
@@ -89,38 +90,38 @@ def play_with_people(
         make_folder(place.records)
     screen = Screen(sys.stderr if as_json else sys.stdout)
     sitting = _Sitting(series, screen)
-    played: list[Played] = []
+    matches: list[Played] = []
     code = 0
     for planned in plan_all(series):
         try:
             record = sitting.play(planned.seed)
-        except KeyboardInterrupt:  # while others were thinking
-            screen.left = LeftError("a person", interrupted=True)
+        except KeyboardInterrupt:  # while other players were thinking
+            screen.departure = LeftError("a person", interrupted=True)
         else:
             if place.records is not None:
                 write_record(record, place.records)
-        if screen.left is not None:
-            screen.show(Text(), Text("You have left; the match ends here.", "bold"))
-            code = _code_of(screen.left)
+        if screen.departure is not None:
+            screen.show(Text(), Text("You left; the match ends here.", "bold"))
+            code = _code_of(screen.departure)
             break
-        played.append(Played(planned, record))
+        matches.append(Played(planned, record))
         code = EXIT_FAILED if record.failed else code
         screen.show(Text(), Text("What really happened", "bold"))
         screen.show(*show_record(record, screen.console.encoding))
-    if played:
+    if matches:
         screen.show(Text())
-        show(Held(series, len(plan_all(series)), played, {}))
+        show(Snapshot(series, len(plan_all(series)), matches, {}))
     return code
 
 
-def _code_of(left: LeftError) -> int:
-    if left.interrupted:
+def _code_of(departure: LeftError) -> int:
+    if departure.interrupted:
         return EXIT_INTERRUPTED
-    return 0 if left.said else EXIT_FAILED
+    return 0 if departure.announced else EXIT_FAILED
 
 
 def _rules_of(program: GameDefinition) -> Iterator[RenderableType]:
-    """What `?` shows: the game in its author's words, then every rule."""
+    """The help for `?`: the game in its author's words, then every rule."""
     description = program.describe()
     if description.title:
         yield plain(description.title, "bold")
@@ -130,11 +131,11 @@ def _rules_of(program: GameDefinition) -> Iterator[RenderableType]:
     source = program.as_program().source
     for title, sentences in rules_in_words(parse(source.text, source.name).rules).items():
         yield Text(title, "bold")
-        yield from (Padding(plain(each), (0, 0, 0, 2), expand=False) for each in sentences)
+        yield from (Padding(plain(sentence), (0, 0, 0, 2), expand=False) for sentence in sentences)
 
 
 class _Sitting:
-    """A session at the terminal: a game and those who play it, for all matches of a series."""
+    """A session at the terminal: a game and its players, for all matches of a series."""
 
     def __init__(self, series: Series, screen: Screen) -> None:
         (self._game,) = series.games
@@ -148,46 +149,46 @@ class _Sitting:
         self._artist = Artist(self._program, None if file is None else side_file_of(file))
         self._rules = list(_rules_of(self._program))
         self._people = [role for role, text in series.players.items() if text == HUMAN]
-        others = {role: text for role, text in series.players.items() if text != HUMAN}
+        programs = {role: text for role, text in series.players.items() if text != HUMAN}
         if has_clock:  # a player that has not played before takes longer for its first move
-            stand_ins = {**others, **dict.fromkeys(self._people, "random")}
+            stand_ins = {**programs, **dict.fromkeys(self._people, "random")}
             start_s = self._game.conditions.remote.start_clock_s
             arena = self._arena(stand_ins)
             rehearse(arena, program.source.text, start_s, own_process=True)
-        self._others = others
+        self._programs = programs
 
     def play(self, seed: int) -> MatchRecord:
         """Play the match with this seed."""
         conditions = self._game.conditions
         if start_s := conditions.preparing_s:
-            for role, text in self._others.items():
+            for role, text in self._programs.items():
                 if not is_address(text) and hasattr(parse_spec(text).player, "prepare"):
-                    says = f"{text} may prepare as {role} for {start_s} s (--start-clock)."
-                    self._screen.show(Text(says))
+                    note = f"{text} may prepare for {role} for {start_s} s (--start-clock)."
+                    self._screen.show(Text(note))
         guests = {role: Seat(HUMAN, self._maker(role, seed)) for role in self._people}
-        return play_match(self._arena({**self._others, **guests}), seed, conditions)
+        return play_match(self._arena({**self._programs, **guests}), seed, conditions)
 
     def _arena(self, players: Mapping[str, str | Seat]) -> Arena:
-        apart = order_of(self._game.conditions, self._program, self._machines, self._series.limits)
+        order = order_of(self._game.conditions, self._program, self._machines, self._series.limits)
         return set_up(
             self._game.name,
             self._program,
             players,
             self._machines,
             self._game.conditions.clock.tells,
-            apart=apart,
+            order=order,
         )
 
     def _maker(self, role: str, seed: int) -> Callable[[np.random.Generator], Person]:
-        number = self._program.roles.index(role)
-        machine: Machine = self._machines[1 + number]
+        index = self._program.roles.index(role)
+        machine: Machine = self._machines[1 + index]
 
         def make(_: np.random.Generator) -> Person:
             return Person(
                 role,
                 self._screen,
                 self._artist,
-                Knowledge(machine, number, seed),
+                Knowledge(machine, index, seed),
                 self._rules,
                 clock_s=self._game.conditions.play_clock_s,
                 is_alone=len(self._people) == 1,
@@ -197,10 +198,10 @@ class _Sitting:
 
 
 # ------------------------------------------------------------------------
-# A person's seat in a match: shows what the role knows, and asks for a move.
+# A person's seat in a match: shows the role's knowledge, and asks for a move.
 #
-# Everything shown is derived from the role's own moves and percepts (`Knowledge`), and from the
-# legal moves, which a referee tells the role it asks.
+# Everything comes from the role's own moves and percepts (`Knowledge`), and from the legal moves,
+# which the referee sends to the role that is to move.
 
 RULES, AGAIN, HISTORY, QUIT = "?", "", "history", "quit"
 """Commands that can be typed instead of a move; a legal move of that name takes precedence."""
@@ -217,9 +218,9 @@ class Person:
         screen: where the person reads and types.
         artist: draws the game.
         knowledge: knowledge of the role.
-        rules: what `?` shows.
+        rules: the help for `?`.
         clock_s: seconds for each decision; None for no limit.
-        is_alone: whether nobody else plays at this screen.
+        is_alone: whether only one person plays at this screen.
     """
 
     states_visited = 0
@@ -257,7 +258,7 @@ class Person:
         self._knowledge.observe(move, percepts, submitted, in_time=in_time)
 
     def invite(self, legal: Sequence[str]) -> None:
-        """Begin a turn; the person is asked after the players of this process have moved."""
+        """Begin a turn; the question to the person follows after the players have moved."""
         self._legal = legal
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
@@ -265,7 +266,7 @@ class Person:
 
         Raises:
             NoAnswerError: the clock ran out.
-            LeftError: the person does not play on.
+            LeftError: the person left.
         """
         began_s = time.monotonic()
         try:
@@ -273,14 +274,14 @@ class Person:
                 self._screen.console.clear()
                 self._screen.ask(f"{printable(self._role)} is to move. Press Enter.")
                 began_s = time.monotonic()
-            move = self._asked(None if self._clock_s is None else began_s + self._clock_s)
+            move = self._ask_for_move(None if self._clock_s is None else began_s + self._clock_s)
         except TimeIsUpError:
-            self._screen.show(Text("Time is up: a random legal move is made for you.", "yellow"))
+            self._screen.show(Text("Time is up: you play a random legal move.", "yellow"))
             raise NoAnswerError(f"gave no answer within {self._clock_s:g} s") from None
         except EOFError:
-            raise self._left() from None
+            raise self._leave() from None
         except KeyboardInterrupt:
-            raise self._left(interrupted=True) from None
+            raise self._leave(interrupted=True) from None
         return Decision(move, (), 0, False, 0, time.monotonic() - began_s)
 
     def ended(
@@ -292,19 +293,19 @@ class Person:
         score = "" if goal is None else f" {printable(self._role)} scores {goal:g}."
         self._screen.show(Text(), *self._last_turn(), Text(f"The match is over.{score}", "bold"))
 
-    def _left(self, *, interrupted: bool = False, said: bool = False) -> LeftError:
-        self._screen.left = LeftError(self._role, interrupted=interrupted, said=said)
-        return self._screen.left
+    def _leave(self, *, interrupted: bool = False, announced: bool = False) -> LeftError:
+        self._screen.departure = LeftError(self._role, interrupted=interrupted, announced=announced)
+        return self._screen.departure
 
     # ---------------------------------------------------------------- asking
 
-    def _asked(self, until_s: float | None) -> str:
+    def _ask_for_move(self, until_s: float | None) -> str:
         self._screen.show(*self._view())
         while True:
-            left = "" if until_s is None else f"{max(until_s - time.monotonic(), 0.0):.0f} s. "
+            time_left = "" if until_s is None else f"{max(until_s - time.monotonic(), 0.0):.0f} s. "
             prompt = _PROMPT if len(self._legal) > 1 else _ONLY_PROMPT
-            answer = self._screen.ask(f"{left}{prompt}", until_s)
-            move = self._meant(answer)
+            answer = self._screen.ask(f"{time_left}{prompt}", until_s)
+            move = self._read_move(answer)
             if move is not None:
                 return move
             if answer == RULES:
@@ -314,12 +315,12 @@ class Person:
             elif answer.lower() == HISTORY:
                 self._screen.show(*self._history())
             elif answer.lower() == QUIT:
-                raise self._left(said=True)
+                raise self._leave(announced=True)
             else:
                 self._screen.show(plain(self._complaint(answer), "yellow"))
 
-    def _meant(self, answer: str) -> str | None:
-        """Legal move that an answer names: by number, or by text with or without parentheses."""
+    def _read_move(self, answer: str) -> str | None:
+        """The legal move that an answer names: its number, or its text, parentheses optional."""
         for text in (answer, f"({answer})"):
             try:
                 move = to_kif(parse_term(text))
@@ -335,9 +336,9 @@ class Person:
 
     def _complaint(self, answer: str) -> str:
         bare = {move.strip("()"): move for move in self._legal}
-        meant = nearest(answer.strip("()").lower(), bare)
-        hint = "" if meant is None else f" Did you mean {bare[meant]}?"
-        return f"{answer[:60]} is none of your {len(self._legal)} moves.{hint}"
+        suggestion = nearest(answer.strip("()").lower(), bare)
+        hint = "" if suggestion is None else f" Did you mean {bare[suggestion]}?"
+        return f"{answer[:60]} is not one of your {len(self._legal)} moves.{hint}"
 
     # ---------------------------------------------------------------- showing
 
@@ -346,37 +347,37 @@ class Person:
         yield Text()
         yield plain(f"Turn {len(self._turns) + 1}: you are {self._role}", "bold")
         yield from self._last_turn()
-        known = self._knowledge.known()
+        facts = self._knowledge.facts()
         console = self._screen.console
-        if not known.states:
-            yield Text("Nothing is shown: no state was found that fits what you saw.", "dim")
+        if not facts.states:
+            yield Text("No picture: no state was found that fits your percepts.", "dim")
         else:
-            yield Text(_about(known.states, known.exact), "dim")
-            picture = self._artist.certain(known.shares)
-            drawn = draw(picture, console.encoding, colours=console.color_system is not None)
-            yield from (Padding(part, (0, 0, 0, 2), expand=False) for part in drawn)
-        if known.words:
-            yield Padding(plain(known.words.rstrip()), (0, 0, 0, 2), expand=False)
+            yield Text(_about(facts.states, facts.exact), "dim")
+            picture = self._artist.certain(facts.shares)
+            parts = draw(picture, console.encoding, colours=console.color_system is not None)
+            yield from (Padding(part, (0, 0, 0, 2), expand=False) for part in parts)
+        if facts.words:
+            yield Padding(plain(facts.words.rstrip()), (0, 0, 0, 2), expand=False)
         yield Text("Your legal moves:", "dim")
-        sure = known.legal if known.states else frozenset(self._legal)
+        sure = facts.legal if facts.states else frozenset(self._legal)
         width = len(str(len(self._legal)))
         moves = [
             plain(
                 f"{number:>{width}}. {move}"
-                f"{f' [{known.called[move]}]' if known.called.get(move) else ''}"
+                f"{f' [{facts.move_words[move]}]' if facts.move_words.get(move) else ''}"
                 f"{'' if move in sure else ' (*)'}"
             )
             for number, move in enumerate(self._legal, 1)
         ]
         yield Padding(Columns(moves, padding=(0, 3)), (0, 0, 0, 2), expand=False)
         if any(move not in sure for move in self._legal):
-            yield Text("(*) What you saw does not tell you that this is legal.", "dim")
+            yield Text("(*) You cannot know from your percepts that this is legal.", "dim")
 
     def _last_turn(self) -> Iterator[Text]:
         if self._turns:
-            yield from self._turn_told(len(self._turns) - 1)
+            yield from self._turn_text(len(self._turns) - 1)
 
-    def _turn_told(self, number: int) -> Iterator[Text]:
+    def _turn_text(self, number: int) -> Iterator[Text]:
         move, percepts, submitted = self._turns[number]
         text = Text.assemble(f"In turn {number + 1} you played ", plain(move, "bold"))
         if submitted is not None and submitted != move:
@@ -387,7 +388,7 @@ class Person:
         if not self._turns:
             yield Text("Nothing has happened yet.", "dim")
         for number in range(len(self._turns)):
-            yield from self._turn_told(number)
+            yield from self._turn_text(number)
 
 
 def _about(states: int, exact: bool) -> str:
@@ -395,19 +396,19 @@ def _about(states: int, exact: bool) -> str:
     if exact and states == 1:
         return "The state, which you know:"
     if exact:
-        return f"What is so in all {states:,} states that are possible as far as you know:"
-    return f"What is so in all of {states:,} possible states that were looked at:"
+        return f"These facts hold in all {states:,} possible states:"
+    return f"These facts hold in {states:,} sampled states; there may be others:"
 
 
 # ------------------------------------------------------------------------
-# Pictures of states as rich draws them: grids, tables, and what is of other kinds in words.
+# Pictures of states, drawn with rich: grids, tables, and other kinds of parts in words.
 
 _STYLES = ("bold cyan", "bold magenta", "bold yellow", "bold green", "bold red", "bold blue")
 _MARKS = ("underline", "underline2", "overline", "italic", "strike")
-"""Styles of what belongs to all roles but the first, where symbols do not tell it."""
+"""Styles that mark the pieces of every role but the first, where symbols do not show the owner."""
 
 _WIDEST = 12
-"""Most characters of a cell; longer texts are cut, and stand in full where a board is a table."""
+"""Most characters of a cell; longer texts are cut."""
 
 
 def draw(
@@ -416,9 +417,8 @@ def draw(
     """Draw the parts of a picture, one below the other.
 
     Args:
-        encoding: encoding of the terminal: symbols that it does not have are written in words.
-        colours: whether it shows colours; else pieces are marked with the first letter of their
-            role.
+        encoding: encoding of the terminal: words replace symbols that it lacks.
+        colours: whether it shows colours; otherwise the first letter of the role marks its pieces.
     """
     pen = _Pen(picture["owners"], encoding, colours)
     drawers = {"boards": pen.boards, "tables": _tables}
@@ -433,7 +433,7 @@ class _Pen:
     """Draws boards.
 
     Attributes:
-        legend: roles whose pieces were drawn in their colours.
+        legend: roles whose colours were used.
     """
 
     def __init__(self, owners: Sequence[str], encoding: str, colours: bool) -> None:
@@ -445,7 +445,7 @@ class _Pen:
         return _STYLES[self._owners.index(owner) % len(_STYLES)]
 
     def boards(self, boards: Sequence[Json]) -> Iterator[RenderableType]:
-        """All boards, and whose colours are on them."""
+        """Yield all boards, and a legend of colours."""
         for board in boards:
             if len(boards) > 1:
                 yield plain(board["title"], "dim")
@@ -464,8 +464,8 @@ class _Pen:
             grid.add_column(plain(name, "dim"), justify="center", min_width=1, no_wrap=True)
         cells = {(cell["row"], cell["column"]): cell for cell in board["cells"]}
         for row, name in enumerate(board["rows"]):
-            found = (cells.get((row, column)) for column in range(len(board["columns"])))
-            grid.add_row(*([plain(name)] if has_rows else []), *map(self._cell, found))
+            row_cells = (cells.get((row, column)) for column in range(len(board["columns"])))
+            grid.add_row(*([plain(name)] if has_rows else []), *map(self._cell, row_cells))
         return grid
 
     def _cell(self, cell: Json | None) -> Text:
@@ -506,8 +506,8 @@ def _fits(symbol: str, encoding: str) -> bool:
 # ------------------------------------------------------------------------
 # A screen: shows texts to a person, and reads the lines that the person types.
 #
-# Lines are read from the file itself, not through Python's buffers: only then can a clock run out
-# while nobody types.
+# It reads lines from the file descriptor, not through Python's buffers: only then can a clock run
+# out while nobody types.
 
 _MOST_BYTES = 65_536
 """Most bytes of a line; longer ones are cut."""
@@ -521,18 +521,18 @@ class Screen:
     """A console for output, and a source of lines.
 
     Args:
-        out: where everything is shown.
-        source: where lines come from.
+        out: stream to show everything on.
+        source: stream to read lines from.
 
     Attributes:
-        left: who left the current match, and why; None while everybody plays on.
+        departure: who left the current match, and how; None while everybody plays.
     """
 
     def __init__(self, out: TextIO, source: TextIO | None = None) -> None:
         self.console: Console = console_on(out)
         self._source = sys.stdin if source is None else source
         self._buffer = b""
-        self.left: LeftError | None = None
+        self.departure: LeftError | None = None
         try:
             self._file: int | None = self._source.fileno()
         except (OSError, ValueError, io.UnsupportedOperation):
@@ -582,15 +582,15 @@ class Screen:
 # (<= (legal ?r (mark ?x)) (true (control ?r)) (not (taken ?x)))
 #     ?r may (mark ?x) if (control ?r) is true and not (taken ?x)
 #
-# Only the keywords are put into words. An author's own names stay as they are, since nobody but the
-# author knows what they mean. Each sentence says exactly what its rule says.
+# Only keywords become words. An author's own names stay, since only the author knows their meaning.
+# Each sentence says exactly what its rule says.
 
 _TITLES: Mapping[Signature, str] = {
     ROLE: "Who plays",
     INIT: "At the start",
     LEGAL: "Moves",
     NEXT: "After each turn",
-    SEES: "What roles are told after a turn, besides their own moves",
+    SEES: "What roles see after a turn, besides their own moves",
     TERMINAL: "The end",
     GOAL: "Scores",
 }
@@ -618,15 +618,15 @@ _NEGATIONS: Mapping[Signature, str] = {
     TERMINAL: "the game is not over",
 }
 _OWN = "What these words mean"
-_FACTS = "What is always so"
+_FACTS = "What is always true"
 
 _MOST_FACTS = 40
-"""Number of facts of one relation that are listed."""
+"""Most facts of one relation that we list."""
 
 
 def rules_in_words(rules: Iterable[Rule]) -> dict[str, list[str]]:
-    """Sentences by title, in an order for reading; titles without any are left out."""
-    found: dict[str, list[str]] = {title: [] for title in (*_TITLES.values(), _OWN, _FACTS)}
+    """Sentences by title, in reading order; titles without sentences are left out."""
+    sentences: dict[str, list[str]] = {title: [] for title in (*_TITLES.values(), _OWN, _FACTS)}
     facts: dict[Signature, list[str]] = {}
     for rule in rules:
         relation = signature(rule.head)
@@ -637,14 +637,14 @@ def rules_in_words(rules: Iterable[Rule]) -> dict[str, list[str]]:
         elif relation not in _TITLES and not rule.body:
             facts.setdefault(relation, []).append(str(rule.head))
         else:
-            found[_TITLES.get(relation, _OWN)].append(sentence(rule))
+            sentences[_TITLES.get(relation, _OWN)].append(sentence(rule))
     for relation, listed in facts.items():
-        more = len(listed) - _MOST_FACTS
-        end = f", and {more:,} more" if more > 0 else ""
-        lines = found[_TITLES.get(relation, _FACTS)]
+        num_hidden = len(listed) - _MOST_FACTS
+        end = f", and {num_hidden:,} more" if num_hidden > 0 else ""
+        lines = sentences[_TITLES.get(relation, _FACTS)]
         first = 0 if relation in _TITLES else len(lines)
         lines.insert(first, ", ".join(listed[:_MOST_FACTS]) + end)
-    return {title: lines for title, lines in found.items() if lines}
+    return {title: lines for title, lines in sentences.items() if lines}
 
 
 def sentence(rule: Rule) -> str:
@@ -656,7 +656,7 @@ def sentence(rule: Rule) -> str:
 
 def _concludes(head: Term) -> str:
     """The words for a head."""
-    return _said(_CONCLUSIONS, head) or str(head)
+    return _in_words(_CONCLUSIONS, head) or str(head)
 
 
 def _holds(term: Term) -> str:
@@ -667,23 +667,23 @@ def _holds(term: Term) -> str:
             return _fails(args[0])
         case ("or" | "and" as word, _) if args:
             return _joined(word, args)
-    return _said(_CONDITIONS, term) or str(term)
+    return _in_words(_CONDITIONS, term) or str(term)
 
 
 def _fails(term: Term) -> str:
     """The words for the negation of a condition."""
     if isinstance(term, Compound) and signature(term) == ("not", 1):
         return _holds(term.args[0])
-    return _said(_NEGATIONS, term) or f"not {_inner(term)}"
+    return _in_words(_NEGATIONS, term) or f"not {_inner(term)}"
 
 
-def _said(texts: Mapping[Signature, str], term: Term) -> str:
+def _in_words(texts: Mapping[Signature, str], term: Term) -> str:
     """A term in words; empty where there are none for its relation."""
     return texts.get(signature(term), "").format(*(term.args if isinstance(term, Compound) else ()))
 
 
 def _inner(term: Term) -> str:
-    """A condition among others in words, in parentheses if it consists of several itself."""
+    """A condition in words, in parentheses if it consists of several conditions."""
     text = _holds(term)
     return f"({text})" if _is_several(term) else text
 

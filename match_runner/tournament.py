@@ -1,5 +1,8 @@
-"""Tournaments: series read from TOML, and a summary of their stored matches with standings and
-ratings."""
+"""Tournaments: series described in TOML files, with standings and ratings.
+
+`read_tournament` turns a file into a `Series`; `summarize` turns the stored matches of any series
+into standings, which `match-runner tournament` and the table's lobby show.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,14 @@ from ggp.protocol.messages import MAX_CLOCK_S, Dialect
 from ggp.report import Report, Table
 from ggp.run.clocks import Clock
 from ggp.statistics import LEVEL, Interval, mean_interval, methods_text
-from match_runner.match.conditions import MAX_PAUSE_S, AskedConditions
+from match_runner.match.conditions import MAX_PAUSE_S, ConditionOptions
 from match_runner.match.records import clock_text
 from match_runner.match.views import plain
 from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, check_clocks
 from match_runner.remote.wire import DRESDEN, SERVERS, Replacement
 from match_runner.series.course import WithCourse
-from match_runner.series.holding import Held
+from match_runner.series.holding import Snapshot
 from match_runner.series.outcomes import (
     ContestCounts,
     Played,
@@ -50,11 +53,11 @@ class Standing:
     Attributes:
         player: its name.
         plays: its spec or address.
-        matches: number of matches it took part in.
+        matches: number of its matches.
         score: mean goal value over the rounds of all games.
         tally: counts of its contests.
         rating: None if it met no other player.
-        by_game: mean goal value in each game it played.
+        by_game: mean goal value in each of its games.
         faults: number of its faults, by kind.
     """
 
@@ -69,18 +72,18 @@ class Standing:
 
     def to_json(self) -> dict[str, Any]:
         """The standing as JSON values."""
-        found = asdict(self)
-        return {**found, **found.pop("tally")}
+        fields = asdict(self)
+        return {**fields, **fields.pop("tally")}
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that went wrong in a match.
+    """An error in a match.
 
     Attributes:
         game, number: name of the game, and number of the match in it.
-        player: whose fault it was; None if something was wrong with the game.
-        text: what went wrong, on one line.
+        player: the player at fault; None if the game was at fault.
+        text: the error, on one line.
     """
 
     game: str
@@ -91,12 +94,12 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class GameSummary:
-    """Conditions under which a game was played.
+    """Conditions of a game's matches.
 
     Attributes:
         game: its name.
         backend: backend of its machines; None before the first match.
-        play_clock: seconds for each decision; None where counts decided.
+        play_clock: seconds for each decision; None where the players' counts limited it.
         clock: the clock that counts these seconds.
     """
 
@@ -108,7 +111,7 @@ class GameSummary:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TournamentSummary(WithCourse):
-    """Everything that is reported of a tournament.
+    """The report on a tournament.
 
     Attributes:
         seed: seed of the whole tournament.
@@ -117,7 +120,7 @@ class TournamentSummary(WithCourse):
         moves: number of joint moves in all of them.
         standings: best first.
         problems: in the order of the matches.
-        held: the matches.
+        snapshot: the matches.
     """
 
     seed: int
@@ -127,7 +130,7 @@ class TournamentSummary(WithCourse):
     moves: int
     standings: tuple[Standing, ...]
     problems: tuple[Problem, ...]
-    held: Held = field(compare=False)
+    snapshot: Snapshot = field(compare=False)
 
     def to_json(self) -> dict[str, Any]:
         """The JSON that `match-runner tournament --json` prints."""
@@ -137,7 +140,7 @@ class TournamentSummary(WithCourse):
             "planned": self.planned,
             "played": self.played,
             "moves": self.moves,
-            "standings": [each.to_json() for each in self.standings],
+            "standings": [standing.to_json() for standing in self.standings],
             "problems": [asdict(problem) for problem in self.problems],
         }
 
@@ -146,13 +149,13 @@ class TournamentSummary(WithCourse):
         return Report(self.to_json(), _parts(self))
 
 
-def summarize(held: Held) -> TournamentSummary:
-    """Sum up what has been played so far."""
-    series, matches = held.series, held.matches
+def summarize(snapshot: Snapshot) -> TournamentSummary:
+    """Sum up the matches so far."""
+    series, matches = snapshot.series, snapshot.matches
     players = range(len(series.names))
     rounds = rounds_of(matches)
     ratings = rate(players, contests_of(rounds, len(players)))
-    standings = [_standing(held, player, rounds, ratings[player]) for player in players]
+    standings = [_standing(snapshot, player, rounds, ratings[player]) for player in players]
     backends = {match.planned.game: match.record.backend for match in matches}
     return TournamentSummary(
         seed=series.seed,
@@ -165,31 +168,31 @@ def summarize(held: Held) -> TournamentSummary:
             )
             for game in series.games
         ),
-        planned=held.planned,
+        planned=snapshot.planned,
         played=len(matches),
         moves=sum(len(match.record.turns) for match in matches),
         standings=tuple(sorted(standings, key=_rank)),
         problems=tuple(problem for match in matches for problem in _problems(series, match)),
-        held=held,
+        snapshot=snapshot,
     )
 
 
-def _standing(held: Held, player: int, rounds: Sequence[Round], rating: Rating) -> Standing:
-    series, matches = held.series, held.matches
+def _standing(snapshot: Snapshot, player: int, rounds: Sequence[Round], rating: Rating) -> Standing:
+    series, matches = snapshot.series, snapshot.matches
     name = series.names[player]
     contests = contests_by_round(rounds, len(series.names))
     return Standing(
         player=name,
         plays=series.players[name],
         matches=sum(player in match.planned.seating.values() for match in matches),
-        score=_score(held, player, rounds, series.goal_bounds),
-        tally=tally_of(contests, player, resampling_seed(series), fixed=held.fixed),
+        score=_score(snapshot, player, rounds, series.goal_bounds),
+        tally=tally_of(contests, player, resampling_seed(series), fixed=snapshot.fixed),
         rating=rating if rating.contests else None,
         by_game={
             game.name: _score(
-                held,
+                snapshot,
                 player,
-                [own for own in rounds if own[0].planned.game == game.name],
+                [round_ for round_ in rounds if round_[0].planned.game == game.name],
                 game.goal_bounds,
             )
             for game in series.games
@@ -199,10 +202,10 @@ def _standing(held: Held, player: int, rounds: Sequence[Round], rating: Rating) 
 
 
 def _score(
-    held: Held, player: int, rounds: Sequence[Round], bounds: tuple[float, float] | None
+    snapshot: Snapshot, player: int, rounds: Sequence[Round], bounds: tuple[float, float] | None
 ) -> Interval:
     values = [s[player] for s in map(scores_of, rounds) if player in s]
-    return mean_interval(values, resampling_seed(held.series), bounds, fixed=held.fixed)
+    return mean_interval(values, resampling_seed(snapshot.series), bounds, fixed=snapshot.fixed)
 
 
 def _rank(standing: Standing) -> tuple[float, float]:
@@ -232,9 +235,13 @@ _DEVIATIONS = NormalDist().inv_cdf((1 + LEVEL) / 2)
 class Rating:
     """Rating of a player: the belief about its strength, at first 25 with deviation 25 / 3.
 
+        >>> ratings = rate([0, 1], [{0: 100.0, 1: 0.0}] * 3)
+        >>> {player: round(rating.mean, 1) for player, rating in ratings.items()}
+        {0: 31.2, 1: 18.8}
+
     Attributes:
         mean, deviation: parameters of the belief, a normal distribution.
-        contests: number of contests that it is based on.
+        contests: number of contests behind it.
     """
 
     mean: float
@@ -243,7 +250,7 @@ class Rating:
 
     @property
     def low(self) -> float:
-        """Lower end of the 99 % interval; players are ranked by it."""
+        """Lower end of the 99 % interval, by which players are ranked."""
         return self.mean - _DEVIATIONS * self.deviation
 
     @property
@@ -256,8 +263,8 @@ def rate(players: Sequence[int], contests: Iterable[Mapping[int, float]]) -> dic
     """Rating of each player after some contests.
 
     Args:
-        contests: scores of those who took part. Their order matters a little, so it must not
-            depend on when matches ended.
+        contests: scores of the players in each contest. The order of contests matters a little, so
+            it must not depend on when matches ended.
     """
     model = PlackettLuce()
     ratings: dict[int, PlackettLuceRating] = {player: model.rating() for player in players}
@@ -282,50 +289,50 @@ def rate(players: Sequence[int], contests: Iterable[Mapping[int, float]]) -> dic
 # Tables that show a tournament.
 
 MOST_PROBLEMS = 10
-"""Most problems that are shown; `--json` has all."""
+"""Most problems that we show; `--json` has all."""
 
 
 def _parts(summary: TournamentSummary) -> Iterator[RenderableType]:
     """Yield the tables of a tournament, which may be unfinished."""
     standings = summary.standings
-    of_all = "" if summary.played == summary.planned else f" of {summary.planned}"
+    of_planned = "" if summary.played == summary.planned else f" of {summary.planned}"
     yield Text(
-        f"{summary.played}{of_all} matches, {summary.moves} turns, seed {summary.seed}",
+        f"{summary.played}{of_planned} matches, {summary.moves} turns, seed {summary.seed}",
         style="bold",
     )
     yield Table(
         ("player", "#rating [99 %]", "#mean score [99 %]", "#matches"),
-        [(each.player, rating_text(each.rating), each.score, each.matches) for each in standings],
+        [(row.player, rating_text(row.rating), row.score, row.matches) for row in standings],
     )
     yield ""
     yield Table(
         ("player", "#won", "#drawn", "#lost", ("#% won [99 %]", ".1f"), "faults", "plays"),
         [
             (
-                *(each.player, each.tally.wins, each.tally.draws, each.tally.losses),
-                *(each.tally.win_share.percent, faults_text(each.faults), each.plays),
+                *(row.player, row.tally.wins, row.tally.draws, row.tally.losses),
+                *(row.tally.win_share.percent, faults_text(row.faults), row.plays),
             )
-            for each in standings
+            for row in standings
         ],
     )
     yield ""
     yield Table(
-        ("mean score in", *(f"#{each.player}" for each in standings), "on", "by"),
+        ("mean score in", *(f"#{row.player}" for row in standings), "on", "by"),
         [
             (
-                *(game.game, *(each.by_game[game.game] for each in standings)),
+                *(game.game, *(row.by_game[game.game] for row in standings)),
                 *(game.backend, clock_text(game.play_clock, game.clock)),
             )
             for game in summary.games
         ],
     )
     yield ""
-    yield from methods_text(each.score for each in standings)
+    yield from methods_text(row.score for row in standings)
     if summary.problems:
         yield Text(f"faults and errors ({len(summary.problems)}):", style="red")
     for problem in summary.problems[:MOST_PROBLEMS]:
-        who = "" if problem.player is None else f", {problem.player}"
-        yield plain(f"  {problem.game} {problem.number}{who}: {problem.text}")
+        player = "" if problem.player is None else f", {problem.player}"
+        yield plain(f"  {problem.game} {problem.number}{player}: {problem.text}")
     if len(summary.problems) > MOST_PROBLEMS:
         yield f"  and {len(summary.problems) - MOST_PROBLEMS} more; see --json"
 
@@ -343,7 +350,7 @@ def rating_text(rating: Rating | None) -> str:
 
 
 # ------------------------------------------------------------------------
-# Reads a tournament, which is a series described in TOML.
+# Reads a tournament: a series described in TOML.
 
 MOST_ROUNDS = 100_000
 
@@ -352,7 +359,7 @@ def read_tournament(path: Path) -> Series:
     """Read the tournament in a TOML file; paths of games in it are relative to the file.
 
     Raises:
-        ConfigError: the file cannot be read or holds something else; says what and where.
+        ConfigError: the file cannot be read, or is not a tournament; says what is wrong and where.
         GDLError: a game cannot be used.
     """
     try:
@@ -376,8 +383,8 @@ class _Setting:
 
 
 def _one_of(names: Iterable[str]) -> _Setting:
-    known = [str(name) for name in names]
-    return _Setting(f"one of {', '.join(known)}", lambda value: value in known)
+    options = [str(name) for name in names]
+    return _Setting(f"one of {', '.join(options)}", lambda value: value in options)
 
 
 _SETTINGS: Mapping[str, _Setting] = {
@@ -437,35 +444,35 @@ def _tournament(data: Mapping[str, Any], folder: Path) -> Series:
     return series
 
 
-def _texts(data: object, where: str) -> dict[str, str]:
+def _texts(data: object, table: str) -> dict[str, str]:
     """A table of players by name or role; empty if there is no such table."""
     if not isinstance(data, dict):
         return {}
     for name, text in data.items():
         if not isinstance(text, str):
-            raise ConfigError(f"{where}.{name} must be a player's spec or address in quotes")
-        check_player(text, f"{where}.{name}: ")
+            raise ConfigError(f"{table}.{name} must be a player's spec or address in quotes")
+        check_player(text, f"{table}.{name}: ")
     return {name: text.strip() for name, text in data.items()}
 
 
 def _game(
     data: object, general: Mapping[str, Any], folder: Path, players: Mapping[str, str]
 ) -> SeriesGame:
-    own: Mapping[str, Any] = data if isinstance(data, dict) else {"game": data}
-    name = own.get("game")
+    table: Mapping[str, Any] = data if isinstance(data, dict) else {"game": data}
+    name = table.get("game")
     if not isinstance(name, str):
         raise ConfigError('a game must be a name or path, or a table such as { game = "meier" }')
-    _check_keys(own, ("game", "fixed", *_SETTINGS), f" of the game {name}")
+    _check_keys(table, ("game", "fixed", *_SETTINGS), f" of the game {name}")
     is_known = is_named(name) or name in list_games()
     program = load_program(name if is_known else str(folder / name))
-    settings = {**general, **own}
+    settings = {**general, **table}
     try:
         for key, setting in _SETTINGS.items():
             if key in settings and not setting.fits(settings[key]):
                 raise ConfigError(f"{key} must be {setting.text}")
-        fixed = _texts(own.get("fixed", {}), "fixed")
+        fixed = _texts(table.get("fixed", {}), "fixed")
         has_remote = any(map(is_address, (*players.values(), *fixed.values())))
-        asked = AskedConditions(
+        options = ConditionOptions(
             play_clock_s=settings.get("play_clock"),
             clock=Clock(settings.get("clock", Clock.WALL)),
             ponder=settings.get("ponder", False),
@@ -476,7 +483,7 @@ def _game(
             replacement=settings.get("replacement"),
             pause_s=float(settings.get("pause", 0)),
         )
-        conditions = asked.of_match(has_remote=has_remote, patient=True)
+        conditions = options.of_match(has_remote=has_remote, patient=True)
         if has_remote:
             _check_clock(conditions.play_clock_s)
     except ConfigError as error:
@@ -485,7 +492,7 @@ def _game(
 
 
 def _check_clock(play_clock_s: float | None) -> None:
-    """Refuse a clock that does not suit remote players, with the file's name for the setting."""
+    """Refuse a clock that does not suit remote players, by the file's name of the setting."""
     try:
         check_clocks(play_clock_s)
     except ConfigError:
@@ -494,10 +501,10 @@ def _check_clock(play_clock_s: float | None) -> None:
         ) from None
 
 
-def _check_keys(data: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+def _check_keys(data: Mapping[str, Any], settings: tuple[str, ...], suffix: str) -> None:
     for key in data:
-        if key not in known:
-            raise ConfigError(f"unknown setting {key!r}{where}; settings: {', '.join(known)}")
+        if key not in settings:
+            raise ConfigError(f"unknown setting {key!r}{suffix}; settings: {', '.join(settings)}")
 
 
 def _is_whole(value: object) -> bool:

@@ -34,7 +34,7 @@ SHOTS = {
 
 SEATS = {
     "kriegspiel_5x5": ("black", 1, ""),
-    "battleships_in_fog": ("admiral", 0, "button:has-text('What may it be?')"),
+    "battleships_in_fog": ("admiral", 0, "button:has-text('Show possibilities')"),
     "breakthrough": ("white", 1, "[data-cell='cell:3,2']"),
     "krieg_tic_tac_toe": ("xplayer", 2, ""),
     "kuhn_poker": ("player1", 0, ""),

@@ -21,7 +21,7 @@ from ggp.machine.games import find_program
 if TYPE_CHECKING:
     from match_runner.match.records import MatchRecord
     from match_runner.series.comparison import ComparisonSummary
-    from match_runner.series.holding import Held
+    from match_runner.series.holding import Snapshot
     from match_runner.series.plan import PlannedMatch, Series
     from match_runner.tournament import TournamentSummary
 
@@ -104,7 +104,7 @@ def play_match(
     conditions = Conditions(play_clock_s=play_clock, in_process=in_process, clock=kind)
     machines = build_machines(opened.program, opened.backend)
     apart = order_of(conditions, opened.program, machines, Limits())
-    arena = set_up(opened.name, opened.program, specs, machines, kind.tells, apart=apart)
+    arena = set_up(opened.name, opened.program, specs, machines, kind.tells, order=apart)
     try:
         return referee(arena, seed, conditions)
     finally:
@@ -234,10 +234,10 @@ def _played(
     series: Series,
     minutes: float | None,
     advance: Callable[[], None],
-    summarize: Callable[[Held], _Summary],
+    summarize: Callable[[Snapshot], _Summary],
 ) -> _Summary:
     """The summary of a series that is played in this process and not stored."""
-    from match_runner.series.holding import held_so_far
+    from match_runner.series.holding import snapshot_of
     from match_runner.series.plan import check_series
     from match_runner.series.runner import run_series
     from match_runner.series.store import open_store
@@ -246,7 +246,7 @@ def _played(
     check_series(series)
     with open_executor(0, None) as executor, open_store(None, series) as store:
         run_series(series, store, executor, lambda match: advance(), _until(minutes))
-        return summarize(held_so_far(series, store))
+        return summarize(snapshot_of(series, store))
 
 
 def _until(minutes: float | None) -> Callable[[PlannedMatch], bool]:

@@ -1,8 +1,9 @@
-"""`match-runner`: play matches, and show recorded ones.
+"""The command `match-runner`: plays matches, and shows recorded ones.
 
-A command is imported when it runs: importing what it needs takes longer than showing help. `play`
-and `compare` play series, `tournament` those of a file and shows any again, `records` is about
-recorded matches, and `table` is the page; `options` has what several of them are asked.
+A command is imported only when it runs, because its imports take longer than showing help. `play`
+and `compare` play series; `tournament` plays a series described in a file, and shows stored ones;
+`records` has the commands for recorded matches, `table` starts the web page. `options` has the
+options that several commands share.
 """
 
 from __future__ import annotations
@@ -14,20 +15,20 @@ from ggp.console import CommandGroup, LaterCommand, example, installed_version, 
 COMMANDS = {
     "compare": LaterCommand(
         "match_runner.cli.compare",
-        "Play many matches of GAME between players, in worker processes.",
+        "Compare players in many matches of GAME, played in worker processes.",
     ),
     "export": LaterCommand(
         "match_runner.cli.records",
-        "Write a recorded match in the format of another program.",
+        "Write a recorded match in another program's format.",
     ),
     "import": LaterCommand(
         "match_runner.cli.records",
-        "Turn matches that other programs recorded into records.",
+        "Convert matches that other programs recorded into records.",
         "import_matches",
     ),
     "picture": LaterCommand(
         "match_runner.cli.records",
-        "Draw the board of a recorded match after a turn, with its moves in words.",
+        "Draw the board of a recorded match after a turn, with the moves in words.",
     ),
     "play": LaterCommand(
         "match_runner.cli.play",
@@ -43,7 +44,7 @@ COMMANDS = {
     ),
     "table": LaterCommand(
         "match_runner.cli.table",
-        "Watch matches, look into players' minds and play against them, in a browser.",
+        "Watch matches in a browser, look into players' minds and play against them.",
     ),
     "tournament": LaterCommand(
         "match_runner.cli.tournament",

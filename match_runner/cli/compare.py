@@ -31,7 +31,7 @@ from match_runner.cli.options import (
     until_options,
     with_threads,
 )
-from match_runner.match.conditions import AskedConditions
+from match_runner.match.conditions import ConditionOptions
 from match_runner.match.seats import read_roles
 from match_runner.remote.post import is_address
 from match_runner.series.comparison import summarize
@@ -48,16 +48,16 @@ class _SeveralPlayers(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         read: list[str] = []
-        within = False
+        in_list = False
         for arg in args:
             if arg == _SEVERAL or arg.startswith(f"{_SEVERAL}="):
-                within = True
+                in_list = True
                 read += [_ONE, arg.partition("=")[2]] if "=" in arg else []
             elif arg.startswith("-"):
-                within = False
+                in_list = False
                 read.append(arg)
             else:
-                read += [_ONE, arg] if within else [arg]
+                read += [_ONE, arg] if in_list else [arg]
         return super().parse_args(ctx, read)
 
 
@@ -75,7 +75,7 @@ class _SeveralPlayers(click.Command):
     type=PlayerText(),
     multiple=True,
     metavar="SPEC...",
-    help="The players to compare: --players SPEC SPEC after GAME, or --player once for each. Each "
+    help="The players to compare: --players SPEC SPEC after GAME, or --player for each. A player "
     "is a spec, or an address such as http://localhost:9147.",
 )
 @click.option(
@@ -83,20 +83,20 @@ class _SeveralPlayers(click.Command):
     type=click.Choice(["rotate", "fixed"]),
     default="rotate",
     show_default=True,
-    help="Whether players take turns at the roles, or keep those of their places in the list.",
+    help="Whether players rotate through the roles, or keep them in the order of the list.",
 )
 @click.option(
     "--fixed",
     multiple=True,
     metavar="ROLE=SPEC",
-    help="Who plays a role in all matches without being compared; may be repeated.",
+    help="Player that keeps a role in all matches and is not compared; may be repeated.",
 )
-@click.option("--matches", type=click.IntRange(min=1), help="How many matches to play in all.")
+@click.option("--matches", type=click.IntRange(min=1), help="Total number of matches.")
 @until_options
 @click.option(
     "--equal-states",
     is_flag=True,
-    help="Let the others visit as many states for a decision as the first player does.",
+    help="Give all players as many states per decision as the first player visits.",
 )
 @place_options()
 @course_options
@@ -119,28 +119,28 @@ def compare(
     limits: Limits,
     threads: int | None,
     as_json: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
-    """Play many matches of GAME between players, in worker processes.
+    """Compare players in many matches of GAME, played in worker processes.
 
-    Results are kept in DIR as they come. After an interrupt, the same command continues; after
-    the last match, it prints the tables again. More matches can be added. With --until decided, it
-    plays as many as it takes to tell who is better.
+    DIR keeps the results as matches end. After an interruption, the same command continues; after
+    the last match, it prints the tables again. You can add matches later. With --until decided, it
+    plays until it is clear who is better.
     """
-    place = read_place(asked)
-    files = read_course_files(asked)
-    until = read_until(asked, matches)
+    place = read_place(options)
+    files = read_course_files(options)
+    until = read_until(options, matches)
     program = load_program(game)
-    kept = read_roles(fixed, program.roles)
+    fixed_players = read_roles(fixed, program.roles)
     compared = tuple(player.strip() for player in players)
-    has_remote = any(map(is_address, (*compared, *kept.values())))
-    conditions = AskedConditions(**asked).of_match(has_remote=has_remote, patient=True)
+    has_remote = any(map(is_address, (*compared, *fixed_players.values())))
+    conditions = ConditionOptions(**options).of_match(has_remote=has_remote, patient=True)
     size = len(compared) if roles == "rotate" else 1
     names = _named(compared)
     rounds = _num_rounds(matches, until, size)
     series = Series(
         players=names,
-        games=(SeriesGame(game, program, rounds, conditions, kept),),
+        games=(SeriesGame(game, program, rounds, conditions, fixed_players),),
         rotate=roles == "rotate",
         equal_states=equal_states,
         seed=seed,
@@ -148,17 +148,17 @@ def compare(
         limits=with_threads(limits, threads, place),
     )
     check_series(series)
-    for note in ignored(conditions, (*compared, *kept.values())):
+    for note in ignored(conditions, (*compared, *fixed_players.values())):
         click.echo(f"note: {note}", err=True)
     if not as_json:
         hint_at_warnings(game, program.diagnostics)
 
     show = printer(summarize, as_json=as_json)
-    return hold_series(series, place, files.after(show), until)
+    return hold_series(series, place, files.wrap(show), until)
 
 
 def _named(players: tuple[str, ...]) -> dict[str, str]:
-    """The players by their names, which are their specs."""
+    """The players by name; their specs are their names."""
     if len(players) < 2:
         raise ConfigError("give at least two players: --players SPEC SPEC")
     for player in players:
@@ -174,7 +174,7 @@ def _num_rounds(matches: int | None, until: StoppingRule | None, size: int) -> i
             raise ConfigError(f"--most {until.most} is less than one round, {size} matches")
         return until.most // size
     if matches is None:
-        raise ConfigError("say how many matches to play: --matches N, or --until decided")
+        raise ConfigError("give the number of matches: --matches N, or --until decided")
     if matches % size:
         below = matches - matches % size
         possible = " or ".join(str(n) for n in (below, below + size) if n)

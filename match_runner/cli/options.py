@@ -1,4 +1,8 @@
-"""Options that several commands share."""
+"""Options that several commands share: where to play, conditions, files, and stopping rules.
+
+Each group has a decorator that adds options to a command, and a reader that takes their values out
+of the command's keyword arguments.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S
 from match_runner.remote.wire import DRESDEN, DRESDEN_PAUSE_S, SERVERS, Replacement
 from match_runner.series.course import course_of, draw_course
-from match_runner.series.holding import Held, StoragePlace
+from match_runner.series.holding import Snapshot, StoragePlace
 from match_runner.series.stopping import DEFAULT_MOST, DEFAULT_WORTH, StoppingRule
 from match_runner.series.verdicts import DECIDED, SPAN
 from match_runner.workers.places import MATCH_SECONDS
@@ -35,8 +39,8 @@ def place_options(
     """Options for every field of `StoragePlace`, passed as keyword arguments of the same names.
 
     Args:
-        jobs: default number of matches played side by side, for the help.
-        out: where results are kept by default, for the help; without it `--out` must be given.
+        jobs: default number of parallel matches, for the help.
+        out: default folder of results, for the help; without a default, `--out` is required.
         records: whether there is a `--record`.
     """
     options = [jobs_option(jobs), scheduler_option, match_seconds_option, out_option(out)]
@@ -51,20 +55,20 @@ def place_options(
     return decorate
 
 
-def read_place(asked: dict[str, Any], *, in_this_process: bool = False) -> StoragePlace:
-    """The place that a command's options ask for; removes its options from `asked`.
+def read_place(options: dict[str, Any], *, in_this_process: bool = False) -> StoragePlace:
+    """Read the place from a command's options, and remove them from `options`.
 
     Args:
         in_this_process: whether matches are played in this process by default.
     """
-    own = {name: asked.pop(name) for name in tuple(asked) if name in StoragePlace.__slots__}
-    if in_this_process and own["jobs"] is None and own["scheduler"] is None:
-        own["jobs"] = 0
-    return StoragePlace(**own)
+    fields = {name: options.pop(name) for name in tuple(options) if name in StoragePlace.__slots__}
+    if in_this_process and fields["jobs"] is None and fields["scheduler"] is None:
+        fields["jobs"] = 0
+    return StoragePlace(**fields)
 
 
 def with_threads(limits: Limits, threads: int | None, place: StoragePlace) -> Limits:
-    """Limits with the number of threads asked for, else as many as each match of the place gets."""
+    """Limits with the given number of threads; without one, each match gets its share."""
     if threads is None and place.scheduler is not None:
         return limits  # other machines may have fewer processors
     return replace(limits, threads=threads_for(threads, place.jobs or 1))
@@ -74,13 +78,13 @@ def jobs_option(usual: str = "1") -> Callable[[_F], _F]:
     """Option `--jobs`: None if not given.
 
     Args:
-        usual: the number that is then used, as text for the help.
+        usual: the default number, as text for the help.
     """
     return click.option(
         "--jobs",
         type=click.IntRange(min=1),
         show_default=usual,
-        help="Matches to play at once; the numbers stay the same.",
+        help="Number of matches to play in parallel; does not change the results.",
     )
 
 
@@ -89,7 +93,7 @@ def scheduler_option(command: _F) -> _F:
     return click.option(
         "--scheduler",
         metavar="ADDRESS",
-        help="Play on the Dask cluster of this scheduler (or scheduler file), not on this machine.",
+        help="Play on the Dask cluster of this scheduler or scheduler file, not on this machine.",
     )(command)
 
 
@@ -100,15 +104,15 @@ def match_seconds_option(command: _F) -> _F:
         type=click.IntRange(min=0),
         default=MATCH_SECONDS,
         show_default=True,
-        help="Break off a match that takes longer, and try it again; 0 for never.",
+        help="Time limit of a match, which is then tried again; 0 for none.",
     )(command)
 
 
 def out_option(usual: str | None = None) -> Callable[[_F], _F]:
-    """Option `--out`, passed as `folder`: where a command that can be continued keeps its results.
+    """Option `--out`, passed as `folder`: where a command keeps results, to continue from them.
 
     Args:
-        usual: the default, for the help; without it the option must be given.
+        usual: the default, for the help; without a default, the option is required.
     """
     return click.option(
         "--out",
@@ -117,7 +121,7 @@ def out_option(usual: str | None = None) -> Callable[[_F], _F]:
         required=usual is None,
         show_default=usual or False,
         metavar="DIR",
-        help="Where results are kept. The same command continues from them.",
+        help="Folder for results. The same command continues from them.",
     )
 
 
@@ -128,19 +132,19 @@ def record_option(command: _F) -> _F:
         "records",
         type=FolderPath(),
         metavar="DIR",
-        help="Write a JSON file for every match to DIR.",
+        help="Write each match to DIR as a JSON file.",
     )(command)
 
 
 def conditions_options(command: _F) -> _F:
-    """Options for every field of `AskedConditions`, clocks first in the help."""
+    """Options for every field of `ConditionOptions`, clocks first in the help."""
     for option in reversed(_CONDITIONS_OPTIONS):
         command = option(command)
     return command
 
 
 def ignored(conditions: Conditions, players: Iterable[str]) -> Iterator[str]:
-    """Yield what was asked for and has no effect, for commands with `conditions_options`.
+    """Yield a note for each option without effect, for commands with `conditions_options`.
 
     Args:
         players: specs and addresses of all players.
@@ -149,21 +153,21 @@ def ignored(conditions: Conditions, players: Iterable[str]) -> Iterator[str]:
     source = click.get_current_context().get_parameter_source("start_clock_s")
     has_remote = any(map(is_address, players))
     if source is ParameterSource.COMMANDLINE and conditions.play_clock_s is None and not has_remote:
-        yield "--start-clock says nothing without --play-clock: counts decide"
+        yield "--start-clock has no effect without --play-clock"
     if conditions.preparing_s:
         return
     from ggp.players import parse_spec
 
     for text in dict.fromkeys(players):
         if not is_address(text) and "learn=" in text and parse_spec(text).options.learn:
-            yield f"{text} learns nothing: it needs a start clock, and --play-clock"
+            yield f"{text} learns nothing: it needs a start clock and --play-clock"
 
 
 in_process_option = click.option(
     "--in-process",
     is_flag=True,
-    help="Have players of other modules play in the process of the match, also with a clock, as "
-    "for a debugger. One that never answers is waited for.",
+    help="Run players of other modules in the process of the match, even with a clock; useful "
+    "with a debugger. The match then waits for a player that never answers.",
 )
 
 _CONDITIONS_OPTIONS = (
@@ -172,9 +176,9 @@ _CONDITIONS_OPTIONS = (
         "play_clock_s",
         type=FiniteRange(min=0, min_open=True, max=MAX_CLOCK_S),
         metavar="SECONDS",
-        help="Time for each decision. Without it the players' counts decide.",
+        help="Time for each decision. Without it, the players' own counts limit them.",
     ),
-    clock_option("local players (others are on the wall's)"),
+    clock_option("local players (others have the wall clock)"),
     click.option(
         "--start-clock",
         "start_clock_s",
@@ -182,29 +186,29 @@ _CONDITIONS_OPTIONS = (
         default=DEFAULT_START_CLOCK_S,
         show_default=True,
         metavar="SECONDS",
-        help="Time before the first turn, for remote players, those of other modules, and with a "
-        "play clock for those that prepare or ponder.",
+        help="Time before the first turn, for remote players and players of other modules; with a "
+        "play clock also for players that prepare or ponder.",
     ),
     click.option(
         "--ponder",
         is_flag=True,
-        help="With a play clock, let players of this process also think in the time of others.",
+        help="With a play clock, let local players think on other players' time too.",
     ),
     click.option(
         "--dialect",
         type=click.Choice([dialect.value for dialect in Dialect]),
         show_default="gdl2 where moves are hidden, else gdl",
-        help="What remote players are told: moves, percepts, or percepts with turn and move.",
+        help="Remote players get moves (gdl), percepts (gdl2-old) or percepts, turn, move (gdl2).",
     ),
     click.option(
         "--server",
         type=click.Choice(list(SERVERS)),
         default=DRESDEN.name,
         show_default=True,
-        help="The server to imitate towards remote players.",
+        help="The game server to imitate for remote players.",
     ),
     click.option(
-        "--scramble", is_flag=True, help="Send remote players meaningless words, drawn by the seed."
+        "--scramble", is_flag=True, help="Send remote players random words instead of names."
     ),
     click.option(
         "--replacement",
@@ -219,18 +223,18 @@ _CONDITIONS_OPTIONS = (
         default=0.0,
         show_default=True,
         metavar="SECONDS",
-        help=f"Wait before each turn; the Dresden controller waits {DRESDEN_PAUSE_S:g}.",
+        help=f"Pause before each turn; the Dresden controller pauses {DRESDEN_PAUSE_S:g} s.",
     ),
     in_process_option,
 )
 
 
 # ------------------------------------------------------------------------
-# Options of commands that write the course of a series into files.
+# Options of commands that write the course of a series to files.
 
 
 class _PlotPath(FilePath):
-    """The path of a chart, whose ending says in which format it is drawn."""
+    """The path of a chart; its ending names the format."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Path:
         path = super().convert(value, param, ctx)
@@ -241,30 +245,30 @@ class _PlotPath(FilePath):
 
 
 class CourseFiles(NamedTuple):
-    """Where the course of a series is written.
+    """Files for the course of a series.
 
     Attributes:
-        csv: as a table; None for nowhere.
-        plot: as a chart; None for nowhere.
+        csv: path of the table; None for no table.
+        plot: path of the chart; None for no chart.
     """
 
     csv: Path | None
     plot: Path | None
 
-    def after(self, show: Callable[[Held], None]) -> Callable[[Held], None]:
-        """What shows a series, and then writes the files."""
+    def wrap(self, show: Callable[[Snapshot], None]) -> Callable[[Snapshot], None]:
+        """Return a function that shows a series, and then writes the files."""
 
-        def shown(held: Held) -> None:
-            show(held)
+        def show_and_write(snapshot: Snapshot) -> None:
+            show(snapshot)
             if self.csv is None and self.plot is None:
                 return
-            course = course_of(held)
+            course = course_of(snapshot)
             if self.csv is not None:
                 write_whole(self.csv, course.table.csv())
             if self.plot is not None:
                 draw_course(course).save(self.plot)
 
-        return shown
+        return show_and_write
 
 
 def course_options(command: _F) -> _F:
@@ -273,45 +277,45 @@ def course_options(command: _F) -> _F:
         "--csv",
         type=FilePath(),
         metavar="FILE",
-        help="Write scores by round, and goals, states and time by turn, as a table.",
+        help="Write a table of scores by round, and of goals, states and time by turn.",
     )
     plot = click.option(
         "--plot",
         type=_PlotPath(),
         metavar="FILE",
-        help=f"Draw the same as a chart; FILE ends in {', '.join(ENDINGS)}.",
+        help=f"Draw the same as a chart; FILE must end in {' or '.join(ENDINGS)}.",
     )
     return csv(plot(command))
 
 
-def read_course_files(asked: dict[str, Any]) -> CourseFiles:
-    """Where the course is to be written; removes these options from `asked`."""
-    return CourseFiles(asked.pop("csv"), asked.pop("plot"))
+def read_course_files(options: dict[str, Any]) -> CourseFiles:
+    """Read the files of the course, and remove these options from `options`."""
+    return CourseFiles(options.pop("csv"), options.pop("plot"))
 
 
 # ------------------------------------------------------------------------
-# Options of commands whose series may end by themselves.
+# Options of commands with a stopping rule.
 
 _UNTIL_OPTIONS = (
     click.option(
         "--until",
         type=click.Choice([DECIDED]),
-        help="Instead of --matches: play rounds until one player is better for certain (99 %), or "
-        "the difference is surely smaller than --worth.",
+        help="Instead of --matches: play until one player is certainly better (99 %), or the "
+        "difference is certainly smaller than --worth.",
     ),
     click.option(
         "--worth",
         type=FiniteRange(min=0, min_open=True, max=SPAN),
         metavar="POINTS",
         show_default=f"{DEFAULT_WORTH:g}",
-        help="With --until: a smaller difference in score does not matter.",
+        help="With --until: least difference in score that matters.",
     ),
     click.option(
         "--most",
         type=click.IntRange(min=2),
         metavar="MATCHES",
         show_default=str(DEFAULT_MOST),
-        help="With --until: play so many matches at most.",
+        help="With --until: most matches to play.",
     ),
 )
 
@@ -323,20 +327,20 @@ def until_options(command: _F) -> _F:
     return command
 
 
-def read_until(asked: dict[str, Any], matches: int | None) -> StoppingRule | None:
-    """When a series ends by itself, if it does; removes these options from `asked`.
+def read_until(options: dict[str, Any], matches: int | None) -> StoppingRule | None:
+    """Read the stopping rule, if there is one, and remove these options from `options`.
 
     Raises:
         ConfigError: options that do not go together.
     """
-    until, worth, most = (asked.pop(name) for name in ("until", "worth", "most"))
+    until, worth, most = (options.pop(name) for name in ("until", "worth", "most"))
     if until is None:
         if worth is not None or most is not None:
-            raise ConfigError("--worth and --most say when --until decided ends; add it")
+            raise ConfigError("--worth and --most need --until decided")
         return None
     if matches is not None:
         raise ConfigError(
             f"--matches {matches} and --until decided exclude each other: leave out --matches, or "
-            f"say --most {matches} for at most so many"
+            f"give --most {matches} instead"
         )
     return StoppingRule(worth or DEFAULT_WORTH, most or DEFAULT_MOST)

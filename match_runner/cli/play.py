@@ -1,4 +1,4 @@
-"""The command `match-runner play`."""
+"""The command `match-runner play`: plays matches of one game, perhaps with people."""
 
 from __future__ import annotations
 
@@ -32,29 +32,29 @@ from match_runner.cli.options import (
     read_place,
     with_threads,
 )
-from match_runner.match.conditions import AskedConditions, Conditions
+from match_runner.match.conditions import ConditionOptions, Conditions
 from match_runner.match.records import MatchRecord, clock_text
 from match_runner.match.seats import HUMAN, read_players
 from match_runner.match.views import clock_notes, plain, show_errors
 from match_runner.remote.post import is_address
-from match_runner.series.holding import Held, hold_series, printer
+from match_runner.series.holding import Snapshot, hold_series, printer
 from match_runner.series.plan import Series, check_series, resampling_seed, series_of_roles
 
 MOST_WARNINGS = 5
-"""Most warnings of a rulesheet that are shown before a match."""
+"""Most warnings of a rulesheet that we show before a match."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlaySummary:
-    """Summary of the matches that `play` played.
+    """Summary of the matches of one `play`.
 
     Attributes:
-        game: as it was given.
+        game: name or path of the game.
         players: spec or address of the player of each role; `random` is not among them.
         roles: all roles of the game, in its order.
         records: records of all matches, in order.
         scores: mean goal value of every role over the matches that did not fail.
-        series: the series that these matches were planned as.
+        series: the series of these matches.
     """
 
     game: str
@@ -121,18 +121,18 @@ class PlaySummary:
     type=PlayerText(human="You, in this terminal."),
     multiple=True,
     metavar="ROLE=SPEC",
-    help="Who plays a role, e.g. agent=hyperplay2:n=8, agent=http://localhost:9147, or agent=human "
-    "for yourself in this terminal. Roles without a player are played by auto.",
+    help="Player of a role, e.g. agent=hyperplay2:n=8, agent=http://localhost:9147, or agent=human "
+    "for yourself in this terminal. The default player is auto.",
 )
 @click.option(
     "--matches",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="How many matches to play.",
+    help="Number of matches.",
 )
 @conditions_options
-@seed_option("the first match; the others count on from it")
+@seed_option("the first match; each later match adds 1")
 @place_options(jobs="one after the other, in this process", out="nowhere")
 @backend_option
 @limits_option
@@ -148,7 +148,7 @@ def play(
     limits: Limits,
     threads: int | None,
     as_json: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Play matches of GAME, the name of a game or the path of a rulesheet.
 
@@ -156,11 +156,11 @@ def play(
     --play-clock, --replacement and --pause apply to all players. The other options about
     clocks and messages apply to remote players only.
     """
-    place = read_place(asked, in_this_process=True)
+    place = read_place(options, in_this_process=True)
     program = load_program(game)
     specs = read_players(players, program.roles)
     has_remote = any(map(is_address, specs.values()))
-    conditions = AskedConditions(**asked).of_match(has_remote=has_remote)
+    conditions = ConditionOptions(**options).of_match(has_remote=has_remote)
     series = series_of_roles(
         game, program, specs, matches, conditions=conditions, seed=seed, backend=backend
     )
@@ -173,7 +173,7 @@ def play(
         _show_warnings(program)
     show = printer(summarize, as_json=as_json)
     if people:
-        # Draws boards: most matches have no use for it.
+        # Imported late: it draws boards, which most matches do not need.
         from match_runner.terminal import check_place, play_with_people
 
         check_place(place)
@@ -181,45 +181,45 @@ def play(
     return hold_series(series, place, show)
 
 
-def summarize(held: Held) -> PlaySummary:
-    """Sum up what has been played so far of a series made by `series_of_roles`."""
-    (game,) = held.series.games
-    scored = [match.scored for match in held.matches if not match.record.failed]
+def summarize(snapshot: Snapshot) -> PlaySummary:
+    """Sum up the matches so far of a series made by `series_of_roles`."""
+    (game,) = snapshot.series.games
+    scored = [match.scored for match in snapshot.matches if not match.record.failed]
     return PlaySummary(
         game=game.name,
-        players=held.series.players,
+        players=snapshot.series.players,
         roles=game.roles,
-        records=tuple(match.record for match in held.matches),
+        records=tuple(match.record for match in snapshot.matches),
         scores={
             role: mean_interval(
                 [goals[role] for goals in scored],
-                resampling_seed(held.series),
+                resampling_seed(snapshot.series),
                 game.goal_bounds,
-                fixed=held.fixed,
+                fixed=snapshot.fixed,
             )
             for role in game.roles
         },
-        series=held.series,
+        series=snapshot.series,
     )
 
 
 def _show_warnings(program: GameDefinition) -> None:
     show_diagnostics(program.diagnostics[:MOST_WARNINGS])
     if len(program.diagnostics) > MOST_WARNINGS:
-        more = len(program.diagnostics) - MOST_WARNINGS
-        click.echo(f"{more} more warnings; `ggp validate {program.source.name}`", err=True)
+        num_hidden = len(program.diagnostics) - MOST_WARNINGS
+        click.echo(f"{num_hidden} more warnings: `ggp validate {program.source.name}`", err=True)
 
 
 def _parts(summary: PlaySummary) -> Iterator[RenderableType]:
     num = len(summary.records)
     seeds = [record.seed for record in summary.records]
-    named = f"seed {seeds[0]}" if num == 1 else f"seeds {seeds[0]} to {seeds[-1]}" if num else ""
-    counted = "1 match" if num == 1 else f"{num} matches"
+    range_ = f"seed {seeds[0]}" if num == 1 else f"seeds {seeds[0]} to {seeds[-1]}" if num else ""
+    match_text = "1 match" if num == 1 else f"{num} matches"
     conditions = summary.conditions
     yield Text.assemble(
         plain(summary.game, "bold"),
-        f": {counted}",
-        f", {named}" if named else "",
+        f": {match_text}",
+        f", {range_}" if range_ else "",
         f", on {summary.backend}" if summary.backend else "",
         f", {clock_text(conditions.play_clock_s, conditions.clock)}",
     )

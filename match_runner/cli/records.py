@@ -1,4 +1,4 @@
-"""Recorded matches: `match-runner replay`, `export`, `picture` and `import`."""
+"""The commands for recorded matches: `match-runner replay`, `export`, `picture` and `import`."""
 
 from __future__ import annotations
 
@@ -56,34 +56,38 @@ from match_runner.match.views import show_log, show_record
 def replay(files: tuple[Path, ...], as_json: bool) -> int:
     """Show recorded matches, and check them against the rules of their games.
 
-    A FILE is a record that match-runner wrote, or a log that `ggp serve --log` kept. With --json,
-    several of them become a list. If one cannot be shown, the others still are.
+    A FILE is a record that match-runner wrote, or a log of `ggp serve --log`. With --json, several
+    files give a list. A file that cannot be shown does not stop the others.
     """
-    found: list[object] = []
+    outputs: list[object] = []
     code = 0
-    for number, file in enumerate(files):
-        if number and not as_json:
+    for index, file in enumerate(files):
+        if index and not as_json:
             click.echo()
         try:
-            code = max(code, _replay(file, found, as_json=as_json))
+            code = max(code, _replay(file, outputs, as_json=as_json))
         except ConfigError as error:
             show_error(str(error))
             code = EXIT_BAD_INPUT
-    if as_json and found:
-        print_json(found if len(files) > 1 else found[0])
+    if as_json and outputs:
+        print_json(outputs if len(files) > 1 else outputs[0])
     return code
 
 
-def _replay(file: Path, found: list[object], *, as_json: bool) -> int:
-    """Show one file, or for JSON add its contents to `found`; 1 if it contradicts the rules."""
+def _replay(file: Path, outputs: list[object], *, as_json: bool) -> int:
+    """Show one file, or for JSON add its contents to `outputs`.
+
+    Returns:
+        the exit code: 1 if the record contradicts the rules.
+    """
     if is_log(file):
         events = read_log(file)
-        found.append(events)
+        outputs.append(events)
         if not as_json:
             print_rich(*show_log(events, sys.stdout.encoding))
         return 0
     record = read_record(file)
-    found.append(record.to_json())
+    outputs.append(record.to_json())
     if not as_json:
         print_rich(*show_record(record, sys.stdout.encoding))
     return _check(record)
@@ -98,21 +102,21 @@ def _replay(file: Path, found: list[object], *, as_json: bool) -> int:
     "target",
     type=click.Choice(list(EXPORTS)),
     required=True,
-    help="The format: that of the Dresden GameController, or that of ggp-base and Tiltyard.",
+    help="The format: of the Dresden GameController, or of ggp-base and Tiltyard.",
 )
 @click.option(
     "--out",
     type=FilePath(),
     metavar="FILE",
-    help="Where to write it; the default is standard output.",
+    help="File to write; the default is standard output.",
 )
 @import_option
 @verbose_option
 def export(file: Path, target: str, out: Path | None) -> None:
-    """Write a recorded match in the format of another program.
+    """Write a recorded match in another program's format.
 
-    Other formats hold states. These are computed from the rules in the record, which checks the
-    record too. Old records have no rules; for these the game must be available.
+    Other formats have states. They are computed from the rules in the record, which also checks the
+    record. Old records have no rules; then the game must be available here.
     """
     record = read_record(file)
     rules = rules_of(record)
@@ -125,7 +129,7 @@ def export(file: Path, target: str, out: Path | None) -> None:
 
 
 def _check(record: MatchRecord) -> int:
-    """Check a record if its rules are available, and report on stderr; returns the exit code."""
+    """Check a record if its rules are available, and report to stderr; return the exit code."""
     try:
         check_record(record, rules_of(record))
     except MatchError as error:
@@ -146,23 +150,23 @@ def _check(record: MatchRecord) -> int:
     "--turn",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Draw the state after turn N; 0 is the beginning.  [default: the last turn]",
+    help="Draw the state after turn N; 0 is the initial state.  [default: the last turn]",
 )
-@click.option("--all", "every", is_flag=True, help="Draw all turns, a file each.")
+@click.option("--all", "every", is_flag=True, help="Draw every turn, each in its own file.")
 @click.option(
     "--out",
     type=FilePath(),
     metavar="FILE",
     required=True,
-    help="Where to write it; its ending says in which format: .svg, .png or .pdf. With --all the "
-    "number of the turn is added to the name.",
+    help="File to write; its ending names the format: .svg, .png or .pdf. With --all, the turn's "
+    "number is added to the name.",
 )
 @json_option
 @verbose_option
 def picture(record: Path, turn: int | None, every: bool, out: Path, as_json: bool) -> None:
-    """Draw the board of a recorded match after a turn, with its moves in words.
+    """Draw the board of a recorded match after a turn, with the moves in words.
 
-    The moves are played again by the rules in the record, which checks it too.
+    The moves are played again by the rules in the record, which also checks the record.
     """
     from match_runner.charts import check_ending
     from match_runner.match.frames import frames_of
@@ -172,16 +176,16 @@ def picture(record: Path, turn: int | None, every: bool, out: Path, as_json: boo
 
     check_ending(out)
     if every and turn is not None:
-        raise ConfigError("--all draws every turn: leave out --turn, or --all")
-    played = read_record(record)
-    last = len(played.turns)
+        raise ConfigError("--all draws every turn: leave out --turn or --all")
+    match = read_record(record)
+    last = len(match.turns)
     if turn is not None and turn > last:
         raise ConfigError(f"--turn {turn}: {record} has the turns 0 to {last}")
-    wanted = range(last + 1) if every else [last if turn is None else turn]
+    turns = range(last + 1) if every else [last if turn is None else turn]
     written = []
     digits = len(str(last))
-    for number, frame in enumerate(frames_of(played, side_file_for(played.game, played.rules))):
-        if number in wanted:
+    for number, frame in enumerate(frames_of(match, side_file_for(match.game, match.rules))):
+        if number in turns:
             numbered = out.with_stem(f"{out.stem}-{number:0{digits}}")
             path = numbered if every else out
             still(frame).save(path)
@@ -204,7 +208,7 @@ def picture(record: Path, turn: int | None, every: bool, out: Path, as_json: boo
     "--game",
     metavar="GAME",
     help="The rules: the name of a game that comes with ggp, or the path of a rulesheet. Files "
-    "name them by an address on the network, which is never fetched.",
+    "name the rules by a URL, which is never fetched.",
 )
 @click.option(
     "--out",
@@ -212,19 +216,19 @@ def picture(record: Path, turn: int | None, every: bool, out: Path, as_json: boo
     type=FolderPath(),
     required=True,
     metavar="DIR",
-    help="Where the records are written, under the names of the files, with the number of the line "
-    "or match where a file holds several; that of a finalstate.xml under the name of its folder.",
+    help="Folder for the records. A record gets the name of its file, with the number of the line "
+    "or match if the file has several; for finalstate.xml it gets the name of the folder.",
 )
 @json_option
 @verbose_option
 def import_matches(files: tuple[Path, ...], game: str | None, folder: Path, as_json: bool) -> int:
-    """Turn matches that other programs recorded into records.
+    """Convert matches that other programs recorded into records.
 
-    A FILE is JSON as ggp-base writes it and ggp.org publishes it: a match, a list of matches, or
-    JSON Lines with a match a line. Or it is XML of the Dresden GameController, its traces included.
-    Each match is played again by the rules, which give what every role saw; states and scores in
-    FILE are compared with them. Records can then be shown, studied and exported. If a match cannot
-    be imported, the others still are.
+    A FILE is JSON of ggp-base or ggp.org (a match, a list of matches, or JSON Lines with a match a
+    line), or XML of the Dresden GameController, traces included. Each match is played again by the
+    rules, which give the percepts of every role and are compared with the states and scores in
+    FILE. The records can then be shown, studied and exported. A match that cannot be imported does
+    not stop the others.
     """
     _check_names(files, folder)
     problems, rules = _Problems(), None
@@ -233,12 +237,12 @@ def import_matches(files: tuple[Path, ...], game: str | None, folder: Path, as_j
     of_several: Counter[Path] = Counter()
     with bar_of(None, "importing") as advance:
         for file, match, archived in _read(files, problems):
-            advance(now=match.where)
-            rules = rules or _rules(game, match.where, archived.game)
+            advance(now=match.location)
+            rules = rules or _rules(game, match.location, archived.game)
             try:
                 record = record_of(archived, rules.name, rules.program, rules.machine)
             except (MatchError, MachineError) as error:
-                problems.say(f"{match.where}: {error}", EXIT_FAILED)
+                problems.say(f"{match.location}: {error}", EXIT_FAILED)
                 continue
             target = folder / f"{_name(file)}{match.suffix}.json"
             if target in targets:
@@ -264,7 +268,7 @@ def import_matches(files: tuple[Path, ...], game: str | None, folder: Path, as_j
 
 @dataclass
 class _Problems:
-    """What cannot be imported: said at once, and noted in the exit code.
+    """Reports matches that cannot be imported, immediately and in the exit code.
 
     Attributes:
         code: the exit code so far.
@@ -273,49 +277,47 @@ class _Problems:
     code: int = 0
 
     def say(self, text: str, code: int) -> None:
-        """Say in a line what is wrong with a file or a match."""
+        """Report the error of a file or a match, in one line."""
         show_error(text)
         self.code = max(self.code, code)
 
 
 class _Rules(NamedTuple):
-    """The rules of all matches: what they are called, and a machine that plays by them."""
+    """The rules of all matches: their name, and a machine that plays by them."""
 
     name: str
     program: GameDefinition
     machine: Machine
 
 
-def _rules(game: str | None, where: str, named: str) -> _Rules:
+def _rules(game: str | None, match_name: str, address: str) -> _Rules:
     """Load the rules.
 
     Args:
-        game: what the user calls them.
-        where: a match, for the message that the user has not named any.
-        named: the address of the rules, as the match names them.
+        game: name or path that the user gave; None without one.
+        match_name: name of a match, for the error message.
+        address: URL of the rules in that match.
 
     Raises:
-        GGPError: they are not given, or cannot be used.
+        GGPError: the user gave no rules, or they cannot be used.
     """
     if game is None:
-        told = f"; {printable(where)} names {printable(named)}, which is not fetched"
-        raise ConfigError(
-            f"say which rules these matches were played by: --game GAME{told if named else ''}"
-        )
+        hint = f"; {printable(match_name)} names {printable(address)}, which is not fetched"
+        raise ConfigError(f"give the rules of these matches: --game GAME{hint if address else ''}")
     program = load_program(game)
     hint_at_warnings(game, program.diagnostics)
     return _Rules(game, program, build_machine(program))
 
 
 def _read(files: Iterable[Path], problems: _Problems) -> Iterator[tuple[Path, Unread, Archived]]:
-    """Yield what the files tell of each match that can be read."""
+    """Yield the contents of each match that can be read."""
     for file in files:
         try:
             for match in matches_in(file):
                 try:
                     archived = match.read()
                 except MatchError as error:
-                    problems.say(f"{match.where}: {error}", EXIT_BAD_INPUT)
+                    problems.say(f"{match.location}: {error}", EXIT_BAD_INPUT)
                     continue
                 yield file, match, archived
         except ConfigError as error:
@@ -323,7 +325,7 @@ def _read(files: Iterable[Path], problems: _Problems) -> Iterator[tuple[Path, Un
 
 
 def _check_names(files: tuple[Path, ...], folder: Path) -> None:
-    """Refuse files whose records would replace each other, or a file."""
+    """Refuse files whose records would overwrite each other, or one of the files."""
     targets: set[Path] = set()
     for file in files:
         target = folder / f"{_name(file)}.json"
@@ -335,9 +337,8 @@ def _check_names(files: tuple[Path, ...], folder: Path) -> None:
 
 
 def _name(file: Path) -> str:
-    """What the record of a file is called.
+    """Name of a file's record.
 
-    The Dresden GameController names the folder after the match, and the last file in each of them
-    `finalstate.xml`.
+    The Dresden GameController names a folder after the match, and its last file `finalstate.xml`.
     """
     return file.absolute().parent.name if file.name == "finalstate.xml" else file.stem

@@ -1,4 +1,4 @@
-"""The command `match-runner table`."""
+"""The command `match-runner table`: starts the table's web server and opens its page."""
 
 from __future__ import annotations
 
@@ -28,33 +28,32 @@ _log = logging.getLogger(__name__)
     type=click.IntRange(0, 65535),
     default=DEFAULT_PORT,
     show_default=True,
-    help="Port to listen on; 0 for any that is free.",
+    help="Port to listen on; 0 for any free port.",
 )
 @click.option(
     "--host",
     default=DEFAULT_HOST,
     show_default=True,
     metavar="ADDRESS",
-    help="Address to listen on; only this machine can connect to the default one.",
+    help="Address to listen on; by default only this machine can connect.",
 )
 @click.option(
     "--url",
     metavar="URL",
-    help="Address by which browsers reach the table behind a reverse proxy, e.g. "
-    "https://table.example.",
+    help="Public address of the table behind a reverse proxy, e.g. https://table.example.",
 )
 @click.option(
     "--folder",
     type=FolderPath(),
     metavar="DIR",
-    help="Where matches are kept, and where records and series are looked for.  "
-    "[default: the user's folder for data]",
+    help="Folder for matches, and for the records and series to show.  "
+    "[default: the user's data folder]",
 )
 @click.option(
     "--games",
     type=FolderPath(),
     metavar="DIR",
-    help="Also offer the rulesheets in DIR and below it.",
+    help="Also offer the rulesheets in DIR and its subfolders.",
 )
 @click.option(
     "--offer",
@@ -62,8 +61,8 @@ _log = logging.getLogger(__name__)
     type=PlayerText(),
     multiple=True,
     metavar="NAME=SPEC",
-    help="Also offer a player that pages may not name themselves: a module's, one with a file "
-    "among its options, or http://HOST:PORT. May be repeated.",
+    help="Also offer a player that pages cannot name: from a module, with a file among its "
+    "options, or at http://HOST:PORT. May be repeated.",
 )
 @click.option(
     "--logs",
@@ -75,19 +74,19 @@ _log = logging.getLogger(__name__)
     "--jobs",
     type=click.IntRange(min=1),
     show_default="one for each processor",
-    help="Matches without people that are played at once.",
+    help="Number of matches without people to play in parallel.",
 )
 @click.option(
     "--open-minds",
     is_flag=True,
-    help="Let everybody see everything at any time: all states, and what players think.",
+    help="Let everybody see everything at any time: all states, and the players' minds.",
 )
 @click.option(
     "--no-token",
     is_flag=True,
-    help="Let in everybody who reaches the port: all users of this machine.",
+    help="Let in everybody who can reach the port: all users of this machine.",
 )
-@click.option("--no-browser", is_flag=True, help="Do not open the page.")
+@click.option("--no-browser", is_flag=True, help="Do not open the page in a browser.")
 @import_option
 @verbose_option
 def table(
@@ -104,11 +103,10 @@ def table(
     no_token: bool,
     no_browser: bool,
 ) -> None:
-    """Watch matches, look into players' minds and play against them, in a browser.
+    """Watch matches in a browser, look into players' minds and play against them.
 
-    GAME, the name of a game or the path of a rulesheet, is what the lobby begins with. The link
-    that is printed lets in whoever has it. Ends with Ctrl-C; matches go on when the command is
-    given again.
+    The lobby first shows GAME, the name of a game or the path of a rulesheet. The printed link lets
+    in everybody who has it. Ctrl-C ends the table; its matches go on when you start it again.
     """
     with Loading():
         from ggp.machine.games import find_file
@@ -130,33 +128,33 @@ def table(
         is_local = ipaddress.ip_address(address).is_loopback
         if no_token and (not is_local or origin):
             raise ConfigError(
-                "--no-token is for this machine alone: leave it out, or --host and --url"
+                "--no-token is only for this machine: leave it out, or leave out --host and --url"
             )
-        own = _own_name(host, address)
+        host_name = _own_name(host, address)
         manager = MatchManager(
             TableOptions(
                 folder=folder or usual_folder(),
                 offers=offers,
                 has_token=not no_token,
-                names=HostNames((own,), origin),
+                names=HostNames((host_name,), origin),
                 jobs=jobs or os.cpu_count() or 1,
                 open_minds=open_minds,
                 compiles_ahead=True,
                 logs=logs,
             )
         )
-        link = f"{origin or f'http://{own}:{port}'}/"
+        link = f"{origin or f'http://{host_name}:{port}'}/"
         if manager.token is None:
             _log.warning(
-                "there is no token: every user and every program of this machine can begin matches "
-                "here, watch them and end them, as if they were you"
+                "there is no token: every user and every program of this machine can start, watch "
+                "and end matches here, as if they were you"
             )
         else:
             link += f"?token={manager.token}"
         if not is_local and not origin:
             _log.warning(
-                "plain HTTP: whoever can listen on the network between here and a browser reads "
-                "the tokens, and can do what they allow; docs/use/table.md says how to add TLS"
+                "plain HTTP: anybody who listens on the network between here and a browser can "
+                "read and use the tokens; docs/use/table.md explains how to add TLS"
             )
         announce(f"the table is at {link} (end: Ctrl-C)")
         if not no_browser and has_screen():
@@ -165,11 +163,11 @@ def table(
 
 
 def _own_name(host: str, address: str) -> str:
-    """Name by which browsers reach the machine that listens on an address."""
-    found = ipaddress.ip_address(address)
-    if found.is_unspecified:
+    """Host name by which browsers reach this machine at an address."""
+    ip = ipaddress.ip_address(address)
+    if ip.is_unspecified:
         return socket.gethostname()
-    if found.is_loopback:
+    if ip.is_loopback:
         return "localhost"
     return f"[{host}]" if ":" in host else host
 

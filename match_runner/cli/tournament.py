@@ -1,4 +1,4 @@
-"""`match-runner tournament`, and `match-runner show`, which shows any stored series again."""
+"""The commands `match-runner tournament`, and `show`, which shows any stored series again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from match_runner.cli.options import (
     read_place,
 )
 from match_runner.series import comparison
-from match_runner.series.holding import Held, Summary, hold_series, printer, read_series
+from match_runner.series.holding import Snapshot, Summary, hold_series, printer, read_series
 from match_runner.tournament import read_tournament
 
 
@@ -36,23 +36,22 @@ from match_runner.tournament import read_tournament
 @place_options(out="FILE without .toml")
 @course_options
 @in_process_option
-@clock_option("local players in all games", "what FILE says, else wall")
+@clock_option("local players in all games", "from FILE, else wall")
 @json_option
 @import_option
 @verbose_option
 def tournament(
-    file: Path, as_json: bool, in_process: bool, clock: Clock | None, **asked: Any
+    file: Path, as_json: bool, in_process: bool, clock: Clock | None, **options: Any
 ) -> int:
     """Play the tournament that FILE describes in TOML, and say who is best.
 
-    Results are kept in DIR as they come: beside FILE, unless --out says where. After an
-    interrupt, the same command continues; after the last match, it prints the tables again.
-    Rounds can be added.
+    DIR, by default beside FILE, keeps the results as matches end. After an interruption, the same
+    command continues; after the last match, it prints the tables again. You can add rounds later.
     """
-    place = read_place(asked)
-    files = read_course_files(asked)
+    place = read_place(options)
+    files = read_course_files(options)
     if place.folder is None:
-        place = replace(place, folder=_beside(file))
+        place = replace(place, folder=_default_folder(file))
 
     series = read_tournament(file)
     games = (
@@ -68,11 +67,11 @@ def tournament(
     )
     series = replace(series, games=tuple(games))
     show = printer(summary.summarize, as_json=as_json)
-    return hold_series(series, place, files.after(show))
+    return hold_series(series, place, files.wrap(show))
 
 
-def _beside(file: Path) -> Path:
-    """Default folder of results of a tournament file, beside it."""
+def _default_folder(file: Path) -> Path:
+    """Default folder for the results of a tournament file, beside the file."""
     return file.with_suffix("") if file.suffix else file.with_name(f"{file.name}.results")
 
 
@@ -85,14 +84,14 @@ def _beside(file: Path) -> Path:
 @course_options
 @json_option
 @verbose_option
-def show(folder: Path, as_json: bool, **asked: Any) -> None:
+def show(folder: Path, as_json: bool, **options: Any) -> None:
     """Show the results of a stored series again, and draw or export them.
 
-    DIR is where compare, play or tournament kept them (--out); they may still be playing. A series
-    of one game is shown as a comparison, one of several as a tournament. Nothing is played.
+    DIR is the --out of compare, play or tournament, which may still be running. A series of one
+    game is shown as a comparison, a series of several games as a tournament. Nothing is played.
     """
-    files = read_course_files(asked)
-    held = read_series(folder)
-    several = len(held.series.games) > 1
-    summarize: Callable[[Held], Summary] = summary.summarize if several else comparison.summarize
-    files.after(printer(summarize, as_json=as_json))(held)
+    files = read_course_files(options)
+    snapshot = read_series(folder)
+    several = len(snapshot.series.games) > 1
+    summarize: Callable[[Snapshot], Summary] = (summary if several else comparison).summarize
+    files.wrap(printer(summarize, as_json=as_json))(snapshot)

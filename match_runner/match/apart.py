@@ -1,18 +1,18 @@
-"""A player that is not ours, in a process of its own, so that it can be stopped.
+"""Runs a player that is not ours in a process of its own, so that it can be stopped.
 
-Such a player may be anybody's code: it may never answer, may print, or may end its process. That
-costs it its moves, and costs nobody else anything:
+Such a player may be anybody's code: it may never answer, may print, or may end its process. It then
+loses its moves, and nobody else loses anything:
 
-- the process, with a machine and the player's module, is there before a clock runs (`get_ready`);
-- making the player may take as long as remote players have before the first turn. If that is not
-  enough, the rest is done on its first clocks;
-- a call that has not returned shortly after its clock ran out is given up: the process is killed.
-  The next turn begins with a new process, in which the player is made anew and told its path so
-  far, within its clock;
-- a player whose process is lost like this several times in a row without a decision is not asked
-  again, as on our server.
+- the process, with a machine and the player's module, exists before a clock runs (`get_ready`);
+- making the player may take as long as the start clock of remote players. If that is not enough,
+  its first clocks pay for the rest;
+- if a call has not returned shortly after the clock ran out, its process is killed. The next turn
+  begins with a new process, in which the player is made again and observes its path so far, all
+  within its clock;
+- a player that loses its process several times in a row without a decision gets no more turns, as
+  on our server.
 
-`apart_worker` is the far side. This side is a player to the referee, like any other.
+`apart_worker` is the far side. To the referee, this side is a player like any other.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from match_runner.match.guests import NoAnswerError
 from match_runner.workers.executor import LocalPool, WorkerFailedError, keep_pool, take_pool
 
 _slow: set[str] = set()
-"""Specs of players that could not be made within the start clock; no match waits for them again."""
+"""Specs of players that were not ready within the start clock; later matches do not wait for it."""
 
 _PROCESSORS = os.cpu_count() or 1
 
 _LEAST_WAIT_S = 0.001
-"""With no more time than this left, a player is given up without another wait; in seconds."""
+"""With less time than this left, we give a player up without another wait; in seconds."""
 
 _T = TypeVar("_T")
 
@@ -52,12 +52,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """When a player in a process of its own is given up.
+    """When to give up a player in a process of its own.
 
     Attributes:
-        grace_s: seconds that it is waited for after its clock ran out. Its answer is late then,
-            but killing the process would mean replacing it and making the player anew.
-        lives: processes in a row that it may lose without a decision; then it is not asked again.
+        grace_s: seconds that we wait after its clock ran out. The answer is late by then, but a
+            killed process would have to be replaced, and the player made again.
+        lives: processes in a row that it may lose without a decision; then it gets no more turns.
     """
 
     grace_s: float = 0.25
@@ -79,10 +79,10 @@ class PlayerApart:
         spec: which player.
         order: the machine it gets.
         role: index of its role.
-        rng: source of all its random choices, the same each time it is made.
-        clock: the clock it is on. CPU time is that of its process, which has a limit of wall
+        rng: source of all its random choices, the same each time the player is made.
+        clock: the clock that limits it. CPU time is that of its process, which has a limit of wall
             time too (`ggp.run.clocks.backstop_s`).
-        report: called with its best decision so far while it decides; None if nobody asks.
+        report: called with its best decision so far while it decides; None for no reports.
     """
 
     def __init__(
@@ -99,58 +99,58 @@ class PlayerApart:
         self._pool: LocalPool | None = None
         self._is_busy = False  # a call to the process has not returned
         self._is_made = False
-        self._unmade: PlayerError | None = None
+        self._make_error: PlayerError | None = None
         self._patience = Patience()
         self._lives = 0
         self._start_s = self._clock_s = self._until_s = self._give_up_s = math.inf
         self._cpu_s = 0.0  # CPU time of all calls
-        self._asked_s = 0.0  # CPU time of the process when it was last asked
+        self._call_began_s = 0.0  # CPU time of the process when the last call began
         self._turns: list[ObservedTurn] = []
-        self._told = 0  # number of turns that the player in the process knows
-        self._lost: GGPError | None = None  # why there is no answer this turn
+        self._num_sent = 0  # turns that the player in the process has observed
+        self._failure: GGPError | None = None  # why there is no answer this turn
         self._states = self._earlier_states = 0
 
     @property
     def states_visited(self) -> int:
-        """States that the player visited, as of its last reply."""
+        """Number of states that the player has visited, by its last reply."""
         return self._earlier_states + self._states
 
     def clock(self) -> float:
-        """The player's time: wall time, or the CPU time it had used when it last answered."""
+        """The player's time: wall time, or the CPU time that it had used at its last reply."""
         return self._cpu_s if self._kind is Clock.CPU else time.monotonic()
 
-    # ---------------------------------------------------------------- asked by the referee
+    # ---------------------------------------------------------------- called by the referee
 
     def begin(self, start_s: float, patience: Patience) -> None:
         """Have the player made before the first turn.
 
         Args:
-            start_s: seconds that may take; hearing how the match ended may take as long.
-            patience: when it is given up, from now on.
+            start_s: seconds that this may take, and later its call of `ended`.
+            patience: when to give the player up, from now on.
 
         Raises:
-            MatchError: a process with a machine cannot be had.
+            MatchError: there can be no process with a machine.
         """
         self._start_s, self._patience, self._lives = start_s, patience, patience.lives
         self.get_ready()
         if self._spec.text in _slow:
-            return  # it is made on its first clock
+            return  # its first clock pays for making it
         self._run_clock(start_s, 0.0)
         try:
-            self._live(None)
+            self._ensure_player(None)
         except (NoAnswerError, GoneError) as error:
-            _log.warning("%s %s when it was made", self._spec.text, error)
+            _log.warning("%s %s while it was made", self._spec.text, error)
             _slow.add(self._spec.text)
         except PlayerError as error:
-            _log.info("it is not asked to move", exc_info=error)
+            _log.info("the player gets no turns", exc_info=error)
 
     def get_ready(self) -> None:
-        """Make sure of a process with a machine and the player's module, before any clock runs.
+        """Start a process with a machine and the player's module, before any clock runs.
 
         Raises:
             MatchError: see `begin`.
         """
-        while self._pool is None and self._lives > 0 and self._unmade is None:
+        while self._pool is None and self._lives > 0 and self._make_error is None:
             self._pool = take_pool(self._spec.name)
             self._until_s = self._give_up_s = math.inf
             try:
@@ -159,11 +159,11 @@ class PlayerApart:
                 _log.info("%s %s", self._spec.text, error)
 
     def start_clock(self, clock_s: float | None) -> None:
-        """Start the player's clock, in seconds; None for no limit."""
+        """Start the player's clock of `clock_s` seconds; None for no limit."""
         self._run_clock(math.inf if clock_s is None else clock_s, self._patience.grace_s)
 
     def leave(self) -> None:
-        """End the match; a process that is idle is kept for the next one."""
+        """End the match, and keep an idle process for the next one."""
         pool, self._pool = self._pool, None
         if pool is None:
             return
@@ -186,30 +186,30 @@ class PlayerApart:
         """See `Player.observe`.
 
         Raises:
-            RaisedApartError: the player raised. If it gave no answer, `choose` raises that.
+            RaisedApartError: the player raised. If it gave no answer, `choose` says so.
         """
         seen = None if percepts is None else tuple(percepts)
         self._turns.append(ObservedTurn(move, seen, submitted, in_time))
-        self._lost = None
+        self._failure = None
         try:
             self._catch_up(deadline)
         except (NoAnswerError, GoneError, PlayerError) as error:
-            self._lost = error
+            self._failure = error
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
         """See `Player.choose`.
 
         Raises:
-            NoAnswerError: the player has not decided in time, or is not asked any more.
+            NoAnswerError: the player has not decided in time, or gets no more turns.
             GoneError: its process ended.
             PlayerError: it cannot be made.
             RaisedApartError: it raised.
         """
-        lost, self._lost = self._lost, None
-        if lost is not None:
-            raise lost
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
         self._catch_up(deadline)
-        reply = self._ask(apart_worker.choose, self._told_until(deadline), value_forced)
+        reply = self._ask(apart_worker.choose, self._until(deadline), value_forced)
         assert reply.decision is not None
         self._lives = self._patience.lives
         return reply.decision
@@ -217,7 +217,7 @@ class PlayerApart:
     def ended(
         self, move: str | None, percepts: Sequence[str] | None, goal: float | None = None
     ) -> None:
-        """See `Learning.ended`; a player that does not want to know is not told.
+        """See `Learning.ended`; a player that does not learn ignores it.
 
         Raises:
             MatchError: the player gave no answer, ended its process, or raised.
@@ -229,20 +229,20 @@ class PlayerApart:
     # ---------------------------------------------------------------- private
 
     def _catch_up(self, deadline: Deadline | None) -> None:
-        """Make sure of a player in the process, and tell it the turns it does not know yet."""
-        self._live(deadline)
-        untold = self._turns[self._told :]
-        if untold:
-            self._told = len(self._turns)
-            self._ask(apart_worker.observe, untold, self._told_until(deadline))
+        """Make the player if need be, and have it observe the turns that it has not seen yet."""
+        self._ensure_player(deadline)
+        new_turns = self._turns[self._num_sent :]
+        if new_turns:
+            self._num_sent = len(self._turns)
+            self._ask(apart_worker.observe, new_turns, self._until(deadline))
 
-    def _live(self, deadline: Deadline | None) -> None:
-        """Make sure of a player in the process."""
-        if self._unmade is not None:
-            raise self._unmade
+    def _ensure_player(self, deadline: Deadline | None) -> None:
+        """Make the player in the process, unless it is there."""
+        if self._make_error is not None:
+            raise self._make_error
         if self._pool is None:
             raise NoAnswerError(
-                f"is not asked any more: its process was lost {self._patience.lives} times in a row"
+                f"gets no more turns: its process was lost {self._patience.lives} times in a row"
             )
         if self._is_made:
             return
@@ -251,7 +251,7 @@ class PlayerApart:
         try:
             self._ask(apart_worker.make, *make)
         except PlayerError as error:
-            self._unmade = error
+            self._make_error = error
             raise
         self._is_made = True
 
@@ -259,8 +259,9 @@ class PlayerApart:
         reply: Reply = self._call(function, *args)
         assert self._pool is not None
         self._states = reply.states_visited
-        # The time it reports for its copies is believed, but never less than the system measured.
-        self._cpu_s += max(reply.cpu_s, self._pool.cpu_seconds() - self._asked_s)
+        # A reply counts the CPU time of the process's copies too. Believe it, but never count less
+        # than the system measured.
+        self._cpu_s += max(reply.cpu_s, self._pool.cpu_seconds() - self._call_began_s)
         raised = reply.raised
         if raised is None:
             return reply
@@ -269,38 +270,38 @@ class PlayerApart:
         raise error
 
     def _call(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Have the process call a function, and wait for it until the clock runs out."""
+        """Have the process call a function, and wait for its value until the clock runs out."""
         assert self._pool is not None
         news: queue.SimpleQueue[Decision | None] = queue.SimpleQueue()
-        self._is_busy, self._asked_s = True, self._pool.cpu_seconds()
+        self._is_busy, self._call_began_s = True, self._pool.cpu_seconds()
         future = self._pool.submit(function, args, news.put)
         future.add_done_callback(lambda _: news.put(None))
         try:
-            while (decision := self._heard(news)) is not None:
+            while (decision := self._next_report(news)) is not None:
                 if self._report is not None:
                     self._report(decision)
         except queue.Empty:
             self._lose()
-            within = f"{self._clock_s:g} {self._kind.unit}"
-            raise NoAnswerError(f"gave no answer within {within}") from None
+            limit = f"{self._clock_s:g} {self._kind.unit}"
+            raise NoAnswerError(f"gave no answer within {limit}") from None
         try:
-            result = future.result()
+            value = future.result()
         except WorkerFailedError:
-            raise  # our own error, such as a machine that cannot be built
-        except Exception as error:  # its reply may be anything
+            raise  # an error of ours, such as a machine that cannot be built
+        except Exception as error:  # a reply may be anything
             self._lose()
             raise GoneError(f"was lost: {error}") from error
         self._is_busy = False
-        return result
+        return value
 
     def _run_clock(self, clock_s: float, grace_s: float) -> None:
-        """Start a clock of `clock_s` seconds, and a wait of `grace_s` seconds after it."""
+        """Start a clock of `clock_s` seconds, with a grace period of `grace_s` seconds after it."""
         now_s = time.monotonic()
         self._clock_s, self._until_s = clock_s, self.clock() + clock_s + grace_s
         self._give_up_s = now_s + backstop_s(clock_s) if self._kind is Clock.CPU else math.inf
 
-    def _heard(self, news: queue.SimpleQueue[_T]) -> _T:
-        """Take the next report, or the None that ends them.
+    def _next_report(self, news: queue.SimpleQueue[_T]) -> _T:
+        """Wait for the next report, or for the None that ends them.
 
         Raises:
             queue.Empty: nothing came before the clock ran out.
@@ -309,25 +310,25 @@ class PlayerApart:
             return news.get(timeout=_seconds(self._until_s - time.monotonic()))
         while True:
             assert self._pool is not None
-            left_s = self._until_s - self._cpu_s - (self._pool.cpu_seconds() - self._asked_s)
+            left_s = self._until_s - self._cpu_s - (self._pool.cpu_seconds() - self._call_began_s)
             left_s = min(left_s, self._give_up_s - time.monotonic())
             try:
-                # Threads use more CPU time than passes on the wall.
+                # Several threads use CPU time faster than wall time passes.
                 return news.get(timeout=_seconds(left_s / _PROCESSORS))
             except queue.Empty:
                 if left_s < _LEAST_WAIT_S:
                     raise
 
-    def _told_until(self, deadline: Deadline | None) -> Until | None:
+    def _until(self, deadline: Deadline | None) -> Until | None:
         return None if deadline is None else Until.of(deadline, self._kind)
 
     def _lose(self) -> None:
-        """Kill the process; the player is made anew in the next one."""
+        """Kill the process; the player is made again in the next one."""
         assert self._pool is not None
         self._pool.close(last_words_s=0.0)
         self._pool, self._is_busy, self._is_made = None, False, False
         self._lives -= 1
-        self._told = 0
+        self._num_sent = 0
         self._earlier_states, self._states = self.states_visited, 0
 
 

@@ -1,8 +1,8 @@
 """The far side of `apart`: the process of one player that is not ours.
 
-Every function here is called by the worker process of a `LocalPool`. The process has one player at
-a time, and keeps its machines for the next one. A player's answer is copied into plain values, so
-that no object of its own gets out; what it raises is reported as text, with the traceback.
+The worker process of a `LocalPool` calls every function here. The process has one player at a time,
+and keeps its machines for the next one. It copies a player's answer into plain values, so that none
+of the player's objects gets out, and reports its exceptions as text, with the traceback.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ggp.run.clocks import Clock, cpu_seconds
 from ggp.search.anytime import Deadline
 
 BETWEEN_REPORTS_S = 0.05
-"""Least seconds between two reports: somebody has to read them."""
+"""Least seconds between two reports: a person has to read them."""
 
 _MOST_MACHINES = 4
 
@@ -59,7 +59,7 @@ class MachineOrder:
 
 @dataclass(frozen=True, slots=True)
 class ObservedTurn:
-    """One turn as a player is told of it, see `Player.observe`."""
+    """One turn as a player observes it, see `Player.observe`."""
 
     move: str | None
     percepts: tuple[str, ...] | None
@@ -73,7 +73,7 @@ class Raised:
 
     Attributes:
         text: its type and message.
-        chain: its traceback, many lines.
+        chain: its traceback, of many lines.
         unmade: whether the player could not be made.
     """
 
@@ -84,10 +84,10 @@ class Raised:
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """A deadline in the form that is sent to another process.
+    """A deadline in a form that another process understands.
 
     Attributes:
-        clock: the clock it is on.
+        clock: the clock that measures it.
         s: for wall time, the moment on `time.monotonic`, which is the same in all processes; for
             CPU time, which each process counts for itself, the seconds left.
     """
@@ -97,11 +97,11 @@ class Until:
 
     @classmethod
     def of(cls, deadline: Deadline, clock: Clock) -> Until:
-        """A deadline to send at once: the seconds left are counted from now."""
+        """A deadline to send immediately: the seconds left count from now."""
         left_s = deadline.left_s()
         return cls(clock, left_s if clock is Clock.CPU else time.monotonic() + left_s)
 
-    def here(self) -> Deadline:
+    def local_deadline(self) -> Deadline:
         """The deadline in the process that received it."""
         at_s = cpu_seconds() + self.s if self.clock is Clock.CPU else self.s
         return Deadline(at_s, self.clock.tells)
@@ -112,9 +112,9 @@ class Reply:
     """Reply of the process to a call for its player.
 
     Attributes:
-        states_visited: states that this player visited so far.
-        raised: the exception it raised, or None.
-        decision: its decision, if it was asked for one and raised nothing.
+        states_visited: states that this player has visited so far.
+        raised: the exception that it raised, or None.
+        decision: its decision, if the call was for one and raised nothing.
         cpu_s: CPU time that the call took, in seconds.
     """
 
@@ -149,47 +149,47 @@ def make(
     """Make the player of a match.
 
     Args:
-        clock: the clock it is on.
-        reports: whether its best decisions so far are reported while it decides.
+        clock: the clock that limits it.
+        reports: whether to report its best decisions so far while it decides.
     """
 
     def act() -> None:
         global _player
         _player = None
         try:
-            found = parse_spec(spec)
-        except ConfigError as error:  # where the match was begun, the spec was valid
+            player_spec = parse_spec(spec)
+        except ConfigError as error:  # the spec was valid in the process that began the match
             raise PlayerError(str(error)) from error
         report = _Report() if reports else None
         program, machine = _machine(order, role)
-        _player = make_player(found, machine, role, rng, clock.tells, report, program)
+        _player = make_player(player_spec, machine, role, rng, clock.tells, report, program)
 
     return _reply(act)
 
 
 def observe(turns: Sequence[ObservedTurn], until: Until | None) -> Reply:
-    """Tell the player of turns; if it raises for several of them, the first error is reported.
+    """Have the player observe turns; of several errors, report the first.
 
     Args:
         until: deadline for all of them; None without a clock.
     """
     deadline = _deadline(until)
     replies = [_reply(lambda turn=turn: _tell(turn, deadline)) for turn in turns]  # type: ignore[misc]
-    said = next((reply for reply in replies if reply.raised), replies[-1])
-    return replace(said, cpu_s=sum(reply.cpu_s for reply in replies))
+    outcome = next((reply for reply in replies if reply.raised), replies[-1])
+    return replace(outcome, cpu_s=sum(reply.cpu_s for reply in replies))
 
 
 def choose(until: Until | None, value_forced: bool) -> Reply:
     """Ask the player for its move; see `observe`."""
     deadline = _deadline(until)
-    return _reply(lambda: _plain(_own().choose(deadline, value_forced=value_forced)))
+    return _reply(lambda: _plain(_current_player().choose(deadline, value_forced=value_forced)))
 
 
 def ended(move: str | None, percepts: Sequence[str] | None, goal: float | None) -> Reply:
-    """Tell the player how the match ended, if it wants to know; see `Learning`."""
+    """Tell a player that learns how the match ended; see `Learning`."""
 
     def act() -> None:
-        player = _own()
+        player = _current_player()
         if isinstance(player, Learning):
             player.ended(move, percepts, goal)
 
@@ -197,7 +197,7 @@ def ended(move: str | None, percepts: Sequence[str] | None, goal: float | None) 
 
 
 def states_visited(player: Player | None) -> int:
-    """Number of states that a player visited; 0 if it does not say."""
+    """Number of states that a player has visited; 0 if it does not say."""
     try:
         return int(player.states_visited) if player is not None else 0
     except Exception:
@@ -206,7 +206,7 @@ def states_visited(player: Player | None) -> int:
 
 @lru_cache(maxsize=_MOST_MACHINES)
 def _machine(order: MachineOrder, role: int) -> tuple[GameDefinition, Machine]:
-    """The rules, and a role's own machine: no two players share one."""
+    """The rules and a machine for one role: no two players share one."""
     program = read_program(order.rules, order.source, files=True)
     return program, build_machine(program, order.backend, order.limits, ready=order.ready)
 
@@ -218,25 +218,25 @@ def _reply(act: Callable[[], Decision | None]) -> Reply:
     except MemoryError:
         raise  # the process ends
     except (Exception, SystemExit) as error:
-        unmade = isinstance(error, PlayerError)
-        text = str(error) if unmade else f"{type(error).__name__}: {error}"
+        is_unmade = isinstance(error, PlayerError)
+        text = str(error) if is_unmade else f"{type(error).__name__}: {error}"
         chain = "".join(traceback.format_exception(error))
-        raised = Raised(text, chain, unmade)
+        raised = Raised(text, chain, is_unmade)
         return Reply(states_visited(_player), raised, None, cpu_seconds() - began_s)
     return Reply(states_visited(_player), None, decision, cpu_seconds() - began_s)
 
 
-def _own() -> Player:
+def _current_player() -> Player:
     assert _player is not None
     return _player
 
 
 def _deadline(until: Until | None) -> Deadline | None:
-    return None if until is None else until.here()
+    return None if until is None else until.local_deadline()
 
 
 def _tell(turn: ObservedTurn, deadline: Deadline | None) -> None:
-    _own().observe(
+    _current_player().observe(
         turn.move,
         turn.percepts,
         submitted=turn.submitted,
@@ -246,7 +246,7 @@ def _tell(turn: ObservedTurn, deadline: Deadline | None) -> None:
 
 
 def _plain(decision: Any) -> Decision:
-    """Copy a decision into one of plain values."""
+    """A copy of a decision that has only plain values."""
     mixed, fault = decision.probabilities, decision.fault
     return Decision(
         move=str(decision.move),
@@ -270,12 +270,12 @@ def _number(value: Any) -> float | None:
 
 
 class _Report:
-    """Sends the best decision so far to the other process, now and then."""
+    """Sends the best decision so far to the referee's process, now and then."""
 
     def __init__(self) -> None:
-        self._told_s = 0.0
+        self._last_report_s = 0.0
 
     def __call__(self, decision: Decision) -> None:
-        if time.monotonic() - self._told_s >= BETWEEN_REPORTS_S:
-            self._told_s = time.monotonic()
+        if time.monotonic() - self._last_report_s >= BETWEEN_REPORTS_S:
+            self._last_report_s = time.monotonic()
             tell(_plain(decision))

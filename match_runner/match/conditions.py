@@ -1,8 +1,8 @@
-"""Conditions under which matches are played: clocks, limits, and seeds.
+"""Conditions of matches: clocks, limits, and seeds.
 
-Seeds: match number `i` of a series with seed S has the seed S + i, and is the first match of
-a series with that seed. From a match's seed the referee gets one generator and every role its
-own, by role index, so that a player's random choices do not depend on who the others are.
+Seeds: match number `i` of a series with seed S has the seed S + i, and equals the first match of a
+series with that seed. A match's seed gives the referee one generator and every role another, by
+role index, so that a player's random choices do not depend on its opponents.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, RemoteCond
 from match_runner.remote.wire import DRESDEN, SERVERS, Replacement
 
 MAX_TURNS = 10_000
-"""Number of turns after which a match is cut off: strangers' games may not terminate. But where a
-refused try is a turn, as in kriegspiel, players without a clue have had more than a thousand."""
+"""Number of turns after which we cut a match off: strangers' games may not terminate. Yet matches
+can be long: where a refused try is a turn, as in kriegspiel, bad players took over a thousand."""
 
 MAX_PAUSE_S = 60
-"""Longest pause before a turn, in seconds: players forget matches that stay silent."""
+"""Longest pause before a turn, in seconds: players forget silent matches."""
 
 FORGET_S = 90.0
 """Seconds that we wait, beyond twice both clocks, for a busy player to forget a match: players
-forget matches that are silent for twice their clocks and a minute."""
+forget a match that is silent for twice its clocks and a minute."""
 
 MARGIN_SHARE = 0.2
 MAX_MARGIN_S = 0.5
-"""Players are told a deadline this much before the referee's: they stop within one batch of
-playouts after theirs, measured at up to 0.1 s on kriegTTT and mastermind."""
+"""The deadline of a player is this much before the referee's: it stops within one batch of playouts
+after its deadline, measured at up to 0.1 s on kriegTTT and mastermind."""
 
 REFEREE_STREAM = 0
 FIRST_ROLE_STREAM = 1
@@ -43,20 +43,20 @@ class Conditions:
     """Conditions of a match, whatever the game.
 
     Attributes:
-        play_clock_s: time for each decision; None lets the players' counts decide.
-        clock: the clock that local players are on; an arena is made with it (`set_up`). Remote
-            players and people are on the wall clock.
+        play_clock_s: seconds for each decision; None if the players' counts limit it.
+        clock: the clock of local players; an arena is made with it (`set_up`). Remote players and
+            people have the wall clock.
         max_turns: number of turns after which a match is cut off.
-        replacement: what is played instead of a late or illegal move.
+        replacement: which move replaces a late or illegal one.
         pause_s: wait before each turn.
-        remote: how remote players are addressed; players in processes of their own have its start
+        remote: how to address remote players; players in processes of their own have its start
             clock too.
         in_process: whether players that are not ours play in this process even with a clock; the
             match then waits for one that never answers.
-        patience: when players in processes of their own are given up.
-        ponder: whether players in the process of the match may think on in the time of others.
-        prepares: whether they may use the start clock, one after the other. Where nobody has said
-            how long it is, a match of a second would take a minute, or a person wait for that long.
+        patience: when to give up players in processes of their own.
+        ponder: whether players in the process of the match may think on other players' time.
+        prepares: whether they may use the start clock, one after the other. With a start clock that
+            nobody chose, a match of a second could take a minute, and people would wait as long.
     """
 
     play_clock_s: float | None = None
@@ -89,7 +89,7 @@ class Conditions:
         return clock_s - min(MARGIN_SHARE * clock_s, MAX_MARGIN_S)
 
     def how_late(self, clock: Clock, took_s: float, took_on_the_wall_s: float) -> str | None:
-        """How late an answer is, in words; None if it is in time.
+        """Say how late an answer is; None if it is in time.
 
         Args:
             clock: the clock that measured `took_s`.
@@ -109,16 +109,16 @@ class Conditions:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedConditions:
-    """Conditions as a command or a file asks for them; who plays decides the rest.
+class ConditionOptions:
+    """Conditions as a command or a file names them; the players decide the rest.
 
     Attributes:
         play_clock_s, clock, ponder, pause_s, in_process: see `Conditions`.
         start_clock_s, scramble: see `RemoteConditions`.
         dialect: dialect of the messages; None for the newest that suits the rules.
-        server: name of the server that is imitated.
-        replacement: what is played instead of a late or illegal move; None for what the imitated
-            server plays if a remote player takes part, else a random move.
+        server: name of the server to imitate.
+        replacement: which move replaces a late or illegal one; None for the imitated server's
+            choice if a remote player takes part, else for a random move.
     """
 
     play_clock_s: float | None = None
@@ -137,8 +137,8 @@ class AskedConditions:
 
         Args:
             has_remote: whether a remote player takes part.
-            patient: whether we wait for a remote player that is busy because it still believes in a
-                match that was broken off, until it forgets that match.
+            patient: whether to wait for a remote player that is busy with an interrupted match,
+                until it forgets that match.
         """
         server = SERVERS[self.server]
         usual = server.replacement if has_remote else Replacement.RANDOM

@@ -1,10 +1,10 @@
-"""Records in the formats of other programs.
+"""Writes records in the formats of other programs.
 
-`dresden-xml` is what the Dresden GameController writes when a match is over: no play clock
-then, all but roles in upper case, all moves ("the sight of RANDOM"), the fluents of the last
-state. It has no field for faults. `tiltyard-json` is what ggp-base's `Match` reads and writes,
-and what Tiltyard publishes: names as the rules spell them, since ggp-base tells upper from lower
-case. It has no field for percepts, which follow from rules and moves.
+The Dresden GameController writes `dresden-xml` when a match is over: without a play clock, in upper
+case except for roles, with all moves ("the sight of RANDOM") and the fluents of the last state. The
+format has no field for faults. ggp-base's `Match` reads and writes `tiltyard-json`, and Tiltyard
+publishes it: names as the rules spell them, since ggp-base distinguishes upper and lower case. The
+format has no field for percepts, which follow from rules and moves.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Fluents = Sequence[str]
 DOCTYPE = "http://games.stanford.edu/gamemaster/xml/viewmatch.dtd"
 
 NO_CLOCK = -1
-"""Value that ggp-base writes where there is no clock."""
+"""Value that ggp-base writes for a clock that does not exist."""
 
 _TOKEN_BYTES = 16
 
@@ -94,7 +94,7 @@ def tiltyard_json(
         ],
         "stateTimes": times_ms,
         "errors": [
-            [""] * len(record.roles),  # those of the start, which costs no move
+            [""] * len(record.roles),  # errors of the start, which costs no move
             *([_error(role, turn, spelling) for role in record.roles] for turn in record.turns),
         ],
         "previewClock": NO_CLOCK,
@@ -113,18 +113,18 @@ EXPORTS: Mapping[str, Callable[[MatchRecord, Sequence[Fluents], Mapping[str, str
     "dresden-xml": lambda record, states, _: dresden_xml(record, states),
     "tiltyard-json": tiltyard_json,
 }
-"""Every export format, by the name that `--to` takes; called with the spelling of the rules, which
-the Dresden GameController does not keep."""
+"""Every export format, by the name that `--to` takes; the last argument is the spelling of the
+rules, which the Dresden GameController does not keep."""
 
 
 def _match_id(record: MatchRecord) -> str:
-    """Match id of the record, or one made from its seed and content if it has none."""
-    known = record.remote.match_id if record.remote else ""
-    return known or f"match.{record.seed}.{_token(record)[:12]}"
+    """Match id of the record; without one, an id made from its seed and content."""
+    recorded_id = record.remote.match_id if record.remote else ""
+    return recorded_id or f"match.{record.seed}.{_token(record)[:12]}"
 
 
 def _token(record: MatchRecord) -> str:
-    """Digest of a record, 32 characters: the same match has the same one."""
+    """Digest of a record, 32 characters: equal matches have equal digests."""
     text = json.dumps(record.to_json(), sort_keys=True).encode()
     return hashlib.blake2b(text, digest_size=_TOKEN_BYTES).hexdigest()
 
@@ -142,24 +142,24 @@ def _whole(seconds: float | None) -> int:
 
 
 def _milliseconds(record: MatchRecord) -> list[int]:
-    """Times at which the states were reached, in ms since 1970; 0 where the record has none."""
+    """When the match reached each state, in ms since 1970; 0 where the record does not say."""
     times_s = record.times_s or (0.0,) * (1 + len(record.turns))
     return [round(1000 * time_s) for time_s in times_s]
 
 
 def _error(role: str, turn: TurnRecord, spelling: Mapping[str, str]) -> str:
-    """The fault that cost a role its move, as ggp-base words it; "" if it kept its move."""
-    asked = turn.submitted.get(role)
+    """The fault that cost a role its move, in ggp-base's words; "" if it kept its move."""
+    submitted = turn.submitted.get(role)
     kinds = [fault.kind for fault in turn.faults if fault.role == role]
-    if not kinds or asked == turn.joint_move[role]:
+    if not kinds or submitted == turn.joint_move[role]:
         return ""
-    match kinds[-1]:  # those before may be about the start of the match
+    match kinds[-1]:  # earlier ones may be about the start of the match
         case "late":
             return "TO"
         case "unreachable" | "raised":
             return "CE"
         case "illegal":
-            return f"IL {spelled(asked or '', spelling)}".strip()
+            return f"IL {spelled(submitted or '', spelling)}".strip()
     return ""
 
 
@@ -168,7 +168,7 @@ def _add(parent: ElementTree.Element, name: str, text: str) -> None:
 
 
 def _add_term(parent: ElementTree.Element, name: str, term: Term) -> None:
-    """A term as an element; the parser bounds how deep terms nest."""
+    """Add a term as an element; the parser bounds how deep terms nest."""
     element = ElementTree.SubElement(parent, name)
     _add(element, "prop-f", str(term.name).upper())
     for arg in term.args if isinstance(term, Compound) else ():

@@ -1,6 +1,7 @@
 """Frames of a match, one after each turn: pictures of states and percepts, moves, decisions.
 
-They are made in worker processes, from canonical KIF, as JSON values:
+The table and `match-runner picture` show them. Worker processes make frames from canonical KIF, as
+JSON values:
 
     {"turn": 3, "over": false, "state": picture, "moves": {role: move}, "percepts": {role: [...]},
      "views": {role: picture of the percepts}, "marks": [cells of the moves], "faults": [...],
@@ -35,18 +36,24 @@ class MatchArtist(Artist):
     def __init__(self, program: GameDefinition, side_file: Path | None = None) -> None:
         super().__init__(program, side_file)
         self._words = None if program.as_program().rules else StateWords(program)
-        self._before: Json = {}  # the picture of the state before the turn
+        self._last_picture: Json = {}  # the picture of the state before the turn
 
     def frame(
         self, number: int, turn: TurnRecord | None, fluents: Iterable[str], *, over: bool
     ) -> Json:
-        """Frame with everything there is to see after a turn; before the first, `turn` is None.
+        """Frame with everything that there is to see after a turn.
 
         It must be called turn by turn, in order.
+
+        Args:
+            number: number of turns played.
+            turn: the turn; None for the initial state.
+            fluents: fluents of the state, in canonical KIF.
+            over: whether the match is over.
         """
         state = self.picture(fluents)
         if self._words is not None:
-            lines = self._words.after(turn)
+            lines = self._words.lines_after(turn)
             state["facts"] = [*map(fact, lines), *state["facts"]]
         frame: Json = {
             "turn": number,
@@ -61,28 +68,28 @@ class MatchArtist(Artist):
             "values": {},
         }
         if turn is None:
-            self._before = {}
+            self._last_picture = {}
         else:
             frame |= {
                 "moves": dict(turn.joint_move),
                 "percepts": {role: list(seen) for role, seen in turn.percepts.items()},
                 "views": {role: self.view(seen) for role, seen in turn.percepts.items()},
-                "marks": self.marks(turn.joint_move, self._before, state),
+                "marks": self.marks(turn.joint_move, self._last_picture, state),
                 "faults": [{"role": f.role, "text": f.text} for f in turn.faults],
                 "decisions": {r: decision_json(d) for r, d in turn.decisions.items()},
                 "values": _values(turn),
             }
-        self._before = state
+        self._last_picture = state
         return frame | {"words": self.words_in(frame)}
 
 
 def _values(turn: TurnRecord) -> dict[str, float]:
-    """The value that each player gave to the move that it chose."""
+    """Value that each player gave to its move, by role."""
     return {
-        role: each.value
+        role: candidate.value
         for role, decision in turn.decisions.items()
-        for each in decision.values
-        if each.move == decision.move and each.value is not None
+        for candidate in decision.values
+        if candidate.move == decision.move and candidate.value is not None
     }
 
 
@@ -90,15 +97,15 @@ class StateWords:
     """A machine's words for the states of a match, if it has any.
 
     Args:
-        program: rules of the match, which is followed on a machine of its own.
+        program: rules of the match; a machine of its own follows it.
     """
 
     def __init__(self, program: GameDefinition) -> None:
         self._machine = build_machine(program)
         self._state = self._machine.initial()
 
-    def after(self, turn: TurnRecord | None) -> list[str]:
-        """Lines about the next state; a turn of None begins anew."""
+    def lines_after(self, turn: TurnRecord | None) -> list[str]:
+        """Lines about the state after a turn; None starts again with the initial state."""
         machine = self._machine
         if not isinstance(machine, Wordy):
             return []
@@ -111,7 +118,7 @@ class StateWords:
 
 
 def frames_of(record: MatchRecord, side_file: Path | None) -> Iterator[Json]:
-    """Yield all frames of a record, whose moves are played again.
+    """Yield all frames of a record, by playing its moves again.
 
     Raises:
         MatchError: the record does not fit the rules of its game.

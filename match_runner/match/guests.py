@@ -1,9 +1,8 @@
-"""Protocols of guests, players that sit elsewhere and take their own time, and of watchers.
+"""Protocols of guests, which answer in their own time, and of watchers, which see the whole match.
 
-The referee asks the players of its process one after the other, each on the match's play clock.
-A guest, such as a person, is not asked like that: it is invited when a turn begins, thinks while
-the others do, and keeps its own clock. If it gives no answer it loses its move, as a late player
-does.
+The referee asks the players of its process one after the other, each on the match's play clock. It
+invites a guest, such as a person, when a turn begins. The guest thinks while the others do, and
+keeps its own clock. If it gives no answer it loses its move, as a late player does.
 """
 
 from __future__ import annotations
@@ -17,31 +16,31 @@ from match_runner.match.records import TurnRecord
 
 
 class NoAnswerError(MatchError):
-    """A guest's clock ran out before it had decided."""
+    """A player's clock ran out before it had decided."""
 
 
 class LeftError(MatchError):
-    """A guest does not play on: the match ends here.
+    """A guest has left: the match ends here.
 
     Attributes:
-        interrupted: whether it left by Ctrl-C; if not, it said that it leaves, or its input ended.
-        said: whether it said that it leaves.
+        interrupted: whether it left by Ctrl-C; otherwise it quit, or its input ended.
+        announced: whether it quit by a command.
     """
 
-    def __init__(self, role: str, *, interrupted: bool = False, said: bool = False) -> None:
+    def __init__(self, role: str, *, interrupted: bool = False, announced: bool = False) -> None:
         super().__init__(f"{role} left the match")
-        self.interrupted, self.said = interrupted, said
+        self.interrupted, self.announced = interrupted, announced
 
 
 @runtime_checkable
 class Guest(Player, Protocol):
-    """A player that is invited to move before it is asked what it decided.
+    """A player that the referee invites to move before it asks for the decision.
 
-    `choose` waits for the answer. It gets no deadline, and raises `NoAnswerError` if none comes.
+    `choose` gets no deadline. It waits for the answer, and raises `NoAnswerError` if none comes.
     """
 
     def invite(self, legal: Sequence[str]) -> None:
-        """Begin a turn; the guest has observed the turn before.
+        """Begin a turn; the guest has observed the last one.
 
         Args:
             legal: the role's legal moves, sorted, canonical KIF.
@@ -50,10 +49,10 @@ class Guest(Player, Protocol):
 
 
 class Watcher(Protocol):
-    """A watcher, who sees all of a match while it is played."""
+    """Sees a whole match, true states included, while it is played."""
 
     def reached(self, turn: TurnRecord | None, fluents: tuple[str, ...], *, over: bool) -> None:
-        """Show the watcher a state that the match has reached.
+        """Called with each state that the match reaches.
 
         Args:
             turn: the turn that led there; None for the initial state.

@@ -1,8 +1,8 @@
 """A role's knowledge: the facts that hold in every state of its information set.
 
-It is computed from the role's own path on a machine of its own, so nothing else can leak into it.
-Where there are too many states, some are sampled: then a fact that holds in all of the sample may
-still not be known for certain. The page says which of the two it is.
+It comes from the role's own path, followed on a separate machine, so nothing else can leak into it.
+Where there are too many states, only a sample is examined: a fact that holds in the whole sample
+may then still be false. The terminal and the table's page say which of the two they show.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ggp.players.parts.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline
 
 PARTICLES, EXACT, ATTEMPTS = 200, 2_000, 200_000
-"""Number of particles, most states of an exact set, and most attempts to sample: the game waits
-meanwhile."""
+"""Number of particles, most states of an exact set, and most attempts to sample: small, because the
+match waits meanwhile."""
 
 MOST_S = 1.0
 """Most seconds that following one turn may take."""
@@ -37,10 +37,10 @@ class KnownFacts(NamedTuple):
         states: number of states examined; if 0, nothing is known.
         exact: whether these are all the states of the information set.
         legal: moves that are legal in all of them.
-        likely: the probability of each fluent, as far as the belief tells it.
-        words: the machine's description of what the role knows, in words of one or several lines,
-            for games that have words for it.
-        called: names of the legal moves in words, likewise.
+        likely: the probability of each fluent, by the belief.
+        words: the machine's description of the role's knowledge, in one or several lines; empty for
+            games without one.
+        move_words: the legal moves in words, likewise.
     """
 
     shares: Mapping[str, float]
@@ -49,11 +49,11 @@ class KnownFacts(NamedTuple):
     legal: frozenset[str]
     likely: Mapping[str, float] = MappingProxyType({})
     words: str = ""
-    called: Mapping[str, str] = MappingProxyType({})
+    move_words: Mapping[str, str] = MappingProxyType({})
 
     def lines(self) -> list[str]:
         """Lines of `words`."""
-        names = (f"{move}: {name}" for move, name in self.called.items() if name)
+        names = (f"{move}: {name}" for move, name in self.move_words.items() if name)
         return [*self.words.rstrip().splitlines(), *names]
 
 
@@ -64,7 +64,7 @@ class Knowledge:
     """Follows one match as one role sees it.
 
     Args:
-        machine: its own; nobody else may use it.
+        machine: a machine that nobody else uses.
         role: index of the role.
         seed: seed of the sampling.
     """
@@ -87,7 +87,7 @@ class Knowledge:
         in_time: bool,
         most_s: float = MOST_S,
     ) -> None:
-        """Take in a turn that is over; None stands for a move or percepts that are not known.
+        """Take in a turn that is over; None stands for an unknown move or unknown percepts.
 
         Args:
             most_s: most seconds that finding states may take, at most `MOST_S`.
@@ -99,38 +99,38 @@ class Knowledge:
         except GGPError:
             self._is_lost = True  # until a later turn finds states again
 
-    def known(self) -> KnownFacts:
-        """Knowledge of the role now."""
+    def facts(self) -> KnownFacts:
+        """The role's knowledge now."""
         bag = self._tracker.bag
         if self._is_lost or bag.depleted[0]:
             return NOTHING
         states = bag.states_of(0)
         machine = self._machine
-        num, held = len(states), machine.fluents(states)
+        num, fluent_sets = len(states), machine.fluents(states)
         legal = machine.legal(states, self._role, allow_stuck=True)
         moves, counts = np.unique(legal.values, return_counts=True)
-        sure = moves[counts == num].tolist()
-        one, words, called = states.take(np.zeros(1, dtype=np.int64)), "", {}
-        if isinstance(machine, Wordy):  # what the role knows is the same in all of them
-            words = machine.knowledge_words(one, self._role)
-            called = {
-                machine.move_text(move): machine.move_words(one, self._role, move)
-                for move in machine.legal(one, self._role, allow_stuck=True).values.tolist()
+        certain = moves[counts == num].tolist()
+        example, words, move_words = states.take(np.zeros(1, dtype=np.int64)), "", {}
+        if isinstance(machine, Wordy):  # these words are the same in the whole information set
+            words = machine.knowledge_words(example, self._role)
+            move_words = {
+                machine.move_text(move): machine.move_words(example, self._role, move)
+                for move in machine.legal(example, self._role, allow_stuck=True).values.tolist()
             }
         return KnownFacts(
-            _shares(held),
+            _shares(fluent_sets),
             num,
             bool(bag.exact[0]),
-            frozenset(map(machine.move_text, sure)),
-            marginals(held, bag.weights_of(0)),
+            frozenset(map(machine.move_text, certain)),
+            marginals(fluent_sets, bag.weights_of(0)),
             words,
-            called,
+            move_words,
         )
 
     def at_end(
         self, move: str | None, percepts: Sequence[str] | None
     ) -> tuple[KnownFacts, float | None]:
-        """Knowledge after the last turn, and the role's goal value if that is certain.
+        """The role's knowledge after the last turn, and its goal value if that is certain.
 
         See `Tracker.ended`.
         """
@@ -140,24 +140,24 @@ class Knowledge:
             return NOTHING, None
         goals = np.unique(machine.goals(states)[:, self._role])
         num = int(machine.groups(states).max()) + 1
-        known = KnownFacts(_shares(machine.fluents(states)), num, False, frozenset())
-        return known, float(goals[0]) if len(goals) == 1 else None
+        facts = KnownFacts(_shares(machine.fluents(states)), num, False, frozenset())
+        return facts, float(goals[0]) if len(goals) == 1 else None
 
 
-def _shares(held: Sequence[Sequence[str]]) -> dict[str, float]:
-    counts = Counter(fluent for each in held for fluent in each)
-    return {fluent: count / len(held) for fluent, count in sorted(counts.items())}
+def _shares(fluent_sets: Sequence[Sequence[str]]) -> dict[str, float]:
+    counts = Counter(fluent for fluents in fluent_sets for fluent in fluents)
+    return {fluent: count / len(fluent_sets) for fluent, count in sorted(counts.items())}
 
 
-def marginals(held: Iterable[Iterable[str]], weights: FloatArray) -> dict[str, float]:
+def marginals(fluent_sets: Iterable[Iterable[str]], weights: FloatArray) -> dict[str, float]:
     """The probability of each fluent.
 
     Args:
-        held: the fluents of some states.
-        weights: the probability of each of these; they sum to 1.
+        fluent_sets: the fluents of some states.
+        weights: the probability of each state; they sum to 1.
     """
-    found: dict[str, float] = {}
-    for weight, fluents in zip(weights.tolist(), held, strict=True):
+    probabilities: dict[str, float] = {}
+    for weight, fluents in zip(weights.tolist(), fluent_sets, strict=True):
         for fluent in fluents:
-            found[fluent] = found.get(fluent, 0.0) + weight
-    return {fluent: min(share, 1.0) for fluent, share in sorted(found.items())}
+            probabilities[fluent] = probabilities.get(fluent, 0.0) + weight
+    return {fluent: min(share, 1.0) for fluent, share in sorted(probabilities.items())}

@@ -1,7 +1,7 @@
 """Records of matches: values, JSON, files (`docs/reference/records.md` describes the fields).
 
-A record holds terms as canonical KIF only, never ids, and the rules of its game, so that it can
-be read by any process anywhere, checked against the rules again, and shown in a notebook.
+The referee makes records. A record holds the rules of its game, and terms as canonical KIF, never
+ids: so any process anywhere can read it, check it against the rules, and show it in a notebook.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ggp.search.moves import is_legal
 from match_runner.remote.wire import RemoteSide
 
 FORMAT = 3
-"""Number of the format that is written. Format 2 lacks `rules` and has a number for every goal."""
+"""Number of the format that we write. Format 2 lacks `rules` and has a number for every goal."""
 
 FAULTS: Mapping[str, str] = {
     "illegal": "submitted a move that is not legal",
@@ -41,17 +41,17 @@ FAULTS: Mapping[str, str] = {
     "raised": "raised an exception, could not be made, or ended its process",
     "fallback": "could not decide and played a fallback",
 }
-"""Every kind of fault. All but the last cost a player its move, unless no move was asked for:
+"""Every kind of fault. All but the last cost a player its move, unless it had no move to make:
 `raised` in `observe`, `late` and `unreachable` at the start."""
 
 _LATER = {*LATER_FIELDS, "clock"}
 _MAY_LACK = {2: {*_LATER, "rules"}, 3: _LATER}
-"""The formats that are read, and the fields that a record of each may be without."""
+"""The formats that we read, each with the fields that its records may lack."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something a player did wrong.
+    """Something that a player did wrong.
 
     Attributes:
         turn: index of the turn, from 0.
@@ -75,9 +75,9 @@ class TurnRecord:
 
     Attributes:
         joint_move: executed move of every role.
-        submitted: what each player asked for; None where it gave no answer.
-        percepts: percepts of every role after this turn, sorted; players are not told those of
-            the last turn.
+        submitted: the move that each player answered; None where it gave no answer.
+        percepts: percepts of every role after this turn, sorted; players do not get the percepts
+            of the last turn.
         decisions: decision of each player; roles that gave no answer are missing.
         faults: in role order.
     """
@@ -93,24 +93,31 @@ class TurnRecord:
 class MatchRecord:
     """Record of one match.
 
+        >>> import ggp
+        >>> record = ggp.play_match("monty_hall", {"candidate": "legal"}, seed=1)
+        >>> record.turns[0].joint_move, record.goals
+        ({'candidate': '(choose 1)', 'random': '(hide 3)'}, {'candidate': 0, 'random': 0})
+        >>> record_from_json(record.to_json()) == record
+        True
+
     Attributes:
-        game: name or path of the rulesheet, as it was given.
+        game: name or path of the rulesheet, as the command or caller gave it.
         digest: digest of the program, see `Program.digest`.
         backend: backend of the machines.
         seed: reproduces the match, unless decisions depended on a clock.
-        play_clock_s: None where counts decided.
+        play_clock_s: seconds for each decision; None where the players' counts limited it.
         roles: in the order of the rulesheet.
         players: spec of each role's player; `random` is not among them.
         turns: first to last.
         goals: goal value of every role in the last state; None where the rules give no number.
         states_visited: number of states that every role's player visited; 0 for `random`.
         error: why the match ended before the game was over, else None.
-        remote: None where no player was remote.
-        times_s: seconds since 1970 at which each state was reached, the initial one first;
-            empty if not known.
-        rules: text of the rulesheet as it was read; empty if not known.
+        remote: how remote players were addressed; None where no player was remote.
+        times_s: when the match reached each state, in seconds since 1970, the initial state first;
+            empty if unknown.
+        rules: text of the rulesheet, unchanged; empty if unknown.
         clock: the clock for the time of decisions, and for the play clock if there is one. Remote
-            players and people are on the wall clock, whatever it says.
+            players and people always have the wall clock.
     """
 
     game: str
@@ -131,7 +138,7 @@ class MatchRecord:
 
     @property
     def failed(self) -> bool:
-        """Whether the match came to no result: it counts for nobody's score."""
+        """Whether the match has no result: it counts for nobody's score."""
         return self.error is not None
 
     @property
@@ -141,13 +148,13 @@ class MatchRecord:
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """Faults of players and what ended the match early, one line each."""
+        """Faults of players and the reason for an early end, one line each."""
         ended = () if self.error is None else (f"after turn {len(self.turns)}: {self.error}",)
         return (*map(str, self.faults), *ended)
 
     def _repr_html_(self) -> str:
-        """The match as a notebook shows it: who played, how it ended, and all turns, folded."""
-        from match_runner.pictures.html import block, line  # draws boards: few have use for it
+        """The match as a notebook shows it: the players, the scores, and all turns, folded."""
+        from match_runner.pictures.html import block, line  # draws boards: rarely needed
 
         players = [
             (role, self.players.get(role, "played by chance"), self.goals[role])
@@ -166,13 +173,13 @@ class MatchRecord:
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """The part of a record that is read first."""
+    """The first field of a record that we read."""
 
     format: int
 
 
 def as_number(value: float) -> int | float:
-    """An int where that is exact: GDL's goal values are whole numbers."""
+    """The value as an int where that is exact: GDL's goal values are whole numbers."""
     return int(value) if value == int(value) else float(value)
 
 
@@ -180,19 +187,19 @@ def record_from_json(data: object) -> MatchRecord:
     """A record from JSON values.
 
     Raises:
-        MatchError: a field is missing or is not what it must be; says which.
+        MatchError: a field is missing or wrong; says which.
     """
     version = read(_Format, data, "", MatchError).format
     if version not in _MAY_LACK:
-        known = " and ".join(map(str, _MAY_LACK))
-        raise MatchError(f"format {version} is not known; this version reads {known}")
+        formats = " and ".join(map(str, _MAY_LACK))
+        raise MatchError(f"format {version} is not known; this version reads {formats}")
     record = read(MatchRecord, data, "", MatchError, _MAY_LACK[version])
     _check_roles(record)
     return record
 
 
 def _check_roles(record: MatchRecord) -> None:
-    """Refuse a record in which a map does not have exactly the roles it should have."""
+    """Check that each map of a record has exactly the roles that it must have."""
     every = set(record.roles)
     players = set(record.players)
     maps: list[tuple[str, Mapping[str, object], set[str]]] = [
@@ -203,20 +210,20 @@ def _check_roles(record: MatchRecord) -> None:
         maps.append((f"turns[{i}].joint_move", turn.joint_move, every))
         maps.append((f"turns[{i}].percepts", turn.percepts, every))
         maps.append((f"turns[{i}].submitted", turn.submitted, players))
-    for where, found, expected in maps:
-        if set(found) != expected:
-            raise MatchError(f"field {where} must have the roles {', '.join(sorted(expected))}")
+    for field, by_role, expected in maps:
+        if set(by_role) != expected:
+            raise MatchError(f"field {field} must have the roles {', '.join(sorted(expected))}")
     if not players <= every:
         raise MatchError(f"field players has roles that are not in {', '.join(record.roles)}")
 
 
-def turn_from_json(data: object, where: str) -> TurnRecord:
+def turn_from_json(data: object, field: str) -> TurnRecord:
     """A turn from JSON values.
 
     Raises:
-        MatchError: a field is missing or is not what it must be; says which, after `where`.
+        MatchError: a field is missing or wrong; says which, after `field`.
     """
-    return read(TurnRecord, data, where, MatchError, LATER_FIELDS)
+    return read(TurnRecord, data, field, MatchError, LATER_FIELDS)
 
 
 # ------------------------------------------------------------------------
@@ -224,7 +231,7 @@ def turn_from_json(data: object, where: str) -> TurnRecord:
 
 
 def record_name(record: MatchRecord) -> str:
-    """File name of a record: the same if the same match is played again, else a different one."""
+    """File name of a record: equal for replays of the same match, different for other matches."""
     setting = [record.digest, dict(record.players), record.play_clock_s]
     if record.clock is not Clock.WALL:
         setting.append(record.clock)
@@ -233,10 +240,10 @@ def record_name(record: MatchRecord) -> str:
 
 
 def make_folder(folder: Path) -> None:
-    """Make sure that there is a folder for records.
+    """Make a folder for records, unless it exists.
 
     Raises:
-        ConfigError: it cannot be made, or cannot be written to.
+        ConfigError: it cannot be made, or is not writable.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -247,7 +254,7 @@ def make_folder(folder: Path) -> None:
 
 
 def write_record(record: MatchRecord, folder: Path) -> Path:
-    """Write one file into a folder and return its path; a file of that name is replaced.
+    """Write a record into a folder and return the file's path; it replaces a file of that name.
 
     Raises:
         GGPError: the file cannot be written; see `write_whole`.
@@ -258,7 +265,7 @@ def write_record(record: MatchRecord, folder: Path) -> Path:
 
 
 def record_text(record: MatchRecord) -> str:
-    """What a record's file holds."""
+    """Contents of a record's file."""
     return json.dumps(record.to_json(), indent=1) + "\n"
 
 
@@ -288,25 +295,25 @@ def read_record(path: Path) -> MatchRecord:
 
 
 def rules_of(record: MatchRecord) -> GameDefinition:
-    """The rules of a record: its own, or those its game has now where it holds none.
+    """The rules in a record, or the present rules of its game if the record has none.
 
     Raises:
-        ConfigError: it holds none, and there is no such game, or its game is a file.
+        ConfigError: it has none, and there is no such game, or its game is a file.
         GDLError: the rules cannot be used.
     """
     if record.rules:
         return read_program(record.rules, record.game)
-    # Whoever wrote the record says what its game is called: that is no reason to read a file.
+    # The name comes from whoever wrote the record, so it must not make us read a file.
     if game_that_comes(record.game) is None and find_file(record.game) is not None:
         raise ConfigError(
-            f"the record has no rules, and its game {printable(record.game)} is a file, which is "
-            "not read: put the text of the rules into its field rules"
+            f"the record has no rules, and we do not open files that a record names "
+            f"({printable(record.game)}): put the rulesheet's text into its field rules"
         )
     return load_program(record.game, files=False)
 
 
 def check_record(record: MatchRecord, program: GameDefinition) -> list[tuple[str, ...]]:
-    """Play the moves of a record again and compare what the rules say.
+    """Play the moves of a record again, and compare percepts and goals with the rules.
 
     Returns:
         the fluents of the initial state and of the state after each turn, as canonical KIF.
@@ -327,8 +334,8 @@ def check_record(record: MatchRecord, program: GameDefinition) -> list[tuple[str
         try:
             state = _next(machine, state, turn)
         except MatchError as error:
-            changed = "" if record.digest == program.digest else "the rules have changed since; "
-            raise MatchError(f"turn {number} differs from the rules: {changed}{error}") from error
+            cause = "" if record.digest == program.digest else "the rules have changed since; "
+            raise MatchError(f"turn {number} differs from the rules: {cause}{error}") from error
         fluents += machine.fluents(state)
     if record.error is None:
         _check_end(machine, state, record)
@@ -363,21 +370,21 @@ def _check_end(machine: Machine, state: States, record: MatchRecord) -> None:
     for role, goal in goals.items():
         if goal != record.goals[role]:
             recorded = record.goals[role]
-            shown = "none" if recorded is None else f"{recorded:g}"
-            raise MatchError(f"the rules give {role} {goal:g} points, not {shown}")
+            score = "none" if recorded is None else f"{recorded:g}"
+            raise MatchError(f"the rules give {role} {goal:g} points, not {score}")
 
 
 # ------------------------------------------------------------------------
-# Records in notebooks: every turn with its board, and what roles saw and thought.
+# Records in notebooks: every turn with its board, percepts and decisions.
 
 MOST_BOARDS = 60
-"""Most states of a match that are drawn; of later turns there are only words."""
+"""Most states of a match that we draw; later turns are only in words."""
 
 
 def clock_text(play_clock_s: float | None, clock: Clock) -> str:
-    """Limit of decisions: `counts decide`, or `play clock 0.3 s` and which clock that is."""
+    """Limit of decisions: `no clock`, or `play clock 0.3 s` and which clock that is."""
     if play_clock_s is None:
-        return "counts decide"
+        return "no clock"
     return f"play clock {play_clock_s:g} s ({clock.words})"
 
 
@@ -394,7 +401,7 @@ def _turns_html(record: MatchRecord) -> Iterator[str]:
 
 
 def _boards_html(record: MatchRecord) -> list[str]:
-    """The first states of a match, drawn; none where it cannot be played again."""
+    """Pictures of the first states of a match; none where it cannot be played again."""
     from match_runner.pictures.html import states_html
 
     try:
@@ -405,7 +412,7 @@ def _boards_html(record: MatchRecord) -> list[str]:
 
 
 def _turn_html(turn: TurnRecord) -> Iterator[str]:
-    """What roles saw and thought, and what went wrong."""
+    """Percepts, faults and decisions of a turn."""
     from match_runner.pictures.html import line
 
     seen = {role: " ".join(percepts) for role, percepts in turn.percepts.items() if percepts}

@@ -1,6 +1,9 @@
 """The referee: plays one match, and is the only one who knows the true state.
 
-`conditions` says how long it waits for whom, `answers` how it takes what players reply.
+Players at their seats and a seed come in; a record goes out. In each turn the referee tells every
+player its own move and percepts of the last turn, asks for a move, and makes the joint move. Errors
+of a player become faults in the record and cost that player its move. `conditions` says how long
+the referee waits for whom.
 """
 
 from __future__ import annotations
@@ -56,20 +59,27 @@ def play_match(
 ) -> MatchRecord:
     """Play one match to its end.
 
-    Args:
-        counts: whether players prepare for it, and are told how it ended, to learn from it.
-        watcher: shown every state as it is reached, those of earlier turns too.
-        earlier: turns that were played before; players are told of them, and asked from there on.
-            Chance goes on as if the match had not been broken off.
+        >>> from ggp.machine.games import load_program
+        >>> from match_runner.match.seats import set_up
+        >>> arena = set_up("monty_hall", load_program("monty_hall"), {"candidate": "random"})
+        >>> record = play_match(arena, seed=1)
+        >>> record.goals, record.error
+        ({'candidate': 100, 'random': 0}, None)
 
-    What players do wrong is recorded as a fault and costs them their move. What is wrong with
-    the game (a role without a legal move, no end within the limit of turns, a reasoner's
-    limit) ends the match: `MatchRecord.error` says so, and the goals are those of the last
-    state, None where the rules cannot tell.
+    An error of a player is recorded as a fault and costs it its move. An error of the game (a role
+    without a legal move, no end within the limit of turns, a reasoner's limit) ends the match:
+    `MatchRecord.error` says so, and the goals are those of the last state, None where the rules
+    give none.
+
+    Args:
+        counts: whether the match counts: then players prepare for it and learn how it ended.
+        watcher: sees every state as the match reaches it, the states of earlier turns too.
+        earlier: turns of the same match that were played before; players observe them, and move
+            from there on. Chance goes on as if the match had not been interrupted.
 
     Raises:
         ConfigError: remote players cannot be addressed under these conditions, or there are
-            earlier turns, of which they cannot be told.
+            earlier turns, which they cannot observe.
     """
     if earlier and arena.remotes is not None:
         raise ConfigError("a match with remote players cannot be continued: for them it is over")
@@ -79,7 +89,7 @@ def play_match(
 
 @dataclass(frozen=True, slots=True)
 class _News:
-    """News of the turn before, for a player in this process."""
+    """What a player in this process observes of the last turn."""
 
     move: str
     percepts: tuple[str, ...]
@@ -106,7 +116,7 @@ class _Match:
         self._state: States = self._machine.initial(1)
         self._players: dict[int, Player] = {}
         self._news: dict[int, _News] = {}
-        self._told: dict[int, LastTurn] = {}
+        self._last_turns: dict[int, LastTurn] = {}
         self._turns: list[TurnRecord] = []
         self._times_s: list[float] = []
         self._faults: list[Fault] = []
@@ -125,14 +135,14 @@ class _Match:
 
     def play(self, earlier: Sequence[TurnRecord]) -> MatchRecord:
         _log.info("match with seed %d begins", self._seed)
-        whole, prepares = False, self._counts and not earlier
+        is_complete, prepares = False, self._counts and not earlier
         try:
             for role, seat in self._arena.seats.items():
                 player = seat.make(stream(self._seed, FIRST_ROLE_STREAM + role))
                 self._players[role] = player
                 if isinstance(player, PlayerApart):
                     player.begin(self._conditions.remote.start_clock_s, self._conditions.patience)
-                elif prepares and (error := self._spare.prepared(player)):
+                elif prepares and (error := self._spare.prepare(player)):
                     self._fault(role, "raised", f"raised {shown_error(error)} at the start", error)
             if self._remote is not None:
                 for role, trouble in self._remote.start().items():
@@ -145,8 +155,8 @@ class _Match:
                     self._error = f"the game did not end within {len(self._turns)} turns"
                     break
                 self._play_turn()
-            whole = self._error is None
-            if whole and self._counts:
+            is_complete = self._error is None
+            if is_complete and self._counts:
                 self._tell_the_end()
         except GGPError as error:
             self._is_left = isinstance(error, LeftError)
@@ -155,13 +165,13 @@ class _Match:
             self._error = str(error)
         finally:
             if self._remote is not None:
-                end = self._remote.stop if whole else self._remote.abort
-                end(len(self._turns), self._told)
-            for apart in self._apart():
-                apart.leave()
+                end = self._remote.stop if is_complete else self._remote.abort
+                end(len(self._turns), self._last_turns)
+            for player_apart in self._players_apart():
+                player_apart.leave()
         return self._record()
 
-    def _apart(self) -> list[PlayerApart]:
+    def _players_apart(self) -> list[PlayerApart]:
         """The players in processes of their own."""
         return [player for player in self._players.values() if isinstance(player, PlayerApart)]
 
@@ -170,34 +180,34 @@ class _Match:
         for role in roles:
             machine.legal(self._state, role)  # raises if there is none
         time.sleep(self._conditions.pause_s)
-        for apart in self._apart():
-            apart.get_ready()  # before anybody's clock runs
-        # Guests think on their own clocks, so they may begin before everybody else.
+        for player_apart in self._players_apart():
+            player_apart.get_ready()  # before anybody's clock runs
+        # Guests have clocks of their own, so they may begin to think before everybody else.
         guests = {r: p for r, p in self._players.items() if isinstance(p, Guest)}
         for role, guest in guests.items():
             self._tell(role, guest, None)
             legal = machine.legal(self._state, role)[0].tolist()
             guest.invite(tuple(sorted(map(machine.move_text, legal))))
-        # Remote players first, then ours one by one: nobody's clock runs while another thinks
-        # in this process.
+        # Remote players first, then ours one by one: no clock runs while another player thinks in
+        # this process.
         answers = self._ask_remote()
-        others = {r: p for r, p in self._players.items() if r not in guests}
-        answers |= {role: self._ask(role, player) for role, player in others.items()}
+        non_guests = {r: p for r, p in self._players.items() if r not in guests}
+        answers |= {role: self._ask(role, player) for role, player in non_guests.items()}
         answers |= {role: self._ask_guest(role, guest) for role, guest in guests.items()}
-        for role, error in self._spare.pondered(others) if self._counts else ():
+        for role, error in self._spare.ponder(non_guests) if self._counts else ():
             self._fault(role, "raised", f"raised {shown_error(error)} while it pondered", error)
         moves = [self._executed(role, answers.get(role)) for role in roles]
-        told = self._step(moves)
-        texts = tuple(move for move, _ in told)
-        self._told |= {role: LastTurn(*told[role], texts) for role in answers}
+        news = self._step(moves)
+        texts = tuple(move for move, _ in news)
+        self._last_turns |= {role: LastTurn(*news[role], texts) for role in answers}
         for role in self._players:
             answer = answers[role]
-            self._news[role] = _News(*told[role], answer.submitted, answer.may_count)
+            self._news[role] = _News(*news[role], answer.submitted, answer.may_count)
         answers = dict(sorted(answers.items()))
         turn = TurnRecord(
             joint_move=dict(zip(machine.roles, texts, strict=True)),
             submitted={machine.roles[r]: a.submitted for r, a in answers.items()},
-            percepts={name: seen for name, (_, seen) in zip(machine.roles, told, strict=True)},
+            percepts={name: seen for name, (_, seen) in zip(machine.roles, news, strict=True)},
             decisions={
                 machine.roles[r]: a.decision for r, a in answers.items() if a.decision is not None
             },
@@ -207,7 +217,7 @@ class _Match:
         self._reached(turn)
 
     def _play_again(self, turn: TurnRecord) -> None:
-        """Play a turn as it was played before."""
+        """Play an earlier turn again."""
         machine = self._machine
         moves = []
         for role, name in enumerate(machine.roles):
@@ -218,20 +228,20 @@ class _Match:
                 raise MatchError(f"turn {number} differs from the rules: {text} is not legal")
             moves.append(move)
             if name not in turn.submitted or was_replaced(turn, name):
-                # It was drawn then, so it is drawn now.
+                # The move was drawn then; drawing again keeps the generator in step.
                 random_moves(machine, self._state, role, self._rng)
         for role, player in self._players.items():
             self._start_clock(player)
             self._tell(role, player, self._deadline(self._clock_of(player)))
-        told = self._step(moves)
+        news = self._step(moves)
         for role in self._players:
             name = machine.roles[role]
             in_time = not any(f.role == name and f.kind == "late" for f in turn.faults)
-            self._news[role] = _News(*told[role], turn.submitted.get(name), in_time)
+            self._news[role] = _News(*news[role], turn.submitted.get(name), in_time)
         self._reached(turn)
 
     def _step(self, moves: list[int]) -> list[tuple[str, tuple[str, ...]]]:
-        """Make a joint move; returns the move and the percepts of every role."""
+        """Make a joint move; return the move and the percepts of every role."""
         machine = self._machine
         stepped = machine.step(self._state, np.array([moves], dtype=np.int64))
         self._state = stepped.states
@@ -239,7 +249,7 @@ class _Match:
         return list(zip(map(machine.move_text, moves), seen, strict=True))
 
     def _reached(self, turn: TurnRecord | None) -> None:
-        """Note that the initial state, or the state after a turn, was reached."""
+        """Note that the match reached the initial state, or the state after a turn."""
         self._times_s.append(time.time())
         if turn is not None:
             self._turns.append(turn)
@@ -248,37 +258,37 @@ class _Match:
             self._watcher.reached(turn, self._machine.fluents(self._state)[0], over=over)
 
     def _ask_remote(self) -> dict[int, Answer]:
-        """The answers of all remote players, asked together."""
+        """Ask all remote players together, and return their answers by role."""
         if self._remote is None:
             return {}
         answers = {}
-        for role, answer in self._remote.ask(len(self._turns), self._told).items():
+        for role, answer in self._remote.ask(len(self._turns), self._last_turns).items():
             if answer.trouble is not None:
                 self._fault(role, answer.trouble.kind, answer.trouble.text)
             answers[role] = Answer(answer.submitted, decision_of(answer), answer.move is not None)
         return answers
 
     def _clock_of(self, player: Player) -> TellsTime:
-        """The clock of a player; its CPU time is that of the process it is in."""
+        """The clock of a player; CPU time is that of the player's process."""
         return player.clock if isinstance(player, PlayerApart) else self._arena.clock
 
     def _deadline(self, clock: TellsTime) -> Deadline | None:
-        """Deadline of a player that is asked now; None without a clock."""
+        """Deadline of a player whose clock starts now; None without a clock."""
         if self._conditions.play_clock_s is None:
             return None
         return Deadline(clock() + self._conditions.thinking_s, clock)
 
     def _start_clock(self, player: Player) -> None:
-        """Start the clock of a player, if it can be stopped when the clock runs out."""
+        """Start the clock of a player in a process of its own, which can be stopped."""
         if isinstance(player, PlayerApart):
             player.start_clock(self._conditions.play_clock_s)
 
     def _tell(self, role: int, player: Player, deadline: Deadline | None) -> None:
-        """Tell a player of the turn before."""
+        """Have a player observe the last turn."""
         news = self._news.get(role)
         if news is None:
             return
-        # A player may be anybody's code: whatever it raises costs it its move, and no more.
+        # A player may be anybody's code: any exception costs it its move, and no more.
         try:
             player.observe(
                 news.move,
@@ -293,7 +303,7 @@ class _Match:
             )
 
     def _ask_guest(self, role: int, guest: Guest) -> Answer:
-        """The move of a guest that was invited; it keeps its own time."""
+        """Wait for the answer of an invited guest, which keeps its own time."""
         try:
             decision = guest.choose(None)
             return Answer(canonical_term(decision.move), decision)
@@ -302,7 +312,7 @@ class _Match:
             return Answer(None, None, may_count=False)
 
     def _ask(self, role: int, player: Player) -> Answer:
-        """Ask a player for its move, after telling it of the turn before on the same play clock."""
+        """Have a player observe the last turn and choose a move, on the same play clock."""
         clock = self._clock_of(player)
         began_s, began_on_the_wall_s = clock(), time.monotonic()
         self._start_clock(player)
@@ -329,7 +339,7 @@ class _Match:
         return Answer(submitted, decision, late is None)
 
     def _tell_the_end(self) -> None:
-        """Tell players that want to know how the match ended; their errors are not its faults."""
+        """Tell players that learn how the match ended; errors here are not faults of the match."""
         goals = self._goals()
         for role, player in self._players.items():
             news = self._news.get(role)
@@ -338,18 +348,18 @@ class _Match:
             try:
                 player.ended(news.move, news.percepts, goals[self._machine.roles[role]])
             except (Exception, SystemExit) as error:
-                says = f"{self._machine.roles[role]} raised {shown_error(error)}"
-                _log.warning("%s when told of the end", says)
+                trouble = f"{self._machine.roles[role]} raised {shown_error(error)}"
+                _log.warning("%s when told of the end", trouble)
 
     def _executed(self, role: int, answer: Answer | None) -> int:
-        """Move that is played: the one submitted, if it is in time and legal, else a legal one."""
+        """The move to play: the submitted one if it is in time and legal, else a legal one."""
         machine = self._machine
         if answer is not None and answer.may_count and answer.submitted is not None:
             move = machine.move_id(answer.submitted)
             if move is not None and is_legal(machine, self._state, role, np.array([move]))[0]:
                 return move
-            said = clipped(answer.submitted)
-            self._fault(role, "illegal", f"submitted {said}, which is not legal")
+            text = clipped(answer.submitted)
+            self._fault(role, "illegal", f"submitted {text}, which is not legal")
         if answer is not None and self._conditions.replacement is Replacement.FIRST:
             return int(machine.legal(self._state, role)[0][0])
         return int(random_moves(machine, self._state, role, self._rng)[0])
@@ -398,7 +408,7 @@ class _Match:
 
 
 # ------------------------------------------------------------------------
-# Answers of players, as the referee takes them: a move or an error, in texts of bounded length.
+# Answers of players in the form that the referee uses: a move or an error, of bounded length.
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,7 +418,7 @@ class Answer:
     Attributes:
         submitted: the move, in canonical KIF if it is a term; None without an answer.
         decision: None without an answer.
-        may_count: false for an answer that is late or is not a move, whatever it says.
+        may_count: false for an answer that is late or is not a move.
     """
 
     submitted: str | None
@@ -417,49 +427,50 @@ class Answer:
 
 
 def decision_of(answer: RemoteAnswer) -> Decision | None:
-    """Decision of a remote player, of which only the move and the time it took are known."""
+    """Decision of a remote player: only its move and its time are known."""
     if answer.submitted is None:
         return None
     return Decision(answer.submitted, (), 0, False, 0, answer.seconds)
 
 
 def was_replaced(turn: TurnRecord, role: str) -> bool:
-    """Whether a role's move was drawn instead of the one it asked for."""
+    """Whether the referee drew a role's move instead of using the submitted one."""
     if turn.submitted[role] != turn.joint_move[role]:
         return True
     return any(fault.role == role and fault.kind == "late" for fault in turn.faults)
 
 
 def clipped(move: str) -> str:
-    """A move that may come from anybody, on one line of bounded length."""
+    """A move from anybody, on one line of bounded length."""
     line = printable(move)
     return line if len(line) <= MOST_SHOWN else f"{line[:MOST_SHOWN]}..."
 
 
 def shown_error(error: BaseException) -> str:
-    """An exception of a player on one line; from another process, its text has the type too."""
+    """A player's exception on one line, with its type."""
     if isinstance(error, RaisedApartError):
         return one_line(str(error))
     return f"{type(error).__name__}: {one_line(str(error))}"
 
 
 def one_line(text: str) -> str:
-    """A text with each run of white space, line breaks included, made one space."""
+    """A text with one space for each run of white space, line breaks included."""
     return " ".join(text.split())
 
 
 # ------------------------------------------------------------------------
-# The time in which nobody waits for a player of this process: the start clock, and others' clocks.
+# Spare time: the start clock, and the time in which a player waits for slower ones.
 #
-# Players think one after the other, so that nobody's clock runs while another one thinks. Where
-# they may ponder, each is then given the time that the slowest of the others took longer than
-# itself, as if all had begun together and none had more than the play clock:
+# Players of this process think one after the other, so that no clock runs while another player
+# thinks. Pondering must give each the time that it would have had if all had thought at the same
+# moment: afterwards, a player gets the difference between the slowest other player's time (at most
+# the play clock) and its own:
 #
 # white   |--------- decides ---------|
 #     black   | noop |- - - ponders - - - |    afterwards, on its own clock
 
 LEAST_S = 0.001
-"""Shorter times are not worth a call."""
+"""Least spare time that is worth a call, in seconds."""
 
 
 @dataclass
@@ -467,47 +478,47 @@ class SpareTime:
     """The spare time of one match.
 
     Attributes:
-        clock: of the players in this process.
-        took_s: how long the player of each role took in this turn, by the clock it is on.
+        clock: clock of the players in this process.
+        took_s: time of each role's player in this turn, on its clock.
     """
 
     clock: TellsTime
     conditions: Conditions
     took_s: dict[int, float] = field(default_factory=dict)
 
-    def prepared(self, player: Player) -> BaseException | None:
-        """Let a player use the start clock, if there are clocks, and it may and can.
+    def prepare(self, player: Player) -> BaseException | None:
+        """Let a player prepare on the start clock, if the conditions allow it and the player can.
 
         Returns:
-            what it raised, or None.
+            the player's exception, or None.
         """
         start_s = self.conditions.preparing_s
         if not start_s:
             return None
         deadline = Deadline(self.clock() + start_s, self.clock)
-        error = _used(player.prepare, deadline) if isinstance(player, Preparing) else None
+        error = _let_think(player.prepare, deadline) if isinstance(player, Preparing) else None
         if self.conditions.ponder and isinstance(player, Pondering) and error is None:
-            error = _used(player.ponder, deadline)
+            error = _let_think(player.ponder, deadline)
         return error
 
-    def pondered(self, players: Mapping[int, Player]) -> Iterator[tuple[int, BaseException]]:
-        """Let those players ponder that can, and yield the role of each that raised, and what."""
+    def ponder(self, players: Mapping[int, Player]) -> Iterator[tuple[int, BaseException]]:
+        """Let players ponder; yield the role and the exception of each player that raised one."""
         took_s, self.took_s = self.took_s, {}
         if not self.conditions.ponder or self.conditions.play_clock_s is None:
             return
         for role, player in players.items():
-            others_s = max((s for other, s in took_s.items() if other != role), default=0.0)
-            # A turn ends with the play clock, however late an answer comes.
+            others_s = max((s for rival, s in took_s.items() if rival != role), default=0.0)
+            # A turn ends with the play clock, even if an answer comes later.
             spare_s = min(others_s, self.conditions.play_clock_s) - took_s.get(role, 0.0)
             if spare_s < LEAST_S or not isinstance(player, Pondering):
                 continue
-            error = _used(player.ponder, Deadline(self.clock() + spare_s, self.clock))
+            error = _let_think(player.ponder, Deadline(self.clock() + spare_s, self.clock))
             if error is not None:
                 yield role, error
 
 
-def _used(think: Callable[[Deadline], None], deadline: Deadline) -> BaseException | None:
-    """Let a player think until a deadline; returns what it raised."""
+def _let_think(think: Callable[[Deadline], None], deadline: Deadline) -> BaseException | None:
+    """Let a player think until a deadline; return its exception, or None."""
     try:
         think(deadline)
     except (Exception, SystemExit) as error:

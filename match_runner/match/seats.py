@@ -1,4 +1,8 @@
-"""Seats: for every role but `random` a player or the address of one, and the referee's machine."""
+"""Seats: a player, or its address, for every role but `random`.
+
+Specs such as `hyperplay:n=8` and addresses come in; an arena goes out, with which the referee plays
+matches: its own machine, and a seat for every role.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +29,10 @@ from match_runner.remote.post import Address, is_address, parse_address
 from match_runner.remote.remote_players import Remotes
 
 DEFAULT_PLAYER = "auto"
-"""Spec of the player for roles that no player is named for."""
+"""Spec of the player for roles without a named player."""
 
 HUMAN = "human"
-"""Word for a person, in the place of a player's spec."""
+"""The word that stands for a person in place of a player's spec."""
 
 _log = logging.getLogger(__name__)
 
@@ -38,14 +42,15 @@ class Seat:
     """Seat of one role.
 
     Attributes:
-        spec: the player as it was asked for.
+        spec: the player, as the command or the file names it.
         make: makes a new player for a match, given the generator of its random choices.
-        apart: name under which its process is kept between matches, if it has one of its own.
+        process_name: name under which its own process is kept between matches; None if it plays in
+            ours.
     """
 
     spec: str
     make: Callable[[np.random.Generator], Player]
-    apart: str | None = None
+    process_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +58,13 @@ class Arena:
     """Everything that matches of one game between the same players share.
 
     Attributes:
-        game: name or path of the rulesheet, as it was given.
+        game: name or path of the rulesheet, as the command or caller gave it.
         program: its rules.
-        machine: the referee's own: nobody else may see the states on it.
+        machine: the referee's machine: nobody else may see the states on it.
         seats: by role index; no seat for `random`, nor for remote players.
         clock: time source of the play clocks of players in this process; players in other
             processes have one of the same kind there.
-        remotes: the remote players, None without any.
+        remotes: the remote players; None without any.
     """
 
     game: str
@@ -79,7 +84,7 @@ class Arena:
 
 
 def read_players(texts: tuple[str, ...], roles: tuple[str, ...]) -> dict[str, str]:
-    """Player of every role; roles for which `read_roles` finds none get `DEFAULT_PLAYER`.
+    """Player of every role; roles that no text names get `DEFAULT_PLAYER`.
 
     Raises:
         ConfigError: see `read_roles`.
@@ -92,7 +97,7 @@ def read_roles(texts: tuple[str, ...], roles: tuple[str, ...]) -> dict[str, str]
     """Players of roles, from texts `ROLE=SPEC` or `ROLE=http://host:port`.
 
     Raises:
-        ConfigError: a text is malformed, or names a role twice, an unknown one, or `random`.
+        ConfigError: a text is malformed, or names a role twice, an unknown role, or `random`.
     """
     possible = [role for role in roles if role != RANDOM]
     named: dict[str, str] = {}
@@ -125,7 +130,7 @@ def build_machines(
     *,
     ready: bool = False,
 ) -> tuple[Machine, ...]:
-    """The referee's machine and one for each role, as `set_up` takes them.
+    """The referee's machine and one for each role, in the form that `set_up` takes.
 
     Args:
         program: normalised rules.
@@ -148,30 +153,30 @@ def set_up(
     clock: TellsTime = time.monotonic,
     *,
     report: Callable[[str, Decision], None] | None = None,
-    apart: MachineOrder | None = None,
+    order: MachineOrder | None = None,
 ) -> Arena:
     """Make the arena: the referee's machine, and a seat for every player.
 
-    No two share a machine, so that states are counted for each of them and nothing the
-    referee does can reach a player.
+    No two of them share a machine: each counts its own states, and nothing that the referee does
+    can reach a player.
 
     Args:
         game: name of the game in records.
         program: its rules.
-        players: spec or address for every role but `random`, see `read_players`; or the seat of a
-            player that is made elsewhere, such as a guest.
-        machines: machines of these rules, see `build_machines`; one match at a time may use
+        players: spec or address for every role but `random`, see `read_players`; or a seat that
+            makes its player elsewhere, such as a guest's.
+        machines: machines of these rules, see `build_machines`; only one match at a time may use
             them. None to build new ones.
         clock: time source, see `Arena`.
         report: called with the role of a player and its best decision so far, while it decides.
-        apart: order for the machine that players which are not ours get in processes of their
-            own; None to have them play in this process, where nobody can stop them.
+        order: order for the machine of players that are not ours, in processes of their own; None
+            to have them play in this process, where nobody can stop them.
 
     Raises:
         ConfigError: unknown player or option, or a malformed address.
         MachineError: a machine cannot be built.
     """
-    machine, *own = machines or build_machines(program)
+    machine, *seat_machines = machines or build_machines(program)
     kind = clock_of(clock)
     seats: dict[int, Seat] = {}
     addresses: dict[int, Address] = {}
@@ -182,15 +187,15 @@ def set_up(
         elif is_address(player):
             addresses[role] = parse_address(player)
         else:
-            told = None if report is None else partial(report, name)
-            seen = parse_spec(player)
-            if apart is None or seen.is_ours:
+            send = None if report is None else partial(report, name)
+            spec = parse_spec(player)
+            if order is None or spec.is_ours:
                 seats[role] = Seat(
-                    player, partial(_make, seen, own[role], role, clock, told, program)
+                    player, partial(_make, spec, seat_machines[role], role, clock, send, program)
                 )
             else:
                 seats[role] = Seat(
-                    player, partial(_make_apart, seen, apart, role, kind, told), seen.name
+                    player, partial(_make_apart, spec, order, role, kind, send), spec.name
                 )
     remotes = Remotes(program, addresses) if addresses else None
     return Arena(game, program, machine, seats, clock, remotes)
@@ -224,7 +229,7 @@ def _make_apart(
 
 
 class Unmade:
-    """Stands for a player that could not be made, and says so whenever it is asked to move."""
+    """Stands in for a player that could not be made: raises the reason when it should move."""
 
     states_visited = 0
 
@@ -232,7 +237,7 @@ class Unmade:
         self._error = error
 
     def observe(self, move: str | None, percepts: Sequence[str] | None, **_: Any) -> None:
-        """Do nothing: there is no player to tell."""
+        """Do nothing: there is no player."""
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
         raise self._error

@@ -1,7 +1,8 @@
-"""Reads the log that `ggp serve --log` keeps of a match elsewhere (`ggp.protocol.reading`).
+"""Reads the log of a match that our server played elsewhere (`ggp serve --log`).
 
-The log has the messages that came, and the decisions; it may end in the middle of a line. From the
-messages a lobby rebuilds the role's incomplete path, just as the server did.
+The log has the messages that came, and the decisions; it may end in the middle of a line. A lobby
+rebuilds the role's incomplete path from the messages, just as the server did. The terminal and the
+table show the result.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ggp.protocol.path import History, PathTurn, read_heard
 from ggp.protocol.retelling import FORMAT, SUFFIX, Retelling
 
 ALL_TOLD = f"(<= (sees ?r ({PLAIN} ?other ?move)) (role ?r) (does ?other ?move))"
-"""Rule for what servers of plain GDL do: everybody is told all moves."""
+"""Rule for the habit of servers of plain GDL: everybody sees all moves."""
 
 _OVER = "stop"
 
@@ -36,12 +37,12 @@ LogLine = Mapping[str, Any]
 
 
 def is_log(path: Path) -> bool:
-    """Whether a file is the log of a match, judged by its name."""
+    """Whether a file is the log of a match, by its name."""
     return path.suffix == SUFFIX
 
 
 def read_log(path: Path) -> list[LogLine]:
-    """Read the lines of a log; a last line that was cut off is left out.
+    """Read the lines of a log, without a last line that was cut off.
 
     Raises:
         ConfigError: there is no such file, it cannot be read, or it is not the log of a match;
@@ -55,33 +56,33 @@ def read_log(path: Path) -> list[LogLine]:
     for number, line in enumerate(lines[:-1], start=1):
         events.append(_event(line, f"{path}, line {number}"))
     if not events or events[0]["event"] != _FIRST_EVENT:
-        raise ConfigError(f"{path} does not begin as the log of a match does")
+        raise ConfigError(f"{path} does not begin like the log of a match")
     if events[0].get("format") != FORMAT:
-        found = json.dumps(events[0].get("format"))
-        raise ConfigError(f"{path}: format {found} is not known; this version reads {FORMAT}")
+        version = json.dumps(events[0].get("format"))
+        raise ConfigError(f"{path}: format {version} is not known; this version reads {FORMAT}")
     return events
 
 
-def _event(line: bytes, where: str) -> LogLine:
+def _event(line: bytes, line_name: str) -> LogLine:
     try:
         event = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{where} is not JSON: {error}") from error
+        raise ConfigError(f"{line_name} is not JSON: {error}") from error
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):
-        raise ConfigError(f"{where} must be an object with the field `event`")
+        raise ConfigError(f"{line_name} must be an object with the field `event`")
     if not isinstance(event.get("t"), int | float):
-        raise ConfigError(f"{where} must have the number `t`")
+        raise ConfigError(f"{line_name} must have the number `t`")
     return event
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """An answer that was sent in a turn.
+class SentAnswer:
+    """Our answer in a turn.
 
     Attributes:
         move: in canonical KIF.
-        source: worker that found the move, or where else it came from.
-        decision: the decision; None if it is not in the log.
+        source: worker that chose the move, or another source.
+        decision: the decision; None if the log does not have it.
     """
 
     move: str | None
@@ -94,12 +95,12 @@ class LoggedMatch:
     """A match as its log describes it.
 
     Attributes:
-        id: as the server sent it.
+        id: the game server's id of the match.
         role: our role.
         player: spec of our player.
-        rules: text of a rulesheet that can be played as it is.
+        rules: text of a playable rulesheet.
         turns: our incomplete path.
-        sent: our answers, by the number of turns played before.
+        answers: our answers, by the number of turns played before.
         why: why the match ended, in the log's words; None if the log does not say that it ended.
     """
 
@@ -109,7 +110,7 @@ class LoggedMatch:
     seed: int
     rules: str
     turns: History
-    sent: Mapping[int, Sent]
+    answers: Mapping[int, SentAnswer]
     why: str | None
 
     @property
@@ -135,53 +136,53 @@ def read_logged_match(path: Path) -> LoggedMatch:
 def _match(events: Sequence[LogLine]) -> LoggedMatch:
     begin = events[0]
     lobby = Lobby("reader")
-    retold = Retelling(lobby)
-    sent: dict[int, Sent] = {}
+    retelling = Retelling(lobby)
+    answers: dict[int, SentAnswer] = {}
     turns: History = ()
     why = None
     for event in events:
-        # A session that is over keeps nothing.
-        session = None if retold.ask is None else lobby.session(retold.ask.match)
+        # Look before the event: a session that is over keeps nothing.
+        session = None if retelling.ask is None else lobby.session(retelling.ask.match)
         rules = None if session is None else session.outline
-        receipt = retold.tell(event, float(event["t"]))
+        receipt = retelling.tell(event, float(event["t"]))
         if event["event"] == "decision":
-            sent[int(event["turn"])] = _sent(event)
+            answers[int(event["turn"])] = _answer_of(event)
         elif event["event"] == "end":
             why = str(event["why"])
-        if receipt is None or retold.ask is None:
+        if receipt is None or retelling.ask is None:
             continue
         if receipt.ask is not None:
             turns = receipt.ask.history
-        elif isinstance(receipt.message, Stop) and rules is not None and retold.ask.wants_move:
+        elif isinstance(receipt.message, Stop) and rules is not None and retelling.ask.wants_move:
             stop = receipt.message
-            heard = read_heard(stop.last_move, stop.told, rules, str(begin["role"]))
-            answer = sent.get(len(turns))
+            last_turn = read_heard(stop.last_move, stop.told, rules, str(begin["role"]))
+            answer = answers.get(len(turns))
             submitted = None if answer is None else answer.move
-            if rules.is_gdl2 or stop.told is not None:  # else nothing is told of the last turn
-                turns = (*turns, PathTurn(heard.move, heard.percepts, submitted))
-    if retold.opening is None:
+            if rules.is_gdl2 or stop.told is not None:  # else the log lacks the last turn
+                turns = (*turns, PathTurn(last_turn.move, last_turn.percepts, submitted))
+    if retelling.opening is None:
         raise ValueError("it does not hold the start message")
     return LoggedMatch(
         id=str(begin["match"]),
-        role=retold.opening.role,
+        role=retelling.opening.role,
         player=str(begin["player"]),
         seed=int(begin["seed"]),
-        rules=_playable(retold.opening.rules, turns),
+        rules=_playable(retelling.opening.rules, turns),
         turns=turns,
-        sent=sent,
+        answers=answers,
         why=why,
     )
 
 
-def _sent(event: LogLine) -> Sent:
+def _answer_of(event: LogLine) -> SentAnswer:
     decision = None
     if isinstance(event["particles"], int):
         decision = decision_from_json(dict(event), "decision", MatchError)
-    return Sent(event["move"], str(event["source"]), decision)
+    return SentAnswer(event["move"], str(event["source"]), decision)
 
 
 def _playable(rules: str, turns: History) -> str:
-    """The rules as the server played them: repaired, and with percepts of moves if it told them."""
+    """The rules as the server played them: repaired, and with its percepts of moves, if any."""
     program = normalize(parse(rules, "the rules", lenient=True), lenient=True)
     text = "\n".join(map(str, program.rules)) if program.diagnostics else rules
     if never_tells(program) and any(turn.tells_moves(program.roles) for turn in turns):

@@ -1,7 +1,7 @@
-"""Records and logs shown with rich, for terminals with and without colours.
+"""Shows records and logs in a terminal, with rich.
 
-Terms are put into `Text`, never into markup, and without control characters: a rulesheet or
-a record may come from anybody.
+Terms become `Text`, never markup, and lose control characters: a rulesheet or a record may come
+from anybody.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from match_runner.remote.post import is_address
 from match_runner.remote.wire import RemoteSide
 
 MOST_FAULTY = 10
-"""Most matches with errors that are shown."""
+"""Most matches with errors that we list."""
 
 
 def plain(text: str, style: str = "") -> Text:
-    """A text from outside, made safe to show."""
+    """A text from outside, safe to show."""
     return Text(printable(text), style=style)
 
 
@@ -42,7 +42,7 @@ def plus_minus(encoding: str) -> str:
 
 
 def percepts_text(percepts: Sequence[str]) -> Text:
-    """Percepts of a role as text; an explicit word if there are none."""
+    """Percepts of a role as text; `nothing` if there are none."""
     return plain(" ".join(percepts)) if percepts else Text("nothing", style="dim")
 
 
@@ -71,9 +71,9 @@ def show_record(record: MatchRecord, encoding: str = "utf-8") -> Iterator[Render
 
 
 def clock_notes(clock: Clock, players: Iterable[str]) -> Iterator[Text]:
-    """Yield a line if some of these players are not on that clock."""
+    """Yield a note if the clock does not apply to some of these players."""
     if clock is Clock.CPU and any(is_address(text) or text == HUMAN for text in players):
-        yield plain("remote players and people are on the wall clock")
+        yield plain("the wall clock limits remote players and people")
 
 
 def _remote_text(remote: RemoteSide) -> str:
@@ -90,9 +90,9 @@ def _show_turn(turn: TurnRecord, roles: Sequence[str], encoding: str) -> Iterato
         table.add_column(heading)
     for role in roles:
         move = plain(turn.joint_move[role], "bold" if role != RANDOM else "")
-        asked = turn.submitted.get(role)
-        if role in turn.submitted and asked != turn.joint_move[role]:
-            move.append_text(plain(f" instead of {asked or 'no answer'}", "red"))
+        submitted = turn.submitted.get(role)
+        if role in turn.submitted and submitted != turn.joint_move[role]:
+            move.append_text(plain(f" instead of {submitted or 'no answer'}", "red"))
         table.add_row(plain(f"  {role}"), move, percepts_text(turn.percepts[role]))
     yield table
     for fault in turn.faults:
@@ -108,9 +108,9 @@ def particles_text(num: int) -> str:
 
 
 def _show_decision(role: str, decision: Decision, encoding: str) -> RenderableType:
-    few = "all" if decision.exact else "sampled"
+    coverage = "all" if decision.exact else "sampled"
     title = plain(
-        f"{role}: {particles_text(decision.particles)} ({few}), "
+        f"{role}: {particles_text(decision.particles)} ({coverage}), "
         f"{decision.states_visited:,} states, {decision.seconds:.2f} s",
         "dim",
     )
@@ -118,24 +118,24 @@ def _show_decision(role: str, decision: Decision, encoding: str) -> RenderableTy
 
 
 def values_table(decision: Decision, encoding: str = "utf-8") -> Table:
-    """The candidates of a decision, best first, the chosen one marked and bold."""
+    """The candidates of a decision, best first; the chosen one is marked and bold."""
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1, 0, 0))
     table.add_column()
     table.add_column()
     table.add_column(justify="right")
-    shown = decision.best_values()
-    for value in shown:
-        chosen = value.move == decision.move
-        style = "bold" if chosen else ""
-        mark = ">" if chosen else " "
+    candidates = decision.best_values()
+    for value in candidates:
+        is_choice = value.move == decision.move
+        style = "bold" if is_choice else ""
+        mark = ">" if is_choice else " "
         table.add_row(mark, plain(value.move, style), Text(value_text(value, encoding), style))
-    if len(shown) < len(decision.values):
-        table.add_row("", Text(f"and {len(decision.values) - len(shown)} more", "dim"), "")
+    if len(candidates) < len(decision.values):
+        table.add_row("", Text(f"and {len(decision.values) - len(candidates)} more", "dim"), "")
     return table
 
 
 def value_text(value: MoveValue, encoding: str = "utf-8") -> str:
-    """A value with its standard error, as far as they are known; "-" if there is no value."""
+    """A value with its standard error, if that is known; "-" without a value."""
     if value.value is None or not value.visits:
         return "-"
     if value.stderr is None:
@@ -144,27 +144,27 @@ def value_text(value: MoveValue, encoding: str = "utf-8") -> str:
 
 
 def show_errors(faulty: Sequence[tuple[str, Sequence[str]]], of: int) -> Iterator[Text]:
-    """Yield a line for each match in which something went wrong; nothing if there are none.
+    """Yield a line for each match with errors; nothing if there are none.
 
     Args:
-        faulty: name and errors of each of these matches.
+        faulty: name and errors of each match with errors.
         of: number of all matches.
     """
     if faulty:
         yield Text()
         yield Text(f"{len(faulty)} of {of} matches with errors:", style="red")
     for name, errors in faulty[:MOST_FAULTY]:
-        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        yield plain(f"  {name}: {errors[0]}{more}")
+        suffix = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        yield plain(f"  {name}: {errors[0]}{suffix}")
     if len(faulty) > MOST_FAULTY:
         yield Text(f"  and {len(faulty) - MOST_FAULTY} more matches; see --json")
 
 
 # ------------------------------------------------------------------------
-# Logs of `ggp serve`, which hold what strangers sent.
+# Logs of `ggp serve`, which hold messages from strangers.
 
 MOST_TEXT = 160
-"""Most characters shown of a message; rules are longer."""
+"""Most characters of a message that we show; rules are longer."""
 
 
 def show_log(events: Sequence[LogLine], encoding: str = "utf-8") -> Iterator[RenderableType]:
@@ -176,7 +176,7 @@ def show_log(events: Sequence[LogLine], encoding: str = "utf-8") -> Iterator[Ren
     yield plain(f"  player: {_text(begin, 'player')}, seed {_text(begin, 'seed')}")
     clocks = [_text(begin, name) for name in ("start_clock_s", "play_clock_s")]
     yield plain(f"  start clock {clocks[0]} s, play clock {clocks[1]} s")
-    yield plain(f"  begun {_text(begin, 'time')}, ggp {_text(begin, 'version')}")
+    yield plain(f"  began {_text(begin, 'time')}, ggp {_text(begin, 'version')}")
     for event in events[1:]:
         yield from _show_event(event, encoding)
 
@@ -191,10 +191,10 @@ def _show_event(event: LogLine, encoding: str) -> Iterator[RenderableType]:
             yield line(f"< {_text(event, 'text')}")
         case "sent":
             seconds = event.get("seconds")
-            after = f"  (after {seconds:.2f} s)" if isinstance(seconds, int | float) else ""
-            yield line(f"> {_text(event, 'text')}{after}", "bold")
+            delay = f"  (after {seconds:.2f} s)" if isinstance(seconds, int | float) else ""
+            yield line(f"> {_text(event, 'text')}{delay}", "bold")
         case "decision":
-            yield line(_decided(event))
+            yield line(_decision_text(event))
             yield from _logged_values(event, encoding)
         case "worker":
             parts = [_text(event, name) for name in ("worker", "what", "text") if event.get(name)]
@@ -212,27 +212,27 @@ def _show_event(event: LogLine, encoding: str) -> Iterator[RenderableType]:
             yield line(f"{other}: {json.dumps(dict(event))[:MOST_TEXT]}", "dim")
 
 
-def _decided(event: LogLine) -> str:
-    by = _text(event, "source") + ("" if event.get("final", True) else ", best so far")
+def _decision_text(event: LogLine) -> str:
+    source = _text(event, "source") + ("" if event.get("final", True) else ", best so far")
     turn = event.get("turn")
-    number = f"turn {turn + 1}" if isinstance(turn, int) else "a turn"
-    text = f"{number}: {_text(event, 'move')} ({by}"
+    turn_name = f"turn {turn + 1}" if isinstance(turn, int) else "a turn"
+    text = f"{turn_name}: {_text(event, 'move')} ({source}"
     if isinstance(event.get("particles"), int):
-        few = "all" if event.get("exact") else "sampled"
-        text += f"; {particles_text(event['particles'])}, {few}; "
+        coverage = "all" if event.get("exact") else "sampled"
+        text += f"; {particles_text(event['particles'])}, {coverage}; "
         text += f"{_text(event, 'states_visited')} states"
     text += ")"
     return f"{text}, fallback: {_text(event, 'fault')}" if event.get("fault") else text
 
 
 def _logged_values(event: LogLine, encoding: str) -> Iterator[RenderableType]:
-    """Yield the table of values, if there was a decision between several moves."""
+    """Yield the table of values of a decision between several moves."""
     if not isinstance(event.get("particles"), int):
         return
     try:
         decision = decision_from_json(dict(event), "decision", MatchError)
     except MatchError as error:
-        raise ConfigError(f"this is no log of a match: {error}") from error
+        raise ConfigError(f"this is not the log of a match: {error}") from error
     if len(decision.values) > 1 and any(value.visits for value in decision.values):
         yield Padding(values_table(decision, encoding), (0, 0, 0, 11), expand=False)
 

@@ -3,11 +3,12 @@
     layout = Layout.of(program)
     picture = layout.picture(facts).to_json()
 
-Begin with `layout`, which draws states as pictures of parts of several `kinds`. `shapes` lists the
-fluents, and the values that their arguments take. `coordinates` finds coordinates among these,
-`grids` makes boards of them, `symbols` knows common pieces. `moves` says which cells a move names,
-and `side_file` reads what a game says of its picture itself. `words` tells moves, percepts and
-fluents to people, and `stills` draws pictures into files, `html` for notebooks.
+Rules come in, then the fluents of states; pictures go out, as JSON for the table's page, the
+terminal, notebooks and files. Begin with `layout`, which draws a state as parts of several `kinds`.
+`shapes` lists the fluents, and the values of their arguments. `coordinates` finds coordinates among
+these, `grids` makes boards of them, `symbols` knows common pieces. `moves` says which cells a move
+names, and `side_file` reads a game's own description of its picture. `words` puts moves, percepts
+and fluents into words. `stills` draws pictures to files, `html` for notebooks.
 """
 
 from match_runner.pictures.kinds import Picture

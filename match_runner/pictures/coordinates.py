@@ -1,9 +1,10 @@
 """Recognises sets of constants that are coordinates, and puts them in order.
 
-Coordinates are whole numbers without gaps, single letters without gaps, numbers behind one prefix
-(`c1`, `c2`), names of squares (`a1`, `h10`), and whatever a successor relation of the rules puts
-into a chain. A few other words are allowed beside many coordinates (`pit1`...`pit12` and `home`);
-they come last.
+Shapes of fluents come in; a `Candidate` for a board goes out, which `grids` places. Coordinates are
+whole numbers without gaps, single letters without gaps, numbers with a common prefix (`c1`, `c2`),
+names of squares (`a1`, `h10`), and constants that a successor relation of the rules puts into a
+chain. A few other words may stand beside many coordinates (`pit1`...`pit12` and `home`); they come
+last.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from match_runner.pictures.shapes import FluentShape, flatten
 from match_runner.pictures.symbols import Symbols
 
 MOST_COORDINATES = 64
-"""Most values of one axis; longer ones are counters."""
+"""Most values of one axis; longer sequences are counters."""
 
 _WHOLE = re.compile(r"-?\d{1,6}")
 _PREFIXED = re.compile(r"([^\d\s]+?)[_-]?(\d{1,4})")
@@ -38,7 +39,7 @@ class CoordinateKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Coordinates in their order.
+    """Coordinates in order.
 
     Attributes:
         prefix: prefix of `PREFIXED` coordinates.
@@ -52,11 +53,11 @@ class Order:
 def order_of(
     values: Iterable[str], chains: Sequence[Mapping[str, str]], *, gaps: bool = False
 ) -> Order | None:
-    """Put coordinates in order; None if these are not coordinates.
+    """Put values in order; None if they are not coordinates.
 
     Args:
-        chains: successor relations of the rules: value -> the next one.
-        gaps: whether some may be missing in between.
+        chains: successor relations of the rules: value -> next value.
+        gaps: whether values may be missing in between.
     """
     distinct = set(values)
     if not 2 <= len(distinct) <= MOST_COORDINATES:
@@ -76,12 +77,12 @@ def order_of(
 
 def square_of(name: str) -> tuple[str, str] | None:
     """Letter and number of the name of a square such as `a1`."""
-    found = _SQUARE.fullmatch(name)
-    return (found[1], found[2]) if found else None
+    match = _SQUARE.fullmatch(name)
+    return (match[1], match[2]) if match else None
 
 
 def are_squares(names: Iterable[str]) -> bool:
-    """Whether constants are names of squares of a grid of several columns and rows."""
+    """Whether constants name the squares of a grid with several columns and rows."""
     squares = [square_of(name) for name in names]
     parts = [square for square in squares if square is not None]
     if not squares or len(parts) < len(squares):
@@ -90,15 +91,15 @@ def are_squares(names: Iterable[str]) -> bool:
 
 
 def natural(name: str) -> tuple[str, int, str]:
-    """Sort key that orders numbers by size, alone and behind a prefix."""
-    found = re.fullmatch(r"(.*?)(\d{1,9})", name[:40])
-    return (found[1], int(found[2]), name) if found else (name, -1, name)
+    """Sort key that orders numbers by size, with or without a prefix."""
+    match = re.fullmatch(r"(.*?)(\d{1,9})", name[:40])
+    return (match[1], int(match[2]), name) if match else (name, -1, name)
 
 
 def _by_prefix(names: Sequence[str]) -> Order | None:
-    found = [(_PREFIXED.fullmatch(name), name) for name in names if len(name) <= 40]
+    matches = [(_PREFIXED.fullmatch(name), name) for name in names if len(name) <= 40]
     groups: dict[str, list[tuple[int, str]]] = {}
-    for match, name in found:
+    for match, name in matches:
         if match:
             groups.setdefault(match[1], []).append((int(match[2]), name))
     if not groups:
@@ -114,38 +115,39 @@ def _by_prefix(names: Sequence[str]) -> Order | None:
 
 
 def _by_chain(names: Sequence[str], chains: Sequence[Mapping[str, str]]) -> Order | None:
-    wanted = set(names)
+    coordinates = set(names)
     for chain in chains:
-        following = {a: b for a, b in chain.items() if a in wanted and b in wanted}
-        firsts = wanted - set(following.values())
-        if len(firsts) != 1 or len(following) != len(wanted) - 1:
+        following = {a: b for a, b in chain.items() if a in coordinates and b in coordinates}
+        firsts = coordinates - set(following.values())
+        if len(firsts) != 1 or len(following) != len(coordinates) - 1:
             continue
         line = [firsts.pop()]
-        while line[-1] in following and len(line) <= len(wanted):
+        while line[-1] in following and len(line) <= len(coordinates):
             line.append(following[line[-1]])
-        if len(line) == len(wanted):
+        if len(line) == len(coordinates):
             return Order(tuple(line), CoordinateKind.CHAIN)
     return None
 
 
 # ------------------------------------------------------------------------
-# Candidates: fluents that may be on a board, and how, from `finder` or from a side file.
+# Candidates: shapes that may be on a board, found by `CoordinateFinder` or given in a side file.
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """The place of a coordinate in a fluent: several leaves if it is made of several.
+    """The position of a coordinate in a fluent: one leaf, or several that make one coordinate.
 
     Attributes:
         leaves: indices of its leaves.
-        part: -1 if it is the whole leaf, 0 or 1 if it is the letter or the number of a square.
+        part: -1 if the coordinate is the whole leaf, 0 or 1 if it is the letter or the number of a
+            square.
     """
 
     leaves: tuple[int, ...]
     part: int = -1
 
     def of(self, leaves: Sequence[str] | Mapping[int, str]) -> str | None:
-        """The coordinate that the leaves of a fluent name."""
+        """The coordinate that a fluent's leaves name."""
         if self.part < 0:
             return " ".join(leaves[i] for i in self.leaves)
         square = square_of(leaves[self.leaves[0]])
@@ -154,17 +156,17 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A shape that may be in a grid, and how.
+    """A shape that may be in a grid, and the meaning of its leaves.
 
     Attributes:
         orders: orders of the columns and the rows.
-        content: leaves that say what a cell holds.
+        content: leaves that are the content of a cell.
         layers: leaves with a further coordinate.
-        side: a leaf that names a role, whose own board this may be.
+        side: a leaf that names a role, which may own this board.
         downwards: whether the first row is at the top.
         complete: whether the initial fluents fill the grid.
         keys: column and row of the initial fluents, or of all fluents if `holes`.
-        holes: whether there are no cells other than those of `keys`.
+        holes: whether `keys` are the only cells.
     """
 
     shape: FluentShape
@@ -188,17 +190,18 @@ class Candidate:
 # ------------------------------------------------------------------------
 # Finds the leaves of fluents that are coordinates, and their kinds.
 #
-# A fluent with two coordinates among its leaves may be in a grid, one with a single coordinate in a
-# row. Of the other leaves, a further coordinate is a layer, and so is a role whose boards never
-# meet (each side's fleet); the rest is what a cell holds.
+# A fluent with two coordinates among its leaves may be in a grid; a fluent with one, in a row.
+# Among the other leaves, a further coordinate is a layer, and so is a role whose fluents no rule
+# compares with another role's at the same place (each side's fleet); the rest is the content of a
+# cell.
 #
 # The first coordinate goes across and the second one up, as in chess: the first row is at the
-# bottom. If only the second coordinates are letters, these go across. If the rules call one `row`
-# and the other one `column` (variables or prefixes of constants), the first row is at the top, as
-# it is if rows are letters.
+# bottom. If only the second coordinates are letters, they go across. If the rules call one `row`
+# and the other `column` (variables or prefixes of constants), or if rows are letters, the first row
+# is at the top.
 
 FEW = 20
-"""Most coordinates of an ordinary board; larger sets may be numbers that also count something."""
+"""Most coordinates of an ordinary board; larger sets may be counters too."""
 
 MOST_IN_ROW = 52
 
@@ -215,7 +218,7 @@ class CoordinateFinder:
         self._program, self._roles, self._chains = program, roles, chains
 
     def square(self, shape: FluentShape) -> Candidate | None:
-        """A shape as a candidate for a grid of several columns and rows; None if it is none."""
+        """A shape as a candidate for a grid of several columns and rows; None if it is not one."""
         single = self._by_names_of_squares(shape)
         if single is not None:
             return single
@@ -234,38 +237,43 @@ class CoordinateFinder:
         if not pairs:
             return None
         first, second = max(pairs, key=lambda pair: self._score(shape, orders, *pair))
-        rest = [i for i in range(len(shape.leaves)) if i not in (first, second)]
-        more = [i for i in rest if i in orders]
-        layers = tuple(more if len(more) < len(rest) else more[:-1])[:1]
-        side = self._side(shape, first, second, rest) if not layers else None
-        content = tuple(i for i in rest if i not in layers)
-        return self._made(shape, (first,), (second,), orders, content, layers, side)
+        free = [i for i in range(len(shape.leaves)) if i not in (first, second)]
+        coordinates = [i for i in free if i in orders]
+        layers = tuple(coordinates if len(coordinates) < len(free) else coordinates[:-1])[:1]
+        side = self._side(shape, first, second, free) if not layers else None
+        content = tuple(i for i in free if i not in layers)
+        return self._make(shape, (first,), (second,), orders, content, layers, side)
 
-    def line(self, shape: FluentShape, *, alone: bool) -> Candidate | None:
-        """A shape as a candidate for a board of one row; `alone` if the game has no grids."""
+    def line(self, shape: FluentShape, *, without_grids: bool) -> Candidate | None:
+        """A shape as a candidate for a board of one row.
+
+        Args:
+            without_grids: whether the game has no grids.
+        """
         orders = self._orders(shape)
         num = len(shape.leaves)
-        at = next(iter(orders), None)
-        if at is None or shape.counter:
+        leaf = next(iter(orders), None)
+        if leaf is None or shape.counter:
             return None
-        keys = [row[at] for row in shape.initial]
-        full = len(set(keys)) == len(keys) >= max(2, len(orders[at].values) // 2)
-        content = tuple(i for i in range(num) if i != at)
-        side = 0 if at == 1 and self._is_role(shape.leaves[0].values) else None
+        keys = [row[leaf] for row in shape.initial]
+        full = len(set(keys)) == len(keys) >= max(2, len(orders[leaf].values) // 2)
+        content = tuple(i for i in range(num) if i != leaf)
+        side = 0 if leaf == 1 and self._is_role(shape.leaves[0].values) else None
         if side is not None:
             content = content[1:]
         if not full:
-            wanted = at == 0 or (side is not None and bool(content))
-            if not alone or not wanted or len(orders[at].values) > MOST_IN_ROW or len(orders) > 1:
+            is_row = leaf == 0 or (side is not None and bool(content))
+            is_row = is_row and without_grids and len(orders) == 1
+            if not is_row or len(orders[leaf].values) > MOST_IN_ROW:
                 return None
         elif side is not None and not content:
             return None
         layers = () if side is None else (side,)
         return Candidate(
             shape,
-            Axis((at,)),
+            Axis((leaf,)),
             None,
-            (orders[at], None),
+            (orders[leaf], None),
             content,
             layers,
             complete=full,
@@ -274,14 +282,14 @@ class CoordinateFinder:
 
     def _orders(self, shape: FluentShape) -> dict[int, Order]:
         """The leaves that are coordinates, with their orders."""
-        found = {}
+        orders = {}
         for i, leaf in enumerate(shape.leaves):
             values = _of_one_kind(leaf.values, [row[i] for row in shape.initial])
             if not self._is_role(leaf.values):
                 order = order_of(values, self._chains)
                 if order is not None:
-                    found[i] = order
-        return found
+                    orders[i] = order
+        return orders
 
     def _is_role(self, values: Iterable[str]) -> bool:
         return set(values) <= {*self._program.roles}
@@ -297,21 +305,21 @@ class CoordinateFinder:
                 continue
             content = tuple(j for j in range(len(shape.leaves)) if j != i)
             keys = [square_of(row[i]) for row in shape.initial]
-            known = frozenset(key for key in keys if key is not None)
+            initial = frozenset(key for key in keys if key is not None)
             return Candidate(
                 shape,
                 Axis((i,), 0),
                 Axis((i,), 1),
                 (letters, numbers),
                 content,
-                complete=bool(content) and len(known) >= len(parts) > 0,
+                complete=bool(content) and len(initial) >= len(parts) > 0,
                 keys=frozenset(parts),
                 holes=True,
             )
         return None
 
     def _is_amount(self, shape: FluentShape, orders: Mapping[int, Order]) -> bool:
-        """Whether the second of two leaves is what a place holds: `(heap a 12)`."""
+        """Whether the second of two leaves is an amount at the first: `(heap a 12)`."""
         if len(shape.leaves) != 2 or len(shape.initial) < 2:
             return False
         keys = [row[0] for row in shape.initial]
@@ -320,11 +328,11 @@ class CoordinateFinder:
     def _of_four(
         self, shape: FluentShape, orders: Mapping[int, Order], plain: Sequence[int]
     ) -> Candidate | None:
-        """Boards of boards: four coordinates of one kind, and something in the cells."""
+        """Boards of boards: four coordinates of one kind, and contents of the cells."""
         if len(orders) != 4 or not plain or len({o.values for o in orders.values()}) > 1:
             return None
         a, b, c, d = orders
-        return self._made(shape, (a, c), (b, d), orders, tuple(plain), (), None)
+        return self._make(shape, (a, c), (b, d), orders, tuple(plain), (), None)
 
     def _fits(
         self, shape: FluentShape, orders: Mapping[int, Order], first: int, second: int
@@ -357,28 +365,28 @@ class CoordinateFinder:
         return points, sizes[0] / sizes[1], -first
 
     def _side(self, shape: FluentShape, first: int, second: int, rest: Sequence[int]) -> int | None:
-        """The leaf before the coordinates that says on whose board this is."""
+        """The leaf before the coordinates that names the owner of the board; None without one."""
         if len(rest) != 1 or rest[0] > min(first, second):
             return None
         named = self._is_role(shape.leaves[rest[0]].values)
         return rest[0] if named and not self._meet(shape, rest[0]) else None
 
     def _meet(self, shape: FluentShape, side: int) -> bool:
-        """Whether a rule has fluents of two roles in one place."""
+        """Whether a rule has fluents of two roles in one cell."""
         for rule in self._program.rules:
-            seen: dict[tuple[object, ...], object] = {}
+            owners: dict[tuple[object, ...], object] = {}
             for atom in (literal.atom for literal in rule.body):
                 if getattr(atom, "name", "") != "true" or not hasattr(atom, "args"):
                     continue
                 skeleton, leaves = flatten(atom.args[0])
                 if skeleton != shape.skeleton:
                     continue
-                place = tuple(leaf for i, leaf in enumerate(leaves) if i != side)
-                if seen.setdefault(place, leaves[side]) != leaves[side]:
+                cell = tuple(leaf for i, leaf in enumerate(leaves) if i != side)
+                if owners.setdefault(cell, leaves[side]) != leaves[side]:
                     return True
         return False
 
-    def _made(
+    def _make(
         self,
         shape: FluentShape,
         first: tuple[int, ...],
@@ -400,12 +408,12 @@ class CoordinateFinder:
             across, up, a, b = up, across, b, a
         downwards = direction != "" or b.kind == CoordinateKind.LETTERS or len(first) > 1
         keys = [(across.of(row), up.of(row)) for row in shape.initial]
-        known = frozenset((x, y) for x, y in keys if x in a.values and y in b.values)
+        initial = frozenset((x, y) for x, y in keys if x in a.values and y in b.values)
         symbols = Symbols(self._roles, [shape.leaves[i].values for i in content])
         marked = len(content) == 1 and any(
             symbols.is_empty([value]) for value in shape.leaves[content[0]].values
         )
-        full = 10 * len(known) >= 9 * len(a.values) * len(b.values)
+        full = 10 * len(initial) >= 9 * len(a.values) * len(b.values)
         return Candidate(
             shape,
             across,
@@ -415,8 +423,8 @@ class CoordinateFinder:
             layers,
             side,
             downwards,
-            complete=full or (marked and len(known) > 3),
-            keys=known,
+            complete=full or (marked and len(initial) > 3),
+            keys=initial,
         )
 
 
@@ -428,7 +436,7 @@ def _product(orders: Sequence[Order]) -> Order:
 
 
 def _is_mixed(values: Sequence[str]) -> bool:
-    """Whether these are letters and numbers side by side: coordinates of an unknown kind."""
+    """Whether letters and numbers are mixed: coordinates of an unknown kind."""
     letters = sum(len(value) == 1 and value.isalpha() for value in values)
     numbers = sum(value.isdigit() for value in values)
     return letters > 1 and numbers > 1 and letters + numbers == len(values)

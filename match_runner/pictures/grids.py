@@ -1,4 +1,8 @@
-"""Finds the grids of a game: their sizes, what is on them, and where each fluent goes."""
+"""Finds the grids of a game: their sizes, their pieces, and the place of each fluent.
+
+Shapes of fluents come in, and a side file if there is one; grids go out, with the place of each
+shape on them.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ from match_runner.pictures.side_file import NO_SIDE_FILE, SideFile, groups_of
 from match_runner.pictures.symbols import Symbols
 
 MOST_CELLS = 2_600
-"""Most cells of a grid at first: 51 by 51 is still allowed."""
+"""Most cells of a grid at first: enough for 51 by 51."""
 
 MOST_CELLS_OF_ALL = 10_000
 MOST_LAYERS = 24
@@ -36,14 +40,14 @@ _SMALL_WORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """How fluents of a shape are put on boards.
+    """The place of a shape's fluents on boards.
 
     Attributes:
         grid: index of the grid.
-        columns, rows: where the coordinates stand; None for the rows of a board of one row.
-        layers: leaves that say which board of the grid it is.
-        content: leaves that say what a cell holds.
-        named: whether the fluent's name belongs to what the cell holds.
+        columns, rows: positions of the coordinates; None for the rows of a board of one row.
+        layers: leaves that name the board of the grid.
+        content: leaves that are the content of a cell.
+        named: whether the fluent's name is part of the content.
     """
 
     grid: int
@@ -62,9 +66,9 @@ class Grid:
         columns, rows: all possible coordinates in order, from left to right and from top to
             bottom; a board of one row has the row "".
         core: indices of the first and last column and row that are always shown.
-        cells: those that exist; None for all.
-        layers: values of the layers, one row of constants for each board; boards of `random`, and
-            all boards if there are very many, are shown only when something is on them.
+        cells: column and row of the cells that exist; None if all exist.
+        layers: values of the layers, one row of constants for each board. Boards of `random`, and
+            all boards if there are very many, are shown only when they are not empty.
     """
 
     name: str
@@ -90,32 +94,32 @@ def recognise(
     chains: Sequence[Mapping[str, str]],
     side: SideFile = NO_SIDE_FILE,
 ) -> tuple[list[Grid], dict[Skeleton, Place]]:
-    """The grids of a game, and where the fluents of each shape go in them.
+    """The grids of a game, and the place of each shape's fluents on them.
 
     Raises:
         ConfigError: the side file has fluents that the game does not have.
     """
     roles = tuple(role for role in program.roles if role != RANDOM)
     finder = CoordinateFinder(program, roles, chains)
-    said = groups_of(side, shapes, chains)
-    claimed = side.plain | {member.shape.skeleton for _, group in said for member in group}
+    described = groups_of(side, shapes, chains)
+    claimed = side.plain | {member.shape.skeleton for _, group in described for member in group}
     free = [shape for shape in shapes if shape.skeleton not in claimed]
     groups: list[list[Candidate]] = []
-    squares = [each for each in map(finder.square, free) if each is not None]
+    squares = [fit for fit in map(finder.square, free) if fit is not None]
     for candidate in sorted(squares, key=rank):
         if not lay_over(groups, candidate.shape):
             join(groups, candidate)
-    for shape in _left(free, groups):
+    for shape in _unplaced(free, groups):
         lay_over(groups, shape)
-    alone = not groups and not said
-    rows = [finder.line(shape, alone=alone) for shape in _left(free, groups)]
+    without_grids = not groups and not described
+    rows = [finder.line(shape, without_grids=without_grids) for shape in _unplaced(free, groups)]
     lines: list[list[Candidate]] = []
-    for each in sorted((row for row in rows if row is not None), key=rank):
-        join(lines, each)
-    return _laid_out([*said, *(("", group) for group in (*groups, *lines))], roles, side)
+    for fit in sorted((row for row in rows if row is not None), key=rank):
+        join(lines, fit)
+    return _laid_out([*described, *(("", group) for group in (*groups, *lines))], roles, side)
 
 
-def _left(
+def _unplaced(
     shapes: Sequence[FluentShape], groups: Sequence[Sequence[Candidate]]
 ) -> list[FluentShape]:
     placed = {member.shape.skeleton for group in groups for member in group}
@@ -128,16 +132,16 @@ def _laid_out(
     grids: list[Grid] = []
     places: dict[Skeleton, Place] = {}
     names: set[str] = set()
-    left = MOST_CELLS_OF_ALL
+    budget = MOST_CELLS_OF_ALL
     for title, group in groups:
         name = group[0].shape.name
         while name in names:
             name += "+"
         grid = _grid(name, title, group, roles, side)
         num = grid.num_cells
-        if num > min(left, MOST_CELLS):
+        if num > min(budget, MOST_CELLS):
             continue
-        left -= num
+        budget -= num
         names.add(name)
         for member in group:
             named = member is not group[0] or not member.content
@@ -174,7 +178,7 @@ def _grid(
         roles,
         contents,
         common_empty=3 * empties > len(head.shape.initial),
-        known=side.symbols,
+        symbols=side.symbols,
         owners=side.owners,
     )
     bounded = head.holes or (head.complete and head.content and len(head.keys) < size)
@@ -183,10 +187,10 @@ def _grid(
 
 
 def words_of(name: str, *, has_content: bool) -> tuple[str, ...]:
-    """Words of a fluent's name that say what is in the cell: `king` of `king_at`.
+    """Words of a fluent's name that are the content of a cell: `king` of `king_at`.
 
     Args:
-        has_content: whether leaves say it already, so that no word is needed.
+        has_content: whether leaves are the content, so that no word is needed.
     """
     words = tuple(word for word in name.replace("-", "_").split("_") if word)
     telling = tuple(word for word in words if word not in _SMALL_WORDS)
@@ -210,7 +214,7 @@ def _core(
 ) -> tuple[int, int, int, int]:
     """Indices of the first and last column and row that are always shown.
 
-    The rules often let coordinates be larger than the board: one relation counts both squares and
+    The rules often allow coordinates beyond the board, because one relation counts both squares and
     steps. So if the initial fluents fill a smaller rectangle fairly well, that is the board.
     """
     whole = 0, len(columns) - 1, 0, len(rows) - 1
@@ -227,10 +231,9 @@ def _core(
 
 
 # ------------------------------------------------------------------------
-# Groups fluents over the same coordinates on one board, unless each of them fills it.
+# Groups shapes over the same coordinates on one board, unless each of them fills it.
 #
-# So `(cell ?x ?y ?piece)` and `(blocked ?x ?y)` are one board, but those of `cell1` and `cell2` are
-# two.
+# So `(cell ?x ?y ?piece)` and `(blocked ?x ?y)` share a board, but `cell1` and `cell2` have two.
 
 
 def rank(candidate: Candidate) -> tuple[bool, bool, int]:
@@ -238,7 +241,7 @@ def rank(candidate: Candidate) -> tuple[bool, bool, int]:
 
 
 def join(groups: list[list[Candidate]], candidate: Candidate) -> None:
-    """Put a candidate into the group that has its coordinates, or into a new one."""
+    """Put a candidate into the group that has its coordinates, or into a new group."""
     for group in groups:
         fitted = _fitted(group[0], candidate)
         if fitted is not None:
@@ -275,7 +278,7 @@ def lay_over(groups: Sequence[list[Candidate]], shape: FluentShape) -> bool:
 
 
 def _fitted(head: Candidate, candidate: Candidate) -> Candidate | None:
-    """A candidate fitted to the board of another; None if it needs a board of its own."""
+    """A candidate fitted to another's board; None if it needs its own board."""
     full = head.complete and candidate.complete and head.content and candidate.content
     if full or len(head.axes) != len(candidate.axes):
         return None
@@ -284,20 +287,20 @@ def _fitted(head: Candidate, candidate: Candidate) -> Candidate | None:
         candidate = replace(candidate, layers=(candidate.side,), content=content)
     if [set(v) for v in layer_values(head)] != [set(v) for v in layer_values(candidate)]:
         return None
-    if _alike(head.orders, candidate.orders):
+    if _overlap(head.orders, candidate.orders):
         return candidate
     if candidate.rows is None or candidate.orders[1] is None:
         return None
     turned = (candidate.orders[1], candidate.orders[0])
-    if not _alike(head.orders, turned):
+    if not _overlap(head.orders, turned):
         return None
     return replace(candidate, columns=candidate.rows, rows=candidate.columns, orders=turned)
 
 
-def _alike(
-    orders: tuple[Order | None, Order | None], others: tuple[Order | None, Order | None]
+def _overlap(
+    orders: tuple[Order | None, Order | None], head_orders: tuple[Order | None, Order | None]
 ) -> bool:
-    for a, b in zip(orders, others, strict=True):
+    for a, b in zip(orders, head_orders, strict=True):
         if a is None or b is None:
             continue
         num, common = len(a.values), len({*a.values} & {*b.values})

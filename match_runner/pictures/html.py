@@ -1,6 +1,6 @@
-"""Pictures for notebooks: states and beliefs as plain HTML, with its colours in place.
+"""Pictures for notebooks: states and beliefs as HTML with inline styles.
 
-All texts are escaped, and there are no scripts: rules and records may come from anybody.
+It escapes all texts and uses no scripts: rules and records may come from anybody.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from match_runner.pictures.side_file import side_file_of
 from match_runner.pictures.symbols import unfilled
 
 MOST_ITEMS = 4
-"""Most pieces that are shown on one cell, the likeliest first."""
+"""Most pieces on one cell that we show, the likeliest first."""
 
 _CERTAIN = 1 - 1e-9
-"""Least sum of the weights of all particles, which are rounded."""
+"""Least probability that counts as certain: the weights of all particles may sum to less than 1."""
 
 _KEPT = 8
-"""Artists that are kept: to know a game's boards may take a second."""
+"""Number of artists that we keep: finding a game's boards may take a second."""
 
 _COLOURS = ("#0b5cad", "#a3262a", "#2e7031", "#7a4a00", "#6a3d9a", "#00695c")
 _LINES = ("solid", "double", "dotted", "dashed", "wavy")
-"""Lines below what belongs to all roles but the first, where symbols do not tell it."""
+"""Underlines of the pieces of every role but the first, where symbols do not show the owner."""
 
 _CELL = (
     "border:1px solid #b8b0a0;background:#f6f2e9;color:#222;min-width:2em;height:2em;"
@@ -45,7 +45,7 @@ def state_html(game: str, program: GameDefinition, fluents: Sequence[str]) -> st
     """A state as a picture.
 
     Args:
-        game: its name or path, beside which there may be a side file.
+        game: name or path of the game; a side file may lie beside it.
     """
     artist = _artist(program, _side_file(game))
     return block(_parts(artist.picture(fluents)))
@@ -54,7 +54,7 @@ def state_html(game: str, program: GameDefinition, fluents: Sequence[str]) -> st
 def belief_html(
     game: str, program: GameDefinition, shares: Mapping[str, float], caption: str
 ) -> str:
-    """A belief as a picture, with the probability of everything that is not certain.
+    """A belief as a picture, with the probability of every uncertain fluent.
 
     Args:
         game: see `state_html`.
@@ -68,7 +68,7 @@ def states_html(game: str, program: GameDefinition, states: Iterable[Sequence[st
     """Some states as pictures.
 
     Args:
-        game: a name out of a record, which may be anything: only a game of ours has a side file.
+        game: a name from a record, which may be anything: only a game of ours has a side file.
     """
     artist = _artist(program, _side_file(game, files=False))
     return ["".join(_parts(artist.picture(state))) for state in states]
@@ -78,7 +78,7 @@ def _side_file(game: str, *, files: bool = True) -> Path | None:
     """The side file of a game that comes with ggp, or of a rulesheet that is a file.
 
     Args:
-        files: whether it may be a file.
+        files: whether the game may be a file.
     """
     path = Path(game) if files and os.path.isfile(game) else game_that_comes(game)
     return None if path is None else side_file_of(path)
@@ -114,11 +114,11 @@ def _board(board: Json, owners: Sequence[str], *, titled: bool) -> str:
     edge = "".join(f'<th style="{_EDGE}">{escape(name)}</th>' for name in ("", *board["columns"]))
     rows = []
     for row, name in enumerate(board["rows"]):
-        found = (cells.get((row, column)) for column in range(len(board["columns"])))
-        drawn = "".join(
-            f'<td style="{_EDGE}"></td>' if cell is None else _cell(cell, owners) for cell in found
+        slots = (cells.get((row, column)) for column in range(len(board["columns"])))
+        html = "".join(
+            f'<td style="{_EDGE}"></td>' if cell is None else _cell(cell, owners) for cell in slots
         )
-        rows.append(f'<tr><th style="{_EDGE}">{escape(name)}</th>{drawn}</tr>')
+        rows.append(f'<tr><th style="{_EDGE}">{escape(name)}</th>{html}</tr>')
     title = f'<caption style="text-align:left">{escape(board["title"])}</caption>' if titled else ""
     style = "border-collapse:collapse;display:inline-table;margin:0.3em 1em 0.3em 0"
     return f'<table style="{style}">{title}<tr>{edge}</tr>{"".join(rows)}</table>'
@@ -126,10 +126,10 @@ def _board(board: Json, owners: Sequence[str], *, titled: bool) -> str:
 
 def _cell(cell: Json, owners: Sequence[str]) -> str:
     items = [item for item in cell["items"] if item["symbol"]]
-    shown = "<br>".join(_item(item, owners) for item in items[:MOST_ITEMS])
-    more = f" +{len(items) - MOST_ITEMS}" if len(items) > MOST_ITEMS else ""
+    symbols = "<br>".join(_item(item, owners) for item in items[:MOST_ITEMS])
+    suffix = f" +{len(items) - MOST_ITEMS}" if len(items) > MOST_ITEMS else ""
     title = ", ".join(f"{item['text']}{_share(item['share'], ' ')}" for item in cell["items"])
-    return f'<td style="{_CELL}" title="{escape(title)}">{shown}{more}</td>'
+    return f'<td style="{_CELL}" title="{escape(title)}">{symbols}{suffix}</td>'
 
 
 def _item(item: Json, owners: Sequence[str]) -> str:
@@ -155,9 +155,9 @@ def _table(table: Json) -> str:
     return Table(head, rows, table["title"]).html()
 
 
-def _share(share: float, before: str = "") -> str:
+def _share(share: float, prefix: str = "") -> str:
     """A probability in words, unless it is certain."""
-    return "" if share >= _CERTAIN else f"{before}{share:.2f}"
+    return "" if share >= _CERTAIN else f"{prefix}{share:.2f}"
 
 
 def line(text: str) -> str:
@@ -166,7 +166,7 @@ def line(text: str) -> str:
 
 
 def folded(summary: str, parts: Sequence[str]) -> str:
-    """Parts that are shown when their summary is opened."""
+    """Parts folded under a summary."""
     return f"<details><summary>{escape(summary)}</summary>{''.join(parts)}</details>"
 
 

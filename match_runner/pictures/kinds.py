@@ -1,11 +1,12 @@
-"""What a page draws of a state: parts of several kinds, boards, tables and facts, all plain text.
+"""The parts of a picture, by kind: boards, tables and facts, as JSON of plain texts.
 
-Every fact is in a picture exactly once: each kind takes those that it can draw, and leaves the rest
-to the next. Another kind is its functions here and a line in `KINDS`, which the page has as well
+Facts come in; parts go out, for the page, the terminal and files to draw. Every fact is in a
+picture exactly once: each kind takes the facts that it can draw, and leaves the rest to the next
+kind. To add a kind, write its functions here and a line in `KINDS`, and the same in the page
 (`KINDS` in `board.js`).
 
-Names come from rulesheets, so they may be anything: texts are cut to `LONGEST` characters, and ids
-are built from their parts so that no two cells share one.
+Names come from rulesheets, so they may be anything: texts are cut to `LONGEST` characters, and the
+parts of ids are escaped so that no two cells share an id.
 """
 
 from __future__ import annotations
@@ -24,22 +25,22 @@ from match_runner.pictures.shapes import FluentLeaf, FluentShape, Skeleton, flat
 from match_runner.pictures.words import in_order
 
 LONGEST = 120
-"""Most characters of a text that are shown; the rest is cut off."""
+"""Most characters of a text; the rest is cut off."""
 
 LONGEST_FACT = 400
-"""The same of a whole fact."""
+"""Most characters of a whole fact."""
 
 MOST_FACTS = 5_000
-"""Most facts in one picture; of the others only the number is shown."""
+"""Most facts in one picture; it only counts the rest."""
 
 Json = dict[str, Any]
 
 
 class DrawnFact(NamedTuple):
-    """A fact to be drawn.
+    """A fact to draw.
 
     Attributes:
-        text: the fact as KIF; facts come in its order.
+        text: the fact as KIF; facts are sorted by it.
         share: its probability, from 0 to 1.
     """
 
@@ -49,36 +50,35 @@ class DrawnFact(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What is known of a game's fluents before any of them is drawn.
+    """A game's fluents, and where to draw them.
 
     Attributes:
         roles: without `random`.
-        grids, places: its boards, and which fluents go where on them.
-        told: a fluent in words; empty for bookkeeping that people need not see, None where the game
-            has no words for it.
+        grids, places: its boards, and the place of each shape's fluents on them.
+        words: puts a fluent into words; empty for bookkeeping that people need not see, None where
+            the game has no words for it.
     """
 
     roles: tuple[str, ...]
     shapes: Sequence[FluentShape]
     grids: Sequence[Grid]
     places: Mapping[Skeleton, Place]
-    told: Callable[[Term], str | None] = lambda fluent: None
+    words: Callable[[Term], str | None] = lambda fluent: None
 
 
 Taker = Callable[[Sequence[DrawnFact]], tuple[Sequence[Json], Sequence[DrawnFact]]]
-"""Makes parts of facts, and leaves those that it has no use for."""
+"""Makes parts from facts; returns the parts, and the facts that it cannot draw."""
 
 
 class Kind(NamedTuple):
-    """One kind of parts; a part is what the page reads.
+    """One kind of parts; a part is JSON that the page draws.
 
     Attributes:
-        taker: what makes them in one game.
-        certain: what is left of a part for somebody who is told only what is certain, if anything
-            is; it may change the part.
-        is_view: whether it is worth a picture of its own where it stands for percepts.
+        taker: makes the function that takes facts in one game.
+        certain: reduces a part to its certain facts, None if there are none; may change the part.
+        is_view: whether a part deserves a picture if it consists of percepts.
         words: the part in plain text, where the terminal does not draw it.
-        lines: the same for people, without bookkeeping, where a picture has it beside the boards.
+        lines: the part in words for people, without bookkeeping, for the text beside the boards.
     """
 
     taker: Callable[[Rules], Taker]
@@ -93,15 +93,15 @@ class Picture:
     """Picture of a state, of the percepts of a turn, or of a belief.
 
     Attributes:
-        parts: of every kind, by its name.
-        owners: the roles in their order, for colours.
+        parts: parts by the name of their kind.
+        owners: the roles in order, for colours.
     """
 
     parts: Mapping[str, Sequence[Json]]
     owners: Sequence[str] = ()
 
     def to_json(self) -> Json:
-        """What the page draws: made of dicts, lists, strings and numbers."""
+        """The picture as the page reads it: dicts, lists, strings and numbers."""
         return {**self.parts, "owners": list(self.owners)}
 
 
@@ -111,7 +111,7 @@ def short(text: str, longest: int = LONGEST) -> str:
 
 
 def id_part(name: str) -> str:
-    """A name as a part of an id: no separators, and short; different for different names."""
+    """A name as a part of an id: short, without separators, and different for different names."""
     safe = name.replace("%", "%25").replace(",", "%2C").replace(":", "%3A").replace(" ", "%20")
     if len(safe) <= 40:
         return safe
@@ -119,40 +119,40 @@ def id_part(name: str) -> str:
 
 
 # ------------------------------------------------------------------------
-# Grids with something in their cells.
+# Boards: grids with items in their cells.
 #
 # board  id, title; columns, from left to right, and rows, from top to bottom: the names at its
 #        edge; cells, row by row: a board need not be a full rectangle
 # cell   id; column and row, indices from the top left; items, the likeliest first
-# item   text: it in words, such as `black rook`; symbol: what to draw, a character where the
-#        piece is well known, else the text, empty if the item says that the cell is empty; owner:
-#        the role whose it is, or empty; mark: what tells the owner where symbols are alike, 0 for
+# item   text: in words, such as `black rook`; symbol: the character to draw for a well-known
+#        piece, otherwise the text, empty if the item says that the cell is empty; owner: the role
+#        that owns it, or empty; mark: number of the owner's mark where symbols are alike, 0 for
 #        none; share: its probability; title: the fluent as KIF
 
 UNKNOWN = {
     **{"text": "unknown", "symbol": "?", "owner": None},
     **{"mark": 0, "share": 1.0, "title": "not known"},
 }
-"""Stands in a cell of which a role does not know all."""
+"""The item of a cell whose contents a role does not know completely."""
 
 
 def board_taker(rules: Rules) -> Taker:
-    """Puts fluents on the grids of a game. Every board is there, also where nothing is on it."""
+    """Make the taker that puts fluents on the grids of a game. It makes every board, even empty."""
 
-    def take(told: Sequence[DrawnFact]) -> tuple[list[Json], list[DrawnFact]]:
+    def take(facts: Sequence[DrawnFact]) -> tuple[list[Json], list[DrawnFact]]:
         on_grids: list[dict[Spot, list[Json]]] = [{} for _ in rules.grids]
         extents = [ShownExtent(grid) for grid in rules.grids]
         rest = []
-        for each in told:
-            skeleton, leaves = flatten(each.fact)
+        for drawn_fact in facts:
+            skeleton, leaves = flatten(drawn_fact.fact)
             place = rules.places.get(skeleton)
             names = [str(leaf) for leaf in leaves]
-            where = None if place is None else _where(rules.grids[place.grid], place, names)
-            if place is None or where is None or not extents[place.grid].takes(where):
-                rest.append(each)
+            spot = None if place is None else _spot(rules.grids[place.grid], place, names)
+            if place is None or spot is None or not extents[place.grid].takes(spot):
+                rest.append(drawn_fact)
                 continue
-            item = _item(rules.grids[place.grid], place, skeleton, names, each)
-            on_grids[place.grid].setdefault(where, []).append(item)
+            item = _item(rules.grids[place.grid], place, skeleton, names, drawn_fact)
+            on_grids[place.grid].setdefault(spot, []).append(item)
         pairs = zip(extents, on_grids, strict=True)
         return [board for extent, items in pairs for board in _of_layers(extent, items)], rest
 
@@ -160,7 +160,7 @@ def board_taker(rules: Rules) -> Taker:
 
 
 def certain_board(part: Json) -> Json:
-    """What is there for sure, and a sign in cells where something else may be."""
+    """A board with its certain items, and `UNKNOWN` in cells that may have others."""
     for cell in part["cells"]:
         sure = [item for item in cell["items"] if item["share"] >= 1.0]
         cell["items"] = sure if len(sure) == len(cell["items"]) else [*sure, dict(UNKNOWN)]
@@ -168,44 +168,44 @@ def certain_board(part: Json) -> Json:
 
 
 def has_items(part: Json) -> bool:
-    """Whether there is something on it."""
+    """Whether a board has items."""
     return any(cell["items"] for cell in part["cells"])
 
 
 def _item(
-    grid: Grid, place: Place, skeleton: Skeleton, names: Sequence[str], told: DrawnFact
+    grid: Grid, place: Place, skeleton: Skeleton, names: Sequence[str], drawn_fact: DrawnFact
 ) -> Json:
     words = [names[i] for i in place.content]
     head = skeleton[0]
     if place.named and head is not None:
         words = [*words_of(head[0], has_content=bool(words)), *words]
     look = grid.symbols.look(words)
-    title = short(told.text, LONGEST_FACT)
+    title = short(drawn_fact.text, LONGEST_FACT)
     return {
         "text": short(look.text),
         "symbol": short(look.symbol, 24),
         "owner": look.owner,
         "mark": look.mark,
-        "share": told.share,
+        "share": drawn_fact.share,
         "title": title,
     }
 
 
 class ShownExtent:
-    """How much of a grid is shown: its core, and what there is beside it, up to a limit."""
+    """The part of a grid to show: its core, and occupied cells beside it, up to a limit."""
 
     def __init__(self, grid: Grid) -> None:
         self.grid = grid
         self._box = grid.core
-        few = len(grid.layers) <= MOST_LAYERS
-        self._layers = {each for each in grid.layers if few and each != (RANDOM,)}
+        has_few = len(grid.layers) <= MOST_LAYERS
+        self._layers = {layer for layer in grid.layers if has_few and layer != (RANDOM,)}
 
     def takes(self, spot: Spot) -> bool:
-        """Make room for a place; false if the grid would be too large."""
+        """Make room for a cell; false if the grid would be too large."""
         layer, column, row = spot
         x, y = self.grid.columns.index(column), self.grid.rows.index(row)
-        left, right, top, bottom = self._box
-        box = min(left, x), max(right, x), min(top, y), max(bottom, y)
+        first_column, last_column, first_row, last_row = self._box
+        box = min(first_column, x), max(last_column, x), min(first_row, y), max(last_row, y)
         num = (box[1] - box[0] + 1) * (box[3] - box[2] + 1)
         layers = self._layers | {layer}
         if len(layers) > MOST_LAYERS or num * len(layers) > 2 * MOST_CELLS:
@@ -215,21 +215,21 @@ class ShownExtent:
 
     @property
     def layers(self) -> list[tuple[str, ...]]:
-        """Those that are shown, in order."""
+        """Layers to show, in order."""
         return [layer for layer in self.grid.layers if layer in self._layers]
 
     @property
     def columns(self) -> Sequence[str]:
-        """Those that are shown, from left to right."""
+        """Columns to show, from left to right."""
         return self.grid.columns[self._box[0] : self._box[1] + 1]
 
     @property
     def rows(self) -> Sequence[str]:
-        """Those that are shown, from top to bottom."""
+        """Rows to show, from top to bottom."""
         return self.grid.rows[self._box[2] : self._box[3] + 1]
 
 
-def _where(grid: Grid, place: Place, names: Sequence[str]) -> Spot | None:
+def _spot(grid: Grid, place: Place, names: Sequence[str]) -> Spot | None:
     """Layer, column and row of a fluent; None if it is beside the board."""
     column = place.columns.of(names)
     row = "" if place.rows is None else place.rows.of(names)
@@ -274,30 +274,30 @@ def cell_id(grid: Grid, layer: Sequence[str], column: str, row: str) -> str:
 
 
 # ------------------------------------------------------------------------
-# Facts of one name, a line each.
+# Tables: facts with the same name, a row each.
 #
-# table  title, headers, rows, and shares of the rows; words: the lines as people read them, each
-#        empty for bookkeeping, which is folded away; no lines where the game has no words for them
+# table  title, headers, rows, and shares of the rows; words: the rows in words, empty for
+#        bookkeeping, which is folded away; no words where the game has none
 
 
 def table_taker(rules: Rules) -> Taker:
-    """Makes tables of facts that have their name in common with others."""
+    """Make the taker that makes tables of facts with the same name."""
     headers = _headers(rules.shapes, rules.roles)
 
-    def take(told: Sequence[DrawnFact]) -> tuple[list[Json], list[DrawnFact]]:
+    def take(facts: Sequence[DrawnFact]) -> tuple[list[Json], list[DrawnFact]]:
         groups: dict[Signature, list[DrawnFact]] = {}
-        for each in told:
-            groups.setdefault(signature(each.fact), []).append(each)
+        for drawn_fact in facts:
+            groups.setdefault(signature(drawn_fact.fact), []).append(drawn_fact)
         tables, single = [], []
         for (name, arity), members in groups.items():
             if arity == 0 or len(members) == 1:
                 single += members
                 continue
             rows = []
-            for each in members:
-                assert isinstance(each.fact, Compound)
-                row = tuple(str(arg) for arg in each.fact.args)
-                rows.append((row, each.share, rules.told(each.fact)))
+            for drawn_fact in members:
+                assert isinstance(drawn_fact.fact, Compound)
+                row = tuple(str(arg) for arg in drawn_fact.fact.args)
+                rows.append((row, drawn_fact.share, rules.words(drawn_fact.fact)))
             rows.sort(key=lambda r: [natural(text) for text in r[0]])
             words = [text for _, _, text in rows]
             tables.append(
@@ -315,63 +315,63 @@ def table_taker(rules: Rules) -> Taker:
 
 
 def certain_table(part: Json) -> Json | None:
-    """The lines that hold for sure."""
-    kept = [number for number, share in enumerate(part["shares"]) if share >= 1]
+    """A table with its certain rows; None without any."""
+    certain = [index for index, share in enumerate(part["shares"]) if share >= 1]
     for key in ("rows", "shares", "words"):
-        part[key] = [part[key][number] for number in kept] if part[key] else []
-    return part if kept else None
+        part[key] = [part[key][index] for index in certain] if part[key] else []
+    return part if certain else None
 
 
 def _headers(shapes: Sequence[FluentShape], roles: Sequence[str]) -> dict[Signature, list[str]]:
-    """What the columns of tables are called: by the variables of the rules, if these are words."""
-    found = {}
+    """Headers of tables by signature: the variables of the rules, if these are words."""
+    headers = {}
     for shape in shapes:
         head = shape.skeleton[0]
         if head is not None and head[1] == len(shape.leaves) == len(shape.skeleton) - 1:
-            found[head] = [_header(i, leaf, roles) for i, leaf in enumerate(shape.leaves)]
-    return found
+            headers[head] = [_header(i, leaf, roles) for i, leaf in enumerate(shape.leaves)]
+    return headers
 
 
-def _header(number: int, leaf: FluentLeaf, roles: Sequence[str]) -> str:
+def _header(index: int, leaf: FluentLeaf, roles: Sequence[str]) -> str:
     if leaf.values and set(leaf.values) <= {*roles, RANDOM}:
         return "role"
-    return leaf.name if len(leaf.name) > 2 and leaf.name.isalpha() else str(number + 1)
+    return leaf.name if len(leaf.name) > 2 and leaf.name.isalpha() else str(index + 1)
 
 
 # ------------------------------------------------------------------------
 # Facts that no other kind has taken.
 #
-# fact  text: as KIF; share; words: what people read, empty for bookkeeping, which is folded away
+# fact  text: as KIF; share; words: in words, empty for bookkeeping, which is folded away
 
 
 def fact_taker(rules: Rules) -> Taker:
-    """Takes all there are."""
+    """Make the taker that takes all remaining facts."""
 
-    def take(told: Sequence[DrawnFact]) -> tuple[list[Json], list[DrawnFact]]:
-        found = []
-        for each in told:
-            words = rules.told(each.fact)
-            words = in_order(each.fact) if words is None else words
-            found.append(fact(short(each.text, LONGEST_FACT), each.share, words))
-        return found, []
+    def take(facts: Sequence[DrawnFact]) -> tuple[list[Json], list[DrawnFact]]:
+        parts = []
+        for drawn_fact in facts:
+            words = rules.words(drawn_fact.fact)
+            words = in_order(drawn_fact.fact) if words is None else words
+            parts.append(fact(short(drawn_fact.text, LONGEST_FACT), drawn_fact.share, words))
+        return parts, []
 
     return take
 
 
 def fact(text: str, share: float = 1.0, words: str | None = None) -> Json:
-    """A line of text, and what it is in words if that is something else."""
+    """A line of text, with its words if they differ."""
     return {"text": text, "share": share, "words": text if words is None else words}
 
 
 def lines_of_table(part: Json) -> Sequence[str]:
-    """Its rows, in the words of the game if it has some."""
+    """Rows of a table, in the words of the game if it has words."""
     plain = [" ".join([part["title"], *row]) for row in part["rows"]]
     words: Sequence[str] = part["words"]
     return words or plain
 
 
 def certain_fact(part: Json) -> Json | None:
-    """It, if it holds for sure."""
+    """The fact if it is certain, else None."""
     return part if part["share"] >= 1.0 else None
 
 
@@ -380,4 +380,4 @@ KINDS: Mapping[str, Kind] = {
     "tables": Kind(table_taker, certain_table, lines=lines_of_table),
     "facts": Kind(fact_taker, certain_fact, words=lambda fact: str(fact["text"])),
 }
-"""By their names in JSON. They take facts in this order, and so they are drawn."""
+"""Kinds by their names in JSON. They take facts, and are drawn, in this order."""

@@ -1,4 +1,8 @@
-"""Turns the fluents of a state into its picture."""
+"""Turns the fluents of a state into its picture.
+
+A `Layout` is made once for a game, from its rules and its side file; then it draws states, percepts
+and beliefs. An `Artist` does the same for callers that have KIF texts and want JSON.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +34,14 @@ from match_runner.pictures.side_file import NO_SIDE_FILE, read_side_file
 from match_runner.pictures.words import GameWords, in_order
 
 _MOST_TERMS = 100_000
-"""Most parsed terms that are kept: states of a match have most of their fluents in common."""
+"""Most parsed terms that we keep: states of a match share most of their fluents."""
 
 
 class Layout:
     """Layout of the states of a game; made by `Layout.of`.
 
     Attributes:
-        words: what its moves, percepts and fluents are called.
+        words: puts its moves, percepts and fluents into words.
     """
 
     def __init__(self, rules: Rules, moves: Moves, words: GameWords) -> None:
@@ -64,13 +68,13 @@ class Layout:
         except ConfigError as error:
             raise ConfigError(f"{side_file}: {error}") from error
         moves = moves_of(program, roles, grids, places)
-        words = GameWords(moves, side.said)
+        words = GameWords(moves, side.sayings)
         return cls(Rules(roles, shapes, grids, places, words.fluent), moves, words)
 
     def picture(self, facts: Iterable[Term]) -> Picture:
         """Picture of the fluents of a state, or of the percepts of a turn.
 
-        It has every board, even those with nothing on them.
+        It has every board, even empty ones.
         """
         return self._draw((fact, 1.0) for fact in facts)
 
@@ -83,29 +87,29 @@ class Layout:
         return self._draw(marginals.items()).to_json()
 
     def cells_of_move(self, move: Term, role: str) -> tuple[str, ...]:
-        """Ids of the cells that a move names, in its order; () if there are none.
+        """Ids of the cells that a move names, in order; () if there are none.
 
         Args:
-            role: the role that makes it: each role may have a board of its own.
+            role: the role that moves: each role may have its own board.
         """
-        number, spots = self._moves.spots(move, role)
-        return tuple(cell_id(self._rules.grids[number], *spot) for spot in spots)
+        index, spots = self._moves.spots(move, role)
+        return tuple(cell_id(self._rules.grids[index], *spot) for spot in spots)
 
     def drops_in(self, move: Term) -> bool:
-        """Whether a move may be made on every cell of a column, into which something is dropped."""
+        """Whether a move drops a piece into a column, so that any of its cells stands for it."""
         return self._moves.drops_in(move)
 
     def _draw(self, facts: Iterable[tuple[Term, float]]) -> Picture:
-        told = sorted(
+        drawn_facts = sorted(
             (DrawnFact(str(term), term, share) for term, share in facts), key=lambda f: f.text
         )
         parts: dict[str, list[Json]] = {}
-        left: Sequence[DrawnFact] = told[:MOST_FACTS]
+        remaining: Sequence[DrawnFact] = drawn_facts[:MOST_FACTS]
         for name, take in self._takers.items():
-            taken, left = take(left)
-            parts[name] = list(taken)
-        if len(told) > MOST_FACTS:
-            parts["facts"].append(fact(f"and {len(told) - MOST_FACTS:,} more"))
+            kind_parts, remaining = take(remaining)
+            parts[name] = list(kind_parts)
+        if len(drawn_facts) > MOST_FACTS:
+            parts["facts"].append(fact(f"and {len(drawn_facts) - MOST_FACTS:,} more"))
         return Picture(parts, [short(role) for role in self._rules.roles])
 
 
@@ -114,7 +118,7 @@ class Artist:
 
     Args:
         program: its rules.
-        side_file: a file that says how to draw it; None to go by the rules alone.
+        side_file: a file that describes its picture; None to use the rules alone.
     """
 
     def __init__(self, program: GameDefinition, side_file: Path | None = None) -> None:
@@ -125,11 +129,11 @@ class Artist:
         return self.layout.picture(map(term_of, texts)).to_json()
 
     def heat(self, shares: Mapping[str, float]) -> Any:
-        """Picture of terms that hold with some probability each."""
+        """Picture of terms with their probabilities."""
         return self.layout.heat({term_of(text): share for text, share in shares.items()})
 
     def certain(self, shares: Mapping[str, float]) -> Any:
-        """Picture of the terms that certainly hold, with `UNKNOWN` in cells where others may."""
+        """Picture of the certain terms, with `UNKNOWN` in cells that may have other items."""
         picture = self.heat(shares)
         for name, kind in KINDS.items():
             sure = map(kind.certain, picture[name])
@@ -137,76 +141,76 @@ class Artist:
         return picture
 
     def cells(self, move: str, role: str) -> list[str]:
-        """Cells that a move of a role names, in order."""
+        """Ids of the cells that a move of a role names, in order."""
         return list(self.layout.cells_of_move(term_of(move), role))
 
     def drops_in(self, move: str) -> bool:
-        """Whether a move may be made on every cell of a column."""
+        """Whether any cell of a column stands for a move."""
         return self.layout.drops_in(term_of(move))
 
     def words_of(
         self, moves: Iterable[tuple[str, str]], percepts: Iterable[str] = ()
     ) -> dict[str, dict[str, str]]:
-        """What people read for moves, each given with its role, and for percepts."""
+        """Words for moves, each given with its role, and for percepts."""
         words = self.layout.words
         return {
             "moves": {move: words.move(term_of(move), role) for role, move in moves},
-            "percepts": {each: words.percept(term_of(each)) for each in percepts},
+            "percepts": {percept: words.percept(term_of(percept)) for percept in percepts},
         }
 
     def words_in(self, frame: Json) -> dict[str, dict[str, str]]:
-        """What people read for all moves and percepts of a frame."""
-        decided = [
+        """Words for all moves and percepts of a frame."""
+        candidates = [
             (role, value["move"])
             for role, decision in frame["decisions"].items()
             for value in decision["values"]
         ]
         seen = [percept for saw in frame["percepts"].values() for percept in saw]
-        return self.words_of([*frame["moves"].items(), *decided], seen)
+        return self.words_of([*frame["moves"].items(), *candidates], seen)
 
     def fluent(self, text: str) -> str:
         """A fluent in words."""
         return self.layout.words.fluent(term_of(text)) or in_order(term_of(text))
 
-    def marks(self, moves: Mapping[str, str], before: Json, after: Json) -> list[str]:
-        """Cells that moves name, and for what is dropped into a column, where it came to rest.
+    def marks(self, moves: Mapping[str, str], old: Json, new: Json) -> list[str]:
+        """Cells that moves name; for a piece dropped into a column, the cell where it landed.
 
         Args:
-            before, after: the picture before and after the moves, as somebody sees it who may know
-                the marks; empty if there was none.
+            old, new: pictures before and after the moves, as the viewer of the marks sees them;
+                empty if there was none.
         """
-        found: list[str] = []
+        cells: list[str] = []
         for role, move in moves.items():
             named = self.cells(move, role)
             fell = self.drops_in(move)
-            found += (fell and _new_in_columns(before, after, named)) or named
-        return found
+            cells += (fell and _new_in_columns(old, new, named)) or named
+        return cells
 
     def view(self, percepts: Sequence[str]) -> Any:
-        """A picture of percepts, where one says more than their list; else None."""
+        """A picture of percepts if it shows more than a list would, else None."""
         if not percepts:
             return None
         picture = self.picture(percepts)
-        shown = any(kind.is_view(part) for name, kind in KINDS.items() for part in picture[name])
-        return picture if shown else None
+        has_view = any(kind.is_view(part) for name, kind in KINDS.items() for part in picture[name])
+        return picture if has_view else None
 
 
-def _new_in_columns(before: Json, after: Json, named: Sequence[str]) -> list[str]:
-    """Cells in the columns of some cells that show something which was not there before."""
+def _new_in_columns(old: Json, new: Json, named: Sequence[str]) -> list[str]:
+    """Cells with new items, in the same columns as some cells."""
     was = {
         (cell["id"], item["title"])
-        for board in before.get("boards", ())
+        for board in old.get("boards", ())
         for cell in board["cells"]
         for item in cell["items"]
     }
-    found = []
-    for board in after.get("boards", ()):
+    cell_ids = []
+    for board in new.get("boards", ()):
         columns = {cell["column"] for cell in board["cells"] if cell["id"] in named}
         for cell in board["cells"]:
-            new = [item for item in cell["items"] if (cell["id"], item["title"]) not in was]
-            if cell["column"] in columns and any(item["symbol"] not in ("", "?") for item in new):
-                found.append(cell["id"])
-    return found
+            fresh = [item for item in cell["items"] if (cell["id"], item["title"]) not in was]
+            if cell["column"] in columns and any(i["symbol"] not in ("", "?") for i in fresh):
+                cell_ids.append(cell["id"])
+    return cell_ids
 
 
 @lru_cache(maxsize=_MOST_TERMS)

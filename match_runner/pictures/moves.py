@@ -1,10 +1,11 @@
 """Reads which cells a move names.
 
-The arguments of a move are read from left to right: what fits the coordinates of a board is a cell.
-On boards with layers the move must say which one, or the rules must: if in a rule the mover also
-owns the board that the move's coordinates are on, the move is on the mover's own board, else on the
-other role's. If a move names only a column and something appears there, it is dropped in at the
-top, so the move is on the highest cell.
+Rules and grids come in; `Moves` goes out, which maps a move to cells, for marks and for clicks. It
+reads the arguments of a move from left to right: arguments that fit the coordinates of a board are
+a cell. On boards with layers, the move must name the layer, or the rules must: if a rule has the
+move's coordinates on a board that the mover owns, the move is on the mover's own board, otherwise
+on the other role's. If a move names only a column and an item appears there, it is dropped in at
+the top, so the move is on the highest cell.
 """
 
 from __future__ import annotations
@@ -26,96 +27,97 @@ class Moves:
     """Reader of the moves of a game.
 
     Attributes:
-        own: for moves on boards of the roles, by shape and grid, whether it is the mover's own.
+        own_boards: whether a move is on the mover's own board, by its shape and the grid, where
+            each role has a board.
         drops: grids into which moves of one argument drop something, by shape.
     """
 
     roles: Sequence[str]
     grids: Sequence[Grid]
-    own: Mapping[tuple[Skeleton, int], bool]
+    own_boards: Mapping[tuple[Skeleton, int], bool]
     drops: Mapping[Skeleton, int]
 
     def spots(self, move: Term, role: str) -> tuple[int, tuple[Spot, ...]]:
-        """The grid that a move is on, and the cells that it names there, in order."""
+        """Index of the grid that a move is on, and the cells that it names there, in order."""
         skeleton, terms = flatten(move)
         leaves = [str(leaf) for leaf in terms]
         if skeleton in self.drops:
-            number = self.drops[skeleton]
-            grid = self.grids[number]
+            index = self.drops[skeleton]
+            grid = self.grids[index]
             if leaves[0] in grid.columns:
-                return number, (((), leaves[0], grid.rows[grid.core[2]]),)
-        for number, grid in enumerate(self.grids):
-            layer = self._layer(number, grid, skeleton, role)
-            found = tuple(_spots(grid, leaves, layer))
-            if found:
-                return number, found
+                return index, (((), leaves[0], grid.rows[grid.core[2]]),)
+        for index, grid in enumerate(self.grids):
+            layer = self._layer(index, grid, skeleton, role)
+            cells = tuple(_spots(grid, leaves, layer))
+            if cells:
+                return index, cells
         return -1, ()
 
     def parts(self, move: Term, role: str) -> tuple[Spot | Term, ...]:
-        """The name of a move and its arguments in order, with cells in the place of coordinates."""
+        """The name of a move and its arguments in order, with cells in place of coordinates."""
         skeleton, terms = flatten(move)
         names = tuple(Symbol(head[0]) for head in skeleton[:1] if head is not None)
-        number, _ = self.spots(move, role)
-        if number < 0:
+        index, _ = self.spots(move, role)
+        if index < 0:
             return (*names, *terms)
-        grid = self.grids[number]
+        grid = self.grids[index]
         if skeleton in self.drops:
             return (*names, ((), str(terms[0]), ""), *terms[1:])
         leaves = [str(leaf) for leaf in terms]
-        layer = self._layer(number, grid, skeleton, role)
+        layer = self._layer(index, grid, skeleton, role)
         read = _read(grid, leaves, layer)
         return (*names, *(terms[at] if spot is None else spot for at, spot in read))
 
     def drops_in(self, move: Term) -> bool:
-        """Whether a move names a column, into which something is dropped."""
+        """Whether a move drops a piece into a column."""
         return flatten(move)[0] in self.drops
 
     def _layer(
-        self, number: int, grid: Grid, skeleton: Skeleton, role: str
+        self, index: int, grid: Grid, skeleton: Skeleton, role: str
     ) -> tuple[str, ...] | None:
-        """Layer that moves of a role are on; None if only the move can say it."""
+        """Layer of a role's moves; None if only the move can name it."""
         if grid.layers == ((),):
             return ()
-        own = self.own.get((skeleton, number))
-        others = [each for each in self.roles if each != role]
-        if own is None or (role,) not in grid.layers:
+        is_own = self.own_boards.get((skeleton, index))
+        opponents = [other_role for other_role in self.roles if other_role != role]
+        if is_own is None or (role,) not in grid.layers:
             return None
-        if own:
+        if is_own:
             return (role,)
-        return (others[0],) if len(others) == 1 else None
+        return (opponents[0],) if len(opponents) == 1 else None
 
 
 def moves_of(
     program: Program, roles: Sequence[str], grids: Sequence[Grid], places: Mapping[Skeleton, Place]
 ) -> Moves:
-    """Find out from the rules how to read the moves of a game."""
-    own: dict[tuple[Skeleton, int], bool] = {}
+    """The reader of a game's moves, learnt from its rules."""
+    owned: dict[tuple[Skeleton, int], bool] = {}
     drops: dict[Skeleton, int] = {}
     squares = {skeleton: place for skeleton, place in places.items() if place.rows is not None}
     for rule in program.rules if squares else ():
-        made = _leaves(rule.head, "next")
-        seen = [each for x in rule.body if x.binds for each in _leaves(x.atom, "true")]
+        next_fluents = _leaves(rule.head, "next")
+        conditions = [fluent for x in rule.body if x.binds for fluent in _leaves(x.atom, "true")]
         for mover, shape, arguments in _moved(rule):
-            for skeleton, leaves in (*made, *seen):
+            for skeleton, leaves in (*next_fluents, *conditions):
                 place = squares.get(skeleton)
                 if place is None or not place.layers:
                     continue
                 if _coordinates(place, leaves) <= {*arguments}:
-                    # A rule about the mover's board says more than one that looks elsewhere too.
+                    # One rule about the mover's own board outweighs rules that read other boards.
                     is_own = leaves[place.layers[0]] == mover
-                    own[shape, place.grid] = own.get((shape, place.grid), False) or is_own
-            for skeleton, leaves in made:
+                    owned[shape, place.grid] = owned.get((shape, place.grid), False) or is_own
+            for skeleton, leaves in next_fluents:
                 place = squares.get(skeleton)
                 if place is None or place.layers or place.columns.part >= 0 or len(arguments) != 1:
                     continue
                 column = [leaves[i] for i in place.columns.leaves]
                 if column == [*arguments] and len(_coordinates(place, leaves)) > 1:
                     drops[shape] = place.grid
-    return Moves(roles, grids, own, drops)
+    return Moves(roles, grids, owned, drops)
 
 
 def _moved(rule: NormalRule) -> Iterator[tuple[Term, Skeleton, tuple[Term, ...]]]:
-    """Yield who moves in a rule, with the shape and leaves of the move."""
+    """Yield the role, the shape and the leaves of each move in a rule."""
     for atom in (rule.head, *(literal.atom for literal in rule.body if literal.binds)):
         if isinstance(atom, Compound) and atom.name in ("does", "legal"):
             yield atom.args[0], *flatten(atom.args[1])
@@ -140,7 +142,7 @@ def _spots(grid: Grid, leaves: Sequence[str], layer: tuple[str, ...] | None) -> 
 def _read(
     grid: Grid, leaves: Sequence[str], layer: tuple[str, ...] | None
 ) -> Iterator[tuple[int, Spot | None]]:
-    """Yield where something begins among the leaves of a move, with the cell if it is one."""
+    """Yield the index of each cell or other leaf of a move, with the cell or None."""
     at = 0
     while at < len(leaves):
         spot, width = _spot(grid, leaves[at:], layer)
@@ -151,7 +153,7 @@ def _read(
 def _spot(
     grid: Grid, names: Sequence[str], layer: tuple[str, ...] | None
 ) -> tuple[Spot | None, int]:
-    """The cell that a list of names begins with, in the order that fluents have."""
+    """The cell at the beginning of a list of names, in the order of fluents, and its width."""
     head = grid.members[0]
     leaves = {leaf for axis in head.axes for leaf in axis.leaves}
     if layer is None:
@@ -162,9 +164,9 @@ def _spot(
     by_leaf = dict(zip(order, names, strict=False))
     column = head.columns.of(by_leaf)
     row = "" if head.rows is None else head.rows.of(by_leaf)
-    where = layer if layer is not None else tuple(by_leaf[leaf] for leaf in head.layers)
-    if column not in grid.columns or row not in grid.rows or where not in grid.layers:
+    board_layer = layer if layer is not None else tuple(by_leaf[leaf] for leaf in head.layers)
+    if column not in grid.columns or row not in grid.rows or board_layer not in grid.layers:
         return None, 0
     assert column is not None
     assert row is not None
-    return (where, column, row), len(order)
+    return (board_layer, column, row), len(order)

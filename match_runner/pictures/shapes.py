@@ -1,7 +1,8 @@
 """Shapes of a game's fluents: `(cell a (sq 1 2))` has the leaves a, 1 and 2.
 
-Two terms have the same shape if they differ in leaves only. So coordinates may stand at any depth,
-and the rest of the package sees flat rows of leaves.
+A program comes in; its shapes go out, each with the values of its leaves. Two terms have the same
+shape if they differ in leaves only. So coordinates may be at any depth, and the rest of the package
+sees flat rows of leaves.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class FluentLeaf:
     """A leaf: an argument that is not a compound term.
 
     Attributes:
-        values: the constants that it takes, in order of first appearance.
+        values: its possible constants, in order of first appearance.
         name: name of the variable that most rules have in its place; empty if there is none.
     """
 
@@ -55,7 +56,7 @@ class FluentShape:
 
 
 def flatten(term: Term) -> tuple[Skeleton, tuple[Term, ...]]:
-    """The shape and leaves of a term; a term with very many leaves is one leaf."""
+    """The shape and leaves of a term; a term with too many leaves counts as one leaf."""
     skeleton: list[Signature | None] = []
     leaves: list[Term] = []
     pending = [term]
@@ -74,20 +75,20 @@ def flatten(term: Term) -> tuple[Skeleton, tuple[Term, ...]]:
 
 def shapes_of(program: Program, values: Values) -> list[FluentShape]:
     """Shapes of a game's fluents, in the order of the rules; at most `MOST_SHAPES`."""
-    found: list[tuple[Skeleton, tuple[Position, ...]]] = []
+    skeletons: list[tuple[Skeleton, tuple[Position, ...]]] = []
     base: Position = ((TRUE, 0),)
     for function in values.functions(base)[:MOST_SHAPES]:
-        found += islice(_expand(base, function, values, 1), MOST_SHAPES - len(found))
+        skeletons += islice(_expand(base, function, values, 1), MOST_SHAPES - len(skeletons))
     initial = _initial(program, values)
     names = _variable_names(program)
     moving = _counters(program)
     shapes = []
-    for skeleton, at in found[:MOST_SHAPES]:
-        if len(at) > _MOST_LEAVES:
+    for skeleton, positions in skeletons[:MOST_SHAPES]:
+        if len(positions) > _MOST_LEAVES:
             continue
         leaves = tuple(
-            FluentLeaf(values.constants(each), _commonest(names.get((skeleton, i), {})))
-            for i, each in enumerate(at)
+            FluentLeaf(values.constants(position_), _commonest(names.get((skeleton, i), {})))
+            for i, position_ in enumerate(positions)
         )
         shapes.append(
             FluentShape(skeleton, leaves, tuple(initial.get(skeleton, ())), skeleton in moving)
@@ -102,34 +103,34 @@ def _expand(
     options: list[list[tuple[Skeleton, tuple[Position, ...]]]] = []
     for i in range(function[1]):
         inner = (*at, (function, i))
-        here: list[tuple[Skeleton, tuple[Position, ...]]] = []
+        shapes: list[tuple[Skeleton, tuple[Position, ...]]] = []
         if values.constants(inner):
-            here.append(((None,), (inner,)))
+            shapes.append(((None,), (inner,)))
         if depth < _MOST_DEPTH:
             for deeper in values.functions(inner)[:_MOST_FUNCTIONS]:
-                here += islice(_expand(inner, deeper, values, depth + 1), _MOST_FUNCTIONS)
-        options.append(here)
+                shapes += islice(_expand(inner, deeper, values, depth + 1), _MOST_FUNCTIONS)
+        options.append(shapes)
     size = 1
     for choices in options:
         size *= len(choices)
     if not 0 < size <= MOST_SHAPES:
         return
     for combination in product(*options):
-        skeleton: Skeleton = (function, *(part for each in combination for part in each[0]))
-        yield skeleton, tuple(position for each in combination for position in each[1])
+        skeleton: Skeleton = (function, *(part for choice in combination for part in choice[0]))
+        yield skeleton, tuple(position for choice in combination for position in choice[1])
 
 
 def _initial(program: Program, values: Values) -> Mapping[Skeleton, list[tuple[str, ...]]]:
-    """Leaves of the initial fluents, and perhaps of a few that the rules then exclude."""
-    found: dict[Skeleton, dict[tuple[str, ...], None]] = {}
+    """Leaves of the initial fluents, perhaps with a few fluents that conditions exclude."""
+    rows_by_shape: dict[Skeleton, dict[tuple[str, ...], None]] = {}
     budget = _MOST_INITIAL
     for rule in program.by_head.get(INIT, ()):
         assert isinstance(rule.head, Compound)
         for term in _instances(rule, rule.head.args[0], values, budget):
             skeleton, leaves = flatten(term)
-            found.setdefault(skeleton, {})[tuple(str(leaf) for leaf in leaves)] = None
+            rows_by_shape.setdefault(skeleton, {})[tuple(str(leaf) for leaf in leaves)] = None
             budget -= 1
-    return {skeleton: list(rows) for skeleton, rows in found.items()}
+    return {skeleton: list(rows) for skeleton, rows in rows_by_shape.items()}
 
 
 def _instances(rule: NormalRule, term: Term, values: Values, limit: int) -> Iterator[Term]:
@@ -151,16 +152,16 @@ def _instances(rule: NormalRule, term: Term, values: Values, limit: int) -> Iter
 
 def _variable_names(program: Program) -> Mapping[tuple[Skeleton, int], dict[str, int]]:
     """Number of times that each variable stands for a leaf of the fluents of a shape."""
-    found: dict[tuple[Skeleton, int], dict[str, int]] = {}
+    counts_by_leaf: dict[tuple[Skeleton, int], dict[str, int]] = {}
     for rule in program.rules:
         for atom in (rule.head, *(literal.atom for literal in rule.body)):
             if isinstance(atom, Compound) and atom.name in ("true", "next", "init"):
                 skeleton, leaves = flatten(atom.args[0])
                 for i, leaf in enumerate(leaves):
                     if isinstance(leaf, Variable):
-                        counts = found.setdefault((skeleton, i), {})
+                        counts = counts_by_leaf.setdefault((skeleton, i), {})
                         counts[leaf.name] = counts.get(leaf.name, 0) + 1
-    return found
+    return counts_by_leaf
 
 
 def _commonest(counts: Mapping[str, int]) -> str:
@@ -168,8 +169,8 @@ def _commonest(counts: Mapping[str, int]) -> str:
 
 
 def _counters(program: Program) -> set[Skeleton]:
-    """Shapes whose one leaf is advanced by a rule of `next`: steps, rounds, who is to move."""
-    found: set[Skeleton] = set()
+    """Shapes with one leaf that a `next` rule advances: steps, rounds, the role to move."""
+    counters: set[Skeleton] = set()
     for rule in program.by_head.get(NEXT, ()):
         assert isinstance(rule.head, Compound)
         skeleton, leaves = flatten(rule.head.args[0])
@@ -177,49 +178,50 @@ def _counters(program: Program) -> set[Skeleton]:
             continue
         if any(getattr(literal.atom, "name", "") == "does" for literal in rule.body):
             continue
-        before = _conditions(rule.body, skeleton)
-        if before and all(leaf != leaves[0] for leaf in before):
-            found.add(skeleton)
-    return found
+        conditions = _conditions(rule.body, skeleton)
+        if conditions and all(leaf != leaves[0] for leaf in conditions):
+            counters.add(skeleton)
+    return counters
 
 
 def _conditions(body: Sequence[Literal], skeleton: Skeleton) -> list[Term]:
     """The leaves of the positive conditions of a shape with one leaf."""
-    found = []
+    values = []
     for literal in body:
         atom = literal.atom
         if isinstance(atom, Compound) and atom.name == "true" and not literal.negated:
-            other, leaves = flatten(atom.args[0])
-            if other == skeleton:
-                found.append(leaves[0])
-    return found
+            atom_skeleton, leaves = flatten(atom.args[0])
+            if atom_skeleton == skeleton:
+                values.append(leaves[0])
+    return values
 
 
 # ------------------------------------------------------------------------
-# Constants that arguments of relations take, found more tightly than `ggp.gdl.analysis` does.
+# Constants that arguments of relations can be: tighter domains than those of `ggp.gdl.analysis`.
 #
-# There, a variable takes the values of its first condition. Here it takes those that all of its
-# conditions allow, and relations that are given as facts count as pairs (and triples ...): with
-# `(next a b) (next 1 2)`, what comes after a letter is a letter. Boards need that: a wider domain
-# would mix files with ranks. The values are still an approximation from above. If the work becomes
-# too much, those of `ggp.gdl.analysis.domains` are used instead.
+# There, a variable takes the values of its first condition. Here it takes only values that all of
+# its conditions allow, and facts count as whole rows: with `(next a b) (next 1 2)`, the successor
+# of a letter is a letter. Boards need that: a wider domain would mix files with ranks. Invariant:
+# the values are an upper bound, since values only ever spread from conditions to heads, until
+# nothing changes. If the work becomes too much, the domains of `ggp.gdl.analysis.domains` serve
+# instead.
 
 MOST_FLOWS = 40_000
-"""Most flows from position to position. Nested functions can make millions; a game with so many
-has no boards that we could find."""
+"""Most flows from position to position. Nested functions can make millions, and then we would find
+no boards anyway."""
 
 MOST_WORK = 400_000
-"""Most values and facts that are examined before we give up: well below a second."""
+"""Most values and facts that we examine before giving up: well below a second."""
 
 Names = dict[str, None]
 """An ordered set."""
 
 Key = tuple[Signature, Signature | None]
-"""A relation, and the function that its first compound argument has."""
+"""A relation, and the function of its first compound argument."""
 
 
 class TooMuchWorkError(Exception):
-    """The rules are too large to be analysed closely."""
+    """The rules are too large for a close analysis."""
 
 
 class Values:
@@ -244,15 +246,15 @@ class Values:
         return tuple(self._tight.get(at, ()))
 
     def bind(self, rule: NormalRule) -> dict[str, tuple[str, ...]]:
-        """Constants that a rule's variables take: those that each of its conditions allows."""
+        """Constants that a rule's variables can be: the values that all of its conditions allow."""
         bound: dict[str, tuple[str, ...]] = {}
         for literal in rule.body:
             if literal.binds:
                 for name, at in occurrences(literal.atom):
-                    here = self.constants(at)
+                    values = self.constants(at)
                     if name in bound:
-                        here = tuple(value for value in bound[name] if value in here)
-                    bound[name] = here
+                        values = tuple(value for value in bound[name] if value in values)
+                    bound[name] = values
         return bound
 
     def functions(self, at: Position) -> tuple[Signature, ...]:
@@ -263,8 +265,8 @@ class Values:
 
 
 def facts_of(program: Program) -> dict[Signature, list[tuple[str, ...]]]:
-    """Relations that are given only as facts of constants, with these facts."""
-    found: dict[Signature, list[tuple[str, ...]]] = {}
+    """Relations that consist only of facts with constants, with these facts."""
+    facts: dict[Signature, list[tuple[str, ...]]] = {}
     for sig, rules in program.by_head.items():
         rows = []
         for rule in rules:
@@ -277,8 +279,8 @@ def facts_of(program: Program) -> dict[Signature, list[tuple[str, ...]]]:
             rows.append(names)
         else:
             if sig in program.static:
-                found[sig] = rows
-    return found
+                facts[sig] = rows
+    return facts
 
 
 class _Spread:
@@ -298,19 +300,19 @@ class _Spread:
             if not rule.body:
                 self._add_all(rule, {}, {})
         readers: dict[Signature, dict[Signature | None, list[int]]] = {}
-        for number, rule in enumerate(rules):
+        for index, rule in enumerate(rules):
             for literal in rule.body:
                 if literal.binds:
                     relation, function = _key(literal.atom)
-                    readers.setdefault(relation, {}).setdefault(function, []).append(number)
+                    readers.setdefault(relation, {}).setdefault(function, []).append(index)
         pending = dict.fromkeys(range(len(rules)))
         while pending:
-            number = next(iter(pending))
-            del pending[number]
-            for relation, function in self._apply(rules[number]):
-                for read, numbers in readers.get(relation, {}).items():
+            index = next(iter(pending))
+            del pending[index]
+            for relation, function in self._apply(rules[index]):
+                for read, indices in readers.get(relation, {}).items():
                     if read == function or read is None or function is None:
-                        pending.update(dict.fromkeys(numbers))
+                        pending.update(dict.fromkeys(indices))
 
     def _spend(self, amount: int) -> None:
         self._work += amount
@@ -318,7 +320,7 @@ class _Spread:
             raise TooMuchWorkError
 
     def _apply(self, rule: NormalRule) -> list[Key]:
-        """Propagate the values of a rule's conditions to its head; returns what changed."""
+        """Propagate the values of a rule's conditions to its head; return the changed relations."""
         sources: dict[str, Position] = {}
         bound = self._bind(rule, sources)
         return [] if bound is None else self._add_all(rule, bound, sources)
@@ -339,17 +341,17 @@ class _Spread:
             if facts is not None and all(not isinstance(arg, Compound) for arg in atom.args):
                 listed.append((atom, facts))
             for term, at in _leaves(atom):
-                here = self.tight.get(at, {})
+                values = self.tight.get(at, {})
                 if isinstance(term, Symbol):
-                    if term.name not in here:
+                    if term.name not in values:
                         return None
                 elif self._domains.functions(at):
                     sources.setdefault(term.name, at)
                 elif term.name in bound:
                     self._spend(len(bound[term.name]))
-                    bound[term.name] = {n: None for n in bound[term.name] if n in here}
+                    bound[term.name] = {n: None for n in bound[term.name] if n in values}
                 else:
-                    bound[term.name] = here
+                    bound[term.name] = values
         for name in sources:
             bound.pop(name, None)
         if not self._narrow(bound, listed) or not all(bound.values()):
@@ -359,22 +361,22 @@ class _Spread:
     def _narrow(
         self, bound: dict[str, Names], listed: Sequence[tuple[Compound, list[tuple[str, ...]]]]
     ) -> bool:
-        """Keep the values that facts allow, condition by condition; whether some are left."""
+        """Keep the values that facts allow, condition by condition; false if none are left."""
         for _ in range(2 if len(listed) > 1 else 1):
             for atom, facts in listed:
                 self._spend(len(facts))
-                kept = facts
+                rows = facts
                 for i, arg in enumerate(atom.args):
                     if isinstance(arg, Variable):
-                        allowed = bound.get(arg.name, {})
-                        kept = [fact for fact in kept if fact[i] in allowed]
+                        values = bound.get(arg.name, {})
+                        rows = [fact for fact in rows if fact[i] in values]
                     elif isinstance(arg, Symbol):
-                        kept = [fact for fact in kept if fact[i] == arg.name]
-                if not kept:
+                        rows = [fact for fact in rows if fact[i] == arg.name]
+                if not rows:
                     return False
                 for i, arg in enumerate(atom.args):
                     if isinstance(arg, Variable):
-                        bound[arg.name] = dict.fromkeys(fact[i] for fact in kept)
+                        bound[arg.name] = dict.fromkeys(fact[i] for fact in rows)
         return True
 
     def _add_all(
@@ -393,15 +395,15 @@ class _Spread:
         return [_key(rule.head)] if changed else []
 
     def _add(self, new: Names, at: Position) -> bool:
-        """Add values at a position; whether any of them is new."""
-        here = self.tight.setdefault(at, {})
+        """Add values at a position; return whether any is new."""
+        values = self.tight.setdefault(at, {})
         self._spend(len(new))
-        before = len(here)
-        here.update(new)
-        return len(here) > before
+        num_before = len(values)
+        values.update(new)
+        return len(values) > num_before
 
     def _copy(self, source: Position, target: Position) -> bool:
-        """Copy all values of a position to another, including those inside functions."""
+        """Copy all values of a position to another, including values inside functions."""
         self._spend(1)
         if len(target) > MAX_DEPTH or source == target:
             return False
@@ -448,9 +450,9 @@ def _leaves(atom: Compound) -> Iterator[tuple[Symbol | Variable, Position]]:
 
 def chains_of(facts: Mapping[Signature, list[tuple[str, ...]]]) -> list[dict[str, str]]:
     """Binary relations in which every constant has at most one successor and one predecessor."""
-    found = []
+    chains = []
     for (_, arity), rows in facts.items():
         following = dict(row for row in rows if len(row) == 2) if arity == 2 else {}
         if len(following) > 1 and len(set(following.values())) == len(following) == len(rows):
-            found.append(following)
-    return found
+            chains.append(following)
+    return chains

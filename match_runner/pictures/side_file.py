@@ -1,4 +1,4 @@
-"""Reads `NAME.picture.toml` beside a rulesheet: its boards, where the rules do not tell, and words.
+"""Reads `NAME.picture.toml` beside a rulesheet: boards that the rules do not show, and words.
 
     [[boards]]
     fluents = ["(ship ?who ?x ?y)", "(shot ?who ?x ?y)"]
@@ -27,7 +27,7 @@
     "(turns ?n)" = "?n turns played"
     "(may_castle ? ?)" = ""    # bookkeeping, which is folded away
 
-Other variables of a fluent say what the cell holds. Everything may be left out.
+Other variables of a fluent are the content of the cell. Everything is optional.
 """
 
 from __future__ import annotations
@@ -59,20 +59,20 @@ MOST_BYTES = 100_000
 
 
 def side_file_of(rulesheet: Path) -> Path | None:
-    """The side file of a rulesheet, which describes its picture, if there is one."""
-    found = rulesheet.with_suffix(SUFFIX)
-    return found if found.is_file() else None
+    """Path of a rulesheet's side file, which describes its picture; None if there is none."""
+    path = rulesheet.with_suffix(SUFFIX)
+    return path if path.is_file() else None
 
 
 SAID = ("moves", "percepts", "fluents")
-"""Tables of what is told in words."""
+"""Tables of sayings."""
 
 
 def side_file_for(game: str, rules: str) -> Path | None:
-    """The side file of a game that comes with ggp.
+    """Path of the side file of a game that comes with ggp; None if there is none.
 
     Args:
-        rules: text of the rulesheet; another one has no side file. Empty for that of the game.
+        rules: text of the rulesheet, or empty; a text that differs from the game's has none.
     """
     path = game_that_comes(game)
     if path is None or (rules and path.read_text(encoding="utf-8") != rules):
@@ -109,7 +109,7 @@ class SideFile:
     symbols: Mapping[str, str] = field(default_factory=dict)
     owners: Mapping[str, str] = field(default_factory=dict)
     plain: frozenset[Skeleton] = frozenset()
-    said: Mapping[str, tuple[Saying, ...]] = field(default_factory=dict)
+    sayings: Mapping[str, tuple[Saying, ...]] = field(default_factory=dict)
 
 
 NO_SIDE_FILE = SideFile()
@@ -125,13 +125,13 @@ def read_side_file(path: Path, roles: Sequence[str]) -> SideFile:
         data = path.read_bytes()
         if len(data) > MOST_BYTES:
             raise ConfigError(f"{path} is larger than {MOST_BYTES:,} bytes")
-        found = tomllib.loads(data.decode("utf-8"))
+        tables = tomllib.loads(data.decode("utf-8"))
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not TOML: {error}") from error
     try:
-        return _side_file(found, roles)
+        return _side_file(tables, roles)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
 
@@ -146,12 +146,12 @@ def _side_file(data: Mapping[str, Any], roles: Sequence[str]) -> SideFile:
     owners = _texts(data, "owners")
     for name, owner in owners.items():
         if owner not in roles:
-            raise ConfigError(f"owners.{name}: {owner!r} is no role; roles: {', '.join(roles)}")
+            raise ConfigError(f"owners.{name}: {owner!r} is not a role; roles: {', '.join(roles)}")
     return SideFile(
         tuple(_board(board, f"boards[{i}].") for i, board in enumerate(boards, start=1)),
         _texts(data, "symbols"),
         owners,
-        frozenset(skeleton for skeleton, _ in _fluents(plain, "plain.", needed=False)),
+        frozenset(skeleton for skeleton, _ in _fluents(plain, "plain.", is_required=False)),
         {kind: _sayings(data, kind) for kind in SAID},
     )
 
@@ -163,49 +163,49 @@ def _sayings(data: Mapping[str, Any], kind: str) -> tuple[Saying, ...]:
         raise ConfigError(f"{kind}: {error}") from error
 
 
-def _board(data: Mapping[str, Any], where: str) -> SideBoard:
-    _check_keys(data, _BOARD_KEYS, where)
-    fluents = _fluents(data, where, needed=True)
-    columns, rows = _variable(data, "columns", "?x", where), _variable(data, "rows", "?y", where)
-    layer = _variable(data, "layer", "", where)
+def _board(data: Mapping[str, Any], prefix: str) -> SideBoard:
+    _check_keys(data, _BOARD_KEYS, prefix)
+    fluents = _fluents(data, prefix, is_required=True)
+    columns, rows = _variable(data, "columns", "?x", prefix), _variable(data, "rows", "?y", prefix)
+    layer = _variable(data, "layer", "", prefix)
     for key, name in (("columns", columns), ("rows", rows), ("layer", layer)):
         for _, names in fluents:
             if name and names.count(name) != 1:
-                raise ConfigError(f"{where}{key}: ?{name} must be in each fluent, and once")
+                raise ConfigError(f"{prefix}{key}: ?{name} must be in each fluent exactly once")
     first = data.get("first_row", "bottom")
     if first not in ("top", "bottom"):
-        raise ConfigError(f'{where}first_row: must be "top" or "bottom", not {first!r}')
+        raise ConfigError(f'{prefix}first_row: must be "top" or "bottom", not {first!r}')
     title = data.get("title", "")
     if not isinstance(title, str):
-        raise ConfigError(f"{where}title: must be a text")
+        raise ConfigError(f"{prefix}title: must be a text")
     return SideBoard(fluents, title, columns, rows, layer, first == "top")
 
 
 def _fluents(
-    data: Mapping[str, Any], where: str, *, needed: bool
+    data: Mapping[str, Any], prefix: str, *, is_required: bool
 ) -> tuple[tuple[Skeleton, tuple[str, ...]], ...]:
     texts = data.get("fluents", [])
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise ConfigError(f'{where}fluents: must be a list of texts such as "(cell ?x ?y ?piece)"')
-    if needed and not texts:
-        raise ConfigError(f"{where}fluents: say which fluents are on this board")
-    found = []
+        raise ConfigError(f'{prefix}fluents: must be a list of texts such as "(cell ?x ?y ?piece)"')
+    if is_required and not texts:
+        raise ConfigError(f"{prefix}fluents: name the fluents of this board")
+    fluents = []
     for text in texts:
         try:
             term = parse_term(text)
         except GDLError as error:
-            raise ConfigError(f"{where}fluents: {text!r} is not a fluent: {error}") from error
+            raise ConfigError(f"{prefix}fluents: {text!r} is not a fluent: {error}") from error
         skeleton, leaves = flatten(term)
         if not isinstance(term, Compound) or not all(isinstance(x, Variable) for x in leaves):
-            raise ConfigError(f"{where}fluents: {text!r} must have variables for arguments")
-        found.append((skeleton, tuple(str(leaf)[1:] for leaf in leaves)))
-    return tuple(found)
+            raise ConfigError(f"{prefix}fluents: {text!r} must have variables for arguments")
+        fluents.append((skeleton, tuple(str(leaf)[1:] for leaf in leaves)))
+    return tuple(fluents)
 
 
-def _variable(data: Mapping[str, Any], key: str, default: str, where: str) -> str:
+def _variable(data: Mapping[str, Any], key: str, default: str, prefix: str) -> str:
     value = data.get(key, default)
     if not isinstance(value, str) or (value and not value.startswith("?")):
-        raise ConfigError(f'{where}{key}: must be a variable such as "?x"')
+        raise ConfigError(f'{prefix}{key}: must be a variable such as "?x"')
     return value[1:].lower()
 
 
@@ -217,17 +217,17 @@ def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _texts(data: Mapping[str, Any], key: str) -> dict[str, str]:
-    found = _table(data, key)
-    for name, value in found.items():
+    table = _table(data, key)
+    for name, value in table.items():
         if not isinstance(value, str):
             raise ConfigError(f"{key}.{name}: must be a text")
-    return {name.lower(): value for name, value in found.items()}
+    return {name.lower(): value for name, value in table.items()}
 
 
-def _check_keys(data: Mapping[str, Any], known: Iterable[str], where: str) -> None:
+def _check_keys(data: Mapping[str, Any], keys: Iterable[str], prefix: str) -> None:
     for key in data:
-        if key not in known:
-            raise ConfigError(f"{where}{key}: unknown; possible: {', '.join(known)}")
+        if key not in keys:
+            raise ConfigError(f"{prefix}{key}: unknown; possible: {', '.join(keys)}")
 
 
 def groups_of(
@@ -258,17 +258,17 @@ def groups_of(
 def _member(
     board: SideBoard, shape: FluentShape, names: Sequence[str], chains: Sequence[Mapping[str, str]]
 ) -> Candidate:
-    places = {name: i for i, name in enumerate(names)}
-    across = places[board.columns]
-    up = places[board.rows] if board.rows else None
-    layers = (places[board.layer],) if board.layer else ()
-    used = {across, *layers, *(() if up is None else (up,))}
+    leaves = {name: i for i, name in enumerate(names)}
+    across = leaves[board.columns]
+    up = leaves[board.rows] if board.rows else None
+    layers = (leaves[board.layer],) if board.layer else ()
+    coordinates = {across, *layers, *(() if up is None else (up,))}
     return Candidate(
         shape,
         Axis((across,)),
         None if up is None else Axis((up,)),
         (_order(shape, across, chains), None if up is None else _order(shape, up, chains)),
-        tuple(i for i in range(len(names)) if i not in used),
+        tuple(i for i in range(len(names)) if i not in coordinates),
         layers,
         downwards=board.downwards,
     )
@@ -285,7 +285,7 @@ def _order(shape: FluentShape, leaf: int, chains: Sequence[Mapping[str, str]]) -
 
 
 # ------------------------------------------------------------------------
-# Sayings: how terms that fit a pattern are told, such as `"(fire ?x ?y)" = "fire at ?x,?y"`.
+# Sayings: words for the terms that match a pattern, such as `"(fire ?x ?y)" = "fire at ?x,?y"`.
 
 _VARIABLE = re.compile(r"\?(\w+)")
 
@@ -297,13 +297,12 @@ def plain(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """How terms of one pattern are told.
+    """Words for the terms that match one pattern.
 
     Attributes:
         skeleton: their shape.
-        leaves: constants that they must have, and variables that stand for any.
-        text: the words, in which variables stand for what they are; empty for what is not worth
-            telling.
+        leaves: constants that they must have, and variables that match any term.
+        text: the words, with variables; empty for bookkeeping.
     """
 
     skeleton: Skeleton
@@ -311,16 +310,16 @@ class Saying:
     text: str
 
     def of(self, skeleton: Skeleton, leaves: Sequence[Term]) -> str | None:
-        """The words for a term; None if it does not fit."""
+        """The words for a term; None if it does not match."""
         if skeleton != self.skeleton:
             return None
         bound: dict[str, str] = {}
-        for wanted, leaf in zip(self.leaves, leaves, strict=True):
-            if isinstance(wanted, Variable):
-                bound[wanted.name.lower()] = plain(str(leaf))
-            elif wanted != leaf:
+        for pattern, leaf in zip(self.leaves, leaves, strict=True):
+            if isinstance(pattern, Variable):
+                bound[pattern.name.lower()] = plain(str(leaf))
+            elif pattern != leaf:
                 return None
-        return _VARIABLE.sub(lambda found: bound[found[1].lower()], self.text)
+        return _VARIABLE.sub(lambda match: bound[match[1].lower()], self.text)
 
 
 Sayings = Sequence[Saying]
@@ -330,15 +329,15 @@ def saying(pattern: str, text: str) -> Saying:
     """Read a saying.
 
     Raises:
-        ConfigError: the pattern is no term, or the text has variables that are not in it.
+        ConfigError: the pattern is not a term, or lacks a variable of the text.
     """
     try:
         term = parse_term(pattern)
     except GDLError as error:
         raise ConfigError(f"{pattern!r} is not a term: {error}") from error
     skeleton, leaves = flatten(term)
-    known = {leaf.name.lower() for leaf in leaves if isinstance(leaf, Variable)}
+    variables = {leaf.name.lower() for leaf in leaves if isinstance(leaf, Variable)}
     for name in _VARIABLE.findall(text):
-        if name.lower() not in known:
+        if name.lower() not in variables:
             raise ConfigError(f"{text!r} has ?{name}, which is not in {pattern}")
     return Saying(skeleton, leaves, text)

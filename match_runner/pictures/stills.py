@@ -1,7 +1,7 @@
-"""Pictures as files: what a page draws of a frame, drawn with matplotlib.
+"""Pictures for files: frames of a match, drawn with matplotlib.
 
-A cell is one unit wide. Boards stand beside each other, from left to right. Above them is what was
-moved, below them what is not on boards, in words.
+A cell is one unit wide. Boards are side by side, from left to right. The text above them has the
+moves, the text below them everything that is not on boards.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _COLOURS = {
     **{"white": "#ffffff", "black": "#1b1d21", "orange": "#ee8322", "purple": "#8e4cc7"},
 }
 _MARKS = ("-", (0, (6, 1.5)), ":", "--", "-.")
-"""Lines below what belongs to all roles but the first, see `symbols`."""
+"""Underlines of the pieces of every role but the first, see `symbols`."""
 
 _EDGES: Mapping[str, tuple[float, float, float, float]] = {
     **{"▔": (0, 0, 1, 0), "▕": (1, 0, 1, 1), "▁": (0, 1, 1, 1), "▏": (0, 0, 0, 1)}
@@ -49,7 +49,7 @@ def still(frame: Json) -> Plot:
     height = max((len(board["rows"]) for board in boards), default=0)
     letters = int((width - 2 * _MARGIN) * _LETTERS)
     head = _lines(_turn_in_words(frame), letters)
-    foot = _lines("; ".join(_beside(picture)), letters)
+    foot = _lines("; ".join(_foot_words(picture)), letters)
     top = _MARGIN + _LINE * (len(head) + (len(boards) > 1))
     below = top + height + (_GAP if boards else 0)
     total = below + _LINE * len(foot) + _MARGIN / 2
@@ -58,18 +58,18 @@ def still(frame: Json) -> Plot:
     axes = plot.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, width), ylim=(total, 0))
     axes.axis("off")
-    for number, line in enumerate(head):
-        place = _MARGIN, _MARGIN / 2 + _LINE * (number + 0.5)
-        _text(axes, place, line, 0.3, _INK, at="left")
-    for number, line in enumerate(foot):
-        place = _MARGIN, below + _LINE * (number + 0.5)
-        _text(axes, place, line, 0.26, _SOFT, at="left")
-    left = _MARGIN
+    for index, line in enumerate(head):
+        position = _MARGIN, _MARGIN / 2 + _LINE * (index + 0.5)
+        _text(axes, position, line, 0.3, _INK, at="left")
+    for index, line in enumerate(foot):
+        position = _MARGIN, below + _LINE * (index + 0.5)
+        _text(axes, position, line, 0.26, _SOFT, at="left")
+    x = _MARGIN
     for board in boards:
         if len(boards) > 1:
-            _text(axes, (left, top - _LINE / 2), board["title"], 0.24, _SOFT, at="left")
-        _draw_board(axes, board, left, top, frame)
-        left += len(board["columns"]) + _GAP
+            _text(axes, (x, top - _LINE / 2), board["title"], 0.24, _SOFT, at="left")
+        _draw_board(axes, board, x, top, frame)
+        x += len(board["columns"]) + _GAP
     return Plot(plot)
 
 
@@ -79,31 +79,31 @@ def _turn_in_words(frame: Json) -> str:
     return "; ".join([f"turn {frame['turn']}", *moves])
 
 
-def _beside(picture: Json) -> list[str]:
-    """What is not on boards, in words, without bookkeeping."""
-    others = [(name, kind) for name, kind in KINDS.items() if name != "boards"]
-    lines = (line for name, kind in others for part in picture[name] for line in kind.lines(part))
+def _foot_words(picture: Json) -> list[str]:
+    """Facts that are not on boards, in words, without bookkeeping."""
+    kinds = [(name, kind) for name, kind in KINDS.items() if name != "boards"]
+    lines = (line for name, kind in kinds for part in picture[name] for line in kind.lines(part))
     return [line for line in lines if line]
 
 
 def _lines(text: str, letters: int) -> list[str]:
-    found = wrap(text, letters)
-    return found if len(found) <= _MOST_LINES else [*found[: _MOST_LINES - 1], "…"]
+    lines = wrap(text, letters)
+    return lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], "…"]
 
 
-def _draw_board(axes: Axes, board: Json, left: float, top: float, frame: Json) -> None:
+def _draw_board(axes: Axes, board: Json, x0: float, y0: float, frame: Json) -> None:
     from matplotlib.patches import Rectangle
 
     columns, rows = board["columns"], board["rows"]
-    for number, name in enumerate(columns):
-        _text(axes, (left + number + 0.5, top + len(rows) + 0.22), name, 0.2, _SOFT)
-    for number, name in enumerate(rows):
-        _text(axes, (left - 0.1, top + number + 0.5), name, 0.2, _SOFT, at="right")
+    for index, name in enumerate(columns):
+        _text(axes, (x0 + index + 0.5, y0 + len(rows) + 0.22), name, 0.2, _SOFT)
+    for index, name in enumerate(rows):
+        _text(axes, (x0 - 0.1, y0 + index + 0.5), name, 0.2, _SOFT, at="right")
     is_checkered = min(len(columns), len(rows)) > 2 and any(
         item["symbol"] in _WHITE + _BLACK for cell in board["cells"] for item in cell["items"]
     )
     for cell in board["cells"]:
-        x, y = left + cell["column"], top + cell["row"]
+        x, y = x0 + cell["column"], y0 + cell["row"]
         is_dark = is_checkered and (cell["column"] + len(rows) - cell["row"]) % 2
         face = _DARK if is_dark else _LIGHT
         axes.add_patch(Rectangle((x, y), 1, 1, facecolor=face, edgecolor=_LINES, linewidth=0.6))
@@ -114,14 +114,14 @@ def _draw_board(axes: Axes, board: Json, left: float, top: float, frame: Json) -
 
 
 def _draw_items(axes: Axes, cell: Json, x: float, y: float, owners: list[str]) -> None:
-    shown = [item for item in cell["items"] if item["symbol"]]
-    inside = [item for item in shown if item["symbol"] not in _EDGES][:4]
-    for item in shown:
+    visible = [item for item in cell["items"] if item["symbol"]]
+    inside = [item for item in visible if item["symbol"] not in _EDGES][:4]
+    for item in visible:
         if item["symbol"] in _EDGES:
             x1, y1, x2, y2 = _EDGES[item["symbol"]]
             axes.plot([x + x1, x + x2], [y + y1, y + y2], color=_INK, linewidth=2.0)
-    for number, item in enumerate(inside):
-        middle = (number + 0.5) / len(inside)
+    for index, item in enumerate(inside):
+        middle = (index + 0.5) / len(inside)
         symbol, colour, rim = _look(item, owners)
         size = (0.62 if len(symbol) == 1 else min(0.3, 1.3 / len(symbol))) / len(inside) ** 0.7
         _text(axes, (x + middle, y + 0.5), symbol, size, colour, rim=rim)
@@ -132,7 +132,7 @@ def _draw_items(axes: Axes, cell: Json, x: float, y: float, owners: list[str]) -
 
 
 def _look(item: Json, owners: list[str]) -> tuple[str, str, str | None]:
-    """What is drawn of an item, its colour, and the colour of its rim."""
+    """The text to draw for an item, its colour, and the colour of its rim."""
     symbol = item["symbol"]
     words = [item["owner"], *item["text"].replace("_", " ").split()]
     if len(symbol) == 1 and symbol in _WHITE:
@@ -146,7 +146,7 @@ def _look(item: Json, owners: list[str]) -> tuple[str, str, str | None]:
 
 def _text(
     axes: Axes,
-    place: tuple[float, float],
+    position: tuple[float, float],
     text: str,
     size: float,
     colour: str,
@@ -158,8 +158,8 @@ def _text(
     from matplotlib.patheffects import withStroke
 
     points = size * _CELL_INCHES * 72
-    more: dict[str, Any] = {"ha": at, "va": "center", "fontsize": points, "color": colour}
-    # A text from a rulesheet is no formula.
-    drawn = axes.text(*place, text, parse_math=False, **more)
+    style: dict[str, Any] = {"ha": at, "va": "center", "fontsize": points, "color": colour}
+    # A text from a rulesheet is not a formula.
+    label = axes.text(*position, text, parse_math=False, **style)
     if rim is not None:
-        drawn.set_path_effects([withStroke(linewidth=points / 14, foreground=rim)])
+        label.set_path_effects([withStroke(linewidth=points / 14, foreground=rim)])

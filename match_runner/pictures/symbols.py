@@ -1,7 +1,8 @@
 """Symbols and owners of well-known contents of cells.
 
-Names are recognised in words (`white_king`, `redpawn`, `arrow`), in codes (`wk`, `bp`), as the
-names of roles, and as cards (`jack_hearts`). Codes only count if a fluent has several of them.
+The constants of a cell come in; a `Look` goes out. It recognises words (`white_king`, `redpawn`,
+`arrow`), codes (`wk`, `bp`), names of roles, and cards (`jack_hearts`). Codes count only if a
+fluent has several of them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 EMPTY = frozenset({"blank", "empty", "none", "nil", "free", "vacant", "available", "nothing"})
-"""Contents that say that a cell is empty; `b` too, unless a role begins with it."""
+"""Contents that mean an empty cell; `b` too, unless a role begins with it."""
 
 CHESS = {
     "king": "♔♚",
@@ -21,7 +22,7 @@ CHESS = {
     "knight": "♘♞",
     "pawn": "♙♟",
 }
-"""White and black; pieces of other colours are drawn like black ones, in their colour."""
+"""White and black pieces; pieces of other colours look like black ones, in their colour."""
 
 DRAUGHTS = {"man": "⛀⛂", "checker": "⛀⛂", "king": "⛁⛃"}
 
@@ -59,17 +60,17 @@ PEGS = "●■▲◆★✚"
 """Discs of the first colour, the second, and so on, where colours are no roles."""
 
 OWN_SHAPES = frozenset({*DISCS, "✕", "○"})
-"""Symbols that tell by their shape whose they are."""
+"""Symbols whose shape shows their owner."""
 
 _FILLED = frozenset({"white", "black"})
-"""Roles whose pieces differ without colours too: one is filled, the other is not."""
+"""Roles whose pieces differ even without colours: one is filled, the other is not."""
 
 _CODE = re.compile(r"([a-z])[_-]?([kqrbnp])")
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a content is shown: see an item of `kinds.boards`."""
+    """The look of a content: see items in `kinds`."""
 
     text: str
     symbol: str
@@ -78,12 +79,12 @@ class Look:
 
 
 def unfilled(symbol: str, owner: str) -> str:
-    """A symbol where nothing is filled with the colour of its owner: discs of white are rings."""
+    """A symbol for media that cannot fill shapes with colour: white discs become rings."""
     return "○" if symbol == DISC and owner == "white" else symbol
 
 
 class Symbols:
-    """How the contents of one kind of fluent are shown.
+    """Looks of the contents of one grid.
 
     Args:
         roles: roles of the game, without `random`.
@@ -98,12 +99,12 @@ class Symbols:
         values: Sequence[Iterable[str]],
         *,
         common_empty: bool = False,
-        known: Mapping[str, str] | None = None,
+        symbols: Mapping[str, str] | None = None,
         owners: Mapping[str, str] | None = None,
     ) -> None:
         self._roles = roles
-        self._known, self._owners = known or {}, owners or {}
-        names = {name for each in values for name in each}
+        self._symbols, self._owners = symbols or {}, owners or {}
+        names = {name for constants in values for name in constants}
         self._colours = sorted({part for name in names for part in _parts(name)} & COLOURS)
         codes = {name for name in names if _CODE.fullmatch(name)}
         self._coded = len(codes) >= 3 and len(codes) >= len(names) - 2
@@ -116,22 +117,22 @@ class Symbols:
         self._draughts = not chess and man and (king or not words & {"pawn"})
         self._chess = not self._cards and (chess or king or man)
         self._initials = self._by_initial(name[0] for name in codes if self._coded)
-        own = self._initial_roles(roles)
+        roles_by = self._initial_roles(roles)
         self._b_is_empty = "b" in names and (
-            common_empty or "b" not in own or any(n != "b" and n.startswith("b") for n in names)
+            common_empty or "b" not in roles_by or any(n != "b" and n[:1] == "b" for n in names)
         )
 
     def is_empty(self, words: Sequence[str]) -> bool:
-        """Whether a content says that the cell is empty."""
+        """Whether a content means that the cell is empty."""
         return len(words) == 1 and (words[0] in EMPTY or (words[0] == "b" and self._b_is_empty))
 
     def look(self, words: Sequence[str]) -> Look:
-        """How a content is shown, given as the constants of which it consists."""
+        """The look of a content, given as its constants."""
         look = self._unmarked(words)
         return replace(look, mark=self._mark(look.symbol, look.owner))
 
     def _mark(self, symbol: str, owner: str) -> int:
-        """The mark of the owner; 0 if the symbol alone tells whose it is.
+        """The mark of the owner; 0 if the symbol alone shows the owner.
 
         Discs and crosses have a shape for each role. Pieces and signs of white and black are filled
         with white and black; words are not.
@@ -149,8 +150,8 @@ class Symbols:
         if wall:
             return Look(text, wall, "")
         owner = self._owner(words)
-        if text in self._known:
-            return Look(text, self._known[text], owner)
+        if text in self._symbols:
+            return Look(text, self._symbols[text], owner)
         piece, colour = self._piece(words)
         if piece:
             pair = (DRAUGHTS if self._draughts else CHESS)[piece]
@@ -169,10 +170,10 @@ class Symbols:
         return PEGS[self._colours.index(colours[0]) % len(PEGS)] if colours else DISC
 
     def _symbol(self, words: Sequence[str], owner: str) -> str:
-        rest = [word for word in words if word != owner]
-        if not rest:
+        other_words = [word for word in words if word != owner]
+        if not other_words:
             return self._mark_of_role(owner)
-        word = rest[-1]
+        word = other_words[-1]
         if self._cards and set(_parts(word)) & {*RANKS, *SUITS}:
             return "".join(RANKS.get(p, SUITS.get(p, p)) for p in _parts(word))
         if word in MARKS:
@@ -186,7 +187,7 @@ class Symbols:
             return PLAIN[word]
         if word in COLOURS or (len(word) == 1 and owner and word == owner[0]):
             return DISC
-        return " ".join(rest)
+        return " ".join(other_words)
 
     def _mark_of_role(self, role: str) -> str:
         for mark, role_names in (("✕", ("x", "xplayer")), ("○", ("o", "oplayer"))):
@@ -195,7 +196,7 @@ class Symbols:
         return DISC
 
     def _piece(self, words: Sequence[str]) -> tuple[str, str]:
-        """Name and colour of a piece of chess or draughts; empty if it is none."""
+        """Name and colour of a piece of chess or draughts; empty if it is not one."""
         if not self._chess:
             return "", ""
         kinds = DRAUGHTS if self._draughts else CHESS
@@ -240,12 +241,12 @@ class Symbols:
     def _by_initial(self, letters: Iterable[str]) -> dict[str, str]:
         """Roles by the letters that codes begin with; a last letter belongs to a last role."""
         seen = set(letters)
-        found = {k: v for k, v in self._initial_roles(self._roles).items() if k in seen}
-        left = [role for role in self._roles if role not in found.values()]
-        over = seen - set(found)
-        if len(left) == len(over) == 1:
-            found[over.pop()] = left[0]
-        return found
+        roles = {k: v for k, v in self._initial_roles(self._roles).items() if k in seen}
+        unmatched_roles = [role for role in self._roles if role not in roles.values()]
+        unmatched_letters = seen - set(roles)
+        if len(unmatched_roles) == len(unmatched_letters) == 1:
+            roles[unmatched_letters.pop()] = unmatched_roles[0]
+        return roles
 
     @staticmethod
     def _initial_roles(roles: Sequence[str]) -> dict[str, str]:

@@ -1,9 +1,9 @@
-"""Moves, percepts and fluents in words, for people.
+"""Puts moves, percepts and fluents into words for people.
 
-A game's side file says how it wants to be told (`side_file`); the first saying that fits a term is
-used. Where none fits, the rules' own argument positions do: arguments that name a cell become one
-word, `(move a 2 a 3)` is a2-a3, and names lose their underscores. What a move or percept is called
-depends on nothing but the term and the role, so the words tell nobody more than the term does.
+The first saying of the game's side file that matches a term gives its words (`side_file`). Without
+one, the words follow the arguments: arguments that name a cell become one word, so `(move a 2 a 3)`
+is a2-a3, and names lose their underscores. The words of a move or percept depend only on the term
+and the role, so they reveal nothing more than the term does.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WAITING = frozenset({"noop", "no_op", "wait"})
 """Moves of roles that have nothing to do."""
 
 CONTROL = "control"
-"""The fluent by which most rulesheets say whose turn it is."""
+"""The fluent that says whose turn it is, in most rulesheets."""
 
 MOST_LETTERS = 200
 """Most characters of a text in words; the rest is cut off."""
@@ -36,24 +36,24 @@ class GameWords:
         said: sayings of its side file for `moves`, `percepts` and `fluents`.
     """
 
-    def __init__(self, moves: Moves, said: Mapping[str, Sayings]) -> None:
-        self._moves, self._said = moves, said
+    def __init__(self, moves: Moves, sayings: Mapping[str, Sayings]) -> None:
+        self._moves, self._sayings = moves, sayings
 
     def move(self, move: Term, role: str) -> str:
         """A move of a role."""
-        found = self._find("moves", move)
-        if found:
-            return found
+        saying = self._find("moves", move)
+        if saying:
+            return saying
         if str(move) in WAITING:
             return "wait"
         parts = self._moves.parts(move, role)
-        cells = [_cell(each) if isinstance(each, tuple) else None for each in parts]
+        cells = [_cell(argument) if isinstance(argument, tuple) else None for argument in parts]
         words = ""
-        for number, (part, cell) in enumerate(zip(parts, cells, strict=True)):
+        for index, (part, cell) in enumerate(zip(parts, cells, strict=True)):
             text = plain(str(part)) if cell is None else cell
-            if not number:
+            if not index:
                 words = text
-            elif cell and cells[number - 1]:
+            elif cell and cells[index - 1]:
                 words += ("-" if cell[0].isalpha() else _TO) + text
             else:
                 words += f" {text}"
@@ -62,27 +62,27 @@ class GameWords:
         return _short(words)
 
     def percept(self, percept: Term) -> str:
-        """What a role saw."""
+        """A percept of a role."""
         if isinstance(percept, Compound) and percept.name == PLAIN and len(percept.args) == 2:
             role = str(percept.args[0])
             return _short(f"{plain(role)}: {self.move(percept.args[1], role)}")
         return self._find("percepts", percept) or in_order(percept)
 
     def fluent(self, fluent: Term) -> str | None:
-        """Something that holds; empty for bookkeeping, None if the game has no words for it."""
-        found = self._find("fluents", fluent)
-        if found is not None:
-            return found
+        """A fluent that holds; empty for bookkeeping, None if the game has no words for it."""
+        text = self._find("fluents", fluent)
+        if text is not None:
+            return text
         if isinstance(fluent, Compound) and fluent.name == CONTROL and len(fluent.args) == 1:
             return _short(f"{plain(str(fluent.args[0]))} to move")
         return None
 
     def _find(self, kind: str, term: Term) -> str | None:
         skeleton, leaves = flatten(term)
-        for each in self._said.get(kind, ()):
-            found = each.of(skeleton, leaves)
-            if found is not None:
-                return _short(found)
+        for saying in self._sayings.get(kind, ()):
+            text = saying.of(skeleton, leaves)
+            if text is not None:
+                return _short(text)
         return None
 
 
@@ -101,7 +101,7 @@ def in_order(term: Term) -> str:
 
 
 def _cell(spot: Spot) -> str:
-    """What a cell is called: `a2`, `3,1`, or its column where there are no rows."""
+    """Name of a cell: `a2`, `3,1`, or its column if there are no rows."""
     _, column, row = spot
     if not row:
         return plain(column)

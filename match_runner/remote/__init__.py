@@ -1,5 +1,6 @@
-"""Players elsewhere, asked as a game server asks them.
+"""Players elsewhere, which get the same requests as from a game server.
 
-In come turns, out come moves and faults. Begin with `remote_players`, all of a match; `wire` says
-how servers behave, and makes and reads the messages, `post` sends them.
+Turns come in; moves and faults go out. Begin with `remote_players`, which has all remote players of
+a match. `wire` writes and reads the messages, in the manner of each kind of server; `post` sends
+them.
 """

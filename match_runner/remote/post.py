@@ -1,9 +1,10 @@
-"""One message to a player over HTTP, byte for byte as servers in the field send it.
+"""Sends one message to a player over HTTP, byte for byte like servers in the field.
 
-No HTTP library is used, because libraries prevent exactly what matters here: lengths counted in
+A message and an address come in; a `PostReply` comes back, or says what went wrong. It uses no HTTP
+library, because libraries prevent exactly the habits of these servers: lengths counted in
 characters, requests without Host, and replies that end with the stream.
 
-Few matches have remote players, so asyncio is imported only when there are some.
+Few matches have remote players, so asyncio is imported only for them.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 9147
 
 MAX_REPLY_BYTES = 1 << 20
-"""Number of bytes after which reading a reply ends; no move is that long."""
+"""Most bytes of a reply that we read; no move is that long."""
 
 _CHUNK = 1 << 16
 _HOST_AND_PORT = re.compile(r"[^\s:=]+:\d+/?")
@@ -50,7 +51,7 @@ _HEADERS: Mapping[str, str] = {DRESDEN.name: _DRESDEN_HEADER, GGP_BASE.name: _GG
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Address at which a player listens."""
+    """Address of a player."""
 
     host: str
     port: int
@@ -61,7 +62,7 @@ class Address:
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is meant as the address of a player, not as a player's spec."""
+    """Whether a text is meant as a player's address, not as its spec."""
     return "://" in text or _HOST_AND_PORT.fullmatch(text) is not None
 
 
@@ -72,7 +73,7 @@ def parse_address(text: str) -> Address:
         ConfigError: it is something else.
     """
     wrong = ConfigError(
-        f"{text!r} is no address of a player; it must be like http://localhost:{DEFAULT_PORT}"
+        f"{text!r} is not the address of a player; it must be like http://localhost:{DEFAULT_PORT}"
     )
     try:
         parts = urlsplit(text.strip())
@@ -100,8 +101,8 @@ class PostReply:
 
     Attributes:
         outcome: outcome of sending the message.
-        text: the body of an answer; otherwise what went wrong.
-        seconds: from when the connection was made to the end.
+        text: the body of an answer; otherwise the error.
+        seconds: time from the connection to the end.
     """
 
     outcome: PostResult
@@ -124,13 +125,13 @@ async def post(
     limit_s: float,
     names: HostNames,
 ) -> PostReply:
-    """Send a message and read the reply; nothing that the player does raises an exception.
+    """Send a message and read the reply; whatever the player does, this raises no exception.
 
     Args:
-        connecting: time left to connect, including the lookup of its name; the time taken is
+        connecting: time left to connect, lookup of the host name included; the time used is
             deducted.
-        limit_s: most seconds from when the connection is made until the end of the reply.
-        names: looks up the names of hosts.
+        limit_s: most seconds from the connection to the end of the reply.
+        names: looks up host names.
     """
     import asyncio
 
@@ -168,13 +169,13 @@ async def _connect(
     """Connect to the first numeric address that accepts a connection.
 
     Raises:
-        OSError: none of them does.
-        ValueError: the text cannot be the name of a host.
+        OSError: no address accepts one.
+        ValueError: the text cannot be a host name.
     """
     import asyncio
 
-    *others, last = await names.of(address.host)
-    for host in others:
+    *earlier, last = await names.of(address.host)
+    for host in earlier:
         with contextlib.suppress(OSError):
             return await asyncio.open_connection(host, address.port)
     return await asyncio.open_connection(last, address.port)
@@ -238,7 +239,7 @@ def _silence(data: bytearray, limit_s: float) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """The reason of an error alone: asyncio puts addresses into its texts."""
+    """The bare reason of an error: asyncio puts addresses into its texts."""
     number = getattr(error, "errno", None)
     if number is not None and number > 0:
         return os.strerror(number)
@@ -246,23 +247,23 @@ def _reason(error: Exception) -> str:
 
 
 # ------------------------------------------------------------------------
-# Host names, looked up once a match, and never for longer than there is time to connect.
+# Host names: looked up once a match, within the time that is left to connect.
 
 _POLL_S = 0.002
 
-Found = tuple[str, ...] | OSError | ValueError
-"""Numeric addresses in the order in which to try them, or the error that explains their lack."""
+LookUp = tuple[str, ...] | OSError | ValueError
+"""Numeric addresses in the order to try them, or the error of the lookup."""
 
 
 class HostNames:
     """Numeric addresses of hosts.
 
-    A lookup cannot be cancelled, so it runs in a thread, and callers wait for it only as long as
-    they have time; a result that comes later is used the next time. Failed lookups are repeated.
+    A lookup cannot be cancelled, so it runs in a thread, and callers wait only as long as they have
+    time; a later result serves the next call. Failed lookups are repeated.
     """
 
     def __init__(self) -> None:
-        self._found: dict[str, Found] = {}
+        self._look_ups: dict[str, LookUp] = {}
         self._threads: dict[str, threading.Thread] = {}
 
     async def of(self, host: str) -> tuple[str, ...]:
@@ -270,9 +271,9 @@ class HostNames:
 
         Raises:
             OSError: the host has none.
-            ValueError: the text cannot be the name of a host.
+            ValueError: the text cannot be a host name.
         """
-        if not isinstance(self._found.get(host), tuple):
+        if not isinstance(self._look_ups.get(host), tuple):
             import asyncio
 
             thread = self._threads.get(host)
@@ -282,16 +283,16 @@ class HostNames:
                 thread.start()
             while thread.is_alive():
                 await asyncio.sleep(_POLL_S)
-        found = self._found[host]
-        if not isinstance(found, tuple):
-            raise found
-        return found
+        addresses = self._look_ups[host]
+        if not isinstance(addresses, tuple):
+            raise addresses
+        return addresses
 
     def _look_up(self, host: str) -> None:
-        self._found[host] = _look_up(host)
+        self._look_ups[host] = _look_up(host)
 
 
-def _look_up(host: str) -> Found:
+def _look_up(host: str) -> LookUp:
     try:
         infos = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, ValueError) as error:

@@ -1,7 +1,9 @@
-"""Remote players: asked over HTTP, all of a turn at the same time, each with its own clock.
+"""Asks the remote players of a match for moves, over HTTP, all at the same time, on their own
+clocks.
 
-The event loop here waits for sockets only; no reasoner is called. What a player does wrong costs
-it its move, and costs the others nothing but the time on its clock.
+The referee calls it in every turn, and gets moves and faults. The event loop here only waits for
+sockets; it calls no reasoner. An error of a player costs it its move, and costs the others only the
+time on its clock.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from match_runner.remote.wire import (
 DEFAULT_START_CLOCK_S = 30
 
 MOST_SHOWN = 200
-"""Most characters shown of what a player sent."""
+"""Most characters of a player's message that we show."""
 
 _ABORT_S = 1.0
 _BUSY_S = 1.0
@@ -45,15 +47,15 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RemoteConditions:
-    """How remote players are addressed.
+    """How to address remote players.
 
     Attributes:
-        server: the server that is imitated.
+        server: the server to imitate.
         dialect: dialect of the messages; None for the newest that suits the rules.
         start_clock_s: time before the first turn.
-        scramble: whether names are changed, by the match's seed.
-        patience_s: for how many seconds the start message is repeated to a player that answers
-            that it is busy; servers in the field do not repeat it.
+        scramble: whether to change names, by the match's seed.
+        patience_s: seconds for which we repeat the start message to a busy player; servers in the
+            field do not repeat it.
     """
 
     server: Server = DRESDEN
@@ -68,7 +70,7 @@ class Remotes:
     """The remote players of a game.
 
     Attributes:
-        program: the rules that they are sent.
+        program: the rules to send them.
         addresses: by role index.
     """
 
@@ -78,7 +80,7 @@ class Remotes:
 
 @dataclass(frozen=True, slots=True)
 class RemoteFault:
-    """Something a remote player did wrong.
+    """Something that a remote player did wrong.
 
     Attributes:
         kind: one of `match_runner.match.records.FAULTS`.
@@ -91,11 +93,11 @@ class RemoteFault:
 
 @dataclass(frozen=True, slots=True)
 class RemoteAnswer:
-    """Answer of a remote player that was asked for a move.
+    """Answer of a remote player to a request for a move.
 
     Attributes:
         move: in canonical KIF; None if there is no answer that could be a move.
-        submitted: what it sent, for the record; None if nothing came in time.
+        submitted: the player's text, for the record; None if nothing came in time.
         seconds: time that the answer took.
         trouble: why there is no move.
     """
@@ -107,17 +109,17 @@ class RemoteAnswer:
 
 
 def new_match_id(game: str, conditions: RemoteConditions) -> str:
-    """A match id that no other match has: players take a known one for a repeated message.
+    """A new, unique match id: players take a known id for a repeated message.
 
-    If names are changed, the id does not give away the game.
+    If names are scrambled, the id does not give away the game.
     """
-    known = "" if conditions.scramble else Path(game).stem[:_MOST_OF_NAME]
-    letters = "".join(c if c.isascii() and c.isalnum() else "_" for c in known)
+    game_name = "" if conditions.scramble else Path(game).stem[:_MOST_OF_NAME]
+    letters = "".join(c if c.isascii() and c.isalnum() else "_" for c in game_name)
     return f"{letters or 'match'}.{uuid.uuid4().hex[:12]}"
 
 
 def check_clocks(play_clock_s: float | None) -> int:
-    """The play clock that remote players are told, in whole seconds.
+    """The play clock for messages to remote players, in whole seconds.
 
     Raises:
         ConfigError: there is no play clock, or it is not a whole number.
@@ -126,7 +128,7 @@ def check_clocks(play_clock_s: float | None) -> int:
         raise ConfigError("remote players need a clock; give --play-clock SECONDS")
     if play_clock_s != math.floor(play_clock_s) or play_clock_s < 1:
         raise ConfigError(
-            f"remote players are told whole seconds, so --play-clock cannot be {play_clock_s:g}"
+            f"remote players need whole seconds, so --play-clock cannot be {play_clock_s:g}"
         )
     return int(play_clock_s)
 
@@ -135,11 +137,11 @@ class RemotePlayers:
     """All remote players of one match.
 
     Args:
-        remotes: the rules and their addresses.
-        conditions: how they are addressed.
+        remotes: the rules and the players' addresses.
+        conditions: how to address the players.
         play_clock_s: see `check_clocks`.
-        match_id: a new one, see `new_match_id`.
-        rng: draws the changed names.
+        match_id: a new id, see `new_match_id`.
+        rng: draws the scrambled names.
 
     Raises:
         ConfigError: the dialect does not suit the rules or the server.
@@ -165,7 +167,7 @@ class RemotePlayers:
         )
         self._match_id = match_id
         shared = Counter(remotes.addresses.values())
-        # One address may play several roles: to that player, these are several matches.
+        # One address may play several roles: then its player sees several matches.
         self._ids = {
             role: match_id if shared[address] == 1 else f"{match_id}.{role}"
             for role, address in remotes.addresses.items()
@@ -175,7 +177,7 @@ class RemotePlayers:
 
     @property
     def side(self) -> RemoteSide:
-        """How these players are addressed, for the record of the match."""
+        """How these players were addressed, for the record of the match."""
         return RemoteSide(
             self._match_id,
             str(self._wire.dialect),
@@ -184,10 +186,10 @@ class RemotePlayers:
         )
 
     def start(self) -> dict[int, RemoteFault]:
-        """Send all of them the start of the match, and wait until all are ready or time is up.
+        """Send all players the start message, and wait until all are ready or time is up.
 
-        Their answers do not matter; the match goes on in any case. But for up to `patience_s`, the
-        message is sent to all again while one of them is busy with another match.
+        Their answers do not matter; the match goes on in any case. But for up to `patience_s`, send
+        the message to all again while a player is busy with another match.
         """
         start_s = self._conditions.start_clock_s
         bodies = {
@@ -208,30 +210,31 @@ class RemotePlayers:
             if reply.outcome in (PostResult.LATE, PostResult.UNREACHABLE)
         }
 
-    def ask(self, turn: int, told: Mapping[int, LastTurn]) -> dict[int, RemoteAnswer]:
-        """Ask all of them for their moves; the answers are in role order.
+    def ask(self, turn: int, last_turns: Mapping[int, LastTurn]) -> dict[int, RemoteAnswer]:
+        """Ask all players for their moves; the answers are in role order.
 
         Args:
             turn: from 0.
-            told: what happened in the turn before, by role; empty in the first.
+            last_turns: the last turn as each role sees it; empty in the first turn.
         """
         bodies = {
-            role: self._wire.play(self._ids[role], turn, told.get(role)) for role in self._addresses
+            role: self._wire.play(id_, turn, last_turns.get(role))
+            for role, id_ in self._ids.items()
         }
         replies = self._send(bodies, self._play_clock_s + self._server.play_grace_s)
         return {role: self._answer(reply) for role, reply in replies}
 
-    def stop(self, turns: int, told: Mapping[int, LastTurn]) -> None:
-        """Tell all of them that the match is over after `turns` turns."""
+    def stop(self, turns: int, last_turns: Mapping[int, LastTurn]) -> None:
+        """Send all players the message that the match is over, after `turns` turns."""
         ids = self._ids.items()
-        bodies = {role: self._wire.stop(name, turns, told.get(role)) for role, name in ids}
+        bodies = {role: self._wire.stop(name, turns, last_turns.get(role)) for role, name in ids}
         self._tell(bodies, self._play_clock_s + self._server.play_grace_s)
 
-    def abort(self, turns: int, told: Mapping[int, LastTurn]) -> None:
-        """Tell all of them that the match ends before its time, if the dialect can say so."""
+    def abort(self, turns: int, last_turns: Mapping[int, LastTurn]) -> None:
+        """Send all players the message that the match ends early, if the dialect has one."""
         ids = self._ids.items()
         bodies = {
-            role: self._wire.abort(name) or self._wire.stop(name, turns, told.get(role))
+            role: self._wire.abort(name) or self._wire.stop(name, turns, last_turns.get(role))
             for role, name in ids
         }
         self._tell(bodies, _ABORT_S)
@@ -242,7 +245,7 @@ class RemotePlayers:
                 _log.info("%s %s at the end", self._roles[role], reply.text)
 
     def _send(self, bodies: Mapping[int, str], limit_s: float) -> list[tuple[int, PostReply]]:
-        """Send all messages at the same time; the replies are in role order."""
+        """Send all messages at the same time; return the replies in role order."""
         import asyncio
 
         async def send_all() -> list[PostReply]:
@@ -265,7 +268,7 @@ class RemotePlayers:
             _log.debug("to %s: %s", self._addresses[role], bodies[role])
         replies = asyncio.run(send_all())
         for role, reply in zip(roles, replies, strict=True):
-            _log.debug("from %s: %s %s", self._addresses[role], reply.outcome, _shown(reply.text))
+            _log.debug("from %s: %s %s", self._addresses[role], reply.outcome, _cut(reply.text))
         return list(zip(roles, replies, strict=True))
 
     def _answer(self, reply: PostReply) -> RemoteAnswer:
@@ -274,9 +277,9 @@ class RemotePlayers:
         try:
             move = self._wire.read_move(reply.text)
         except NotAMoveError as error:
-            shown = _shown(str(error))
-            trouble = RemoteFault("illegal", f"answered {shown or 'nothing'}, which is no move")
-            return RemoteAnswer(None, shown, reply.seconds, trouble)
+            text = _cut(str(error))
+            trouble = RemoteFault("illegal", f"answered {text or 'nothing'}, which is not a move")
+            return RemoteAnswer(None, text, reply.seconds, trouble)
         return RemoteAnswer(move, move, reply.seconds)
 
 
@@ -288,10 +291,10 @@ _KINDS: Mapping[PostResult, str] = {
 
 
 def _trouble(reply: PostReply, when: str) -> RemoteFault:
-    return RemoteFault(_KINDS[reply.outcome], f"{_shown(reply.text)} {when}")
+    return RemoteFault(_KINDS[reply.outcome], f"{_cut(reply.text)} {when}")
 
 
-def _shown(text: str) -> str:
+def _cut(text: str) -> str:
     """A text from outside on one line of bounded length."""
     line = printable(" ".join(text.split()))
     return line if len(line) <= MOST_SHOWN else line[:MOST_SHOWN] + "..."

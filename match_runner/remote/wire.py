@@ -1,4 +1,9 @@
-"""A match in the messages of a game server: writes what players are sent, reads their answers."""
+"""A match in the messages of a game server: writes requests to players, reads their answers.
+
+Moves and percepts come in as canonical KIF; texts go out in the dialect, spelling and letter case
+of the imitated server, perhaps with scrambled names. The moves in answers come back as canonical
+KIF.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +33,11 @@ _MOST_SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class LastTurn:
-    """Everything that a server may tell a role of the last turn.
+    """Everything that a server may send a role about the last turn.
 
     Attributes:
-        move: the move executed for that role.
-        percepts: percepts of that role.
+        move: executed move of the role.
+        percepts: percepts of the role.
         joint_move: the moves of all roles, in role order.
     """
 
@@ -49,11 +54,11 @@ class Wire:
     """The messages of matches of one game.
 
     Args:
-        program: the rules; they are sent as they were written, but in KIF, and by servers that
-            take any letter case in upper case.
-        server: the server that is imitated.
+        program: the rules; the messages have them as they were written, but in KIF, and in upper
+            case for servers that take any letter case.
+        server: the server to imitate.
         dialect: dialect of the messages; None for the newest that suits the rules.
-        rng: draws changed names; None to leave names as they are.
+        rng: draws scrambled names; None to leave names as they are.
 
     Raises:
         ConfigError: the dialect does not suit the rules or the server.
@@ -70,8 +75,8 @@ class Wire:
         self.dialect = dialect or (Dialect.GDL2 if is_gdl2 else Dialect.GDL)
         if self.dialect is Dialect.GDL and is_gdl2:
             raise ConfigError(
-                f"the dialect gdl tells all players every move, which the rules of "
-                f"{program.source.name} hide; use gdl2 or gdl2-old"
+                f"the dialect gdl sends all players every move, but the rules of "
+                f"{program.source.name} hide moves; use gdl2 or gdl2-old"
             )
         self._style = _style(server, self.dialect)
         self._any_case = server.any_case
@@ -89,32 +94,32 @@ class Wire:
             self._rules += "\n" + _SEES_MOVES
 
     def start(self, match_id: str, role: str, start_clock_s: int, play_clock_s: int) -> str:
-        """The text that begins a match for a role."""
+        """Text of the start message to a role."""
         name = self._spelled(self._scrambler.name(role))
         return self._printed(Start(match_id, name, self._rules, start_clock_s, play_clock_s))
 
-    def play(self, match_id: str, turn: int, told: LastTurn | None) -> str:
-        """The text that asks for a move.
+    def play(self, match_id: str, turn: int, last_turn: LastTurn | None) -> str:
+        """Text of the request for a move.
 
         Args:
             turn: from 0.
-            told: what happened in the turn before; None in the first.
+            last_turn: the last turn; None in the first turn.
         """
-        return self._printed(self._turn(Play, match_id, turn, told))
+        return self._printed(self._turn(Play, match_id, turn, last_turn))
 
-    def stop(self, match_id: str, turn: int, told: LastTurn | None) -> str:
-        """The text that ends a match; `turn` counts those that were played."""
-        return self._printed(self._turn(Stop, match_id, turn, told))
+    def stop(self, match_id: str, turn: int, last_turn: LastTurn | None) -> str:
+        """Text of the message that ends a match; `turn` is the number of turns played."""
+        return self._printed(self._turn(Stop, match_id, turn, last_turn))
 
     def abort(self, match_id: str) -> str | None:
-        """The text that aborts a match; None if the dialect has no such message."""
+        """Text of the message that aborts a match; None if the dialect has none."""
         return self._printed(Abort(match_id)) if self.dialect is Dialect.GDL else None
 
     def read_move(self, reply: str) -> str:
         """The move in an answer, as canonical KIF in the names of the rules.
 
         Raises:
-            NotAMoveError: servers would not find one in it; its text shows the answer.
+            NotAMoveError: servers would not find a move in it; the text shows the answer.
         """
         try:
             text = parse_reply(reply)
@@ -129,15 +134,15 @@ class Wire:
         return to_kif(move if self._tuples is None else self._tuples.in_told(move))
 
     def _turn(
-        self, kind: type[Play] | type[Stop], match_id: str, turn: int, told: LastTurn | None
+        self, kind: type[Play] | type[Stop], match_id: str, turn: int, last_turn: LastTurn | None
     ) -> Message:
         number = turn if self.dialect is Dialect.GDL2 else None
-        if told is None:
+        if last_turn is None:
             return kind(match_id, number, None, None)
         if self.dialect is Dialect.GDL:
-            return kind(match_id, None, None, self._changed(told.joint_move))
-        percepts = self._changed(told.percepts)
-        move = self._changed([told.move])[0] if self.dialect is Dialect.GDL2 else None
+            return kind(match_id, None, None, self._changed(last_turn.joint_move))
+        percepts = self._changed(last_turn.percepts)
+        move = self._changed([last_turn.move])[0] if self.dialect is Dialect.GDL2 else None
         return kind(match_id, number, move, percepts)
 
     def _changed(self, terms: Iterable[str]) -> tuple[str, ...]:
@@ -145,7 +150,7 @@ class Wire:
         return tuple(self._spelled(to_kif(term)) for term in changed)
 
     def _spelled(self, text: str) -> str:
-        """Canonical KIF as it is sent, but for upper case; changed names have one spelling."""
+        """Canonical KIF in the spelling of messages, before any change to upper case."""
         return spelled(text, self._spelling)
 
     def _printed(self, message: Message) -> str:
@@ -153,7 +158,7 @@ class Wire:
 
 
 def _style(server: Server, dialect: Dialect) -> WireStyle:
-    """How a server writes a dialect; servers that accept any letter case write in upper case."""
+    """A server's style of a dialect; servers that accept any letter case write in upper case."""
     for style in WIRE_STYLES.values():
         if style.dialect is dialect and style.upper is server.any_case:
             return style
@@ -161,19 +166,19 @@ def _style(server: Server, dialect: Dialect) -> WireStyle:
 
 
 def _not_a_move(reply: str) -> NotAMoveError:
-    shown = " ".join(reply.split())
-    cut = shown if len(shown) <= _MOST_SHOWN else shown[:_MOST_SHOWN] + "..."
+    text = " ".join(reply.split())
+    cut = text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "..."
     return NotAMoveError(cut)
 
 
 # ------------------------------------------------------------------------
-# Renames the constants, functions and relations of a rulesheet, so that words tell nothing.
+# Renames the constants, functions and relations of a rulesheet, so that words give nothing away.
 #
-# Keywords and numbers keep their names: a scrambled keyword would mean nothing, and goal values are
-# numbers.
+# Keywords and numbers keep their names: a scrambled keyword would have no meaning, and goal values
+# are numbers.
 
 KEPT = frozenset({*KEYWORD_ARITY, *CONNECTIVES, *ARROWS, RANDOM, TUPLE, "nil"})
-"""Names that are never changed, nor given to anything else."""
+"""Names that stay, and that no other name may become."""
 
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 _CONSONANTS, _VOWELS = "bcdfghjklmnprstvwxyz", "aeiou"
@@ -184,7 +189,7 @@ class Scrambler:
     """A one-to-one renaming of constants, functions, relations and roles.
 
     Args:
-        names: the names to change, see `names_of`; none for a renaming that changes nothing.
+        names: the names to change, see `names_of`; none for the identity.
         rng: draws the new names.
     """
 
@@ -198,22 +203,22 @@ class Scrambler:
         return self._to.get(name, name)
 
     def term(self, term: Term) -> Term:
-        """A term with its names changed."""
+        """A term with the new names."""
         return _renamed(term, self._to)
 
     def rule(self, rule: Rule) -> Rule:
-        """A rule with its names changed."""
+        """A rule with the new names."""
         return Rule(self.term(rule.head), tuple(map(self.term, rule.body)), rule.start)
 
     def back(self, term: Term) -> Term | None:
-        """The term of which this is the renamed one; None if it has a name that was not sent."""
+        """The original of a term with new names; None if it has a name that we never sent."""
         if any(name in self._to and name not in self._back for name in names_in(term)):
             return None
         return _renamed(term, self._back)
 
 
 def names_of(rules: Iterable[Rule]) -> set[str]:
-    """All names in some rules that a scrambler changes."""
+    """All names in rules that a scrambler changes."""
     return {
         name
         for rule in rules
@@ -224,7 +229,7 @@ def names_of(rules: Iterable[Rule]) -> set[str]:
 
 
 def names_in(term: Term) -> Iterator[str]:
-    """Every constant and function of a term; not recursive, terms may nest deeply."""
+    """Yield every constant and function of a term, without recursion: terms may nest deeply."""
     pending = [term]
     while pending:
         part = pending.pop()
@@ -244,21 +249,21 @@ def _renamed(term: Term, names: dict[str, str]) -> Term:
     return Compound(name, tuple(_renamed(arg, names) for arg in term.args), term.start)
 
 
-def _words(number: int, taken: frozenset[str], rng: np.random.Generator | None) -> list[str]:
-    """Different words that can be pronounced and are neither taken nor kept."""
-    if not number:
+def _words(count: int, names: frozenset[str], rng: np.random.Generator | None) -> list[str]:
+    """Distinct pronounceable words that are neither among the names nor in `KEPT`."""
+    if not count:
         return []
     if rng is None:
         raise ValueError("renaming needs a generator")
     words: dict[str, None] = {}
-    while len(words) < number:
+    while len(words) < count:
         syllables = _MIN_SYLLABLES + int(rng.integers(2))
         letters = (
             _CONSONANTS[rng.integers(len(_CONSONANTS))] + _VOWELS[rng.integers(len(_VOWELS))]
             for _ in range(syllables)
         )
         word = "".join(letters)
-        if word not in taken and word not in KEPT:
+        if word not in names and word not in KEPT:
             words[word] = None
     return list(words)
 
@@ -266,14 +271,14 @@ def _words(number: int, taken: frozenset[str], rng: np.random.Generator | None) 
 # ------------------------------------------------------------------------
 # How servers treat their players: clocks, grace periods, and the replacement of bad moves.
 #
-# The numbers are those of servers in the field; `docs/use/tournaments.md` has the table.
+# The numbers come from servers in the field; `docs/use/tournaments.md` has the table.
 
 DRESDEN_PAUSE_S = 0.5
 """Seconds that the Dresden controller waits before each step."""
 
 
 class Replacement(StrEnum):
-    """Which legal move is played instead of a late or illegal one."""
+    """Which legal move replaces a late or illegal one."""
 
     FIRST = "first"
     RANDOM = "random"
@@ -285,14 +290,14 @@ class Server:
 
     Attributes:
         name: as `--server` takes it.
-        connect_s: time to connect; clocks start only then.
-        connect_pool_s: more time to connect, to one player in a whole match.
+        connect_s: time to connect; clocks start only after that.
+        connect_pool_s: additional time to connect, for each player in a whole match.
         start_grace_s: added to the start clock.
-        play_grace_s: added to the play clock, and to that of the last message.
+        play_grace_s: added to the play clock, also after the last message.
         replacement: which move replaces a bad one.
-        reads_to_end: whether a reply lasts until the player closes the connection; else it is as
-            long as its header says.
-        any_case: whether a move may be answered in another letter case than that of the rules.
+        reads_to_end: whether a reply lasts until the player closes the connection; otherwise its
+            header gives the length.
+        any_case: whether an answer may differ from the rules in letter case.
     """
 
     name: str
@@ -313,7 +318,7 @@ SERVERS: Mapping[str, Server] = {server.name: server for server in (DRESDEN, GGP
 
 
 class ConnectingTime:
-    """The time one player of a match may take to accept connections."""
+    """The time that one player of a match may take to accept connections."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -336,8 +341,8 @@ class RemoteSide:
     Attributes:
         match_id: id of the match in messages; each role has its own if one player has several.
         dialect: dialect of the messages, a value of `ggp.protocol.messages.Dialect`.
-        start_clock_s: time that they had before the first turn.
-        scrambled: whether names were changed.
+        start_clock_s: time before the first turn.
+        scrambled: whether names were scrambled.
     """
 
     match_id: str

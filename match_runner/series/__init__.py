@@ -1,9 +1,9 @@
-"""The one way to play many matches.
+"""Plays many matches, stores them and sums them up: every command that compares players does this.
 
-In come settings, out go records of matches and their results. Begin with `plan`, which says which
-matches there are, a pure function of settings; `runner` has those played that are not stored yet,
-by `match_task`, wherever `match_runner.workers` finds room; `store` keeps whole records in one
-SQLite file. `outcomes` and `comparison` sum results up, `verdicts` and `stopping` say when it is
-clear who is better, and `holding` is how every command plays a series, or reads it again; its
-`course` is a table and a chart. `ggp.statistics` says how certain a mean is.
+Settings come in; records of matches and their results go out. Begin with `plan`, which computes the
+list of matches from the settings alone. `runner` finds the matches that are not stored yet and has
+`match_task` play them, wherever `match_runner.workers` finds room; `store` keeps whole records in
+one SQLite file. `outcomes` and `comparison` sum results up, `verdicts` and `stopping` say when it
+is clear who is better. `holding` is the body of every command that plays a series or reads it
+again; `course` shows a series as a table and a chart. `ggp.statistics` says how certain a mean is.
 """

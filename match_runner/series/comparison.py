@@ -1,4 +1,8 @@
-"""Summary of the stored matches of a comparison."""
+"""Sums up the stored matches of a comparison: scores, wins, effort, differences, and a verdict.
+
+A snapshot of a series of one game comes in; a `ComparisonSummary` goes out, as JSON or as the
+tables that `match-runner compare` prints.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from ggp.statistics import Interval, mean_interval, methods_text
 from match_runner.match.records import clock_text
 from match_runner.match.views import clock_notes, plain, show_errors
 from match_runner.series.course import WithCourse
-from match_runner.series.holding import Held
+from match_runner.series.holding import Snapshot
 from match_runner.series.outcomes import (
     ContestCounts,
     Effort,
@@ -51,7 +55,7 @@ class PlayerSummary:
     """Results of one player.
 
     Attributes:
-        score: mean goal value, rounds being the independent unit.
+        score: mean goal value; rounds are the independent unit.
         tally: counts of its contests.
         effort: mean effort of its decisions.
         by_role: mean goal value and effort in each role that it played.
@@ -66,7 +70,7 @@ class PlayerSummary:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How much more one player scored than another in the same rounds, so with the same seeds."""
+    """Difference between two players' scores in the same rounds, so with the same seeds."""
 
     player: str
     other: str
@@ -76,7 +80,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class EqualStates:
-    """One role at one turn: the measured budget, and what every player really visited.
+    """One role at one turn: the measured budget, and the states that every player visited.
 
     Attributes:
         turn: from 0.
@@ -95,17 +99,17 @@ class EqualStates:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ComparisonSummary(WithCourse):
-    """Everything that is reported of a comparison, the series of one game.
+    """The report on a comparison, which is the series of one game.
 
     Attributes:
         planned, played: numbers of matches.
         players: in the order of the series.
         differences: one for each pair of players.
-        verdict: who is the best, as far as whole rounds can tell; None without whole rounds.
-        ending: how a series ended that ends by itself.
+        verdict: who is the best, by whole rounds; None without whole rounds.
+        ending: how the series ended, if it had a stopping rule.
         equal_states: by role, then turn; empty without `--equal-states`.
-        faulty: number and errors of each match in which something went wrong.
-        held: the matches.
+        faulty: number and errors of each match that had errors.
+        snapshot: the matches.
     """
 
     series: Series
@@ -118,7 +122,7 @@ class ComparisonSummary(WithCourse):
     ending: Ending | None
     equal_states: tuple[EqualStates, ...]
     faulty: tuple[tuple[int, tuple[str, ...]], ...]
-    held: Held = field(compare=False)
+    snapshot: Snapshot = field(compare=False)
 
     @property
     def game(self) -> SeriesGame:
@@ -127,7 +131,7 @@ class ComparisonSummary(WithCourse):
 
     @property
     def methods(self) -> list[str]:
-        """Lines that say how its intervals are made, and when they hold."""
+        """Lines that explain how the intervals were computed, and when they hold."""
         scores = [player.score for player in self.players]
         return methods_text([*scores, *(difference.score for difference in self.differences)])
 
@@ -166,35 +170,35 @@ class ComparisonSummary(WithCourse):
         return Report(self.to_json(), _parts(self))
 
 
-def summarize(held: Held) -> ComparisonSummary:
-    """Sum up what has been played so far.
+def summarize(snapshot: Snapshot) -> ComparisonSummary:
+    """Sum up the matches so far.
 
-    Unfinished rounds count in means, but not in differences, and (in games of one role) not as
+    Unfinished rounds count in means, but not in differences, and in games of one role not as
     contests.
     """
-    series, matches = held.series, held.matches
+    series, matches = snapshot.series, snapshot.matches
     (game,) = series.games
     rounds = rounds_of(matches)
     numbers = range(len(series.players))
     whole = whole_rounds(rounds, series.matches_a_round)
-    budgets = held.budgets.get(game.name)
+    budgets = snapshot.budgets.get(game.name)
     several = len(numbers) > 1
     return ComparisonSummary(
         series=series,
-        planned=held.planned,
+        planned=snapshot.planned,
         played=len(matches),
         backend=matches[0].record.backend if matches else None,
-        players=tuple(_player(held, n, rounds) for n in numbers),
-        differences=tuple(_difference(held, *pair, whole) for pair in combinations(numbers, 2)),
+        players=tuple(_player(snapshot, n, rounds) for n in numbers),
+        differences=tuple(_difference(snapshot, *two, whole) for two in combinations(numbers, 2)),
         verdict=judge(
-            series.names, whole, resampling_seed(series), fixed=held.fixed, span=series.span
+            series.names, whole, resampling_seed(series), fixed=snapshot.fixed, span=series.span
         )
         if several
         else None,
-        ending=held.ending,
+        ending=snapshot.ending,
         equal_states=tuple(_equal_states(series, matches, budgets)) if budgets else (),
         faulty=tuple((m.planned.number, m.record.errors) for m in matches if m.record.errors),
-        held=held,
+        snapshot=snapshot,
     )
 
 
@@ -211,75 +215,75 @@ def _player_json(player: PlayerSummary) -> dict[str, Any]:
     }
 
 
-def _player(held: Held, number: int, rounds: Sequence[Round]) -> PlayerSummary:
-    series, matches = held.series, held.matches
-    seed, fixed, bounds = resampling_seed(series), held.fixed, series.goal_bounds
+def _player(snapshot: Snapshot, player: int, rounds: Sequence[Round]) -> PlayerSummary:
+    series, matches = snapshot.series, snapshot.matches
+    seed, fixed, bounds = resampling_seed(series), snapshot.fixed, series.goal_bounds
     by_role = {}
     for role in series.games[0].seats:
-        seated = [match for match in matches if match.planned.seating[role] == number]
+        seated = [match for match in matches if match.planned.seating[role] == player]
         if seated:
             goals = [match.scored[role] for match in seated if match.scored]
-            effort = effort_of(decisions_of(seated, number, role))
+            effort = effort_of(decisions_of(seated, player, role))
             by_role[role] = mean_interval(goals, seed, bounds, fixed=fixed), effort
-    scores = [s[number] for s in map(scores_of, rounds) if number in s]
+    scores = [s[player] for s in map(scores_of, rounds) if player in s]
     contests = contests_by_round(rounds, len(series.players))
     return PlayerSummary(
-        player=series.names[number],
+        player=series.names[player],
         score=mean_interval(scores, seed, bounds, fixed=fixed),
-        tally=tally_of(contests, number, seed, fixed=fixed),
-        effort=effort_of(decisions_of(matches, number)),
+        tally=tally_of(contests, player, seed, fixed=fixed),
+        effort=effort_of(decisions_of(matches, player)),
         by_role=by_role,
     )
 
 
-def _difference(held: Held, number: int, other: int, rounds: Sequence[Scores]) -> Difference:
-    series = held.series
-    found = differences_of(rounds, number, other)
+def _difference(snapshot: Snapshot, first: int, rival: int, rounds: Sequence[Scores]) -> Difference:
+    series = snapshot.series
+    differences = differences_of(rounds, first, rival)
     bounds = differences_within(series.span)
-    score = mean_interval(found, resampling_seed(series), bounds, fixed=held.fixed)
-    return Difference(series.names[number], series.names[other], score, len(found))
+    score = mean_interval(differences, resampling_seed(series), bounds, fixed=snapshot.fixed)
+    return Difference(series.names[first], series.names[rival], score, len(differences))
 
 
 def _equal_states(series: Series, matches: Sequence[Played], budgets: Budgets) -> list[EqualStates]:
-    made: dict[tuple[str, int, int], list[tuple[int, str, Decision]]] = defaultdict(list)
+    decisions_at: dict[tuple[str, int, int], list[tuple[int, str, Decision]]] = defaultdict(list)
     players = range(len(series.players))
     for number in players:
         for row in decisions_of(matches, number):
-            made[row[1], row[0], number].append(row)
-    found = []
+            decisions_at[row[1], row[0], number].append(row)
+    rows = []
     for role in series.games[0].seats:
-        last = max((turn for named, turn, _ in made if named == role), default=-1)
+        last = max((turn for name, turn, _ in decisions_at if name == role), default=-1)
         for turn in range(last + 1):
-            efforts = [effort_of(made[role, turn, number]) for number in players]
+            efforts = [effort_of(decisions_at[role, turn, number]) for number in players]
             if any(effort.decisions for effort in efforts):
                 budget = budgets[role][min(turn, len(budgets[role]) - 1)]
                 visited = tuple(effort.states for effort in efforts)
                 decisions = tuple(effort.decisions for effort in efforts)
-                found.append(EqualStates(role, turn, budget, visited, decisions))
-    return found
+                rows.append(EqualStates(role, turn, budget, visited, decisions))
+    return rows
 
 
 # ------------------------------------------------------------------------
 # Tables that show a comparison.
 
 MOST_ROWS = 24
-"""Most rows shown of the table of equal states; `--json` has all."""
+"""Most rows of the table of equal states that we show; `--json` has all."""
 
 
 def _parts(summary: ComparisonSummary) -> Iterator[RenderableType]:
     """Yield the tables of a comparison, which may be unfinished."""
     series, game = summary.series, summary.game
     roles = "roles rotate" if series.rotate else "fixed roles"
-    of_all = "" if summary.played == summary.planned else f" of {summary.planned}"
+    of_planned = "" if summary.played == summary.planned else f" of {summary.planned}"
     yield Text.assemble(
         plain(game.name, "bold"),
-        f": {summary.played}{of_all} matches, {roles}, seed {series.seed}",
+        f": {summary.played}{of_planned} matches, {roles}, seed {series.seed}",
         f", on {summary.backend}" if summary.backend else "",
         f", {clock_text(game.conditions.play_clock_s, game.conditions.clock)}",
     )
     yield from clock_notes(game.conditions.clock, series.everybody(game))
     for name, spec in series.players.items():
-        if name != spec:  # of another command, whose players have names of their own
+        if name != spec:  # a series of another command, which names its players
             yield plain(f"{name} is {spec}")
     for role, spec in game.fixed.items():
         yield plain(f"{role} is always played by {spec}")
@@ -291,20 +295,20 @@ def _parts(summary: ComparisonSummary) -> Iterator[RenderableType]:
         ("player", *results, *columns),
         [
             (
-                *(each.player, each.score, each.tally.wins, each.tally.draws, each.tally.losses),
-                *(each.tally.win_share.percent, each.effort.states, each.effort.seconds),
+                *(row.player, row.score, row.tally.wins, row.tally.draws, row.tally.losses),
+                *(row.tally.win_share.percent, row.effort.states, row.effort.seconds),
             )
-            for each in summary.players
+            for row in summary.players
         ],
     )
     yield ""
     if len(game.seats) > 1:
         rows = [
-            (role, each.player, score, effort.states, effort.seconds)
+            (role, row.player, score, effort.states, effort.seconds)
             for role in game.seats
-            for each in summary.players
-            if role in each.by_role
-            for score, effort in [each.by_role[role]]
+            for row in summary.players
+            if role in row.by_role
+            for score, effort in [row.by_role[role]]
         ]
         yield Table(("role", "player", "#mean score [99 %]", *columns), rows)
         yield ""
@@ -317,18 +321,18 @@ def _parts(summary: ComparisonSummary) -> Iterator[RenderableType]:
         yield ""
         yield Text("States visited a decision, by role and turn", style="bold")
         head = ("role", "#turn", ("#measured", ","), *((f"#{n}", ",.0f") for n in series.names))
-        shown = summary.equal_states[:MOST_ROWS]
-        yield Table(head, [(row.role, row.turn + 1, row.budget, *row.visited) for row in shown])
+        states = summary.equal_states[:MOST_ROWS]
+        yield Table(head, [(row.role, row.turn + 1, row.budget, *row.visited) for row in states])
         if len(summary.equal_states) > MOST_ROWS:
             yield f"and {len(summary.equal_states) - MOST_ROWS} more rows; see --json"
     yield from show_errors([(f"match {n}", e) for n, e in summary.faulty], summary.played)
 
 
 def _verdict(summary: ComparisonSummary) -> Iterator[RenderableType]:
-    """Yield lines that say how intervals are made, who is the best, and why the series ended."""
+    """Yield lines that explain the intervals, and say who is best and why the series ended."""
     yield from summary.methods
     if len(summary.players) > 2:
-        yield "each of these holds by itself; who is the best is judged with all in mind"
+        yield "each interval holds on its own; the verdict allows for comparing several players"
     ending = summary.ending
     if summary.verdict is not None and (ending is None or ending.outcome != SMALL):
         yield plain(verdict_text(summary.verdict, summary.series.matches_a_round))

@@ -1,7 +1,8 @@
-"""The course of a series, as one table: scores by round, and goals, states and time by turn.
+"""The course of a series, as a table and a chart: scores by round; goals, states, time by turn.
 
-A row says one thing of one player in one game, at a round or a turn. Other rows sum up all roles,
-and all games where there are several. `MEASURES` says what there is:
+A snapshot of a series comes in; `--csv` and `--plot` write what comes out. A row is one measure of
+one player in one game, at a round or a turn. Other rows sum up all roles, and all games where there
+are several. `MEASURES` lists the measures:
 
     game      player          role       measure   at   value   low    high   num
     meier     hyperplay2:n=4  all roles  score      3   52.5    10.1   91.7       3
@@ -21,7 +22,7 @@ from ggp.players import Decision
 from ggp.report import Table
 from ggp.statistics import Interval, mean_interval
 from match_runner.charts import Plot, new_figure
-from match_runner.series.holding import Held
+from match_runner.series.holding import Snapshot
 from match_runner.series.outcomes import Played, decisions_of, effort_of, rounds_of, scores_of
 from match_runner.series.plan import resampling_seed
 
@@ -40,10 +41,10 @@ MEASURES: Mapping[str, str] = {
     STATES: "mean number of states visited for a decision at this turn",
     SECONDS: "mean time of a decision at this turn, by the clock of its match",
 }
-"""What is measured, and what it means. Forced moves are no decisions."""
+"""The measures, and their meanings. Forced moves do not count as decisions."""
 
 MOST_POINTS = 100
-"""Most rounds for which a score is given, evenly spread, with the last one."""
+"""Most rounds for which there is a score, evenly spread, the last one included."""
 
 
 class Row(NamedTuple):
@@ -54,7 +55,7 @@ class Row(NamedTuple):
         measure: one of `MEASURES`.
         at: the number of rounds, or the turn, from 1.
         value: the mean.
-        low, high: ends of its 99 % interval; None where there is none.
+        low, high: ends of its 99 % interval; None without an interval.
         num: number of rounds, matches or decisions.
     """
 
@@ -85,7 +86,7 @@ class Course:
 
     @property
     def table(self) -> Table:
-        """The rows, to be written as CSV or given as a frame."""
+        """The rows as a table, for CSV or a data frame."""
         return Table(Row._fields, self.rows)
 
     def of(self, scope: str, player: str, role: str, measure: str) -> list[Row]:
@@ -94,85 +95,85 @@ class Course:
         return [row for row in self.rows if row[:4] == key]
 
 
-def course_of(held: Held) -> Course:
-    """The course of a series as far as it has been played."""
-    series = held.series
+def course_of(snapshot: Snapshot) -> Course:
+    """The course of a series so far."""
+    series = snapshot.series
     games = [game.name for game in series.games]
     scopes = (*games, *((ALL_GAMES,) if len(games) > 1 else ()))
     rows: list[Row] = []
     for scope in scopes:
-        matches = [m for m in held.matches if scope in (m.planned.game, ALL_GAMES)]
+        matches = [m for m in snapshot.matches if scope in (m.planned.game, ALL_GAMES)]
         roles = dict.fromkeys(role for match in matches for role in match.planned.seating)
-        for number, player in enumerate(series.names):
-            rows += _scores(held, matches, number, (scope, player))
+        for index, player in enumerate(series.names):
+            rows += _scores(snapshot, matches, index, (scope, player))
             if scope != ALL_GAMES:  # other games have other roles
                 for role in roles:
-                    rows += _by_turn(matches, number, role, (scope, player))
-            rows += _by_turn(matches, number, None, (scope, player))
+                    rows += _by_turn(matches, index, role, (scope, player))
+            rows += _by_turn(matches, index, None, (scope, player))
     return Course(tuple(rows), series.names, scopes)
 
 
 def _scores(
-    held: Held, matches: Sequence[Played], player: int, names: tuple[str, str]
+    snapshot: Snapshot, matches: Sequence[Played], player: int, names: tuple[str, str]
 ) -> Iterator[Row]:
     values = [s[player] for s in map(scores_of, rounds_of(matches)) if player in s]
-    seed = resampling_seed(held.series)
-    own = [game.goal_bounds for game in held.series.games if game.name == names[0]]
-    bounds = own[0] if own else held.series.goal_bounds
+    seed = resampling_seed(snapshot.series)
+    game_bounds = [game.goal_bounds for game in snapshot.series.games if game.name == names[0]]
+    bounds = game_bounds[0] if game_bounds else snapshot.series.goal_bounds
     for num in _points(len(values)):
-        # What is looked at before the end was not planned to end there.
-        fixed = held.fixed and num == len(values)
-        found = mean_interval(values[:num], seed, bounds, fixed=fixed)
-        if found.value is not None:
-            yield Row(*names, ALL_ROLES, SCORE, num, found.value, found.low, found.high, num)
+        # Only the end was planned: a mean at an earlier round needs the stricter interval.
+        fixed = snapshot.fixed and num == len(values)
+        mean = mean_interval(values[:num], seed, bounds, fixed=fixed)
+        if mean.value is not None:
+            yield Row(*names, ALL_ROLES, SCORE, num, mean.value, mean.low, mean.high, num)
 
 
 def _points(num: int) -> list[int]:
-    """Numbers of rounds after which the score is given."""
-    shown = min(num, MOST_POINTS)
-    return [round(num * (point + 1) / shown) for point in range(shown)]
+    """Numbers of rounds after which there is a score."""
+    num_points = min(num, MOST_POINTS)
+    return [round(num * (point + 1) / num_points) for point in range(num_points)]
 
 
 def _by_turn(
     matches: Sequence[Played], player: int, role: str | None, names: tuple[str, str]
 ) -> Iterator[Row]:
-    """Yield what a player did in one role, or in all, turn by turn."""
+    """Yield the measures by turn of a player in one role, or in all."""
     goals: dict[int, list[float]] = defaultdict(list)
     for match in matches:
         for seat, goal in match.scored.items():
             if match.planned.seating.get(seat) == player and role in (None, seat):
                 goals[len(match.record.turns)].append(goal)
-    made: dict[int, list[tuple[int, str, Decision]]] = defaultdict(list)
+    decisions_at: dict[int, list[tuple[int, str, Decision]]] = defaultdict(list)
     for decision in decisions_of(matches, player, role):
-        made[decision[0] + 1].append(decision)
-    place = (*names, ALL_ROLES if role is None else role)
-    for turn, found in sorted(goals.items()):
-        yield _mean(place, GOAL, turn, found)
-    turns = sorted(made.items())
+        decisions_at[decision[0] + 1].append(decision)
+    names_with_role = (*names, ALL_ROLES if role is None else role)
+    for turn, goal_values in sorted(goals.items()):
+        yield _mean(names_with_role, GOAL, turn, goal_values)
+    turns = sorted(decisions_at.items())
     for turn, decisions in turns:
-        values = [each for each in map(_expected, decisions) if each is not None]
+        values = [expected for expected in map(_expected, decisions) if expected is not None]
         if values:
-            yield _mean(place, EXPECTED, turn, values)
+            yield _mean(names_with_role, EXPECTED, turn, values)
     efforts = [(turn, effort_of(decisions)) for turn, decisions in turns]
     for measure in (STATES, SECONDS):
         for turn, effort in efforts:
             value = effort.states if measure == STATES else effort.seconds
             if value is not None:
-                yield Row(*place, measure, turn, value, None, None, effort.decisions)
+                yield Row(*names_with_role, measure, turn, value, None, None, effort.decisions)
 
 
-def _expected(made: tuple[int, str, Decision]) -> float | None:
-    """The value that a player gave to the move it chose."""
-    decision = made[2]
-    return next((each.value for each in decision.values if each.move == decision.move), None)
+def _expected(turn_decision: tuple[int, str, Decision]) -> float | None:
+    """The value that a player gave to its move."""
+    decision = turn_decision[2]
+    return next((v.value for v in decision.values if v.move == decision.move), None)
 
 
-def _mean(place: tuple[str, str, str], measure: str, turn: int, values: Sequence[float]) -> Row:
-    return Row(*place, measure, turn, fsum(values) / len(values), None, None, len(values))
+def _mean(names: tuple[str, str, str], measure: str, turn: int, values: Sequence[float]) -> Row:
+    return Row(*names, measure, turn, fsum(values) / len(values), None, None, len(values))
 
 
 # ------------------------------------------------------------------------
-# The course of a series as a chart: the score with its interval, and what happens by turn.
+# The course of a series as a chart: the score with its interval, and the measures by turn.
 
 _ROW_INCHES = 3.4
 _WIDTH_INCHES = 13.0
@@ -182,30 +183,30 @@ _TITLES = {
     STATES: ("states a decision", "turn"),
     SECONDS: ("seconds a decision", "turn"),
 }
-"""What the parts of a row show, and along what."""
+"""Titles of the parts of a row, and labels of their x-axes."""
 
 _MARKERS = "osD^vPX*"
 _GOALS = (-3.0, 103.0)
 _FEW = 20
-"""Most points of a line that are marked."""
+"""Most points of a line that get markers."""
 
 
 class WithCourse:
-    """Results of a series that have its course.
+    """Mixin for the results of a series: they show its course as a table or a chart.
 
     Attributes:
-        held: what was played.
+        snapshot: the matches.
     """
 
-    held: Held
+    snapshot: Snapshot
 
     def __repr__(self) -> str:
-        games = ", ".join(game.name for game in self.held.series.games)
-        played = f"{len(self.held.matches)} of {self.held.planned} matches"
-        return f"<{type(self).__name__} of {games}: {played}>"
+        games = ", ".join(game.name for game in self.snapshot.series.games)
+        progress = f"{len(self.snapshot.matches)} of {self.snapshot.planned} matches"
+        return f"<{type(self).__name__} of {games}: {progress}>"
 
     def _repr_html_(self) -> str:
-        course = course_of(self.held)
+        course = course_of(self.snapshot)
         rows = []
         for scope in course.scopes:
             for player in course.players:
@@ -215,71 +216,71 @@ class WithCourse:
         return Table(head, rows, repr(self).strip("<>")).html()
 
     def frame(self) -> Any:
-        """Scores by round, and goals, states and time by turn, as `--csv` writes them.
+        """Scores by round, and goals, states and time by turn, with the columns of `--csv`.
 
         Returns:
             a `pandas.DataFrame` where pandas is installed, else a dict of arrays by column; see
             `match_runner.series.course`.
         """
-        return course_of(self.held).table.frame()
+        return course_of(self.snapshot).table.frame()
 
     def plot(self, path: Path | str | None = None) -> Plot:
         """The same as a chart, as `--plot` draws it.
 
         Args:
-            path: of a file to write it to; its ending says in which format.
+            path: path of a file for the chart; its ending names the format.
 
         Raises:
             ConfigError: no chart can be written to a file of this name.
         """
-        drawn = draw_course(course_of(self.held))
+        chart = draw_course(course_of(self.snapshot))
         if path is not None:
-            drawn.save(path)
-        return drawn
+            chart.save(path)
+        return chart
 
 
 def draw_course(course: Course) -> Plot:
-    """Draw a course: a row of four parts for all games together, or for the only one, and where
-    there are several a row for each game below it."""
+    """Draw a course: a row of four parts for all games together, or for the only game; with several
+    games, a row for each of them below."""
     scopes = course.scopes[-1:] + course.scopes[:-1]
     figure = new_figure(_WIDTH_INCHES, _ROW_INCHES * len(scopes))
     grid = figure.subplots(len(scopes), len(_TITLES), squeeze=False)
-    for scope, places in zip(scopes, grid, strict=True):
-        for axes, (measure, (title, along)) in zip(places, _TITLES.items(), strict=True):
-            for number, player in enumerate(course.players):
-                _draw(axes, course, (scope, player, measure), number)
+    for scope, row_axes in zip(scopes, grid, strict=True):
+        for axes, (measure, (title, x_label)) in zip(row_axes, _TITLES.items(), strict=True):
+            for index, player in enumerate(course.players):
+                _draw(axes, course, (scope, player, measure), index)
             axes.set_title(title, fontsize="small")
-            axes.set_xlabel(along)
+            axes.set_xlabel(x_label)
             axes.xaxis.get_major_locator().set_params(integer=True)
             if measure in (SCORE, EXPECTED):
                 axes.set_ylim(*_GOALS)
             else:
                 axes.set_ylim(bottom=0)
-        places[0].set_ylabel(scope)
+        row_axes[0].set_ylabel(scope)
     first = grid[0][0]
-    if first.get_legend_handles_labels()[0]:  # else nothing was played, and a legend would warn
+    if first.get_legend_handles_labels()[0]:  # an empty legend would warn
         first.legend(fontsize="small", framealpha=0.8)
     return Plot(figure)
 
 
-def _draw(axes: Axes, course: Course, what: tuple[str, str, str], number: int) -> None:
-    scope, player, measure = what
-    colour, marker = f"C{number % 10}", _MARKERS[number % len(_MARKERS)]
+def _draw(axes: Axes, course: Course, line: tuple[str, str, str], index: int) -> None:
+    scope, player, measure = line
+    colour, marker = f"C{index % 10}", _MARKERS[index % len(_MARKERS)]
     rows = course.of(scope, player, ALL_ROLES, measure)
     if rows:
-        few = marker if len(rows) <= _FEW else ""
+        point_marker = marker if len(rows) <= _FEW else ""
         at = [row.at for row in rows]
-        axes.plot(at, [row.value for row in rows], color=colour, marker=few, label=player)
-    sure = [row for row in rows if row.low is not None and row.high is not None]
-    if sure:
-        lows, highs = ([getattr(row, end) for row in sure] for end in ("low", "high"))
-        where = [row.at for row in sure]
-        axes.fill_between(where, lows, highs, color=colour, alpha=0.15, linewidth=0)
+        axes.plot(at, [row.value for row in rows], color=colour, marker=point_marker, label=player)
+    bounded = [row for row in rows if row.low is not None and row.high is not None]
+    if bounded:
+        lows, highs = ([getattr(row, end) for row in bounded] for end in ("low", "high"))
+        bounded_at = [row.at for row in bounded]
+        axes.fill_between(bounded_at, lows, highs, color=colour, alpha=0.15, linewidth=0)
     if measure == EXPECTED:
-        ended = course.of(scope, player, ALL_ROLES, GOAL)
+        goals = course.of(scope, player, ALL_ROLES, GOAL)
         axes.scatter(
-            [row.at for row in ended],
-            [row.value for row in ended],
+            [row.at for row in goals],
+            [row.value for row in goals],
             marker=marker,
             edgecolors=colour,
             facecolors="none",

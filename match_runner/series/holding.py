@@ -1,4 +1,8 @@
-"""The course of a command that plays a series: play what is missing, show it, report errors."""
+"""The body of every command that plays a series: play the missing matches, show results and errors.
+
+Settings of a series and a place to store it come in; a snapshot of its matches goes to the command,
+which prints it, and the exit code goes out. `read_series` reads a stored series again.
+"""
 
 from __future__ import annotations
 
@@ -40,18 +44,18 @@ class Summary(Protocol):
     """Results of a series."""
 
     def report(self) -> Report:
-        """The results, as a command shows them."""
+        """The results in the form that a command prints."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class StoragePlace:
-    """Where matches are played and kept.
+    """Where to play matches, and where to keep them.
 
     Attributes:
         jobs, scheduler, match_seconds: see `open_executor`.
-        folder: where results are kept; None for memory only.
-        records: where every match is written as a file; None for nowhere.
+        folder: folder for results; None to keep them in memory only.
+        records: folder for a file of every match; None for no files.
     """
 
     jobs: int | None = None
@@ -62,16 +66,16 @@ class StoragePlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """The matches of a series that have been played so far.
+class Snapshot:
+    """The matches of a series so far.
 
     Attributes:
-        series: the series that was asked for.
-        planned: number of its matches; of those that count, if it has ended by itself.
-        matches: those played, by round, then game, then number.
-        budgets: budgets of states, by game; empty unless states are to be equal.
+        series: the settings of the series.
+        planned: number of its matches; if a stopping rule has ended it, of the matches that count.
+        matches: the finished matches, by round, then game, then number.
+        budgets: budgets of states, by game; empty unless the series has equal states.
         fixed: whether these are exactly the rounds that were planned before the first match.
-        ending: how a series ended that ends by itself; None where all that is planned is played.
+        ending: how the series ended, if it has a stopping rule; None if it plays all its rounds.
     """
 
     series: Series
@@ -82,23 +86,27 @@ class Held:
     ending: Ending | None = None
 
 
+Show = Callable[[Snapshot], None]
+"""Function that prints the results of a series."""
+
+
 def hold_series(
     series: Series,
     place: StoragePlace,
-    show: Callable[[Held], None],
+    show: Show,
     until: StoppingRule | None = None,
 ) -> int:
-    """Play what is missing of a series, show its results, and say what went wrong.
+    """Play the missing matches of a series, show its results, and report errors.
 
     Args:
         series: checked, see `check_series`.
-        place: where matches are played and kept.
-        show: prints the results; called once, also for a series that was interrupted.
-        until: when the series, of one game, ends by itself.
+        place: where to play matches and keep them.
+        show: prints the results; called once, even if the series was interrupted.
+        until: the stopping rule of a series of one game; None to play all its rounds.
 
     Returns:
-        the exit code of the command: 1 where a match could not be played or failed, or a player
-        committed a fault in every match it took part in.
+        the exit code of the command: 1 if a match failed or could not be played, or if a player
+        committed a fault in every one of its matches.
 
     Raises:
         ConfigError: the store or a place to play cannot be used.
@@ -121,18 +129,19 @@ def hold_series(
                 failures = play_missing(series, store, executor, watch, until, _say_forecasts)
         except KeyboardInterrupt:
             interrupted = True
-        held = held_so_far(series, store, until)
-    files.write_missing(held.matches)
-    show(held)
+        snapshot = snapshot_of(series, store, until)
+    files.write_missing(snapshot.matches)
+    show(snapshot)
     if interrupted:
-        goes_on = "; the same command continues" if place.folder else ""
+        hint = "; the same command continues" if place.folder else ""
         click.echo(
-            f"interrupted after {len(held.matches)} of {held.planned} matches{goes_on}", err=True
+            f"interrupted after {len(snapshot.matches)} of {snapshot.planned} matches{hint}",
+            err=True,
         )
         return EXIT_INTERRUPTED
     problems = [
         *(f"{failure}; the same command tries again" for failure in failures),
-        *_problems(held),
+        *_problems(snapshot),
         *files.problems,
     ]
     for problem in problems:
@@ -140,9 +149,9 @@ def hold_series(
     return EXIT_FAILED if problems else 0
 
 
-def printer(summarize: Callable[[Held], Summary], *, as_json: bool) -> Callable[[Held], None]:
+def printer(summarize: Callable[[Snapshot], Summary], *, as_json: bool) -> Show:
     """Make the argument `show` of `hold_series`: it prints a summary as JSON or as tables."""
-    return lambda held: show_report(summarize(held).report(), as_json=as_json)
+    return lambda snapshot: show_report(summarize(snapshot).report(), as_json=as_json)
 
 
 def play_missing(
@@ -153,20 +162,21 @@ def play_missing(
     until: StoppingRule | None = None,
     say: Callable[[Sequence[Forecast]], None] = lambda forecasts: None,
 ) -> tuple[str, ...]:
-    """Play what is missing of a series, see `run_series`.
+    """Play the missing matches of a series, see `run_series`.
 
     Args:
-        until: when the series, of one game, ends by itself.
-        say: called with the effort that it will take to tell differences, once that is known.
+        until: the stopping rule of a series of one game; None to play all its rounds.
+        say: called once, when there are forecasts of the effort that it takes to detect
+            differences.
     """
     if until is None:
         return run_series(series, store, executor, watch)
     stopper = Stopper(series, until)
 
     def note(match: Played) -> None:
-        known = bool(stopper.forecasts)
+        had_forecasts = bool(stopper.forecasts)
         stopper.watch(match)
-        if stopper.forecasts and not known:
+        if stopper.forecasts and not had_forecasts:
             say(stopper.forecasts)
 
     def watch_both(match: Played) -> None:
@@ -178,34 +188,34 @@ def play_missing(
     return run_series(series, store, executor, watch_both, stopper.goes_on, AHEAD)
 
 
-def held_so_far(series: Series, store: Store, until: StoppingRule | None = None) -> Held:
-    """Those planned matches that a store holds; it may hold others too.
+def snapshot_of(series: Series, store: Store, until: StoppingRule | None = None) -> Snapshot:
+    """The planned matches that a store holds; it may hold other matches too.
 
     Args:
-        until: when the series ends by itself; matches after that do not count.
+        until: the stopping rule, if there is one; matches after the stop do not count.
     """
     planned = {match.key for match in plan_all(series)}
     matches = [match for match in store.matches(PLAY) if match.planned.key in planned]
     budgets = stored_budgets(series, store)
     if until is None:
-        return Held(series, len(planned), matches, budgets, store.is_as_planned(series))
+        return Snapshot(series, len(planned), matches, budgets, store.is_as_planned(series))
     stopper = Stopper(series, until)
     for match in matches:
         stopper.watch(match)
     if stopper.outcome is not None:
         matches = [match for match in matches if match.planned.round < stopper.rounds]
     num = len(planned) if stopper.outcome is None else len(matches)
-    return Held(series, num, matches, budgets, ending=stopper.ending)
+    return Snapshot(series, num, matches, budgets, ending=stopper.ending)
 
 
 def _say_forecasts(forecasts: Sequence[Forecast]) -> None:
-    click.echo("to tell that one player is better than another by", err=True)
+    click.echo("matches needed to show that one player is better than another by", err=True)
     for forecast in forecasts:
         click.echo(f"  {forecast_text(forecast)}", err=True)
 
 
 class _Files:
-    """Writes records as files; after the first that cannot be written, no other is tried.
+    """Writes records as files, until one cannot be written.
 
     Attributes:
         problems: why records are missing, at most one line.
@@ -230,30 +240,30 @@ class _Files:
         self._written.add(planned.key)
 
     def write_missing(self, matches: Sequence[Played]) -> None:
-        """Write those matches that were played by an earlier run."""
+        """Write the matches that an earlier run played."""
         for match in matches:
             if match.planned.key not in self._written:
                 self.write(match)
 
 
-def _problems(held: Held) -> Iterator[str]:
-    """Yield what went wrong in matches, if it makes the command fail."""
-    failed = [match for match in held.matches if match.record.failed]
+def _problems(snapshot: Snapshot) -> Iterator[str]:
+    """Yield the errors in matches that make the command fail."""
+    failed = [match for match in snapshot.matches if match.record.failed]
     if failed:
         first = failed[0]
         yield (
-            f"{len(failed)} of {len(held.matches)} matches failed and score nothing; the first: "
-            f"seed {first.planned.seed}, {first.record.errors[-1]}"
+            f"{len(failed)} of {len(snapshot.matches)} matches failed and score nothing; the "
+            f"first: seed {first.planned.seed}, {first.record.errors[-1]}"
         )
-    for name, fault in always_at_fault(held.series.names, held.matches):
+    for name, fault in always_at_fault(snapshot.series.names, snapshot.matches):
         yield f"{name} committed faults in every match; the first: {fault}"
 
 
 @contextmanager
 def _progress(series: Series, store: Store) -> Iterator[Callable[[Played], None]]:
-    """Show a bar on standard error with the running means, if that is a terminal.
+    """Show a progress bar with the running means on standard error, if that is a terminal.
 
-    Yields a function that takes each match as it ends.
+    Yields a function to be called with each match as it ends.
     """
     totals = [0.0] * len(series.players)
     counts = [0] * len(series.players)
@@ -281,14 +291,14 @@ def _progress(series: Series, store: Store) -> Iterator[Callable[[Played], None]
 
 @contextmanager
 def _each_warning_once() -> Iterator[None]:
-    """Let each warning through once: every machine of a match here warns of the same rules."""
+    """Let each warning through once: every machine of a match warns of the same rules."""
     seen: set[tuple[str, str]] = set()
 
     def is_new(record: logging.LogRecord) -> bool:
         key = (record.name, record.getMessage())
-        known = key in seen
+        is_known = key in seen
         seen.add(key)
-        return not known
+        return not is_known
 
     handlers = logging.getLogger("ggp").handlers
     for handler in handlers:
@@ -301,16 +311,16 @@ def _each_warning_once() -> Iterator[None]:
 
 
 # ------------------------------------------------------------------------
-# A stored series, read again without the command that played it.
+# Reads a stored series without the command that played it.
 #
-# The file says who played what, and holds records with their rules. So its results can be shown,
-# drawn and exported anywhere, also while a command is still playing it.
+# The file has the settings, and records with their rules. So results can be shown, drawn and
+# exported anywhere, even while a command is still playing the series.
 
 
-def read_series(folder: Path) -> Held:
-    """What is stored of a series in a folder.
+def read_series(folder: Path) -> Snapshot:
+    """Read the series that is stored in a folder.
 
-    Games of which no match has been played yet are left out, since the file has no rules of them.
+    Games without a finished match are left out, since the file has no rules of them.
 
     Raises:
         ConfigError: there is no series in the folder, or no match of it.
@@ -318,7 +328,7 @@ def read_series(folder: Path) -> Held:
     """
     path = folder / FILE
     if not path.is_file():
-        raise ConfigError(f"{folder} holds no series: it has no {FILE}; give the --out of one")
+        raise ConfigError(f"{folder} holds no series: it has no {FILE}; give the --out of a series")
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             rows = connection.execute("SELECT name, value FROM settings")
@@ -335,17 +345,17 @@ def read_series(folder: Path) -> Held:
                 most = until.most // series.matches_a_round
                 (game,) = series.games
                 series = replace(series, games=(replace(game, rounds=max(most, game.rounds)),))
-            held = held_so_far(series, store, until)
+            snapshot = snapshot_of(series, store, until)
     except (sqlite3.Error, ValueError, LookupError, AttributeError, TypeError) as error:
         raise ConfigError(f"cannot read {path}: {error}") from error
     if len(series.games) == len(settings["games"]):
-        return held
+        return snapshot
     rounds = [planned.get(name) or 0 for name in settings["games"]]
-    return replace(held, planned=max(held.planned, sum(rounds) * series.matches_a_round))
+    return replace(snapshot, planned=max(snapshot.planned, sum(rounds) * series.matches_a_round))
 
 
 def _until(settings: Mapping[str, Any]) -> StoppingRule | None:
-    """When the series ends by itself; versions that did not note it show all that was played."""
+    """The stopping rule of a stored series; files of older versions do not have it."""
     return None if settings.get("until") is None else StoppingRule(**settings["until"])
 
 
@@ -355,8 +365,8 @@ def _series(settings: Mapping[str, Any], matches: list[Played]) -> Series:
     return Series(
         players={name: plays.get(name, name) for name in settings["players"]},
         games=tuple(
-            _game(name, own, settings.get("planned", {}).get(name), of_game[name], matches)
-            for name, own in settings["games"].items()
+            _game(name, entry, settings.get("planned", {}).get(name), of_game[name], matches)
+            for name, entry in settings["games"].items()
             if name in of_game
         ),
         rotate=settings["roles"] == "rotate",
@@ -375,7 +385,7 @@ def _game(
     first: Played,
     matches: list[Played],
 ) -> SeriesGame:
-    played = max(m.planned.round for m in matches if m.planned.game == name) + 1
+    num_played = max(m.planned.round for m in matches if m.planned.game == name) + 1
     clock_s = settings["play_clock"]
     conditions = Conditions(
         play_clock_s=None if clock_s is None else float(clock_s),
@@ -383,4 +393,4 @@ def _game(
         ponder=settings.get("ponder", False),
     )
     rules = rules_of(first.record)
-    return SeriesGame(name, rules, max(planned or 0, played), conditions, settings["fixed"])
+    return SeriesGame(name, rules, max(planned or 0, num_played), conditions, settings["fixed"])

@@ -1,4 +1,8 @@
-"""Plays one match of a series in a worker process, which keeps its machines for the next match."""
+"""Plays one match of a series in a worker process, which keeps its machines for the next match.
+
+A `MatchTask` comes in, a record goes out. Before the first match with a clock, the process plays a
+rehearsal that does not count, so that nothing is loaded or compiled while a clock runs.
+"""
 
 from __future__ import annotations
 
@@ -26,23 +30,23 @@ from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, RemoteCond
 from match_runner.workers.executor import num_kept
 
 _MOST_GAMES = 2
-"""Number of games whose machines are kept: a series plays one game after the other."""
+"""Number of games whose machines we keep: a series plays one game after the other."""
 
 REHEARSED_TURNS, REHEARSED_S = 6, 0.05
-"""Turns of a match before the first one with a clock, and seconds for each decision in it: what
-players need is loaded or compiled when they first use it, and that may take longer than a clock."""
+"""Turns of a rehearsal, and seconds for each decision in it: players load or compile code when they
+first use it, and that may take longer than a clock."""
 
 MOST_REHEARSALS = 6
-"""The clock of a decision runs out while something is compiled for it, and what it would do then
-needs other machine code. So a rehearsal in which that happened is repeated, so often at most."""
+"""Most rehearsals of a game: when a clock runs out during compilation, the rest of the decision,
+which may need more machine code, was not reached. Such a rehearsal is repeated."""
 
 DEALT_TURNS, DEALT_S, LOOKED_S = 100, 0.3, 1.0
-"""In games that begin without choices, such as while cards are dealt: the rehearsed turns are those
-after the first choice of every role, if that comes within so many turns; seconds for each decision
-there, as hands have to be found; and seconds of the search for that turn."""
+"""For games that begin without choices, such as while cards are dealt: a rehearsal covers the turns
+after every role's first choice, if these come within `DEALT_TURNS` turns. Each decision has
+`DEALT_S` seconds, because hands have to be found; the search for that turn has `LOOKED_S`."""
 
 _rehearsed: dict[tuple[object, ...], bool] = {}
-"""Games and players that were rehearsed, and whether all players survived the rehearsal."""
+"""Rehearsed games with their players, and whether all players survived the rehearsal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ class MatchTask:
     Attributes:
         game: name of the game in the record.
         source: name of its rules in messages.
-        rules: their text, or the game's name in OpenSpiel, so that a worker need not see the same
+        rules: text of the rules, or the game's name in OpenSpiel: a worker may not see the same
             files.
         backend, limits: backend of the machines, and limits on building them.
         players: spec or address for every role but `random`.
@@ -79,12 +83,12 @@ def play(task: MatchTask, own_process: bool = False) -> MatchRecord:
     Raises:
         MachineError: no machine can be built.
     """
-    # Nothing should be loaded or compiled while a clock runs.
+    # Nothing may be loaded or compiled while a clock runs.
     ready = task.conditions.play_clock_s is not None
     program, machines = machines_of(task.source, task.rules, task.backend, task.limits, ready)
-    apart = order_of(task.conditions, program, machines, task.limits)
+    order = order_of(task.conditions, program, machines, task.limits)
     arena = set_up(
-        task.game, program, task.players, machines, task.conditions.clock.tells, apart=apart
+        task.game, program, task.players, machines, task.conditions.clock.tells, order=order
     )
     if ready:
         rehearse(arena, task.rules, task.conditions.remote.start_clock_s, own_process=own_process)
@@ -108,11 +112,11 @@ def rehearse(
     It is repeated if a player has lost its process since, but not for players that hang.
 
     Args:
-        start_s: seconds after which players in processes of their own are given up, when they are
-            made and again when they make a first move.
-        own_process: whether this process is ours, and only plays matches. Then what is loaded now
-            is kept out of the garbage collector's way; in somebody else's program we leave objects
-            and collector alone.
+        start_s: seconds after which we give up players in processes of their own, when they are
+            made and again when they make their first move.
+        own_process: whether this process is ours, and only plays matches. Then the garbage
+            collector ignores all objects that are loaded by now; in somebody else's program we
+            leave the collector alone.
     """
     key = (rules, arena.machine.backend, *arena.players.values())
     if arena.remotes is not None or (key in _rehearsed and _is_warm(arena) >= _rehearsed[key]):
@@ -131,20 +135,20 @@ def rehearse(
             break
     _rehearsed[key] = _is_warm(arena)
     if own_process:
-        # What is loaded now stays loaded: collecting through it again and again delays answers.
+        # All objects loaded by now stay: collecting through them again and again delays answers.
         gc.collect()
         gc.freeze()
 
 
 def _is_warm(arena: Arena) -> bool:
-    """Whether there are processes for all players that need one."""
-    names = [seat.apart for seat in arena.seats.values() if seat.apart is not None]
+    """Whether all players that need a process have one."""
+    names = [seat.process_name for seat in arena.seats.values() if seat.process_name]
     return all(num_kept(name) >= names.count(name) for name in names)
 
 
 def _forced_turns(machine: Machine) -> int:
-    """Number of turns of a random match before every role but `random` has had a choice; 0 if one
-    of them has a choice at once, or if some get none for a long time."""
+    """Number of turns of a random match until every role but `random` has had a choice; 0 if a role
+    has a choice in the first turn, or if some get none for a long time."""
     rng, began_s = np.random.default_rng(0), time.process_time()
     waiting = set(player_roles(machine))
     state, num_roles = machine.initial(), len(waiting)
@@ -164,8 +168,8 @@ def _forced_turns(machine: Machine) -> int:
 def machines_of(
     source: str, rules: str, backend: str, limits: Limits, ready: bool
 ) -> tuple[GameDefinition, tuple[Machine, ...]]:
-    """The rules of a game and machines as `set_up` takes them; kept for the next match."""
-    # Whoever made the series has read it before, or refused it.
+    """The rules of a game, and machines for `set_up`; cached for the next match."""
+    # Reading files is safe: whoever made the series has checked the game already.
     program = read_program(rules, source, files=True)
     machines = build_machines(program, backend, limits, ready=ready)
     check_first_turn(machines[0])

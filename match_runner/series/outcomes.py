@@ -1,7 +1,7 @@
-"""Outcomes of matches: scores, contests, effort, faults. Every summary is made of these.
+"""Outcomes of matches: scores, contests, effort, faults. Every summary consists of these.
 
-A match that failed (it ended before the game was over, or its goals are not numbers) is counted
-and shown, but counts for nobody's score.
+Matches with their records come in; plain numbers go out. A match that failed (it ended before the
+game was over, or its goals are not numbers) is counted and shown, but counts for nobody's score.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Played:
         return {role: goal for role, goal in self.record.goals.items() if goal is not None}
 
     def decisions(self) -> Iterator[tuple[int, str, Decision]]:
-        """Yield turn, role and decision of all players with a seat, by turn, then by role."""
-        for number, turn in enumerate(self.record.turns):
+        """Yield turn, role and decision of every seated player, by turn, then by role."""
+        for index, turn in enumerate(self.record.turns):
             for role in self.record.roles:
                 if role in turn.decisions and role in self.planned.seating:
-                    yield number, role, turn.decisions[role]
+                    yield index, role, turn.decisions[role]
 
     def faults(self, player: int) -> list[Fault]:
         """Faults of a player."""
@@ -54,9 +54,10 @@ class ContestCounts:
     """Counts of a player's contests.
 
     Attributes:
-        wins, draws, losses: contests in which it alone, it and others, or others came first.
-        win_share: wins among these contests, from 0 to 1; contests of a round share their seed, so
-            rounds are the independent unit of its interval.
+        wins, draws, losses: contests that it won alone, in which it shared the first place, and
+            that others won.
+        win_share: share of wins among these contests, from 0 to 1. Contests of a round share their
+            seed, so rounds are the independent unit of its interval.
     """
 
     wins: int
@@ -80,7 +81,7 @@ class Effort:
 
 
 def rounds_of(matches: Sequence[Played]) -> list[Round]:
-    """Matches by round, then by game: an order that does not depend on when they ended."""
+    """Matches by round, then by game: the order does not depend on when matches ended."""
     rounds: dict[tuple[int, str], list[Played]] = defaultdict(list)
     for match in matches:
         rounds[match.planned.round, match.planned.game].append(match)
@@ -99,8 +100,8 @@ def scores_of(matches: Sequence[Played]) -> dict[int, float]:
 
 
 def whole_rounds(rounds: Sequence[Round], matches_a_round: int) -> list[Scores]:
-    """Scores of all players in every round of which all matches were played and none failed;
-    players are compared by these."""
+    """Scores of all players in every complete round, in which all matches were played and none
+    failed; comparisons use these rounds only."""
     return [
         scores_of(round_)
         for round_ in rounds
@@ -111,17 +112,17 @@ def whole_rounds(rounds: Sequence[Round], matches_a_round: int) -> list[Scores]:
 def contests_by_round(rounds: Sequence[Round], num_players: int) -> list[list[Scores]]:
     """Scores of the players in each contest, for each round that has contests.
 
-    A contest is a match in which several players sit; in games of one role it is a whole round,
-    in which they play the same match one after the other.
+    A contest is a match of several players; in games of one role it is a whole round, in which the
+    players play the same match one after the other.
     """
-    found: list[list[Scores]] = []
+    grouped: list[list[Scores]] = []
     for round_ in rounds:
         among_several = [m for m in round_ if len(set(m.planned.seating.values())) > 1]
         if among_several:
-            found.append([scores for match in among_several if (scores := scores_of([match]))])
+            grouped.append([scores for match in among_several if (scores := scores_of([match]))])
         elif len(scores := scores_of(round_)) == num_players > 1:
-            found.append([scores])
-    return [contests for contests in found if contests]
+            grouped.append([scores])
+    return [contests for contests in grouped if contests]
 
 
 def contests_of(rounds: Sequence[Round], num_players: int) -> list[Scores]:
@@ -132,7 +133,7 @@ def contests_of(rounds: Sequence[Round], num_players: int) -> list[Scores]:
 def tally_of(
     contests: Sequence[Sequence[Scores]], player: int, seed: int, *, fixed: bool
 ) -> ContestCounts:
-    """Count the results of a player in the contests it took part in.
+    """Count a player's wins, draws and losses.
 
     Args:
         contests: contests by round.
@@ -140,28 +141,28 @@ def tally_of(
     """
     margins = [
         [
-            contest[player] - max(score for other, score in contest.items() if other != player)
+            contest[player] - max(score for rival, score in contest.items() if rival != player)
             for contest in round_
             if player in contest and len(contest) > 1
         ]
         for round_ in contests
     ]
-    every = [margin for round_ in margins for margin in round_]
-    wins, draws = sum(m > 0 for m in every), sum(m == 0 for m in every)
+    all_margins = [margin for round_ in margins for margin in round_]
+    wins, draws = sum(m > 0 for m in all_margins), sum(m == 0 for m in all_margins)
     shares = [sum(m > 0 for m in round_) / len(round_) for round_ in margins if round_]
     share = mean_interval(shares, seed, (0.0, 1.0), fixed=fixed)
     if share.value is not None:
         # Where a round lacks contests, the mean of rounds differs from the share of all.
-        share = replace(share, value=wins / len(every))
-    return ContestCounts(wins, draws, len(every) - wins - draws, share)
+        share = replace(share, value=wins / len(all_margins))
+    return ContestCounts(wins, draws, len(all_margins) - wins - draws, share)
 
 
 def decisions_of(
     matches: Sequence[Played], player: int, role: str | None = None
 ) -> list[tuple[int, str, Decision]]:
-    """Turn, role and decision of a player between several moves, in all roles or in one.
+    """Turn, role and decision of a player that had several moves, in all roles or in one.
 
-    Decisions of remote players, which do not say what they chose from, are included.
+    Decisions of remote players are included, although they do not name the other moves.
     """
     return [
         (turn, name, decision)
@@ -184,15 +185,15 @@ def effort_of(decisions: Sequence[tuple[int, str, Decision]]) -> Effort:
 
 
 def always_at_fault(names: Sequence[str], matches: Sequence[Played]) -> list[tuple[str, Fault]]:
-    """Players that committed a fault in every match they played, each with its first fault."""
-    found = []
+    """Players that committed a fault in every one of their matches, each with its first fault."""
+    offenders = []
     for player, name in enumerate(names):
-        own = [
+        faults = [
             match.faults(player) for match in matches if player in match.planned.seating.values()
         ]
-        if own and all(own):
-            found.append((name, own[0][0]))
-    return found
+        if faults and all(faults):
+            offenders.append((name, faults[0][0]))
+    return offenders
 
 
 def fault_counts(matches: Sequence[Played], player: int) -> Counter[str]:

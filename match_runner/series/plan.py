@@ -1,13 +1,14 @@
-"""The plan of a series: which matches it is made of, a pure function of its settings.
+"""The plan of a series: its list of matches, a pure function of its settings.
 
-Matches of a game come in rounds. All matches of a round have the same seed, so that chance and
-the random choices of a role are the same whoever sits there: players are compared in pairs.
-Where players rotate, every player plays every free role once in each round:
+Commands and tournament files make a `Series`; `runner` plays the matches that `plan_all` lists.
+Matches of a game come in rounds. All matches of a round have the same seed, so that chance and the
+random choices of a role are the same whoever plays it: this pairs the players' scores. Where
+players rotate, every player plays every free role once in each round:
 
     round 0, seed a    match 0: A plays white, B plays black    match 1: B and A
     round 1, seed b    match 2: A plays white, B plays black    match 3: B and A
 
-The first rounds do not depend on how many there are, so that more can be added later.
+The first rounds do not depend on the number of rounds, so that more can be added later.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ from match_runner.remote.remote_players import check_clocks
 from match_runner.remote.wire import Wire
 
 MEASURED_ROUNDS = 10
-"""Most matches in which equal states are measured."""
+"""Most matches that measure the budgets of equal states."""
 
 PLAY, MEASURE = "play", "measure"
-"""Kinds of matches: those that count, and those before them that only measure visited states."""
+"""Kinds of matches: a match that counts, and an earlier one that only measures visited states."""
 
 _PLAY_STREAM, _MEASURE_STREAM, _RESAMPLING_STREAM = 0, 1, 2
 _SEED_BITS = 48
@@ -56,11 +57,11 @@ class SeriesGame:
     """One game of a series.
 
     Attributes:
-        name: as it was given; no two games of a series have the same.
+        name: name or path of the game; unique in a series.
         program: its rules.
         rounds: number of rounds to play.
         conditions: conditions of its matches.
-        fixed: spec or address of the players that keep a role in all matches, by role.
+        fixed: spec or address of each player that keeps its role in all matches, by role.
     """
 
     name: str
@@ -76,7 +77,7 @@ class SeriesGame:
 
     @cached_property
     def goal_bounds(self) -> tuple[float, float] | None:
-        """What a match can pay at least and at most, by the rules; None if that is not known."""
+        """Least and greatest score of a match by the rules; None if that is unknown."""
         return goal_bounds(self.program)
 
     @property
@@ -89,18 +90,24 @@ class SeriesGame:
 class Series:
     """Settings of a series of matches.
 
+        >>> from ggp.machine.games import load_program
+        >>> game = SeriesGame("kuhn_poker", load_program("kuhn_poker"), rounds=2)
+        >>> series = Series({"a": "hyperplay", "b": "random"}, (game,), seed=1)
+        >>> [(match.round, dict(match.seating)) for match in plan_all(series)][:2]
+        [(0, {'player1': 0, 'player2': 1}), (0, {'player1': 1, 'player2': 0})]
+
     Attributes:
         players: spec or address of each player by its name, in order; seatings hold indices.
         games: in order.
-        rotate: whether players change roles from match to match; else the first plays the
+        rotate: whether players change roles from match to match; otherwise the first plays the
             first free role, and so on.
-        equal_states: whether the others get as many states per decision as the first visits.
-        seed: the seed from which those of all matches are made.
-        counted_seeds: match i has the seed `seed + i`, as `play` promises; else each round has
-            one derived from `seed`.
-        backend: backend of the machines, as asked for; what `auto` has chosen for a game stays
+        equal_states: whether all players get as many states per decision as the first visits.
+        seed: the seed of the series; the seeds of all matches derive from it.
+        counted_seeds: whether match i has the seed `seed + i`, as `play` promises; otherwise each
+            round has a seed derived from `seed`.
+        backend: backend of the machines, perhaps `auto`; the choice of `auto` for a game stays
             when the series is continued.
-        limits: limits on building them; may change when a series is continued.
+        limits: limits on building machines; they may change when a series is continued.
         version: version of the package.
     """
 
@@ -121,8 +128,8 @@ class Series:
 
     @property
     def goal_bounds(self) -> tuple[float, float] | None:
-        """What a match of any game can pay at least and at most; None if that is not known."""
-        bounds = [each for game in self.games if (each := game.goal_bounds) is not None]
+        """Least and greatest score of a match of any game; None if that is unknown."""
+        bounds = [pair for game in self.games if (pair := game.goal_bounds) is not None]
         if len(bounds) < len(self.games):
             return None
         lows, highs = zip(*bounds, strict=True)
@@ -130,7 +137,7 @@ class Series:
 
     @property
     def span(self) -> float | None:
-        """The greatest difference between the scores of two players; None if it is not known."""
+        """The greatest difference between the scores of two players; None if that is unknown."""
         bounds = self.goal_bounds
         return None if bounds is None else bounds[1] - bounds[0]
 
@@ -140,7 +147,7 @@ class Series:
         return len(self.players) if self.rotate else 1
 
     def everybody(self, game: SeriesGame) -> tuple[str, ...]:
-        """Spec or address of everybody who plays a game."""
+        """Spec or address of everybody who plays a game, fixed players included."""
         return (*self.players.values(), *game.fixed.values())
 
     def game(self, name: str) -> SeriesGame:
@@ -150,11 +157,11 @@ class Series:
     def settings(self) -> dict[str, Any]:
         """Settings that must stay the same when a series is continued, as JSON values.
 
-        Addresses and paths may change as long as the names stay, and rounds may be added. What
-        files hold that players read must stay the same.
+        Addresses and paths may change as long as the names stay, and rounds may be added. The
+        contents of files that players read must stay the same.
 
         Raises:
-            ConfigError: such a file cannot be read.
+            ConfigError: a file that a player reads cannot be read.
         """
         files: dict[str, str] = {}
         for text in {text for game in self.games for text in self.everybody(game)}:
@@ -180,7 +187,7 @@ class PlannedMatch:
     Attributes:
         game: its name in the series.
         kind: `PLAY` or `MEASURE`.
-        number: its number among those of its game and kind, from 0.
+        number: its number among the matches of its game and kind, from 0.
         round: its round; matches of one round share their seed.
         seed: seed of the match, see `match_runner.match.conditions`.
         seating: which player, as an index into `Series.names`, plays each free role.
@@ -209,15 +216,15 @@ def series_of_roles(
     seed: int = 0,
     backend: str = "auto",
 ) -> Series:
-    """Series of matches in which every role has a player of its own.
+    """A series without rotation: every role has its own player.
 
     Match i is the match with seed `seed + i`, whether played in a series or alone.
 
     Args:
         players: spec or address for every role but `random`.
     """
-    own = SeriesGame(game, program, matches, conditions or Conditions())
-    return Series(players, (own,), rotate=False, seed=seed, counted_seeds=True, backend=backend)
+    games = (SeriesGame(game, program, matches, conditions or Conditions()),)
+    return Series(players, games, rotate=False, seed=seed, counted_seeds=True, backend=backend)
 
 
 def check_series(series: Series) -> None:
@@ -225,9 +232,9 @@ def check_series(series: Series) -> None:
 
     Raises:
         ConfigError: a bad spec or address, a game without a role for the players, more players
-            than roles where they do not rotate, clocks or messages that cannot be sent to remote
-            players, players that should be given a budget of states but cannot have one, peers
-            that do not know a game, or a match whose number cannot be a seed.
+            than roles without rotation, clocks or messages that remote players cannot get, a
+            player without a budget of states where states must be equal, a player that does not
+            know a game, or a match whose number cannot be a seed.
     """
     check_seed(series.seed)
     if series.counted_seeds:
@@ -244,11 +251,11 @@ def check_series(series: Series) -> None:
         _check_equal_states(list(series.players.values()))
 
 
-def check_player(text: str, where: str = "") -> None:
-    """Check that a text is a player's spec, or the address of one.
+def check_player(text: str, prefix: str = "") -> None:
+    """Check that a text is a player's spec or address.
 
     Raises:
-        ConfigError: it is neither; the message begins with `where`.
+        ConfigError: it is neither; the message begins with `prefix`.
     """
     try:
         if is_address(text):
@@ -256,15 +263,15 @@ def check_player(text: str, where: str = "") -> None:
         else:
             parse_spec(text)
     except ConfigError as error:
-        raise ConfigError(f"{where}{error}") from error
+        raise ConfigError(f"{prefix}{error}") from error
 
 
 def plan_matches(series: Series, game: SeriesGame) -> tuple[PlannedMatch, ...]:
     """Matches of a game that count, in order.
 
-    With rotation, the k-th match of a round seats the players in a circle, moved on by k: in
-    each round every player plays every role once. Where there are more than two players the
-    order of the circle changes from round to round, so that all neighbours occur.
+    With rotation, the k-th match of a round seats the players in a circle, shifted by k places: in
+    each round every player plays every role once. With more than two players the order of the
+    circle changes from round to round, so that all neighbours occur.
     """
     size = series.matches_a_round
     planned = []
@@ -284,21 +291,21 @@ def plan_matches(series: Series, game: SeriesGame) -> tuple[PlannedMatch, ...]:
 
 def plan_all(series: Series) -> tuple[PlannedMatch, ...]:
     """Matches of all games that count, round by round through the games."""
-    found = [match for game in series.games for match in plan_matches(series, game)]
-    return tuple(sorted(found, key=lambda match: match.round))  # stable: games keep their order
+    matches = [match for game in series.games for match in plan_matches(series, game)]
+    return tuple(sorted(matches, key=lambda match: match.round))  # stable: games keep their order
 
 
 def measured_rounds(game: SeriesGame) -> int:
-    """Number of matches in which equal states are measured when a series is begun.
+    """Number of matches that measure the budgets of equal states when a series begins.
 
-    What was measured stays when rounds are added later.
+    The budgets stay when rounds are added later.
     """
     return min(MEASURED_ROUNDS, game.rounds)
 
 
 def plan_measurements(series: Series, game: SeriesGame, count: int) -> tuple[PlannedMatch, ...]:
-    """Matches for measuring: the first player plays all free roles, so that each role meets the
-    opponent that the others will meet."""
+    """Matches that measure budgets: the first player plays all free roles, so that each role meets
+    the opponent that the other players will meet."""
     if not series.equal_states:
         return ()
     seating = dict.fromkeys(game.seats, 0)
@@ -316,7 +323,7 @@ def plan_measurements(series: Series, game: SeriesGame, count: int) -> tuple[Pla
 
 
 def with_states(spec: str, states: Sequence[int]) -> str:
-    """A player's spec with a budget of states for each turn, the last one for all later ones."""
+    """A player's spec with a budget of states for each turn; the last holds for all later turns."""
     shortest = list(states)
     while len(shortest) > 1 and shortest[-1] == shortest[-2]:
         shortest.pop()
@@ -341,9 +348,8 @@ def _check_game(series: Series, game: SeriesGame) -> None:
         raise ConfigError(f"{game.name} has no role for a player")
     if not series.rotate and len(series.players) > len(game.seats):
         raise ConfigError(
-            f"fixed roles give every player a role of its own, but there are "
-            f"{len(series.players)} players and the roles {', '.join(game.seats)} of {game.name}; "
-            "let roles rotate"
+            f"with fixed roles every player needs a role, but there are {len(series.players)} "
+            f"players and {game.name} has the roles {', '.join(game.seats)}; let roles rotate"
         )
     if any(map(is_address, series.everybody(game))):
         check_clocks(game.conditions.play_clock_s)
@@ -358,13 +364,13 @@ def _check_equal_states(players: Sequence[str]) -> None:
         if is_address(text) or not takes_states(parse_spec(text)):
             able = ", ".join(name for name in PLAYERS if takes_states(parse_spec(name)))
             raise ConfigError(
-                f"{text} cannot be given a budget of states, which equal states need; players that "
-                f"can have one: {able}"
+                f"{text} takes no budget of states, which equal states need; players that take "
+                f"one: {able}"
             )
     for text in players[1:]:
         if parse_spec(text).options.states:
             raise ConfigError(
-                f"{text} has a budget of states already; leave out its states, or equal states"
+                f"{text} already has a budget of states; leave out its states, or equal states"
             )
         parse_spec(with_states(text, (1,)))
 
@@ -391,19 +397,20 @@ def _plays(text: str) -> str:
 
 
 def _circle(num_players: int, round_: int) -> tuple[int, ...]:
-    """Order of the players in a round: all orders of a circle, one after the other."""
-    # Player 0 stays in front: players change places within a round, so orders that differ by a
-    # rotation are equivalent. `index`, digit by digit of the factorial number system, picks one.
+    """Order of the players in a round: round by round, all orders of a circle."""
+    # Player 0 stays in front: a round shifts the circle through all rotations, so orders that
+    # differ by a rotation are equivalent. The digits of `index` in the factorial number system pick
+    # one of the (n - 1)! others: each digit says which of the remaining players is next.
     rest = list(range(1, num_players))
     order = [0]
     index = round_ % math.factorial(len(rest))
     while rest:
-        at, index = divmod(index, math.factorial(len(rest) - 1))
-        order.append(rest.pop(at))
+        digit, index = divmod(index, math.factorial(len(rest) - 1))
+        order.append(rest.pop(digit))
     return tuple(order)
 
 
 def _derived_seed(seed: int, stream: int, number: int) -> int:
-    """A seed of its own for each round; 48 bits, so that every JSON reader keeps them."""
+    """Seed of a round; 48 bits, which every JSON reader keeps exactly."""
     sequence = np.random.SeedSequence(seed, spawn_key=(stream, number))
     return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(64 - _SEED_BITS))

@@ -1,4 +1,8 @@
-"""Runs a series: has an executor play those matches that are not stored yet."""
+"""Runs a series: has an executor play the matches that are not stored yet.
+
+A plan and a store come in; every finished match goes into the store and to a watcher. Where states
+must be equal, matches that measure the first player's budgets come first.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ from match_runner.workers.executor import Executor
 from match_runner.workers.places import run_all
 
 Watcher = Callable[[Played], None]
-"""Function that takes every match as it ends."""
+"""Function that is called with every match as it ends."""
 
 
 def run_series(
@@ -36,33 +40,33 @@ def run_series(
     executor: Executor,
     watch: Watcher,
     go_on: Callable[[PlannedMatch], bool] = lambda match: True,
-    ahead: int | None = None,
+    most_pending: int | None = None,
 ) -> tuple[str, ...]:
     """Play all matches that are not stored yet.
 
     Args:
         watch: called with each match as it ends.
-        go_on: asked before each match that counts, round by round; after the first no, no other
-            match is begun.
-        ahead: see `run_all`; for a `go_on` that depends on results.
+        go_on: called before each match that counts, round by round; when it first returns false,
+            no more matches start.
+        most_pending: see `run_all`; for a `go_on` that depends on results.
 
     Returns:
-        the matches that could not be played, one line each; the same call tries these again.
+        the matches that could not be played, one line each; the same call tries them again.
 
     Raises:
-        MatchError: a match for measuring cannot be played, a worker failed otherwise than by
-            crashing, or it has another backend than the stored matches of the game.
+        MatchError: a match that measures budgets cannot be played, a worker raised an error, or it
+            used another backend than the stored matches of the game.
     """
     session = _Session(series, store, executor, watch)
     missing = session.play(measurements(series, store), {})
     if missing:
         raise MatchError(f"the budgets of states cannot be measured: {missing[0]}")
     budgets = stored_budgets(series, store)
-    return session.play(plan_all(series), budgets, go_on, ahead)
+    return session.play(plan_all(series), budgets, go_on, most_pending)
 
 
 def measurements(series: Series, store: Store) -> list[PlannedMatch]:
-    """Matches of all games in which equal states are measured."""
+    """Matches of all games that measure the budgets of equal states."""
     return [
         match
         for game in series.games
@@ -71,18 +75,18 @@ def measurements(series: Series, store: Store) -> list[PlannedMatch]:
 
 
 def stored_budgets(series: Series, store: Store) -> dict[str, Budgets]:
-    """Budgets of each game whose matches for measuring are all stored.
+    """Budgets of states, for each game whose measuring matches are all stored.
 
-    Empty unless states are to be equal.
+    Empty unless the series has equal states.
     """
     if not series.equal_states:
         return {}
-    found = {}
+    budgets = {}
     for game in series.games:
-        own = [match for match in store.matches(MEASURE) if match.planned.game == game.name]
-        if len(own) >= store.measured[game.name]:
-            found[game.name] = measured_budgets(game, own)
-    return found
+        measured = [match for match in store.matches(MEASURE) if match.planned.game == game.name]
+        if len(measured) >= store.measured[game.name]:
+            budgets[game.name] = measured_budgets(game, measured)
+    return budgets
 
 
 class _Session:
@@ -99,9 +103,9 @@ class _Session:
         planned: Iterable[PlannedMatch],
         budgets: Mapping[str, Budgets],
         go_on: Callable[[PlannedMatch], bool] = lambda match: True,
-        ahead: int | None = None,
+        most_pending: int | None = None,
     ) -> tuple[str, ...]:
-        """Play those of some matches that are not stored; returns what could not be played."""
+        """Play the planned matches that are not stored; return those that could not be played."""
         missing = takewhile(go_on, (match for match in planned if match.key not in self._keys))
         several = len(self._series.games) > 1
         return run_all(
@@ -112,15 +116,15 @@ class _Session:
             lambda match: (
                 f"match {match.number}{f' of {match.game}' if several else ''} (seed {match.seed})"
             ),
-            ahead,
+            most_pending,
         )
 
     def _task(self, match: PlannedMatch, budgets: Budgets | None) -> MatchTask:
         game = self._series.game(match.game)
-        # The same seed is the same match on the same backend only: what `auto` chose for the first
-        # match, which may depend on the machine, stays.
+        # The same seed gives the same match only on the same backend. So we keep the choice of
+        # `auto` for the first match, which may depend on the machine.
         backend = self._backends.get(game.name, self._series.backend)
-        if backend not in backends():  # of another version; its matches will be refused
+        if backend not in backends():  # a backend of another version: `_keep` will refuse matches
             backend = self._series.backend
         return MatchTask(
             game=game.name,
@@ -137,10 +141,10 @@ class _Session:
         backend = self._backends.setdefault(planned.game, record.backend)
         if backend != record.backend:
             raise MatchError(
-                f"a match of {planned.game} was played on the backend {record.backend}, those "
-                f"stored on {backend}: their numbers are not comparable; name one with --backend"
+                f"a match of {planned.game} was played on the backend {record.backend}, but stored "
+                f"matches on {backend}: they are not comparable; name one with --backend"
             )
-        # All records of a game hold one text, not the copy that each worker sends.
+        # All records of a game share one text, instead of the copy that each worker sends.
         rules = self._series.game(planned.game).program.source.text
         match = Played(planned, replace(record, rules=rules))
         self._store.add(match)
@@ -152,9 +156,8 @@ class _Session:
 # Equal resources: budgets of states, measured on the first player.
 #
 # The number of states that a player visits depends on its role and on the turn: a player that moves
-# first knows less, and playouts from early turns are longer. So budgets are means for each role and
-# turn over the measured matches, over decisions between several moves only, because a forced move
-# needs no budget.
+# first knows less, and playouts from early turns are longer. So a budget is the mean for a role and
+# a turn over the measured matches. Forced moves do not count, because they need no budget.
 
 Budgets = Mapping[str, tuple[int, ...]]
 """States per decision for each role, turn by turn."""
@@ -163,15 +166,15 @@ Budgets = Mapping[str, tuple[int, ...]]
 def measured_budgets(game: SeriesGame, measured: Sequence[Played]) -> Budgets:
     """Mean number of states that the first player visits in each role at each turn.
 
-    A turn at which it never had a choice in a role gets the budget of the turn before, and the
-    first turns get that of the turn after: in another match there may be a choice.
+    A turn at which it never had a choice gets the budget of the last turn with a choice, and the
+    first turns get the budget of the next one: in another match there may be a choice.
     """
     visited: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
     longest = 0
     for match in measured:
         for turn, role, decision in match.decisions():
             longest = max(longest, turn + 1)
-            # Forced moves would lower the mean, and the others need no budget for theirs.
+            # Forced moves would lower the mean, and need no budget.
             if len(decision.values) > 1:
                 visited[role][turn].append(decision.states_visited)
     return {role: _filled(visited[role], longest) for role in game.seats}
@@ -181,18 +184,18 @@ def _filled(visited: Mapping[int, Sequence[int]], length: int) -> tuple[int, ...
     means = {turn: max(1, round(sum(v) / len(v))) for turn, v in visited.items()}
     if not means:
         return (1,)
-    last = means[min(means)]
+    budget = means[min(means)]
     budgets = []
     for turn in range(length):
-        last = means.get(turn, last)
-        budgets.append(last)
+        budget = means.get(turn, budget)
+        budgets.append(budget)
     return tuple(budgets)
 
 
 def specs_of(
     series: Series, game: SeriesGame, match: PlannedMatch, budgets: Budgets | None
 ) -> dict[str, str]:
-    """Spec of the player of every role but `random` in a match, with its budget if it has one."""
+    """Spec of every role's player in a match, with its budget if it has one; not of `random`."""
     plays = list(series.players.values())
     specs = {
         role: plays[player]

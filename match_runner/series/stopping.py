@@ -1,8 +1,9 @@
-"""Series that stop by themselves, when it is clear who is better or that it does not matter.
+"""Stops a series when it is clear who is better, or that the difference does not matter.
 
-Whether to stop is decided after each whole round, in the order of rounds and not in that in which
-matches end. So the same seed stops after the same round, however many matches are played at once.
-Matches of later rounds that were under way by then are kept in the store, but do not count.
+Matches come in as they end; `Stopper` says when to stop, and forecasts how long that takes. It
+decides after each whole round, in the order of rounds and not in the order in which matches end. So
+the same seed stops after the same round, however many matches run at once. Matches of later rounds
+that were already running stay in the store, but do not count.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from match_runner.series.verdicts import (
 )
 
 AHEAD = 64
-"""Most matches under way at a time: some of them will not count."""
+"""Most matches that run at a time: some of them will not count."""
 
 FORECAST_ROUNDS = 5
 """Number of rounds after which forecasts are made."""
 
 DIFFERENCES_TOLD = (5.0, 10.0, 20.0)
-"""Differences for which forecasts are made, in points of score."""
+"""Differences for which there are forecasts, in points of score."""
 
 DEFAULT_WORTH, DEFAULT_MOST = 5.0, 2000
 
@@ -44,7 +45,7 @@ class StoppingRule:
     """When a series ends.
 
     Attributes:
-        worth: a difference that is surely smaller does not matter, in points of score.
+        worth: least difference that matters, in points of score.
         most: most matches to play.
     """
 
@@ -54,13 +55,13 @@ class StoppingRule:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Forecast of the effort that it takes to tell that one player is better than another.
+    """Forecast of the effort that it takes to show that one player is better than another.
 
     Attributes:
-        difference: how much better, in points of score.
-        rounds, matches: about how many in all; None if more than `MOST_ROUNDS` rounds.
-        core_hours: processor time of these, counting all processors that a match may use; None if
-            it is not known how long matches take.
+        difference: the true difference, in points of score.
+        rounds, matches: approximate total numbers; None if more than `MOST_ROUNDS` rounds.
+        core_hours: processor time of these matches, counting all processors that a match may use;
+            None if the time of matches is unknown.
     """
 
     difference: float
@@ -71,11 +72,11 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a series ended that ends by itself.
+    """How a series with a stopping rule ended.
 
     Attributes:
-        until: when it was to end.
-        outcome: one of `DECIDED`, `SMALL` and `UNDECIDED`; None if it has not ended.
+        until: the rule.
+        outcome: one of `DECIDED`, `SMALL` and `UNDECIDED`; None if the series has not ended.
         forecasts: forecasts from the first rounds; empty before these are over.
     """
 
@@ -85,16 +86,15 @@ class Ending:
 
     def to_json(self) -> dict[str, Any]:
         """The ending as JSON values."""
-        rest = {"outcome": self.outcome, "forecasts": [asdict(each) for each in self.forecasts]}
-        return {**asdict(self.until), **rest}
+        forecasts = [asdict(forecast) for forecast in self.forecasts]
+        return {**asdict(self.until), "outcome": self.outcome, "forecasts": forecasts}
 
 
 class Stopper:
-    """Watches matches as they end, and says when there have been enough.
+    """Watches matches as they end, and says when there are enough.
 
     Attributes:
-        rounds: number of whole rounds that count: from the first one on, up to the round that
-            settles it.
+        rounds: number of whole rounds that count, from the first to the round that decides.
         outcome, forecasts: see `Ending`.
     """
 
@@ -108,7 +108,7 @@ class Stopper:
         self._scores: list[Scores] = []
 
     def watch(self, match: Played) -> None:
-        """Take note of a match, of whatever round."""
+        """Take in a match, of any round."""
         if match.planned.kind != PLAY:
             return
         self._ended[match.planned.round].append(match)
@@ -120,7 +120,7 @@ class Stopper:
 
     @property
     def ending(self) -> Ending:
-        """Ending of the series as of now."""
+        """Ending of the series so far."""
         return Ending(self._until, self.outcome, self.forecasts)
 
     def goes_on(self, match: PlannedMatch) -> bool:
@@ -132,14 +132,14 @@ class Stopper:
             first = [match for number in range(self.rounds) for match in self._ended[number]]
             self.forecasts = forecasts_of(self._series, first)
         series = self._series
-        found = settled(self._scores, len(series.players), self._until.worth, series.span)
-        if found != UNDECIDED or self.rounds == self._game.rounds:
-            self.outcome = found
+        outcome = settled(self._scores, len(series.players), self._until.worth, series.span)
+        if outcome != UNDECIDED or self.rounds == self._game.rounds:
+            self.outcome = outcome
 
 
 def forecasts_of(series: Series, matches: Sequence[Played]) -> tuple[Forecast, ...]:
-    """A forecast for each of `DIFFERENCES_TOLD`, from the spread of scores in the first matches
-    and the time they took; none if all failed, or it is not known how much a match can pay."""
+    """A forecast for each of `DIFFERENCES_TOLD`, from the spread of scores in the first matches and
+    their time; none if all failed, or if the rules do not bound the scores."""
     players = range(len(series.players))
     rounds = whole_rounds(rounds_of(matches), series.matches_a_round)
     span = series.span
@@ -149,45 +149,45 @@ def forecasts_of(series: Series, matches: Sequence[Played]) -> tuple[Forecast, .
     spread = _spread(pairs, span)
     times = [m.record.times_s[-1] - m.record.times_s[0] for m in matches if m.record.times_s]
     seconds = math.fsum(times) / len(times) if times else None
-    found = []
+    forecasts = []
     for difference in DIFFERENCES_TOLD:
-        needed = rounds_to_tell(difference, spread, len(players), span)
-        num = None if needed is None else needed * series.matches_a_round
+        num_rounds = rounds_to_tell(difference, spread, len(players), span)
+        num = None if num_rounds is None else num_rounds * series.matches_a_round
         hours = (
             None if num is None or seconds is None else num * seconds * series.limits.threads / 3600
         )
-        found.append(Forecast(difference, needed, num, hours))
-    return tuple(found)
+        forecasts.append(Forecast(difference, num_rounds, num, hours))
+    return tuple(forecasts)
 
 
 def forecast_text(forecast: Forecast) -> str:
     """A forecast as `10 points: about 62 rounds, 124 matches, 0.4 core-hours`."""
-    what = f"{forecast.difference:g} points"
+    difference = f"{forecast.difference:g} points"
     if forecast.rounds is None:
-        return f"{what}: more than {MOST_ROUNDS:,} rounds"
+        return f"{difference}: more than {MOST_ROUNDS:,} rounds"
     time = "" if forecast.core_hours is None else f", {forecast.core_hours:.2g} core-hours"
-    return f"{what}: about {forecast.rounds:,} rounds, {forecast.matches:,} matches{time}"
+    return f"{difference}: about {forecast.rounds:,} rounds, {forecast.matches:,} matches{time}"
 
 
 def ending_text(ending: Ending, verdict: Verdict | None, matches: int) -> str:
-    """Why a series ended, in words."""
+    """Say why a series ended."""
     if ending.outcome == DECIDED:
         return f"stopped after {matches:,} matches: decided"
     if ending.outcome == SMALL:
         assert verdict is not None  # whole rounds said so
         worth = f"{ending.until.worth:g} (99 %)"
-        what = f"the difference is smaller than {worth}"
+        reason = f"the difference is smaller than {worth}"
         if verdict.players > 2:
-            what = f"nobody is better than {verdict.best} by {worth}"
-        return f"stopped after {matches:,} matches: {what}"
+            reason = f"nobody is better than {verdict.best} by {worth}"
+        return f"stopped after {matches:,} matches: {reason}"
     return f"undecided after {matches:,} matches"
 
 
 def _spread(pairs: Sequence[Sequence[float]], span: float) -> float:
     """Standard deviation of the differences in a round, the mean over all pairs.
 
-    If all are equal it is unknown rather than 0: it is computed as if one more round had been as
-    far off as possible.
+    If all are equal, the deviation is unknown rather than 0. Then assume that one more round would
+    have the greatest possible difference.
     """
     num = len(pairs[0])
     squares = [sum((x - math.fsum(pair) / num) ** 2 for x in pair) for pair in pairs]

@@ -1,8 +1,9 @@
-"""Store of a series: its matches in one SQLite file, with whole records, written as they end.
+"""Store of a series: one SQLite file, to which every match goes as it ends, with its whole record.
 
-A match is one transaction, so that whatever happens to the process leaves whole matches only.
-Rules are kept once for all matches of a game. Two views are for people with questions of their
-own: `scores`, a row for each role of a match, and `decisions`, a row for each decision.
+Commands read the file to continue a series, or to show it again. A match is one transaction, so
+that a process that dies leaves whole matches only. The rules of a game are stored once. Two views
+are for people with their own questions: `scores` has a row for each role of a match, `decisions` a
+row for each decision.
 """
 
 from __future__ import annotations
@@ -59,20 +60,20 @@ CREATE VIEW decisions AS SELECT
 
 _WRONG_FILE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR)
 _WRONG_PLACE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
-"""Errors of a wrong path. All others are about the disk, such as a full or a broken one."""
+"""Errors of a wrong path. All other errors are about the disk: it may be full or broken."""
 
 
 class Store:
     """The file of one series, open.
 
     Args:
-        renamed: names in the file of games that have other names now, by their names now.
+        renamed: stored names of games that have changed their names, by the present names.
 
     Attributes:
-        measured: number of matches in which equal states are measured, by game, as planned when
-            the series was begun.
-        planned: number of rounds of each game, as planned when the series was begun; None if
-            results were to decide it, or in files of versions that did not note it.
+        measured: number of matches that measure the budgets of equal states, by game, as planned
+            when the series began.
+        planned: number of rounds of each game, as planned when the series began; None with a
+            stopping rule, and in files of versions that did not note it.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class Store:
         self.planned = {self._name(game): rounds for game, rounds in planned.items()}
 
     def add(self, match: Played) -> None:
-        """Store a match, and the rules in its record unless they are stored already."""
+        """Store a match, and its rules unless they are stored already."""
         planned, record = match.planned, match.record
         row = (
             *(self._stored_names.get(planned.game, planned.game), planned.kind, planned.number),
@@ -106,25 +107,25 @@ class Store:
 
     def keys(self) -> set[tuple[str, str, int]]:
         """The keys of all matches, see `PlannedMatch.key`."""
-        found = self._connection.execute("SELECT game, kind, number FROM matches")
-        return {(self._name(game), kind, number) for game, kind, number in found}
+        rows = self._connection.execute("SELECT game, kind, number FROM matches")
+        return {(self._name(game), kind, number) for game, kind, number in rows}
 
     def is_as_planned(self, series: Series) -> bool:
-        """Whether exactly the rounds that were planned at first were asked for and played, so that
-        no result can have decided how many there are."""
-        played = Counter(game for game, kind, _ in self.keys() if kind == PLAY)
+        """Whether the series has exactly the rounds that were planned at first, all of them played:
+        then no result can have influenced their number."""
+        num_played = Counter(game for game, kind, _ in self.keys() if kind == PLAY)
         return all(
             self.planned.get(game.name) == game.rounds
-            and played[game.name] == game.rounds * series.matches_a_round
+            and num_played[game.name] == game.rounds * series.matches_a_round
             for game in series.games
         )
 
     def backends(self) -> dict[str, str]:
         """The backend of the stored matches of each game."""
-        found = self._connection.execute(
+        rows = self._connection.execute(
             "SELECT game, json_extract(record, '$.backend') FROM matches GROUP BY game"
         )
-        return {self._name(game): backend for game, backend in found}
+        return {self._name(game): backend for game, backend in rows}
 
     def matches(self, kind: str = PLAY) -> list[Played]:
         """All matches of a kind, by round, then game, then number.
@@ -134,21 +135,21 @@ class Store:
         """
         if self.keys() - self._read.keys():
             self._read_missing()
-        found = [match for match in self._read.values() if match.planned.kind == kind]
-        return sorted(found, key=lambda m: (m.planned.round, m.planned.game, m.planned.number))
+        of_kind = [match for match in self._read.values() if match.planned.kind == kind]
+        return sorted(of_kind, key=lambda m: (m.planned.round, m.planned.game, m.planned.number))
 
     def _read_missing(self) -> None:
-        """Read what was stored by an earlier run."""
+        """Read the matches that an earlier run stored."""
         rules = dict(self._connection.execute("SELECT digest, text FROM rules"))
-        for game, kind, number, round_, seed, seating, record in self._connection.execute(
+        for game, kind, number, round_, seed, seating, record_text in self._connection.execute(
             "SELECT game, kind, number, round, seed, seating, record FROM matches"
         ):
             name = self._name(game)
             planned = PlannedMatch(name, kind, number, round_, seed, json.loads(seating))
             if planned.key not in self._read:
-                found = record_from_json(json.loads(record))
-                found = replace(found, rules=rules.get(found.digest, ""))
-                self._read[planned.key] = Played(planned, found)
+                record = record_from_json(json.loads(record_text))
+                record = replace(record, rules=rules.get(record.digest, ""))
+                self._read[planned.key] = Played(planned, record)
 
     def _name(self, stored: str) -> str:
         """Present name of a game in the file."""
@@ -159,19 +160,18 @@ class Store:
 def open_store(
     folder: Path | None, series: Series, *, until: StoppingRule | None = None, reading: bool = False
 ) -> Iterator[Store]:
-    """Open the store of a series in a folder, made if there is none; without a folder, in memory.
+    """Open the store of a series in a folder, new or not; without a folder, in memory.
 
-    Others may read the file meanwhile.
+    Other processes may read the file meanwhile.
 
     Args:
-        until: when the series ends by itself, for those who read the file without the command;
-            None if all of its rounds are to be played, whatever the first ones show.
-        reading: whether it is only read, which may be done while another process plays.
+        until: the stopping rule of the series, for readers of the file; None to play all rounds.
+        reading: whether to read only, which is possible while another process plays.
 
     Raises:
         InUse: another process is using the folder.
-        ConfigError: it cannot be used, or it holds another series; says what differs.
-        ResultsError: the file cannot be read or written any more.
+        ConfigError: it cannot be used, or it holds another series; says how that differs.
+        ResultsError: the file can no longer be read or written.
     """
     if folder is None:
         with closing(sqlite3.connect(":memory:")) as connection:
@@ -187,18 +187,18 @@ def open_store(
             with closing(sqlite3.connect(path, timeout=_WAIT_S)) as connection:
                 store = _set_up(connection, path, series, until)
                 if not reading:
-                    lately = {"until": until and asdict(until), "threads": series.limits.threads}
+                    latest = {"until": until and asdict(until), "threads": series.limits.threads}
                     with connection as transaction:
-                        _keep(transaction, lately)
+                        _keep(transaction, latest)
                 yield store
         except sqlite3.Error as error:
-            # The lower byte of an error code is its kind.
+            # The low byte of an extended error code is its primary code.
             kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if kind in (*_WRONG_FILE, *_WRONG_PLACE):
                 raise ConfigError(f"cannot use {path}: {error}") from error
             raise ResultsError(
-                f"cannot keep results in {path}: {error}; what was stored before is kept, and "
-                "the same command continues"
+                f"cannot keep results in {path}: {error}; earlier results are safe, and the same "
+                "command continues"
             ) from error
 
 
@@ -206,13 +206,13 @@ def _set_up(
     connection: sqlite3.Connection, path: Path, series: Series, until: StoppingRule | None
 ) -> Store:
     """Make the tables, or check that they belong to the same series."""
-    # In the form in which it is read back, with lists for tuples, so that both can be compared.
-    wanted = json.loads(json.dumps({**series.settings(), "format": FORMAT}))
+    # A round trip through JSON turns tuples into lists, as in the stored settings.
+    settings = json.loads(json.dumps({**series.settings(), "format": FORMAT}))
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     if not tables:
         measured = {game.name: measured_rounds(game) for game in series.games}
         planned = {game.name: None if until else game.rounds for game in series.games}
-        rows = {**wanted, "measured": measured, "planned": planned}
+        rows = {**settings, "measured": measured, "planned": planned}
         with connection as transaction:
             transaction.execute("BEGIN")  # a killed process leaves all of it or nothing
             for statement in filter(str.strip, _SCHEMA.split(";")):
@@ -223,11 +223,11 @@ def _set_up(
         raise ConfigError(f"{path} is not a series of matches")
     stored = {n: json.loads(v) for n, v in connection.execute("SELECT name, value FROM settings")}
     measured, planned = stored.pop("measured", {}), stored.pop("planned", {})
-    for name in ("until", "threads"):  # of the last command: they may be others each time
+    for name in ("until", "threads"):  # these may differ from command to command
         stored.pop(name, None)
-    renamed = _renamed(stored.get("games", {}), wanted["games"])
-    wanted["games"] = {renamed.get(name, name): game for name, game in wanted["games"].items()}
-    differ = list(_differences(stored, wanted))
+    renamed = _renamed(stored.get("games", {}), settings["games"])
+    settings["games"] = {renamed.get(name, name): game for name, game in settings["games"].items()}
+    differ = list(_differences(stored, settings))
     if differ:
         raise ConfigError(
             f"{path.parent} holds a series with other settings: {'; '.join(differ[:3])}; continue "
@@ -237,52 +237,51 @@ def _set_up(
 
 
 def _keep(connection: sqlite3.Connection, settings: Mapping[str, Any]) -> None:
-    """Write settings, in place of those of the same names, within a transaction."""
+    """Write settings within a transaction, replacing settings of the same names."""
     connection.executemany(
         "INSERT OR REPLACE INTO settings VALUES (?, ?)",
         [(name, json.dumps(value)) for name, value in settings.items()],
     )
 
 
-def _renamed(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, str]:
-    """Stored names of games that have other names now, by their names now.
+def _renamed(stored: Mapping[str, Any], games: Mapping[str, Any]) -> dict[str, str]:
+    """Stored names of games that have changed their names, by the present names.
 
-    A game is recognised by its rules: the command may run in another folder, or a file may have
-    been moved.
+    Rules identify a game: the command may run in another folder, or a file may have moved.
     """
-    left = {name: game for name, game in stored.items() if name not in wanted}
-    found: dict[str, str] = {}
-    # With the same rules under several settings, equal settings are matched first.
+    unmatched = {name: game for name, game in stored.items() if name not in games}
+    stored_names: dict[str, str] = {}
+    # If several games have the same rules, match equal settings first.
     for is_same in (_is_equal, _has_same_rules):
-        for name, game in wanted.items():
-            if name in stored or name in found:
+        for name, game in games.items():
+            if name in stored or name in stored_names:
                 continue
-            before = next((each for each in left if is_same(left[each], game)), None)
-            if before is not None:
-                del left[before]
-                found[name] = before
-    return found
+            stored_name = next((old for old in unmatched if is_same(unmatched[old], game)), None)
+            if stored_name is not None:
+                del unmatched[stored_name]
+                stored_names[name] = stored_name
+    return stored_names
 
 
-def _is_equal(stored: Any, wanted: Any) -> bool:
-    return bool(stored == wanted)
+def _is_equal(stored: Any, current: Any) -> bool:
+    return bool(stored == current)
 
 
-def _has_same_rules(stored: Any, wanted: Any) -> bool:
-    return bool(stored["rules"] == wanted["rules"])
+def _has_same_rules(stored: Any, current: Any) -> bool:
+    return bool(stored["rules"] == current["rules"])
 
 
-def _differences(stored: object, wanted: object, where: str = "") -> Iterator[str]:
-    """Yield the differences between two values, each with its place."""
-    if isinstance(stored, dict) and isinstance(wanted, dict):
-        for name in {**stored, **wanted}:
-            place = f"{where}.{name}" if where else name
-            yield from _differences(stored.get(name), wanted.get(name), place)
-    elif stored != wanted:
-        yield f"{where} was {_shown(stored)} and is now {_shown(wanted)}"
+def _differences(stored: object, current: object, path: str = "") -> Iterator[str]:
+    """Yield the differences between two values, each with the path of its field."""
+    if isinstance(stored, dict) and isinstance(current, dict):
+        for name in {**stored, **current}:
+            field = f"{path}.{name}" if path else name
+            yield from _differences(stored.get(name), current.get(name), field)
+    elif stored != current:
+        yield f"{path} was {_setting_text(stored)} and is now {_setting_text(current)}"
 
 
-def _shown(value: object) -> str:
+def _setting_text(value: object) -> str:
     match value:
         case None:
             return "not there"

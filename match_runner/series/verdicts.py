@@ -1,12 +1,13 @@
-"""Verdicts on which player is the best, as far as rounds can tell, and how many more it would take.
+"""Says which player is the best, by the scores of whole rounds, and how many more rounds it takes.
 
-Players are compared in pairs, by how much more one scored than the other in each round. To call one
-of k players the best is to choose: with many equal players, some 99 % interval is wrong more often
-than in 1 % of cases. So each pair gets 1/(k - 1) of the error probability, which is enough. Let b
-be a player whose mean is the highest. To call another player better than all others, or to leave b
-out of those that may be as good, is possible only if the interval of one of the k - 1 pairs with b,
-at the level of 99 % + 1 % (k - 2)/(k - 1), is wrong. By the union bound that happens in at most 1 %
-of cases. Which player b is need not be known.
+Scores of rounds come in; a `Verdict` goes out. It compares players in pairs, by the difference of
+their scores in each round. Choosing the best of k players needs care: if many players are equal,
+some 99 % interval is wrong more often than in 1 % of cases. So each pair gets 1/(k - 1) of the
+error probability. That is enough: let b be a player with the highest true mean. A verdict is false
+only if it calls another player better than all others, or leaves b out of those that may be as
+good. Either needs a wrong interval for one of the k - 1 pairs with b. At a level of
+99 % + 1 % (k - 2)/(k - 1), the union bound gives at most 1 % of cases. We need not know which
+player b is.
 """
 
 from __future__ import annotations
@@ -34,35 +35,43 @@ from match_runner.series.outcomes import Scores
 SPAN = GOALS[1] - GOALS[0]
 
 DIFFERENCES = (-SPAN, SPAN)
-"""Least and greatest difference between the scores of two players in a round, where goals are from
-0 to 100."""
+"""Least and greatest difference between the scores of two players in a round, with goals from 0 to
+100."""
 
 MOST_ROUNDS = 10_000
-"""Number of rounds above which no forecast names a number."""
+"""Greatest number of rounds that a forecast names."""
 
 FEWEST_ROUNDS = 3
-"""Least number of rounds that a forecast is based on."""
+"""Least number of rounds for a forecast."""
 
 DECIDED, SMALL, UNDECIDED = "decided", "small", "undecided"
-"""One player is better than all others; the best ones differ by too little to matter; neither."""
+"""One player is better than all others; the best differ by too little to matter; neither."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Verdict of some rounds on who is the best.
+    """Verdict on who is the best, by some rounds.
+
+        >>> rounds = [{0: 100.0, 1: 0.0}] * 10
+        >>> verdict = judge(["alice", "bob"], rounds, seed=1, fixed=True)
+        >>> verdict.best, verdict.decided
+        ('alice', True)
+        >>> judge(["alice", "bob"], rounds[:2], seed=1, fixed=True).as_good
+        ('bob',)
 
     Attributes:
         best: the player that scored most.
-        as_good: players whose mean may be as high, those that scored most first; empty if the
-            best one is surely better than all others.
+        as_good: players whose mean may be as high, best first; empty if the best is surely better
+            than all others.
         players: number of players compared.
-        rounds: number of rounds by which they were compared.
-        more_rounds: about how many more rounds would leave nobody who may be as good, if they went
-            like those so far; 0 if nobody is left, None if more than `MOST_ROUNDS`, or if there
-            were fewer than `FEWEST_ROUNDS` so far.
-        margin: how far those that may be as good may be from the best one, in points of score, by
-            the widest of their intervals; 0 if nobody is left. Surely nobody is better by more.
-            None if the rules do not bound what a match can pay: then nobody knows.
+        rounds: number of rounds compared.
+        more_rounds: about how many more rounds would decide, if they went like the rounds so far;
+            0 if the verdict is decided, None if more than `MOST_ROUNDS`, or if there are fewer than
+            `FEWEST_ROUNDS` so far.
+        margin: greatest possible difference between the best player and those that may be as good,
+            in points of score, by the widest of their intervals; 0 if decided. Nobody is better by
+            more, at the same confidence. None if the rules do not bound the scores: then nobody
+            knows.
     """
 
     best: str
@@ -74,22 +83,22 @@ class Verdict:
 
     @property
     def decided(self) -> bool:
-        """Whether the best one is surely better than all others (99 %)."""
+        """Whether the best player is surely better than all others (99 %)."""
         return not self.as_good
 
     @property
     def forecast(self) -> str:
         """How many more rounds would decide, in words."""
-        more = self.more_rounds
+        num = self.more_rounds
         if self.decided:
             return "no more rounds are needed"
         if self.margin is None:
-            return "no number of rounds decides where it is not known how much a match can pay"
+            return "no number of rounds can decide, because the rules do not bound the scores"
         if self.rounds < FEWEST_ROUNDS:
-            return "so few rounds do not tell how many would decide"
-        if more is None:
-            return f"no number of rounds below {MOST_ROUNDS:,} would decide if all went as so far"
-        return f"about {more:,} more round{'' if more == 1 else 's'} would decide"
+            return "too few rounds for a forecast"
+        if num is None:
+            return f"at this rate, {MOST_ROUNDS:,} rounds would not decide"
+        return f"about {num:,} more round{'' if num == 1 else 's'} would decide"
 
     def to_json(self) -> dict[str, Any]:
         """The verdict as JSON values."""
@@ -102,13 +111,13 @@ def differences_within(span: float | None) -> tuple[float, float] | None:
 
 
 def level_among(num_players: int) -> float:
-    """Level of each pair's interval if one of so many players is to be called the best."""
+    """Level of each pair's interval in a choice of the best of so many players."""
     return 1 - (1 - LEVEL) / (num_players - 1)
 
 
-def differences_of(rounds: Sequence[Scores], player: int, other: int) -> list[float]:
-    """How much more a player scored than another in each round."""
-    return [scores[player] - scores[other] for scores in rounds]
+def differences_of(rounds: Sequence[Scores], player: int, rival: int) -> list[float]:
+    """A player's score minus a rival's, in each round."""
+    return [scores[player] - scores[rival] for scores in rounds]
 
 
 def judge(
@@ -119,60 +128,60 @@ def judge(
     fixed: bool,
     span: float | None = SPAN,
 ) -> Verdict | None:
-    """Judge some players by rounds; None without rounds.
+    """The verdict on some players by their rounds; None without rounds.
 
     Args:
         names: names of the players, at least two.
-        rounds: scores of all of them in each round.
+        rounds: scores of all players in each round.
         seed, fixed: see `mean_interval`.
         span: see `Series.span`.
     """
     if not rounds:
         return None
-    best, *others = _by_mean(rounds, len(names))
+    best, *rivals = _by_mean(rounds, len(names))
     level, bounds = level_among(len(names)), differences_within(span)
     as_good: list[str] = []
-    more: list[int | None] = []
+    forecasts: list[int | None] = []
     margin = 0.0
-    for other in others:
-        found = differences_of(rounds, best, other)
-        interval = mean_interval(found, seed, bounds, fixed=fixed, level=level)
+    for rival in rivals:
+        differences = differences_of(rounds, best, rival)
+        interval = mean_interval(differences, seed, bounds, fixed=fixed, level=level)
         if bounds is None or interval.method == UNBOUNDED:
-            rest = tuple(names[each] for each in others)
-            return Verdict(names[best], rest, len(names), len(rounds), None, None)
+            rival_names = tuple(names[player] for player in rivals)
+            return Verdict(names[best], rival_names, len(names), len(rounds), None, None)
         low, high = (
             bounds
             if interval.low is None or interval.high is None
             else (interval.low, interval.high)
         )
         if low <= 0:
-            as_good.append(names[other])
-            more.append(_more_rounds(found, 1 - level, bounds))
+            as_good.append(names[rival])
+            forecasts.append(_more_rounds(differences, 1 - level, bounds))
             margin = max(margin, -low, high)
-    longest = None if None in more else max((each for each in more if each is not None), default=0)
+    longest = None if None in forecasts else max((n for n in forecasts if n is not None), default=0)
     return Verdict(names[best], tuple(as_good), len(names), len(rounds), longest, margin)
 
 
 def settled(
     rounds: Sequence[Scores], num_players: int, worth: float, span: float | None = SPAN
 ) -> str:
-    """`DECIDED` or `SMALL`, by betting, else `UNDECIDED`; quick enough to ask after every round.
+    """`DECIDED` or `SMALL`, by betting, else `UNDECIDED`; fast enough to call after every round.
 
-    Small means that the best player and all that may be as good surely differ by less than
-    `worth`. With two players, that is the difference between them. With more, it is sure that
-    nobody is better by `worth` than the one that is called the best.
+    `SMALL` means that the best player and all that may be as good surely differ by less than
+    `worth`. With two players, that is the difference between them. With more players, surely nobody
+    is better by `worth` than the best one.
 
     Args:
-        span: see `Series.span`; nothing is settled if it is not known.
+        span: see `Series.span`; nothing is settled if it is None.
     """
     bounds = differences_within(span)
     if not rounds or bounds is None:
         return UNDECIDED
-    best, *others = _by_mean(rounds, num_players)
+    best, *rivals = _by_mean(rounds, num_players)
     alpha = 1 - level_among(num_players)
-    found = DECIDED
-    for other in others:
-        sample = sample_of(bounds, differences_of(rounds, best, other))
+    outcome = DECIDED
+    for rival in rivals:
+        sample = sample_of(bounds, differences_of(rounds, best, rival))
         if is_above(sample, _scaled(0.0, bounds), alpha):
             continue
         if not (
@@ -180,24 +189,25 @@ def settled(
             and is_above(sample.other_side, _scaled(-worth, bounds), alpha)
         ):
             return UNDECIDED
-        found = SMALL
-    return found
+        outcome = SMALL
+    return outcome
 
 
 def rounds_to_tell(
     difference: float, spread: float, num_players: int, span: float = SPAN
 ) -> int | None:
-    """About how many rounds it takes to find that a difference is above 0; None if more than
+    """About how many rounds it takes to show that a difference is above 0; None if more than
     `MOST_ROUNDS`.
 
     Args:
-        difference: true mean of how much more a player scores than another in a round, above 0.
-        spread: standard deviation of that.
+        difference: true mean of the difference of two scores in a round, above 0.
+        spread: standard deviation of that difference.
         num_players: number of players compared.
         span: see `Series.span`.
     """
     bounds = (-span, span)
-    # Two values at equal distances from the mean, if the range allows; else a rarer low one.
+    # A distribution of two values with this mean and spread: at equal distances from the mean if
+    # the range allows, otherwise with the high value at the end of the range and a rarer low value.
     high = min(span, difference + spread)
     low = max(-span, difference - spread**2 / max(high - difference, 1e-9))
     share = (difference - low) / (high - low) if high > low else 1.0
@@ -206,26 +216,26 @@ def rounds_to_tell(
         np.clip([1 - share, share], 1e-12, 1.0),
     )
     alpha = 1 - level_among(num_players)
-    found = times_until_above(sample, _scaled(0.0, bounds), alpha, MOST_ROUNDS)
-    return None if found is None else math.ceil(found)
+    num_rounds = times_until_above(sample, _scaled(0.0, bounds), alpha, MOST_ROUNDS)
+    return None if num_rounds is None else math.ceil(num_rounds)
 
 
 def verdict_text(verdict: Verdict, matches_a_round: int) -> str:
-    """A verdict in words, as it stands under tables."""
-    certain = "99 %" if verdict.players == 2 else f"99 %, chosen among {verdict.players}"
+    """A verdict in words, for the line below the tables."""
+    confidence = "99 %" if verdict.players == 2 else f"99 %, chosen among {verdict.players}"
     if verdict.decided:
-        than = "the other" if verdict.players == 2 else "all others"
-        return f"{verdict.best} scored more than {than} for certain ({certain})"
-    more = verdict.more_rounds
-    matches = "" if more is None else f" ({more * matches_a_round:,} matches)"
+        rivals = "the other" if verdict.players == 2 else "all others"
+        return f"{verdict.best} scored more than {rivals} for certain ({confidence})"
+    num_rounds = verdict.more_rounds
+    matches = "" if num_rounds is None else f" ({num_rounds * matches_a_round:,} matches)"
     return (
         f"undecided; {verdict.forecast}{matches}: {verdict.best} scored most, but "
-        f"{listed(verdict.as_good)} may be as good ({certain})"
+        f"{listed(verdict.as_good)} may be as good ({confidence})"
     )
 
 
 def _by_mean(rounds: Sequence[Scores], num_players: int) -> list[int]:
-    """All players, the best first; equal ones in their order."""
+    """All players, the best first; equal players in their order."""
     totals: Mapping[int, float] = {
         player: math.fsum(scores[player] for scores in rounds) for player in range(num_players)
     }

@@ -1,9 +1,9 @@
-"""The table: matches in a browser, to watch, to look into and to take part in.
+"""The table: a web server and a page, on which people watch matches, study them and play.
 
-In come requests of browsers, out go pages and events. Begin with `match_manager`, which has all
-matches; `options` are those of whoever started it, and check requests. `held_match` is one match,
-which streams news to browsers, and `match_folder` keeps matches as files. The server never plays:
-worker processes do, and they do its other work too (`worker_tasks`). Its web
-`server` runs the `app` on a socket; `guard` checks every request first. In worker processes run
-`seating`, a match, and `mind`, which shows what a player thinks. `static/` is the page.
+Requests of browsers come in; pages and events go out. Begin with `match_manager`, which has all
+matches. `options` says what the table's owner allows, and checks requests. `held_match` is one
+match on the server, which streams events to browsers; `match_folder` keeps matches as files. The
+server never plays: worker processes do that, and all other slow work (`worker_tasks`). `server`
+runs the `app` on a socket; `guard` checks every request first. Worker processes run `seating`,
+which is a match, and `mind`, which computes a player's belief and values. `static/` is the page.
 """

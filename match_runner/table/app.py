@@ -1,12 +1,12 @@
-"""The application: the page, its files, and JSON for it.
+"""The web application of the table: the page, its files, and the JSON that it reads.
 
-    GET  /                              the page; /match/ID, /seat/SEAT and /record/NAME too
+    GET  /                              the page; also /match/ID, /seat/SEAT and /record/NAME
     GET  /static/FILE                   files of the page
     GET  /api/lobby, /api/series        the lobby, all series; /api/events streams changes
-    GET  /api/alive                     events that show that the server is there
+    GET  /api/alive                     heartbeats, which show that the server runs
     POST /api/player                    {player}: checks a player that somebody typed
     POST /api/rules                     {game} or {name, rules}: diagnostics of a rulesheet
-    POST /api/matches                   see `requests`; answers with the links of all seats
+    POST /api/matches                   see `options`; answers with the links of all seats
     GET  /api/matches/ID[?key=]         a match; /turns/N, /events; POST /end, /again
     GET  /api/matches/ID/record         the record of a match that is over
     GET  /api/matches/ID/mind?role=&turn=&move=    belief and values of a role
@@ -14,7 +14,7 @@
     GET  /api/seats/SEAT                a seat; /turns/N, /may/N, /events; POST /move;
                                         /truth/N when the match is over
 
-`guard` decides who may ask for which of these. Errors are `{"error": text}`.
+`guard` decides who may request which of these. Errors are `{"error": text}`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from match_runner.table.options import (
     read_player,
     rules_text,
 )
-from match_runner.table.worker_tasks import Shown
+from match_runner.table.worker_tasks import ReplayedMatch
 
 STATIC = Path(__file__).parent / "static"
 
@@ -104,7 +104,7 @@ def make_app(manager: MatchManager) -> Guard:
         "/player": table.player,
         "/matches": table.create,
         "/matches/{id}/end": table.end,
-        "/matches/{id}/again": table.again,
+        "/matches/{id}/again": table.play_again,
         "/seats/{seat}/move": seats.move,
     }
     routes += [Route(f"/api{path}", answered(answer)) for path, answer in gets.items()]
@@ -127,7 +127,7 @@ class TableAnswers:
     # ---------------------------------------------------------------- lobby
 
     async def lobby(self, request: Request) -> Response:
-        """Games, players and everything that is or was played."""
+        """Games, players, and all present and past matches."""
         manager = self._manager
         offers = manager.options.offers
         names = offers.game_names()
@@ -150,7 +150,7 @@ class TableAnswers:
         )
 
     async def lobby_events(self, request: Request) -> Response:
-        """Stream of what changes in the lobby."""
+        """Stream of changes in the lobby."""
         return stream_of(self._manager.log.follow(LOBBY, after_of(request)))
 
     async def series(self, request: Request) -> Response:
@@ -166,11 +166,11 @@ class TableAnswers:
             text = self._manager.options.offers.rules_of(name, None)[0]
         else:
             name, text = str(fields.get("name", "rules"))[:MOST_TEXT], rules_text(rules)
-        found = await self._manager.look_at_rules(name, text)
-        return JSONResponse({**found, "rules": text} if rules is None else found)
+        report = await self._manager.look_at_rules(name, text)
+        return JSONResponse({**report, "rules": text} if rules is None else report)
 
     async def player(self, request: Request) -> Response:
-        """Whether a player that somebody typed can be used, with the error if not."""
+        """Whether a player that somebody typed is usable, with the error if not."""
         player = read_player(await json_of(request))
         try:
             self._manager.options.offers.spec_of(player)
@@ -179,28 +179,28 @@ class TableAnswers:
         return JSONResponse({"ok": True})
 
     async def alive(self, request: Request) -> Response:
-        """Stream of heartbeats, which show that the server is there."""
+        """Stream of heartbeats, which show that the server runs."""
         return stream_of(self._manager.log.follow(NOBODY, ""))
 
     async def create(self, request: Request) -> Response:
         """Make new matches."""
-        return _begun(await self._manager.create(read_match(await json_of(request))))
+        return _links_of(await self._manager.create(read_match(await json_of(request))))
 
     # ---------------------------------------------------------------- matches
 
     async def match(self, request: Request) -> Response:
-        """A match, as far as the visitor may see it."""
+        """The part of a match that the visitor may see."""
         match, audience = self._watched(request)
         frames = await self._manager.replays.frames(match, audience)
         return JSONResponse(match.snapshot(audience, frames))
 
     async def match_events(self, request: Request) -> Response:
-        """Stream of what happens in a match."""
+        """Stream of the events of a match."""
         match, audience = self._watched(request)
         return stream_of(match.log.follow(audience, after_of(request)))
 
     async def match_turn(self, request: Request) -> Response:
-        """Frame after a turn, as far as the visitor may see it."""
+        """The part of the frame after a turn that the visitor may see."""
         match, audience = self._watched(request)
         return turn_of(request, await self._manager.replays.frames(match, audience))
 
@@ -224,19 +224,19 @@ class TableAnswers:
         return JSONResponse(record.to_json(), headers=as_file(name))
 
     async def end(self, request: Request) -> Response:
-        """Break a match off."""
+        """End a match early."""
         match = self._match(request)
         key = str(fields_of(await json_of(request)).get("key", ""))
         if match.people and match.audience(key, open_minds=False) != ALL:
-            raise HTTPException(403, "a match with people is ended by those who began it")
+            raise HTTPException(403, "only those who began a match with people may end it")
         await self._manager.end(match)
         return JSONResponse({})
 
-    async def again(self, request: Request) -> Response:
-        """Make another match of the same game, with these players and that clock."""
+    async def play_again(self, request: Request) -> Response:
+        """Make another match of the same game, with the players and the clock of the request."""
         setup = self._match(request).setup
-        asked = read_again(await json_of(request), setup)
-        return _begun(await self._manager.create(asked, (setup.rules, setup.side_file)))
+        match_request = read_again(await json_of(request), setup)
+        return _links_of(await self._manager.create(match_request, (setup.rules, setup.side_file)))
 
     async def record(self, request: Request) -> Response:
         """A recorded match."""
@@ -250,14 +250,14 @@ class TableAnswers:
         )
 
     async def record_file(self, request: Request) -> Response:
-        """A record of the folder, or a log, as it is."""
+        """A record or a log of the folder, as a file."""
         path = self._manager.stored.path(request.path_params["name"])
         return FileResponse(path, headers=as_file(path.name))
 
     async def record_mind(self, request: Request) -> Response:
         """Belief and values of a role in a recorded match before a turn."""
-        shown, frames = await self._manager.replays.replay_file(request.path_params["name"])
-        return self._mind(request, frames, shown.game, shown.rules, shown.side_file, shown.minds)
+        match, frames = await self._manager.replays.replay_file(request.path_params["name"])
+        return self._mind(request, frames, match.game, match.rules, match.side_file, match.minds)
 
     # ---------------------------------------------------------------- private
 
@@ -272,9 +272,7 @@ class TableAnswers:
         key = request.query_params.get("key", "")
         audience = match.audience(key, open_minds=self._manager.options.open_minds)
         if audience is None:
-            raise HTTPException(
-                403, "people play this match and must not see all of it; it is open when it is over"
-            )
+            raise HTTPException(403, "people play this match, so it is closed until it is over")
         return match, audience
 
     def _title(self, name: str) -> str:
@@ -308,14 +306,14 @@ class TableAnswers:
             thinks=not json.loads(frames[turn])["over"],
         )
 
-        async def told() -> AsyncIterator[str]:
+        async def events() -> AsyncIterator[str]:
             async for message in self._manager.look_into(task):
                 yield f"event: {message['kind']}\ndata: {json.dumps(message)}\n\n"
 
-        return stream_of(told())
+        return stream_of(events())
 
 
-def _begun(made: list[HeldMatch]) -> Response:
+def _links_of(matches: list[HeldMatch]) -> Response:
     """The links of new matches."""
     return JSONResponse(
         {
@@ -326,7 +324,7 @@ def _begun(made: list[HeldMatch]) -> Response:
                     "links": m.seat_links(),
                     "key": m.setup.key,
                 }
-                for m in made
+                for m in matches
             ]
         }
     )
@@ -340,12 +338,12 @@ async def _failed(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     path = request.url.path
     if error.status_code == 404 and not path.startswith(("/api/", "/static/")):
-        return FileResponse(STATIC / "index.html", 404)  # the page says that nothing is there
+        return FileResponse(STATIC / "index.html", 404)  # the page itself says so
     return JSONResponse({"error": error.detail}, error.status_code)
 
 
 # ------------------------------------------------------------------------
-# Answers to people in their seats, who see what their roles see.
+# Answers to people in their seats, who see only what their roles see.
 
 
 class AtSeats:
@@ -357,37 +355,37 @@ class AtSeats:
     async def seat(self, request: Request) -> Response:
         """A match as a person in a seat sees it."""
         match, role = self._seat(request)
-        own = self._manager.replays.seen(match, role)
-        told = match.snapshot(seat_of(role), own)
-        # Whoever has only the seat's link gets no further.
-        more = request.scope["visitor"].is_host
-        minds = more and self._manager.options.open_minds
-        played = None if own else await self._played(match)
-        return JSONResponse({**told, "open_minds": minds, "more": more, "played": played})
+        frames = self._manager.replays.seen(match, role)
+        snapshot = match.snapshot(seat_of(role), frames)
+        # A visitor with only the seat's link gets no further.
+        is_host = request.scope["visitor"].is_host
+        minds = is_host and self._manager.options.open_minds
+        num_turns = None if frames else await self._num_turns(match)
+        return JSONResponse({**snapshot, "open_minds": minds, "more": is_host, "played": num_turns})
 
     async def seat_events(self, request: Request) -> Response:
-        """Stream of what happens at a seat."""
+        """Stream of the events at a seat."""
         match, role = self._seat(request)
         return stream_of(match.log.follow(seat_of(role), after_of(request)))
 
     async def seat_turn(self, request: Request) -> Response:
-        """Frame that a person saw after a turn."""
+        """The frame that a person saw after a turn."""
         return turn_of(request, self._manager.replays.seen(*self._seat(request)))
 
     async def truth(self, request: Request) -> Response:
-        """All that there was after a turn, which people see when the match is over."""
+        """The complete frame after a turn, which people see when the match is over."""
         match, _ = self._seat(request)
         if not match.is_over:
             raise HTTPException(403, "the match is not over")
         return turn_of(request, await self._manager.replays.frames(match, ALL))
 
     async def seat_belief(self, request: Request) -> Response:
-        """What may be where after a turn, as the role's own moves and percepts tell it."""
+        """Picture of the role's belief after a turn, from its own moves and percepts."""
         match, role = self._seat(request)
-        found = match.beliefs.get(role, {}).get(number_of(request.path_params["turn"], "turn"))
-        if found is None:
-            raise HTTPException(404, "nothing is kept of that turn")
-        return Response(found, media_type="application/json")
+        picture = match.beliefs.get(role, {}).get(number_of(request.path_params["turn"], "turn"))
+        if picture is None:
+            raise HTTPException(404, "there is no belief for that turn")
+        return Response(picture, media_type="application/json")
 
     async def move(self, request: Request) -> Response:
         """Make a person's move."""
@@ -396,7 +394,7 @@ class AtSeats:
         self._manager.move(request.path_params["seat"], turn, move)
         return JSONResponse({})
 
-    async def _played(self, match: HeldMatch) -> int | None:
+    async def _num_turns(self, match: HeldMatch) -> int | None:
         """Number of turns of a match that is over; None if it is not, or cannot be replayed."""
         if not match.is_over:
             return None
@@ -406,28 +404,28 @@ class AtSeats:
             return None
 
     def _seat(self, request: Request) -> tuple[HeldMatch, str]:
-        found = self._manager.seats.get(request.path_params["seat"])
-        if found is None:
+        seat = self._manager.seats.get(request.path_params["seat"])
+        if seat is None:
             raise HTTPException(404, "there is no such seat")
-        match, role, _ = found
+        match, role, _ = seat
         return match, role
 
 
 # ------------------------------------------------------------------------
-# Parts of the answers to requests that several of them have in common.
+# Common parts of answers.
 
 Answer = Callable[[Request], Awaitable[Response]]
 
 
-def snapshot_of(name: str, shown: Shown, frames: list[str]) -> dict[str, Any]:
-    """A recorded match as if it had been played here."""
+def snapshot_of(name: str, match: ReplayedMatch, frames: list[str]) -> dict[str, Any]:
+    """A recorded match in the form of a match that was played here."""
     brief = ("turn", "over", "moves", "percepts", "faults", "words", "values")
-    told = [json.loads(text) for text in frames]
+    parsed = [json.loads(text) for text in frames]
     return {
-        "about": asdict(describe(shown.rules)),
-        "match": {"id": name, "status": "over", **shown.match},
-        "turns": [{k: frame[k] for k in brief if k in frame} for frame in told],
-        "frame": told[-1],
+        "about": asdict(describe(match.rules)),
+        "match": {"id": name, "status": "over", **match.match},
+        "turns": [{k: frame[k] for k in brief if k in frame} for frame in parsed],
+        "frame": parsed[-1],
         "sees": ALL,
     }
 
@@ -444,7 +442,7 @@ def after_of(request: Request) -> str:
 
 
 def as_file(name: str) -> dict[str, str]:
-    """Headers by which a browser keeps an answer as a file."""
+    """Headers that make a browser save an answer as a file."""
     return {"content-disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
 
 
@@ -454,10 +452,10 @@ def stream_of(texts: AsyncIterator[str]) -> Response:
 
 async def json_of(request: Request) -> object:
     try:
-        found: object = await request.json()
+        value: object = await request.json()
     except (ValueError, RecursionError):
-        raise HTTPException(400, "what was posted is not JSON") from None
-    return found
+        raise HTTPException(400, "the body of the request is not JSON") from None
+    return value
 
 
 def answered(answer: Answer) -> Answer:

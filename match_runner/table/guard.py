@@ -1,10 +1,9 @@
 """Checks every request before anything else reads it, and adds headers to every answer.
 
-Nobody is answered without a token (`Door`). But the browsers of those who have one also run
-strangers' pages. Three checks keep these out. A page whose name was made to point here (DNS
-rebinding) gives itself away by its Host. A page that posts here from elsewhere gives itself away by
-its Origin, or by `Sec-Fetch-Site`. And what a page may post elsewhere without asking for permission
-(CORS) cannot be JSON.
+Nobody gets an answer without a token (`Door`). But a browser with a token also runs strangers'
+pages. Three checks keep these out. A page whose host name was made to point here (DNS rebinding)
+has a wrong Host header. A page of another site that posts here has a wrong Origin or
+`Sec-Fetch-Site`. And without permission (CORS), a page of another site cannot post JSON.
 """
 
 from __future__ import annotations
@@ -26,15 +25,15 @@ from ggp.gdl.source import printable
 from match_runner.table.options import HostNames, RequestLimits
 
 # ------------------------------------------------------------------------
-# Who may request what: tokens, which come once in a link and from then on in a cookie.
+# Tokens: they decide who may request what, and come once in a link and then in a cookie.
 #
-# The table has one token. Whoever shows it may begin matches, watch those that are open and manage
-# all of them. Every seat has a token of its own, which even those who have the table's token need
-# to sit there. A seat's token alone gives access to that seat and the files of the page.
+# The table has one token. With it, a visitor may begin matches, watch open matches and manage all
+# matches. Every seat has its own token, which even the table's token does not replace. A seat's
+# token alone gives access to that seat and the files of the page.
 #
 # A link has its token in the address. The answer sets a cookie and redirects to the address without
-# the token, which thus stays out of the browser's history. Cookies are named by port, because
-# browsers send them to all ports of a machine.
+# the token, which thus stays out of the browser's history. The names of cookies contain the port,
+# because browsers send cookies to all ports of a machine.
 
 Scope = MutableMapping[str, Any]
 
@@ -42,13 +41,13 @@ Refusal = tuple[str, Response]
 """Reason for a refusal, and its response."""
 
 TOKEN = "token"
-"""Query parameter of a link that has its token."""
+"""Query parameter for the token in a link."""
 
 ALIVE = "/api/alive"
-"""Path of the stream that only shows that the server is there."""
+"""Path of the stream that only shows that the server runs."""
 
 _REFUSED = (
-    "this table needs its link: open the one that `match-runner table` printed, or your seat's"
+    "you need a link: open the link that `match-runner table` printed, or the link of your seat"
 )
 _HEAD = '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
 _REFUSED_PAGE = f"""<!doctype html>
@@ -56,8 +55,8 @@ _REFUSED_PAGE = f"""<!doctype html>
 <head><meta charset="utf-8"><title>403</title>{_HEAD}</head>
 <body>
 <h1>403: the link is missing</h1>
-<p>This table needs its link: open the one that <code>match-runner table</code> printed, or the
-link of your seat.</p>
+<p>You need a link: open the link that <code>match-runner table</code> printed, or the link of your
+seat.</p>
 </body>
 </html>
 """
@@ -68,8 +67,8 @@ class Visitor:
     """Sender of a request.
 
     Attributes:
-        is_host: whether the table's token was shown.
-        seats: seats whose tokens were shown.
+        is_host: whether the sender has the table's token.
+        seats: seats whose tokens the sender has.
     """
 
     is_host: bool
@@ -80,7 +79,7 @@ class Door:
     """Decides which requests are let in.
 
     Args:
-        token: token of the table; None where everybody is let in.
+        token: token of the table; None to let everybody in.
         seat_token: gives the token of a seat by its name; None if there is no such seat.
         is_secure: whether browsers connect by https.
     """
@@ -91,13 +90,13 @@ class Door:
         self._token, self._seat_token, self._is_secure = token, seat_token, is_secure
 
     def visitor(self, scope: Scope) -> Visitor:
-        """Sender of a request, recognised by its cookies."""
+        """Sender of a request, by its cookies."""
         table, prefix = _names(scope)
         cookies = cookie_parser(Headers(scope=scope).get("cookie", ""))
         is_host = self._token is None or _equal(cookies.get(table, ""), self._token)
-        shown = {k.removeprefix(prefix): v for k, v in cookies.items() if k.startswith(prefix)}
+        tokens = {k.removeprefix(prefix): v for k, v in cookies.items() if k.startswith(prefix)}
         return Visitor(
-            is_host, frozenset(seat for seat, token in shown.items() if self._is_of(token, seat))
+            is_host, frozenset(seat for seat, token in tokens.items() if self._is_of(token, seat))
         )
 
     def admits(self, visitor: Visitor, path: str) -> bool:
@@ -111,16 +110,17 @@ class Door:
     def answer_to_link(self, scope: Scope) -> Response | None:
         """Response to a link with a token: cookies and a redirect.
 
-        None if the request is not such a link, or if neither its token nor a cookie admits it.
+        None if the request is not such a link, or if neither its token nor a cookie admits the
+        visitor.
         """
         path = scope["path"]
         if scope["method"] not in ("GET", "HEAD") or path.startswith(("/api/", "/static/")):
             return None
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        given = [value for name, value in query if name == TOKEN]
-        if not given:
+        tokens = [value for name, value in query if name == TOKEN]
+        if not tokens:
             return None
-        cookies = list(self._cookies(scope, given[-1]))
+        cookies = list(self._cookies(scope, tokens[-1]))
         if not cookies and not self.admits(self.visitor(scope), path):
             return None
         rest = urlencode([pair for pair in query if pair[0] != TOKEN])
@@ -141,12 +141,12 @@ class Door:
             yield f"{prefix}{seat}", token
 
     def _is_of(self, token: str, seat: str) -> bool:
-        own = self._seat_token(seat)
-        return own is not None and _equal(token, own)
+        seat_token = self._seat_token(seat)
+        return seat_token is not None and _equal(token, seat_token)
 
 
 def refusal(scope: Scope) -> Refusal:
-    """Refusal of a request that is not allowed: status 403, and nothing else."""
+    """Refusal of a forbidden request, with status 403."""
     is_page = scope["method"] == "GET" and not scope["path"].startswith(("/api/", "/static/"))
     page = HTMLResponse(_REFUSED_PAGE, 403) if is_page else JSONResponse({"error": _REFUSED}, 403)
     return _REFUSED, page
@@ -155,14 +155,14 @@ def refusal(scope: Scope) -> Refusal:
 def _lead_to(scope: Scope, address: str) -> Response:
     if Headers(scope=scope).get("sec-fetch-site") != "cross-site":
         return Response(status_code=303, headers={"location": address})
-    # A browser sends no strict cookie while it follows a link of another site, not even to where
-    # that redirects. From a page of ours it does.
+    # A browser sends no strict cookie while it follows a link of another site, redirects included.
+    # So we send a page of ours, from which it does.
     text = f'<title>The table</title>{_HEAD}<a href="{escape(address)}">To the table</a>'
     return HTMLResponse(f"<!doctype html>{text}", headers={"refresh": f"0; url={address}"})
 
 
 def _names(scope: Scope) -> tuple[str, str]:
-    """Name of the table's cookie, and the prefix of those of seats."""
+    """Name of the table's cookie, and prefix of the seats' cookies."""
     port = scope["server"][1]
     return f"ggp-table-{port}", f"ggp-seat-{port}-"
 
@@ -175,8 +175,8 @@ def _seat_of(path: str) -> str | None:
     return None
 
 
-def _equal(one: str, other: str) -> bool:
-    return secrets.compare_digest(one.encode(), other.encode())
+def _equal(a: str, b: str) -> bool:
+    return secrets.compare_digest(a.encode(), b.encode())
 
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -195,20 +195,20 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "cache-control": "no-store",
 }
-"""Headers of every answer. Links with secrets are never sent on as a referrer."""
+"""Headers of every answer; among others, browsers never send a link with a secret as a referrer."""
 
 _METHODS = ("GET", "HEAD", "POST")
-_ELSEWHERE = "a page from elsewhere may not ask this server anything"
+_ELSEWHERE = "pages of other sites may not send requests to this server"
 _ENDED = "the table was ended"
 _log = logging.getLogger(__name__)
 
 
 class Guard:
-    """Wraps an application, and passes on only the requests that are allowed.
+    """Wraps an application, and passes on allowed requests only.
 
     Args:
         app: the application.
-        door: knows who may request what.
+        door: decides who may request what.
         names: names by which requests may reach this server.
         limits: limits of one request.
     """
@@ -240,7 +240,7 @@ class Guard:
             self._answering.discard(task)
 
     def stop(self) -> None:
-        """End all answers, including streams of events; no others begin."""
+        """End all answers, including streams of events, and refuse further requests."""
         self._is_stopped = True
         for task in self._answering:
             task.cancel()
@@ -272,8 +272,8 @@ class Guard:
         headers = Headers(scope=scope)
         host, server = headers.get("host", "").lower(), scope["server"]
         if not self._names.has(host, server):
-            own = self._names.origin or f"http://localhost:{server[1]}"
-            yield _error(421, f"this server is {own}/ and has no other name")
+            address = self._names.origin or f"http://localhost:{server[1]}"
+            yield _error(421, f"this server has only the address {address}/")
         origin = headers.get("origin")
         if origin is not None and origin.lower() not in (f"http://{host}", self._names.origin):
             yield _error(403, _ELSEWHERE)
@@ -282,14 +282,14 @@ class Guard:
         if site not in ("same-origin", "none") and not is_visit:
             yield _error(403, _ELSEWHERE)
         if scope["method"] not in _METHODS:
-            yield _error(405, f"only {', '.join(_METHODS)}")
+            yield _error(405, f"the method must be one of {', '.join(_METHODS)}")
         if scope["method"] == "POST":
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind != "application/json":
-                yield _error(415, "what is posted must be application/json")
+                yield _error(415, "the body must be application/json")
 
     async def _body(self, receive: Receive) -> bytes | None:
-        """Read the body; None if it is too long. What comes after the limit is not read."""
+        """Read the body, up to the limit; None if it is longer."""
         parts, length = [], 0
         while True:
             message = await receive()
@@ -304,7 +304,7 @@ class Guard:
 
 
 class _Sending:
-    """Passes an answer on with `HEADERS` added, and can end it at any point."""
+    """Sends an answer on with `HEADERS` added, and can end it at any point."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -313,9 +313,9 @@ class _Sending:
     async def __call__(self, message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             self._has_begun = True
-            own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-            taken = [each for each in message["headers"] if each[0].decode() not in HEADERS]
-            message = {**message, "headers": [*taken, *own]}
+            added = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+            passed = [header for header in message["headers"] if header[0].decode() not in HEADERS]
+            message = {**message, "headers": [*passed, *added]}
         else:
             self._has_ended = not message.get("more_body")
         await self._send(message)
@@ -333,14 +333,14 @@ def _error(status: int, text: str) -> Refusal:
 
 
 def _repeat(body: bytes, receive: Receive) -> Receive:
-    """Make a `receive` that first gives a body that was read already, then passes on the rest."""
-    given = False
+    """Make a `receive` that first returns a body that was read before, then passes on the rest."""
+    is_repeated = False
 
     async def repeat() -> MutableMapping[str, Any]:
-        nonlocal given
-        if given:
+        nonlocal is_repeated
+        if is_repeated:
             return await receive()
-        given = True
+        is_repeated = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return repeat

@@ -1,8 +1,9 @@
-"""One match as the server holds it: what happened so far, who may know it, who is asked to move.
+"""One match on the server: its frames so far, who may see them, and who is to move.
 
-There are three kinds of audiences. `ALL` sees everything, players' minds included. `BOARD` sees
-the state and the moves. Each seat is an audience of its own, named by its role, and sees the frames
-that the worker made for that role alone.
+Messages of the worker that plays the match come in; events for browsers go out. There are three
+kinds of audiences. `ALL` sees everything, players' minds included. `BOARD` sees the state and the
+moves. Each seat is an audience, named by its role, and sees only the frames that the worker made
+for that role.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ from match_runner.table.match_folder import MatchSetup
 from match_runner.table.seating import HUMAN
 
 # ------------------------------------------------------------------------
-# Events for browsers: a log that each of them follows at its own pace.
+# Events for browsers: a log that each browser follows at its own pace.
 #
-# A match has one log for all its audiences: those who see everything, those who see the board, and
-# every seat. An entry is kept, and has a number: a browser that was away asks for those after the
-# last it has seen. News that matter only while they are new (what a player thinks at the moment)
-# are not kept: there is a place for each, and followers get what it holds when they look.
+# A match has one log for all its audiences. Entries are kept and numbered: a browser that was away
+# requests the entries after the last one that it has. News that matter only for a moment (a
+# player's present thoughts) are not kept: each kind of news has a place, and followers get its
+# latest content.
 #
-# A slow reader holds nobody up: it reads the log whenever its socket has room.
+# A slow reader delays nobody: it reads the log whenever its socket has room.
 
 BEAT_S = 1.5
-"""Seconds between heartbeats, so that the server notices readers that are gone. Pages notice after
-three missing heartbeats that the server is gone."""
+"""Seconds between heartbeats, by which the server notices that a reader is gone. A page concludes
+after three missing heartbeats that the server is gone."""
 
 _MOST_DIGITS = 15
 
@@ -51,10 +52,10 @@ class Entry(NamedTuple):
 
 
 class EventLog:
-    """A log of events, and the news of the moment.
+    """A log of events, and the present news.
 
     Attributes:
-        epoch: distinguishes this log from those of the same match that earlier servers kept.
+        epoch: distinguishes this log from logs of the same match on earlier servers.
     """
 
     def __init__(self) -> None:
@@ -67,17 +68,17 @@ class EventLog:
 
     @property
     def last(self) -> str:
-        """Place of the last entry: whoever asks for what comes after it gets only new entries."""
+        """Position of the last entry: a reader that starts after it gets only new entries."""
         return f"{self.epoch}-{len(self._entries)}"
 
     def add(self, audience: str, kind: str, data: Any) -> None:
-        """Add an entry that is kept."""
+        """Add an entry, which is kept."""
         text = data if isinstance(data, str) else json.dumps(data)
         self._entries.append(Entry(audience, kind, text))
         self._wake()
 
     def show(self, audience: str, place: str, kind: str, data: Any) -> None:
-        """Publish news that hold until the same place holds something else."""
+        """Publish news, replacing earlier news in the same place."""
         self._num_news += 1
         self._news[audience, place] = self._num_news, Entry(audience, kind, json.dumps(data))
         self._wake()
@@ -88,22 +89,22 @@ class EventLog:
             del self._news[key]
 
     def close(self) -> None:
-        """Close the log: there will be no more entries, and readers end when they have them all."""
+        """Close the log: there will be no more entries, and readers end after the last one."""
         self._closed = True
         self._wake()
 
-    async def follow(self, audience: str, after: str) -> AsyncIterator[str]:
-        """Yield everything for an audience after a place, as server-sent events, until it closes.
+    async def follow(self, audience: str, start: str) -> AsyncIterator[str]:
+        """Yield all events for an audience after a position, as server-sent events.
 
         Args:
-            after: see `last`. If it is of another log, an event `reset` comes first: the reader
-                must read again what it has.
+            start: see `last`. If it belongs to another log, the event `reset` comes first: the
+                reader must reload everything.
         """
-        at = self._place(after) if after else 0
+        at = self._place(start) if start else 0
         if at is None:
             yield f"id: {self.last}\nevent: reset\ndata: {{}}\n\n"
             at = len(self._entries)
-        shown = 0
+        newest = 0
         while True:
             changed = self._changed
             while at < len(self._entries):
@@ -113,11 +114,11 @@ class EventLog:
                     yield f"id: {self.epoch}-{at}\nevent: {entry.kind}\ndata: {entry.text}\n\n"
             fresh = sorted(
                 (number, entry)
-                for (whom, _), (number, entry) in self._news.items()
-                if whom == audience and number > shown
+                for (reader, _), (number, entry) in self._news.items()
+                if reader == audience and number > newest
             )
-            for number_, entry in fresh:
-                shown = max(shown, number_)
+            for number, entry in fresh:
+                newest = max(newest, number)
                 yield f"event: {entry.kind}\ndata: {entry.text}\n\n"
             if self._closed:
                 return
@@ -126,9 +127,9 @@ class EventLog:
             except TimeoutError:
                 yield "event: beat\ndata: {}\n\n"
 
-    def _place(self, after: str) -> int | None:
-        """Number of entries before a place; None if it is not a place of this log."""
-        epoch, _, number = after.partition("-")
+    def _place(self, text: str) -> int | None:
+        """Number of entries up to a position; None if it does not belong to this log."""
+        epoch, _, number = text.partition("-")
         if epoch != self.epoch or not number.isdecimal() or len(number) > _MOST_DIGITS:
             return None
         return at if (at := int(number)) <= len(self._entries) else None
@@ -144,7 +145,7 @@ ALL, BOARD = "all", "board"
 """Audiences other than seats, which are `seat:ROLE`."""
 
 _BRIEF = ("turn", "over", "moves", "percepts", "faults", "move", "known", "words", "values")
-"""Fields of a frame that are sent for earlier turns: their pictures are asked for one by one."""
+"""Fields of a frame that we send for earlier turns; browsers request the pictures one by one."""
 
 Json = dict[str, Any]
 
@@ -159,21 +160,21 @@ class HeldMatch:
     """A match.
 
     Attributes:
-        setup: the match as it was asked for.
+        setup: the settings of the match.
         status: `waiting` for a worker, `running`, or `over`.
         log: events for browsers.
         frames: frames of every audience, by turn, as JSON texts.
-        asked: the question that each person is asked at the moment, by role.
-        beliefs: what may be where, as each person's own moves and percepts tell it, by role and
-            turn: pictures as JSON texts, which are sent to those who ask for them.
-        preparing: what is done before the first turn, and the share of it that is done.
+        questions: the open question to each person, by role.
+        beliefs: each person's belief, from its own moves and percepts, by role and turn: pictures
+            as JSON texts, sent on request.
+        preparing: the present step before the first turn, and the finished share.
     """
 
     setup: MatchSetup
     status: str = "waiting"
     log: EventLog = field(default_factory=EventLog)
     frames: dict[str, list[str]] = field(default_factory=dict)
-    asked: dict[str, Json] = field(default_factory=dict)
+    questions: dict[str, Json] = field(default_factory=dict)
     beliefs: dict[str, dict[int, str]] = field(default_factory=dict)
     preparing: Json | None = None
 
@@ -183,11 +184,11 @@ class HeldMatch:
         return tuple(r for r, player in self.setup.players.items() if player == HUMAN)
 
     def seat_name(self, role: str) -> str:
-        """Name of a seat in addresses, which is not secret."""
+        """Name of a seat in addresses; it is not secret."""
         return f"{self.setup.id}-{self.setup.roles.index(role)}"
 
     def seat_links(self) -> dict[str, str]:
-        """The links that lead to the seats, with their secrets, by role."""
+        """Links to the seats, with their secrets, by role."""
         return {
             role: f"/seat/{self.seat_name(role)}?token={token}"
             for role, token in self.setup.seats.items()
@@ -195,19 +196,19 @@ class HeldMatch:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will happen."""
+        """Whether the match is over, for whatever reason."""
         return self.status == "over"
 
     @property
     def turns(self) -> int:
-        """Number of turns played so far, as far as they are in memory."""
+        """Number of turns so far that are in memory."""
         return max(0, len(self.frames.get(ALL, ())) - 1)
 
     def audience(self, key: str, *, open_minds: bool) -> str | None:
-        """Audience to which somebody without a seat belongs; None if nothing may be seen.
+        """Audience of a visitor without a seat; None if the visitor may see nothing.
 
         Args:
-            key: the key that was shown.
+            key: the visitor's key.
             open_minds: whether everybody may see everything.
         """
         if self.is_over or not self.people or open_minds:
@@ -216,10 +217,10 @@ class HeldMatch:
             return ALL
         return BOARD if self.setup.is_told else None
 
-    # ---------------------------------------------------------------- what a worker says
+    # ---------------------------------------------------------------- messages of the worker
 
-    def heard(self, message: Mapping[str, Any]) -> Json | None:
-        """Take in a message of the worker; returns the turn to write down, if it has one."""
+    def receive(self, message: Mapping[str, Any]) -> Json | None:
+        """Take in a message of the worker; return the turn to write down, if it has one."""
         match message["kind"]:
             case "frame":
                 return self._frame(message)
@@ -228,26 +229,26 @@ class HeldMatch:
             case "preparing":
                 self._preparing(message)
             case "thought":
-                told = {name: message[name] for name in ("role", "turn", "decision", "words")}
-                self.log.show(ALL, f"thought {message['role']}", "thought", told)
+                thought = {name: message[name] for name in ("role", "turn", "decision", "words")}
+                self.log.show(ALL, f"thought {message['role']}", "thought", thought)
         return None
 
     def moved(self, role: str) -> None:
         """Note that a person has moved."""
-        self.asked.pop(role, None)
+        self.questions.pop(role, None)
         self.log.add(seat_of(role), "moved", {})
         self._show_waiting()
 
     def ended(self, setup: MatchSetup) -> None:
         """Note that the match is over."""
         self.setup, self.status = setup, "over"
-        self.asked.clear()
+        self.questions.clear()
         for audience in self._audiences():
             self.log.add(audience, "end", self.result())
         self.log.close()
 
     def forget(self) -> None:
-        """Drop everything that is kept of a match that is over; its record has it all."""
+        """Drop the frames and events of a match that is over; its record has everything."""
         self.frames, self.beliefs = {}, {}
         self.log = EventLog()
         self.log.close()
@@ -257,15 +258,15 @@ class HeldMatch:
         self.status = "running"
         for place in [f"thought {role}" for role in self.setup.players]:
             self.log.clear(place)
-        self.asked.clear()
-        texts = {seat_of(role): own for role, own in message["seats"].items()}
+        self.questions.clear()
+        texts = {seat_of(role): seat_frame for role, seat_frame in message["seats"].items()}
         texts |= {ALL: everything, BOARD: {**everything, "decisions": {}, "values": {}}}
         for audience, frame in texts.items():
             frame["sent_s"] = time.time()
-            kept = self.frames.setdefault(audience, [])
-            if number == len(kept):
-                kept.append(json.dumps(frame))
-                self.log.add(audience, "frame", kept[-1])
+            sent_frames = self.frames.setdefault(audience, [])
+            if number == len(sent_frames):
+                sent_frames.append(json.dumps(frame))
+                self.log.add(audience, "frame", sent_frames[-1])
         for role, picture in message["may"].items():
             self.beliefs.setdefault(role, {})[number] = json.dumps(picture)
         record: Json | None = message["record"]
@@ -279,23 +280,24 @@ class HeldMatch:
     def _ask(self, message: Mapping[str, Any]) -> None:
         role, clock_s = message["role"], message["clock_s"]
         until_s = None if clock_s is None else time.time() + clock_s
-        self.asked[role] = {"turn": message["turn"], "moves": message["moves"], "until_s": until_s}
+        self.questions[role] = {key: message[key] for key in ("turn", "moves")}
+        self.questions[role]["until_s"] = until_s
         self.log.add(seat_of(role), "ask", self.question(role))
         self._show_waiting()
 
     def _show_waiting(self) -> None:
-        waiting = {"for": sorted(self.asked)}
+        waiting = {"for": sorted(self.questions)}
         for audience in self._audiences():
             self.log.show(audience, "waiting", "waiting", waiting)
 
     def _audiences(self) -> list[str]:
         return [ALL, BOARD, *map(seat_of, self.people)]
 
-    # ---------------------------------------------------------------- what browsers ask
+    # ---------------------------------------------------------------- requests of browsers
 
     def question(self, role: str) -> Json | None:
-        """The question that a person is asked, and its deadline, in seconds since 1970."""
-        return self.asked.get(role)
+        """The open question to a person, with its deadline in seconds since 1970."""
+        return self.questions.get(role)
 
     def result(self) -> Json:
         """How the match ended."""
@@ -310,7 +312,7 @@ class HeldMatch:
             "game": setup.game,
             "players": dict(setup.players),
             "roles": list(setup.roles),
-            # Whoever knows the seed can find out what chance has hidden.
+            # The seed would reveal the moves of chance.
             "seed": setup.seed if self.is_over or not self.people else None,
             "created_s": setup.created_s,
             "status": self.status,
@@ -319,13 +321,13 @@ class HeldMatch:
         }
 
     def snapshot(self, audience: str, texts: Sequence[str]) -> Json:
-        """Everything an audience needs at first; later events are in the log.
+        """Everything that an audience needs at first; later events are in the log.
 
         Args:
             texts: the frames of that audience.
         """
         frames = [json.loads(text) for text in texts]
-        found: Json = {
+        fields: Json = {
             "match": self.summary(),
             "rules": {"is_told": self.setup.is_told},
             "about": asdict(describe(self.setup.rules)),
@@ -338,5 +340,5 @@ class HeldMatch:
         }
         if audience.startswith("seat:"):
             role = audience.removeprefix("seat:")
-            found |= {"role": role, "ask": self.question(role)}
-        return found
+            fields |= {"role": role, "ask": self.question(role)}
+        return fields

@@ -1,7 +1,7 @@
-"""Matches of the table on disk: a folder for each, so that a server finds those of earlier ones.
+"""Matches of the table on disk: a folder for each, so that a new server continues earlier ones.
 
     FOLDER/matches/token            the secret of the table's own link
-    FOLDER/matches/ID/match.json    what was asked for, with the secrets of its links
+    FOLDER/matches/ID/match.json    the settings, with the secrets of its links
     FOLDER/matches/ID/turns.jsonl   the turns so far, a line each, while it is played
     FOLDER/matches/ID/record.json   the whole match, when it is over; see docs/reference/records.md
 
@@ -37,7 +37,7 @@ from match_runner.match.records import (
 from match_runner.series.store import FILE
 
 MOST_REMEMBERED = 500
-"""Most matches that a server finds when it starts, the newest ones."""
+"""Most matches that a server reads when it starts, the newest ones."""
 
 _T = TypeVar("_T")
 
@@ -48,7 +48,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class MatchSetup:
-    """A match as it was asked for.
+    """The settings of a match, and its result.
 
     Attributes:
         id: id of the match.
@@ -56,16 +56,17 @@ class MatchSetup:
         rules: text of the rulesheet.
         side_file: path of the file that says how to draw it, or None.
         roles: in the order of the rulesheet.
-        players: `human`, or what an offer names (see `offers`), for every role but `random`.
-        is_told: whether the rules tell every role every move, so that everybody knows the state.
+        players: `human`, or a player that pages may name (see `Offers`), for every role but
+            `random`.
+        is_told: whether every role sees every move by the rules, so that everybody knows the state.
         play_clock_s: play clock of players that are not people; None for none.
         human_clock_s: play clock of people; None for none.
         pause_s: wait before each turn.
         seed: seed of the match.
-        created_s: when it was asked for, in seconds since 1970.
+        created_s: when it was requested, in seconds since 1970.
         seats: secret of each person's link, by role.
-        key: secret of the link by which everything in a match with people may be watched.
-        goals: goal value of every role; None until it is over.
+        key: secret of the link that shows everything in a match with people.
+        goals: goal value of every role; None until the match is over.
         error: why it ended early.
     """
 
@@ -91,10 +92,10 @@ class MatchFolder:
     """All matches on disk.
 
     Args:
-        folder: folder of the table; made if there is none.
+        folder: folder of the table; made if need be.
 
     Raises:
-        ConfigError: it cannot be used, belongs to another user, or another process holds it.
+        ConfigError: it cannot be used, belongs to another user, or another process uses it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -102,22 +103,22 @@ class MatchFolder:
         make_folder(self._matches)
         if self._matches.stat().st_uid != os.geteuid():
             raise ConfigError(
-                f"{self._matches} belongs to another user, who could read the secrets in it and "
-                "change the matches; give another --folder"
+                f"{self._matches} belongs to another user, who could read its secrets and change "
+                "its matches; give another --folder"
             )
         with contextlib.suppress(OSError):
             self._matches.chmod(0o700)
-        self._held = contextlib.ExitStack()
-        self._held.enter_context(
+        self._lock = contextlib.ExitStack()
+        self._lock.enter_context(
             locked(self._matches, "holds the table in", "end it, or give another --folder")
         )
 
     def close(self) -> None:
-        """Release the folder, so that others may work in it."""
-        self._held.close()
+        """Release the folder for other processes."""
+        self._lock.close()
 
     def token(self) -> str:
-        """The secret of the table's link, kept so that open pages find a restarted server.
+        """The secret of the table's link; it is kept, so that open pages work after a restart.
 
         Raises:
             ConfigError: it cannot be written.
@@ -135,7 +136,7 @@ class MatchFolder:
         return token
 
     def keep(self, setup: MatchSetup) -> None:
-        """Write down a match as it was asked for, or as it ended.
+        """Write down a match when it is requested, and when it ends.
 
         Raises:
             ConfigError: it cannot be written.
@@ -143,7 +144,7 @@ class MatchFolder:
         self._write(setup.id, "match.json", asdict(setup))
 
     def add_turn(self, match: str, turn: Mapping[str, Any]) -> None:
-        """Write down a turn, as JSON values."""
+        """Write down a turn, given as JSON values."""
         try:
             with (self._matches / match / "turns.jsonl").open("ab") as file:
                 file.write(json.dumps(turn).encode() + b"\n")
@@ -151,7 +152,7 @@ class MatchFolder:
             _log.warning("a turn of match %s cannot be kept: %s", match, error)
 
     def finish(self, setup: MatchSetup, record: MatchRecord) -> MatchSetup:
-        """Write down how a match ended; returns its setup with the outcome."""
+        """Write down how a match ended; return its setup with the outcome."""
         setup = replace(setup, goals=dict(record.goals), error=record.error)
         try:
             self._write(setup.id, "record.json", record.to_json())
@@ -187,36 +188,36 @@ class MatchFolder:
         )
 
     def turns(self, match: str) -> tuple[TurnRecord, ...]:
-        """Turns that were written down of a match that is not over."""
+        """Turns of an unfinished match that were written down."""
         path = self._matches / match / "turns.jsonl"
         text = b""
-        found: list[TurnRecord] = []
+        played_turns: list[TurnRecord] = []
         whole = b""
         try:
             text = path.read_bytes()
             for line in text.splitlines(keepends=True):
-                found.append(turn_from_json(json.loads(line), "turn"))
+                played_turns.append(turn_from_json(json.loads(line), "turn"))
                 whole += line if line.endswith(b"\n") else line + b"\n"
         except FileNotFoundError:
             return ()
         except (OSError, ValueError, MatchError) as error:
-            _log.warning("match %s goes on after turn %d: %s", match, len(found), error)
+            _log.warning("match %s goes on after turn %d: %s", match, len(played_turns), error)
         if whole != text:  # a line that was cut off would spoil the next ones
             path.write_bytes(whole)
-        return tuple(found)
+        return tuple(played_turns)
 
     def setups(self) -> Iterator[MatchSetup]:
-        """Yield all matches, the oldest first; those that cannot be read are left out."""
-        found = []
+        """Yield all readable matches, the oldest first."""
+        all_setups = []
         for folder in self._matches.iterdir():
             if not _ID.fullmatch(folder.name):
                 continue
             try:
-                found.append(_read(folder / "match.json", _setup))
+                all_setups.append(_read(folder / "match.json", _setup))
             except ConfigError as error:
                 _log.warning("a match is left out: %s", error)
-        found.sort(key=lambda setup: setup.created_s)
-        yield from found[-MOST_REMEMBERED:]
+        all_setups.sort(key=lambda setup: setup.created_s)
+        yield from all_setups[-MOST_REMEMBERED:]
 
     def remove(self, match: str) -> None:
         """Delete a match."""
@@ -253,38 +254,38 @@ def _read(path: Path, read: Callable[[Any], _T]) -> _T:
 
 
 # ------------------------------------------------------------------------
-# Records, logs of `ggp serve` and series that others have put into the table's folder.
+# Records, logs of `ggp serve` and series that the user has put into the table's folder.
 
 MOST_FILES = 200
-"""Most records, logs and series that are shown, the newest first."""
+"""Most records, logs and series that we list, the newest first."""
 
 _DEPTH = 3
-"""Depth of folders below the table's in which series are looked for."""
+"""Depth of the search for series below the table's folder."""
 
 _LONGEST_LINE = 1 << 16
-"""Most bytes that are read of a log's first line to find its match: ids of matches are short."""
+"""Most bytes of a log's first line that we read to find its match: ids of matches are short."""
 
 
 class StoredFiles:
-    """The table's folder, read only.
+    """Lists the files in the table's folder, without writing.
 
     Args:
         folder: the folder of the table.
-        logs: another folder, in which only logs are looked for.
+        logs: another folder, searched for logs only.
     """
 
     def __init__(self, folder: Path, logs: Path | None = None) -> None:
         self._folder, self._logs = folder, logs
 
     def records(self) -> list[str]:
-        """Names of the records: `*.json` in the folder and in those below it."""
-        return list(self._found(".json"))
+        """Names of the records: `*.json` in the folder and its subfolders."""
+        return list(self._files(".json"))
 
     def logs(self) -> list[dict[str, Any]]:
         """Name of each log with the fields of its first line: `match`, `role`, `player`, `time`."""
         return [
             {"name": name, **begin}
-            for name, path in self._found(SUFFIX).items()
+            for name, path in self._files(SUFFIX).items()
             if (begin := _begin(path)) is not None
         ]
 
@@ -294,28 +295,28 @@ class StoredFiles:
         Raises:
             ConfigError: there is none of that name.
         """
-        found = self._found(Path(name).suffix)
-        if name not in found:
+        files = self._files(Path(name).suffix)
+        if name not in files:
             raise ConfigError(f"there is no record {name!r} in {self._folder}")
-        return found[name]
+        return files[name]
 
     def series(self) -> Iterator[tuple[str, Path, int]]:
         """Yield name, folder and time of the last change of every series."""
-        found = [
+        paths = [
             path
             for depth in range(_DEPTH + 1)
             for path in self._folder.glob("/".join(["*"] * depth + [FILE]))
         ]
-        found.sort(key=_changed_s, reverse=True)
-        for path in found[:MOST_FILES]:
+        paths.sort(key=_changed_s, reverse=True)
+        for path in paths[:MOST_FILES]:
             name = str(path.parent.relative_to(self._folder))
             yield name if name != "." else self._folder.name, path.parent, path.stat().st_mtime_ns
 
-    def _found(self, suffix: str) -> dict[str, Path]:
-        """Files with a suffix, by name, newest first; those of the table itself are left out."""
+    def _files(self, suffix: str) -> dict[str, Path]:
+        """Files with a suffix, by name, newest first, without the table's own files."""
         if suffix not in (".json", SUFFIX):
             return {}
-        found = {
+        paths = {
             str(path.relative_to(self._folder)): path
             for pattern in (f"*{suffix}", f"*/*{suffix}")
             for path in self._folder.glob(pattern)
@@ -323,9 +324,9 @@ class StoredFiles:
         }
         if suffix == SUFFIX and self._logs is not None:
             folder = self._logs.resolve()
-            found |= {f"{folder.name}/{path.name}": path for path in folder.glob(f"*{suffix}")}
-        newest = sorted(found, key=lambda name: _changed_s(found[name]), reverse=True)
-        return {name: found[name] for name in newest[:MOST_FILES]}
+            paths |= {f"{folder.name}/{path.name}": path for path in folder.glob(f"*{suffix}")}
+        newest = sorted(paths, key=lambda name: _changed_s(paths[name]), reverse=True)
+        return {name: paths[name] for name in newest[:MOST_FILES]}
 
 
 def _begin(path: Path) -> dict[str, Any] | None:

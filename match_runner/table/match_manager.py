@@ -1,8 +1,8 @@
-"""All matches of a table: made, played in worker processes, kept on disk, found again.
+"""Manages all matches of a table: creates them, has workers play them, and keeps them on disk.
 
-A match with people has a worker of its own, which mostly waits. Other matches wait for one of
-`jobs` workers. Two more workers do what is asked for besides playing: one reads rulesheets, one
-replays matches and looks into minds.
+Checked requests come from `app`; messages of workers become events for browsers. A match with
+people has its own worker, which mostly waits. Other matches wait for one of `jobs` workers. Two
+more workers do the other work: one reads rulesheets, one replays matches and looks into minds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from match_runner.table.seating import HUMAN, Message, TableTask, play_at_table
 from match_runner.workers.executor import LocalPool, WorkerFailedError
 
 MOST_WITH_PEOPLE = 24
-"""Most matches with people at once: each has a process."""
+"""Most matches with people at a time: each has a process."""
 
 MOST_WAITING = 1_000
 """Most matches that may wait for a worker."""
@@ -46,7 +46,7 @@ READING_S, THINKING_S = 30.0, 60.0
 """Seconds that a worker may take to read rules, and to replay or think."""
 
 LINGER_S = 60.0
-"""Seconds for which the events of a match are kept after its end, for readers that are behind."""
+"""Seconds after its end for which a match keeps its events, for slow readers."""
 
 LOBBY, NOBODY = "lobby", "nobody"
 """Audiences of the manager's log; the second never gets an event."""
@@ -56,16 +56,16 @@ _log = logging.getLogger(__name__)
 
 
 class MatchManager:
-    """All state of the server. Everything but `__init__` needs a running event loop.
+    """All state of the server. Every method but `__init__` needs a running event loop.
 
     Attributes:
-        token: token of the table's link; None where everybody is let in.
-        replays: frames of matches that are over.
+        token: token of the table's link; None to let everybody in.
+        replays: frames of finished matches.
         seats: the match, the role and the token of every seat, by the seat's name.
-        private: a folder that only this user may enter; it is removed when the manager is closed.
+        private: a folder that only this user may enter; `close` removes it.
 
     Raises:
-        ConfigError: the folder cannot be used, or another process holds it.
+        ConfigError: the folder cannot be used, or another process uses it.
     """
 
     def __init__(self, options: TableOptions) -> None:
@@ -81,30 +81,30 @@ class MatchManager:
         self._reader = LocalPool(1, READING_S)
         self._thinker = LocalPool(1, THINKING_S)
         self._compiler = LocalPool(1)
-        self._own: dict[str, LocalPool] = {}
+        self._people: dict[str, LocalPool] = {}
         self._calls: dict[str, tuple[LocalPool, Future[MatchRecord]]] = {}  # of matches, by id
         self._tasks: set[asyncio.Task[None]] = set()
         self.replays = Replays(self.folder, self.stored, partial(self._ask, self._thinker))
 
     async def open(self) -> None:
-        """Find the matches on disk, and go on with those that are not over."""
+        """Read the matches on disk, and continue the unfinished ones."""
         for setup in self.folder.setups():
             is_over = setup.goals is not None or setup.error is not None
             match = self._hold(setup, "over" if is_over else "waiting")
             if not is_over:
                 self._begin(match)
-        # Else the first question would wait for a process to start.
+        # Otherwise the first request would wait for a process to start.
         self._spawn(self._warm_up())
 
     async def close(self) -> None:
-        """End everything; matches that are not over go on when a server is started again."""
+        """End everything; a new server will continue the unfinished matches."""
         for task in self._tasks:
             task.cancel()
         for match in self.matches.values():
             match.log.close()
         self.log.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        pools = [self._players, self._reader, self._thinker, self._compiler, *self._own.values()]
+        pools = [self._players, self._reader, self._thinker, self._compiler, *self._people.values()]
         await asyncio.gather(*(asyncio.to_thread(pool.close) for pool in pools))
         shutil.rmtree(self.private, ignore_errors=True)
         self.folder.close()
@@ -112,31 +112,31 @@ class MatchManager:
     # ---------------------------------------------------------------- matches
 
     async def create(
-        self, request: MatchRequest, same: tuple[str, str | None] | None = None
+        self, request: MatchRequest, source: tuple[str, str | None] | None = None
     ) -> list[HeldMatch]:
         """Make new matches, which begin as soon as there is a worker for them.
 
         Args:
-            same: rules and side file of a match that is played again; None for those asked for.
+            source: rules and side file of a match to play again; None to use the request's.
 
         Raises:
-            GGPError: they cannot be played; says why.
+            GGPError: the matches cannot be played; says why.
         """
         with_people = HUMAN in request.players.values()
-        if with_people and len(self._own) >= MOST_WITH_PEOPLE:
+        if with_people and len(self._people) >= MOST_WITH_PEOPLE:
             raise ConfigError(
-                f"there are {len(self._own)} matches with people already; end one of them first"
+                f"there are {len(self._people)} matches with people already; end one of them first"
             )
         waiting = sum(match.status == "waiting" for match in self.matches.values())
         if waiting + request.matches > MOST_WAITING:
             raise ConfigError(f"{waiting} matches are waiting already")
-        rules, side_file = same or self.options.offers.rules_of(request.game, request.rules)
+        rules, side_file = source or self.options.offers.rules_of(request.game, request.rules)
         specs = self._specs_of(request.players)
         conditions = Conditions(request.play_clock_s, pause_s=request.pause_s)
         roles, is_told = await self._ask(
             self._reader, worker_tasks.check_match, request.game, rules, specs, conditions
         )
-        made = []
+        matches = []
         for number in range(request.matches):
             setup = MatchSetup(
                 id=secrets.token_hex(5),
@@ -161,8 +161,8 @@ class MatchManager:
             self.folder.keep(setup)
             match = self._hold(setup)
             self._begin(match)
-            made.append(match)
-        return made
+            matches.append(match)
+        return matches
 
     def seat_token(self, seat: str) -> str | None:
         """Token of a seat; None if there is no such seat."""
@@ -172,34 +172,34 @@ class MatchManager:
         """Pass a person's move on to the match.
 
         Raises:
-            ConfigError: the person is not asked for that move.
+            ConfigError: the person has no such question, or the move is not legal.
         """
         match, role, _ = self.seats[seat]
-        asked = match.asked.get(role)
-        if asked is None or asked["turn"] != turn:
-            raise ConfigError("you are not asked for a move in that turn")
-        if move not in [each["move"] for each in asked["moves"]]:
+        question = match.questions.get(role)
+        if question is None or question["turn"] != turn:
+            raise ConfigError("it is not your move in that turn")
+        if move not in [option["move"] for option in question["moves"]]:
             raise ConfigError("that move is not legal")
-        told = {"kind": "move", "role": role, "turn": turn, "move": move}
+        message = {"kind": "move", "role": role, "turn": turn, "move": move}
         pool, call = self._calls.get(match.setup.id, (self._players, Future()))
-        if not pool.send(call, told):
+        if not pool.send(call, message):
             raise ConfigError("the match is not being played at the moment")
         match.moved(role)
 
     async def end(self, match: HeldMatch) -> None:
-        """Break a match off."""
+        """End a match early."""
         if not match.is_over:
-            # This comes first, so that the match does not end with its worker's interruption.
+            # First, so that the interruption of the worker does not become the match's error.
             self._finish(match, self.folder.broken_off(match.setup, "the match was ended"))
             if match.setup.id in self._calls:
                 plays, call = self._calls[match.setup.id]
                 call.cancel()
                 plays.send(call, None)
-            pool = self._own.get(match.setup.id)
+            pool = self._people.get(match.setup.id)
             if pool is not None:
                 await asyncio.to_thread(pool.close)
 
-    # ---------------------------------------------------------------- what workers find out
+    # ---------------------------------------------------------------- other work of workers
 
     async def look_at_rules(self, name: str, text: str) -> Json:
         """Diagnostics of a rulesheet, see `read_rules`."""
@@ -210,31 +210,31 @@ class MatchManager:
             return {"ok": False, "diagnostics": [], "num_diagnostics": 1, "error": str(error)}
 
     async def look_into(self, task: MindTask) -> AsyncIterator[Message]:
-        """Yield a worker's messages about a mind as they come, then `done`, or `failed` and a
+        """Yield a worker's messages about a mind as they come, then `done`, or `failed` with a
         text."""
-        heard: asyncio.Queue[Message] = asyncio.Queue()
-        asked = self._thinker.submit(look_into, (task,), _hearing(heard.put_nowait))
+        messages: asyncio.Queue[Message] = asyncio.Queue()
+        call = self._thinker.submit(look_into, (task,), _hearing(messages.put_nowait))
         try:
-            done = asyncio.ensure_future(asyncio.wrap_future(asked))
-            # The browser may be gone before this ends, and then nobody looks at the result.
-            done.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+            answer = asyncio.ensure_future(asyncio.wrap_future(call))
+            # Retrieve the exception here: if the browser is gone, nobody else will.
+            answer.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             while True:
-                next_ = asyncio.ensure_future(heard.get())
+                next_ = asyncio.ensure_future(messages.get())
                 try:
-                    await asyncio.wait((next_, done), return_when=asyncio.FIRST_COMPLETED)
-                finally:  # the browser may go away while there is nothing to tell
+                    await asyncio.wait((next_, answer), return_when=asyncio.FIRST_COMPLETED)
+                finally:  # the browser may leave while there is no message
                     if not next_.done():
                         next_.cancel()
                 if next_.cancelled() or not next_.done():
                     break
                 yield next_.result()
-            while not heard.empty():
-                yield heard.get_nowait()
-            error = done.exception()
+            while not messages.empty():
+                yield messages.get_nowait()
+            error = answer.exception()
             yield {"kind": "done"} if error is None else {"kind": "failed", "text": str(error)}
         finally:
-            asked.cancel()
-            self._thinker.send(asked, None)  # the worker stops when it next has something to send
+            call.cancel()
+            self._thinker.send(call, None)  # the worker stops when it sends its next message
 
     # ---------------------------------------------------------------- private
 
@@ -258,12 +258,12 @@ class MatchManager:
             self._finish(match, self.folder.broken_off(match.setup, str(error)))
             return
         if earlier and any(map(is_address, specs.values())):
-            text = "the server was ended, and players elsewhere cannot go on"
+            text = "the server was stopped, and remote players cannot continue a match"
             self._finish(match, self.folder.broken_off(match.setup, text))
             return
         pool = self._players
         if match.people:
-            pool = self._own[setup.id] = LocalPool(1)
+            pool = self._people[setup.id] = LocalPool(1)
         task = TableTask(
             game=setup.game,
             rules=setup.rules,
@@ -277,23 +277,23 @@ class MatchManager:
             earlier=earlier,
         )
         try:
-            call = pool.submit(play_at_table, (task,), _hearing(partial(self._heard, match)))
+            call = pool.submit(play_at_table, (task,), _hearing(partial(self._receive, match)))
             self._calls[setup.id] = pool, call
             record = await self._result(call)
         except GGPError as error:
             record = self.folder.broken_off(match.setup, str(error))
         finally:
             self._calls.pop(setup.id, None)
-            self._own.pop(setup.id, None)
+            self._people.pop(setup.id, None)
             if match.people:
                 await asyncio.to_thread(pool.close)
         self._finish(match, record)
 
-    def _heard(self, match: HeldMatch, message: Message) -> None:
+    def _receive(self, match: HeldMatch, message: Message) -> None:
         if match.is_over:
             return
         was = match.status
-        turn = match.heard(message)
+        turn = match.receive(message)
         if turn is not None:
             self.folder.add_turn(match.setup.id, turn)
         if match.status != was:
@@ -309,7 +309,7 @@ class MatchManager:
         asyncio.get_running_loop().call_later(LINGER_S, match.forget)
 
     def _specs_of(self, players: Mapping[str, str]) -> dict[str, str]:
-        """Specs or addresses by role of the players that a page has named."""
+        """Specs or addresses, by role, of players that a page named."""
         spec_of = self.options.offers.spec_of
         return {r: name if name == HUMAN else spec_of(name) for r, name in players.items()}
 
@@ -341,7 +341,7 @@ class MatchManager:
 
 
 def _hearing(hear: Callable[[Message], None]) -> Callable[[bytes], None]:
-    """A function that has messages of a worker, as JSON, heard by the running event loop."""
+    """Make a function that passes a worker's JSON messages to the running event loop."""
     loop = asyncio.get_running_loop()
 
     def take(message: bytes) -> None:
@@ -352,21 +352,21 @@ def _hearing(hear: Callable[[Message], None]) -> Callable[[bytes], None]:
 
 
 # ------------------------------------------------------------------------
-# Matches that are over, turn by turn: those of the table, and records and series of its folder.
+# Finished matches, turn by turn: the table's own, and records and series in its folder.
 #
-# They are replayed by a worker, and the last few of them are kept.
+# A worker replays them; we keep the last few.
 
 MOST_REPLAYS = 16
-"""Most matches whose frames are kept in memory."""
+"""Most matches whose frames we keep in memory."""
 
 
 class Replays:
-    """Frames of matches.
+    """Frames of finished matches.
 
     Args:
         folder: the matches of the table.
-        stored: what others have put into its folder.
-        ask: has a worker do something, and returns what comes of it.
+        stored: other files in its folder.
+        ask: has a worker call a function, and returns its value.
     """
 
     def __init__(
@@ -376,7 +376,7 @@ class Replays:
         self._replays: OrderedDict[str, Any] = OrderedDict()
 
     def keep(self, match: HeldMatch, turns: int) -> None:
-        """Keep what was seen of a match that ends, of which so many turns were played."""
+        """Keep the frames of a match that ends after so many turns."""
         texts = match.frames.get(ALL, [])
         if len(texts) == turns + 1:
             self._keep(match.setup.id, texts)
@@ -385,7 +385,7 @@ class Replays:
             self._keep(_seats_of(match), {seat: match.frames.get(seat, []) for seat in seats})
 
     async def frames(self, match: HeldMatch, audience: str) -> list[str]:
-        """Frames that an audience may see, one a turn, as JSON texts; all if the match is over.
+        """Frames that an audience may see, one a turn, as JSON texts; if the match is over, all.
 
         Raises:
             GGPError: the record cannot be replayed.
@@ -397,42 +397,42 @@ class Replays:
             record = self._record_of(match)
             frames = await self._ask(worker_tasks.replay, *record)
             self._keep(key, _texts(frames))
-        found: list[str] = self._kept(key)
-        return found
+        texts: list[str] = self._recall(key)
+        return texts
 
     def seen(self, match: HeldMatch, role: str) -> list[str]:
-        """Frames that a person in a seat has seen, as far as they are kept after the end."""
-        kept = self._replays.get(_seats_of(match), match.frames)
-        found: list[str] = kept.get(seat_of(role), [])
-        return found
+        """Frames that a person in a seat saw; some time after the end, none are left."""
+        by_seat = self._replays.get(_seats_of(match), match.frames)
+        texts: list[str] = by_seat.get(seat_of(role), [])
+        return texts
 
-    async def replay_file(self, name: str) -> tuple[worker_tasks.Shown, list[str]]:
+    async def replay_file(self, name: str) -> tuple[worker_tasks.ReplayedMatch, list[str]]:
         """A record or a log of the folder, and its frames as JSON texts.
 
         Raises:
-            GGPError: there is none of that name, or it cannot be replayed.
+            GGPError: there is no file of that name, or it cannot be replayed.
         """
         path = self._stored.path(name)
         key = f"{path}:{path.stat().st_mtime_ns}"
         if key not in self._replays:
-            shown, frames = await self._ask(worker_tasks.replay_file, path)
-            self._keep(key, (shown, _texts(frames)))
-        found: tuple[worker_tasks.Shown, list[str]] = self._kept(key)
-        return found
+            match, frames = await self._ask(worker_tasks.replay_file, path)
+            self._keep(key, (match, _texts(frames)))
+        replay: tuple[worker_tasks.ReplayedMatch, list[str]] = self._recall(key)
+        return replay
 
     async def series(self) -> list[Json]:
-        """Standings of all series that are kept in the folder."""
-        found = []
+        """Standings of all series in the folder."""
+        rows = []
         for name, path, stamp in self._stored.series():
             key = f"series {path}:{stamp}"
             if key not in self._replays:
                 try:
-                    told = await self._ask(worker_tasks.standings, path)
+                    standings = await self._ask(worker_tasks.standings, path)
                 except GGPError as error:
-                    told = {"error": str(error)}
-                self._keep(key, told)
-            found.append({"name": name, **self._replays[key]})
-        return found
+                    standings = {"error": str(error)}
+                self._keep(key, standings)
+            rows.append({"name": name, **self._replays[key]})
+        return rows
 
     # ---------------------------------------------------------------- private
 
@@ -445,7 +445,7 @@ class Replays:
         while len(self._replays) > MOST_REPLAYS:
             self._replays.popitem(last=False)
 
-    def _kept(self, key: str) -> Any:
+    def _recall(self, key: str) -> Any:
         self._replays.move_to_end(key)
         return self._replays[key]
 

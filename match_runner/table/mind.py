@@ -1,8 +1,9 @@
-"""A player's mind: a role's belief after its moves and percepts, and its values of moves.
+"""Computes a player's mind: a role's belief after its moves and percepts, and values of its moves.
 
-It is made from the role's incomplete path and a seed alone, in a worker process, within a time
-limit: particles, how good they are, and which fluents hold in them; the values that HyperPlay and
-HyperPlay-II give to the moves; or, for one move, a few of HyperPlay-II's simulations (`lines`).
+Only the role's incomplete path and a seed come in; messages for the page go out, from a worker
+process, within a time limit. They have the particles' quality and fluents; the values that
+HyperPlay and HyperPlay-II give to the moves; or, for one move, a few simulations of HyperPlay-II
+(`lines`).
 """
 
 from __future__ import annotations
@@ -34,19 +35,19 @@ from match_runner.table.seating import WorkerLink
 HYPERPLAY2 = "hyperplay2"
 
 THINKERS = {"hyperplay": "hyperplay:exact=10000", HYPERPLAY2: HYPERPLAY2}
-"""Players whose values are shown side by side, with their specs."""
+"""Players whose values the page shows side by side, with their specs."""
 
 THINKING_S = 1.5
-"""Seconds for each of these players to decide, and as many to follow the path in all turns."""
+"""Seconds for each of these players to decide, and as many to follow the whole path."""
 
 MORE_S = 6.0
-"""Seconds if no move could be valued in that time, as in kriegspiel on a busy machine."""
+"""Seconds for a second try if no move got a value, as in kriegspiel on a busy machine."""
 
 LINES_S = 8.0
-"""Seconds for all lines of play together: in long games they are broken off."""
+"""Seconds for all lines of play together: lines of long games are cut off."""
 
 MOST_LANES = 2_000
-"""Most particles whose fluents are examined; if there are more, so many are drawn."""
+"""Most particles whose fluents we examine; from more, we sample."""
 
 REPORT_EVERY_S = 0.15
 
@@ -59,10 +60,10 @@ class MindTask:
         game, rules, side_file: see `TableTask`.
         role: the role.
         turns: its moves and percepts so far.
-        seed: seed of everything that is drawn.
-        move: the move whose lines of play are wanted, or None for belief and values.
+        seed: seed of all random choices.
+        move: the move whose lines of play to compute; None for belief and values.
         line: seed of the first of these lines.
-        thinks: whether the role has a move to make, as it has not after the last turn.
+        thinks: whether the role has a move to make; false after the last turn.
     """
 
     game: str
@@ -78,17 +79,17 @@ class MindTask:
 
 def known_turns(frames: Sequence[str], role: str, turn: int) -> tuple[KnownTurn, ...]:
     """Moves and percepts of a role before its decision in a turn, from a match's frames as JSON."""
-    each = [json.loads(text) for text in frames[1 : turn + 1]]
-    # The log of a server may not tell all of it.
-    seen = [frame["percepts"].get(role) for frame in each]
+    parsed = [json.loads(text) for text in frames[1 : turn + 1]]
+    # The log of a server may lack percepts.
+    percepts = [frame["percepts"].get(role) for frame in parsed]
     return tuple(
         KnownTurn(frame["moves"].get(role), None if saw is None else tuple(saw))
-        for frame, saw in zip(each, seen, strict=True)
+        for frame, saw in zip(parsed, percepts, strict=True)
     )
 
 
 def look_into(task: MindTask) -> None:
-    """Compute what a task asks for, and send it to the server: `belief`, `values` or `lines`.
+    """Compute a task's `belief` and `values`, or its `lines`, and send them to the server.
 
     Raises:
         GGPError: the path does not fit the rules.
@@ -105,16 +106,16 @@ def look_into(task: MindTask) -> None:
             range(task.line, task.line + LINES),
             Deadline.after(LINES_S),
         )
-        told = [each for line in lines for turn in line["turns"] for each in turn.items()]
-        words = artist.words_of([(task.role, task.move), *told])
-        supposed = {each for line in lines for each in line["supposed"]}
+        moves = [move for line in lines for turn in line["turns"] for move in turn.items()]
+        words = artist.words_of([(task.role, task.move), *moves])
+        supposed = {fluent for line in lines for fluent in line["supposed"]}
         link.send(
             {
                 "kind": "lines",
                 "move": task.move,
                 "line": task.line,
                 "lines": lines,
-                "words": words | {"fluents": {each: artist.fluent(each) for each in supposed}},
+                "words": words | {"fluents": {text: artist.fluent(text) for text in supposed}},
             }
         )
         return
@@ -138,23 +139,23 @@ class _Report:
     def __init__(self, link: WorkerLink, name: str, role: str, artist: Artist) -> None:
         self._link, self._name = link, name
         self._role, self._artist = role, artist
-        self._told_s = 0.0
+        self._last_report_s = 0.0
 
     def __call__(self, decision: Decision) -> None:
-        if time.monotonic() - self._told_s >= REPORT_EVERY_S:
+        if time.monotonic() - self._last_report_s >= REPORT_EVERY_S:
             self.tell(decision, final=False)
 
     def tell(self, decision: Decision, *, final: bool) -> None:
-        """Send a decision at once."""
-        self._told_s = time.monotonic()
-        told = decision_json(decision)
+        """Send a decision immediately."""
+        self._last_report_s = time.monotonic()
+        values = decision_json(decision)
         words = self._artist.words_of([(self._role, value.move) for value in decision.values])
         self._link.send(
             {
                 "kind": "values",
                 "player": self._name,
                 "final": final,
-                "decision": told,
+                "decision": values,
                 "words": words,
             }
         )
@@ -168,26 +169,26 @@ def _player(
     role: int,
     report: Callable[[Decision], None] | None = None,
 ) -> BeliefPlayer:
-    """Make a player and tell it the role's path, all of it within a time limit."""
+    """Make a player that has observed the role's whole path, within a time limit."""
     rng = np.random.default_rng(task.seed)
     player = make_player(parse_spec(spec), machine, role, rng, report=report, program=program)
     assert isinstance(player, BeliefPlayer)
     deadline = Deadline.after(THINKING_S)
-    for number, turn in enumerate(task.turns):
-        share = deadline.part(1 / (len(task.turns) - number))
+    for index, turn in enumerate(task.turns):
+        share = deadline.part(1 / (len(task.turns) - index))
         player.observe(turn.move, turn.percepts, deadline=share)
     return player
 
 
 def _belief(machine: Machine, artist: Artist, bag: Bags, quality: Quality, seed: int) -> Json:
-    """How good the particles are, and the probability of each fluent in them."""
+    """The particles' quality, and a picture of the probabilities of fluents."""
     if bag.depleted[0]:
         return {"quality": quality.as_json(), "picture": None}
     states, weights = bag.states_of(0), bag.weights_of(0)
     if len(weights) > MOST_LANES:
         rng = np.random.default_rng(seed)
-        drawn = rng.choice(len(weights), size=MOST_LANES, p=weights)
-        states, weights = states.take(drawn), np.full(MOST_LANES, 1 / MOST_LANES)
+        lanes = rng.choice(len(weights), size=MOST_LANES, p=weights)
+        states, weights = states.take(lanes), np.full(MOST_LANES, 1 / MOST_LANES)
     return {
         "quality": quality.as_json(),
         "picture": artist.heat(marginals(machine.fluents(states), weights)),
@@ -195,26 +196,26 @@ def _belief(machine: Machine, artist: Artist, bag: Bags, quality: Quality, seed:
 
 
 # ------------------------------------------------------------------------
-# Lines of play: how a match may go on after a move, as HyperPlay-II simulates it.
+# Lines of play: possible continuations after a move, as HyperPlay-II simulates them.
 #
-# Each is one of its simulations (paper 004, Definition 8). It begins in a particle, as if that were
-# the true state. From there every role but `random` follows the match with a bag of its own, made
-# from its own moves and the percepts it would get, and moves by HyperPlay.
+# A line is one simulation (paper 004, Definition 8). It begins in a particle, as if that were the
+# true state. From there every role but `random` follows the match with its own bag, made from its
+# own moves and the percepts that it would get, and moves by HyperPlay.
 #
-# A line has a seed of its own. If the particles are the whole information set, the same seed gives
+# Every line has its own seed. If the particles are the whole information set, the same seed gives
 # the same line again.
 
 LINES = 4
-"""Number of lines that are shown of a move at a time."""
+"""Number of lines to show at a time."""
 
 MOST_TURNS = 60
-"""Most turns that are shown of a line."""
+"""Most turns of a line that we show."""
 
 MOST_SUPPOSED = 4
-"""Most fluents named before a line that tell its particle from others."""
+"""Most fluents that distinguish a line's particle from others and that we show before the line."""
 
 MOST_COMPARED = 500
-"""Most particles that are examined to find these fluents."""
+"""Most particles that we examine to find these fluents."""
 
 
 def lines_of_play(
@@ -223,34 +224,35 @@ def lines_of_play(
     """Simulations after a move, from particles in which it is legal, drawn by weight.
 
     Args:
-        player: a `HyperPlay2` that was told the moves and percepts of its role.
-        deadline: deadline of all lines; a line that was not over within its share of the time has
+        player: a `HyperPlay2` that has observed the moves and percepts of its role.
+        deadline: deadline of all lines; a line that does not end within its share of the time has
             no goal value.
 
     Returns:
         for each seed the joint moves, the goal value of the player's role, and some fluents that
-        hold in the particle but not in all of them; empty if the move is legal in no particle.
+        hold in the line's particle but not in all particles; empty if the move is legal in no
+        particle.
     """
     assert isinstance(player, HyperPlay2)
     machine, bag = player.machine, player.tracker.bag
-    wanted = machine.move_id(move)
-    if wanted is None or bag.depleted[0] or bag.sets.views is None:
+    move_id = machine.move_id(move)
+    if move_id is None or bag.depleted[0] or bag.sets.views is None:
         return []
     entries = bag.lanes_of(0)
-    fits = is_legal(machine, bag.states_of(0), player.role, np.full(len(entries), wanted))
+    fits = is_legal(machine, bag.states_of(0), player.role, np.full(len(entries), move_id))
     if not fits.any():
         return []
     weights = bag.weights_of(0) * fits
     common = _common(machine, bag)
-    found: list[Json] = []
-    for number, seed in enumerate(seeds):
-        until = deadline.part(1 / (len(seeds) - number))
+    lines: list[Json] = []
+    for index, seed in enumerate(seeds):
+        until = deadline.part(1 / (len(seeds) - index))
         rng = np.random.default_rng(seed)
         entry = int(rng.choice(entries, p=weights / weights.sum()))
-        turns, goal = _line(player, entry, wanted, rng, until)
-        (held,) = machine.fluents(bag.sets.states.take(np.array([entry])))
-        supposed = [fluent for fluent in held if fluent not in common]
-        found.append(
+        turns, goal = _line(player, entry, move_id, rng, until)
+        (fluents,) = machine.fluents(bag.sets.states.take(np.array([entry])))
+        supposed = [fluent for fluent in fluents if fluent not in common]
+        lines.append(
             {
                 "seed": seed,
                 "supposed": supposed[:MOST_SUPPOSED],
@@ -260,13 +262,13 @@ def lines_of_play(
                 "goal": goal,
             }
         )
-    return found
+    return lines
 
 
 def _line(
     player: HyperPlay2, entry: int, move: int, rng: np.random.Generator, until: Deadline
 ) -> tuple[list[dict[str, str]], float | None]:
-    """Joint moves of a simulation and its goal value, which is None if it was not over in time."""
+    """Joint moves of a simulation and its goal value; None if it did not end in time."""
     machine = player.machine
     turns: list[dict[str, str]] = []
 
@@ -282,7 +284,7 @@ def _line(
 
 
 def _common(machine: Machine, bag: Bags) -> set[str]:
-    """Fluents that hold in all particles, or in all that are examined."""
+    """Fluents that hold in all particles that we examine."""
     entries = bag.lanes_of(0)[:MOST_COMPARED]
-    first, *others = machine.fluents(bag.sets.states.take(entries))
-    return set(first).intersection(*others)
+    first, *rest = machine.fluents(bag.sets.states.take(entries))
+    return set(first).intersection(*rest)

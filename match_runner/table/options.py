@@ -1,10 +1,10 @@
-"""What whoever starts a table allows: games and players that pages may name, hosts, limits.
+"""Options of a table and checks of requests: games and players that pages may name, hosts, limits.
 
-Whoever has the table's link may play, but may not do everything that the user who started it may.
-A page knows the games of this package, the one that the table was started with, and rulesheets
-below one folder; other rules are pasted. It knows the players of this package, with options that
-name no file, and what the command line offers. A user's own modules, files and addresses are
-named on the command line, or not at all.
+Visitors with the table's link may play, but they have fewer rights than the user who started it. A
+page may name the games of this package, the game that the table was started with, and rulesheets
+below one folder; people paste other rules. It may name the players of this package, with options
+that name no file, and the players that the command line offers. The user's modules, files and
+addresses can be named only on the command line.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Offers:
     players: Mapping[str, str] = field(default_factory=dict)
 
     def game_names(self) -> list[str]:
-        """Every game that can be named, first the one that the table was started with."""
+        """Names of all games that a page may name, the table's own game first."""
         names = [*sorted(self._listed()), *list_games()]
         if self.game is None:
             return names
@@ -66,16 +66,16 @@ class Offers:
 
         Args:
             game: one of `game_names`, unless there is a text.
-            rules: the text that was pasted, or None.
+            rules: the pasted text, or None.
 
         Raises:
             ConfigError: there is no such game, or it cannot be read.
         """
         text = game if rules is None else rules
         if is_named(text):
-            if text != self.game:  # some of them read files that their parameters name
+            if text != self.game:  # some such games read files that their parameters name
                 raise ConfigError(
-                    "such a game must be named when the table is started: "
+                    "such a game must be named on the command line: "
                     f"`match-runner table {prefix_of(text)}NAME`"
                 )
             return text, None
@@ -85,38 +85,38 @@ class Offers:
             path = find_game(game)
         else:
             path = game_that_comes(game) or self._below(game) or self._unknown(game)
-        beside = side_file_of(path)
-        if path == self._below(game) and not self._has(beside):
-            beside = None
-        return _read(path), beside
+        side_file = side_file_of(path)
+        if path == self._below(game) and not self._has(side_file):
+            side_file = None
+        return _read(path), side_file
 
     def spec_of(self, player: str) -> str:
         """The spec or address of a player that a page names.
 
         Raises:
-            ConfigError: it may not be named from a page, or its options are wrong.
+            ConfigError: a page may not name it, or its options are wrong.
         """
         if player in self.players:
             return self.players[player]
         if is_address(player):
             raise ConfigError(
-                f"{player!r} is the address of a player elsewhere, which must be offered when the "
-                "table is started: `match-runner table --offer NAME=http://HOST:PORT`"
+                f"{player!r} is the address of a remote player, which must be offered on the "
+                "command line: `match-runner table --offer NAME=http://HOST:PORT`"
             )
         name = player.partition(":")[0]
         if name not in PLAYERS:
-            known = (*PLAYERS, *self.players)
-            others = "others must be offered when the table is started: --offer NAME=SPEC"
+            names = (*PLAYERS, *self.players)
+            hint = "offer other players on the command line: --offer NAME=SPEC"
             raise ConfigError(
-                unknown("player", name, known, f"players: {', '.join(known)}; {others}")
+                unknown("player", name, names, f"players: {', '.join(names)}; {hint}")
             )
         return parse_spec(player, trusted=False).text
 
     def _unknown(self, game: str) -> NoReturn:
         if os.sep in game:
             raise ConfigError(
-                "only games that come with ggp, and those below --games, are known by name; paste "
-                "the rules"
+                "only games that come with ggp or are below --games have names here; paste the "
+                "rules"
             )
         names = self.game_names()
         raise ConfigError(unknown("game", game, names, "paste the rules of other games"))
@@ -125,20 +125,20 @@ class Offers:
         """Yield the names of the rulesheets in the folder."""
         if self.games is None:
             return
-        looked_at = found = 0
+        num_examined = num_found = 0
         for folder, folders, files in os.walk(self.games):  # which follows no links
             folders.sort()
             for file in sorted(files):
                 name = Path(folder, file).relative_to(self.games).as_posix()
                 if self._below(name) is not None:
                     yield name
-                    found += 1
-            looked_at += len(files) + 1
-            if found >= MOST_GAMES or looked_at >= _MOST_LOOKED_AT:
+                    num_found += 1
+            num_examined += len(files) + 1
+            if num_found >= MOST_GAMES or num_examined >= _MOST_LOOKED_AT:
                 return
 
     def _below(self, name: str) -> Path | None:
-        """The rulesheet of that name in the folder; neither dots nor links lead out of it."""
+        """Path of a rulesheet in the folder; neither dots nor links lead out of it."""
         if self.games is None or any(part[:1] in ("", ".") for part in name.split("/")):
             return None
         path = self.games / name
@@ -146,7 +146,7 @@ class Offers:
         return path if is_named and self._has(path) else None
 
     def _has(self, path: Path | None) -> bool:
-        """Whether a file is in the folder itself, not just linked from there."""
+        """Whether a file is really in the folder, not just linked from there."""
         if path is None or self.games is None:
             return False
         return path.resolve().is_relative_to(self.games.resolve())
@@ -159,7 +159,7 @@ def read_offers(texts: Iterable[str]) -> dict[str, str]:
         ConfigError: a text is malformed, a name is taken or given twice, or there is no such
             player.
     """
-    found: dict[str, str] = {}
+    offers: dict[str, str] = {}
     for text in texts:
         name, equals, spec = (part.strip() for part in text.partition("="))
         if not equals or _NAME.fullmatch(name) is None:
@@ -167,12 +167,12 @@ def read_offers(texts: Iterable[str]) -> dict[str, str]:
                 f"--offer {text!r} must be NAME=SPEC, for example mine=my_module:Mine"
             )
         if name in PLAYERS or name == HUMAN:
-            raise ConfigError(f"--offer {text!r}: {name} is the name of a player already")
-        if name in found:
+            raise ConfigError(f"--offer {text!r}: {name} is already the name of a player")
+        if name in offers:
             raise ConfigError(f"--offer: the name {name} is given twice")
         check_player(spec, f"--offer {name}: ")
-        found[name] = spec
-    return found
+        offers[name] = spec
+    return offers
 
 
 def _read(path: Path) -> str:
@@ -182,7 +182,7 @@ def _read(path: Path) -> str:
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
     if len(text) > MOST_RULES:
-        raise ConfigError(f"{path} has more than {MOST_RULES:,} characters, so it is no rulesheet")
+        raise ConfigError(f"{path} is longer than {MOST_RULES:,} characters, too long for rules")
     return text
 
 
@@ -198,10 +198,9 @@ class HostNames:
     """Names by which requests may reach the server.
 
     Attributes:
-        hosts: names by which others know this machine, besides `NAMES` and the address that a
-            connection came to.
+        hosts: other names of this machine, besides `NAMES` and the address of the connection.
         origin: origin of the table in browsers if it is behind a reverse proxy, such as
-            `https://table.example`; empty if there is none.
+            `https://table.example`; empty without one.
     """
 
     hosts: tuple[str, ...] = ()
@@ -210,8 +209,8 @@ class HostNames:
     def has(self, host: str, server: tuple[str, int]) -> bool:
         """Whether a Host header names this server."""
         address, port = server
-        own = f"[{address}]" if ":" in address else address
-        names = [f"{name.lower()}:{port}" for name in (*NAMES, own, *self.hosts)]
+        this_host = f"[{address}]" if ":" in address else address
+        names = [f"{name.lower()}:{port}" for name in (*NAMES, this_host, *self.hosts)]
         return host in names or (self.origin != "" and host == self.origin.partition("://")[2])
 
 
@@ -223,7 +222,7 @@ class RequestLimits:
         body_bytes: most bytes of the body of a request.
         header_bytes: most bytes of the header of a request, its first line included.
         request_s: most seconds from the connection to the last byte of the body.
-        connections: most connections at once.
+        connections: most connections at a time.
     """
 
     body_bytes: int = 4 << 20
@@ -237,16 +236,16 @@ class TableOptions:
     """Options of a table.
 
     Attributes:
-        folder: where matches are kept.
+        folder: folder for matches.
         offers: games and players that pages may name.
-        has_token: whether only those are let in who have the table's link.
+        has_token: whether visitors need the table's link.
         names: names by which requests may reach the server.
-        jobs: number of matches without people that are played side by side.
+        jobs: number of matches without people to play in parallel.
         open_minds: whether everybody may look into every mind at any time.
         limits: limits on requests.
-        compiles_ahead: whether the machine code of players is compiled when the table opens, where
-            that was not done before, so that the first match need not wait for it.
-        logs: folder of logs of `ggp serve` that are shown besides those in `folder`.
+        compiles_ahead: whether to compile the players' machine code when the table opens, if need
+            be, so that the first match does not wait for it.
+        logs: another folder of logs of `ggp serve` to show.
     """
 
     folder: Path
@@ -261,7 +260,7 @@ class TableOptions:
 
 
 # ------------------------------------------------------------------------
-# Requests of browsers, checked: whatever is wrong is a `ConfigError` with one line of text.
+# Checks requests of browsers: every error is a `ConfigError` with one line of text.
 
 MOST_MATCHES = 100
 """Most matches in one request."""
@@ -278,12 +277,12 @@ class MatchRequest:
 
     Attributes:
         game: name of a game, or a name for the rules.
-        rules: their text; None for those of that game.
-        players: `human`, or what an offer names (see `offers`), by role.
+        rules: text of the rules; None for the rules of that game.
+        players: `human`, or a player that pages may name (see `Offers`), by role.
         play_clock_s: play clock of players that are not people; None without one.
         human_clock_s: play clock of people; None without one.
         pause_s: wait before each turn.
-        seed: seed of the first match; the others count on from it.
+        seed: seed of the first match; each later match adds 1.
         matches: number of matches.
     """
 
@@ -307,7 +306,7 @@ def read_match(data: object) -> MatchRequest:
     players = fields.get("players")
     if not isinstance(players, dict) or not players:
         raise ConfigError("players must be an object with a player for every role")
-    seats = {_text(role, "a role"): _text(each, "a player") for role, each in players.items()}
+    seats = {_text(role, "a role"): _text(player, "a player") for role, player in players.items()}
     matches = _whole(fields.get("matches", 1), "matches", 1, MOST_MATCHES)
     if HUMAN in seats.values() and matches > 1:
         raise ConfigError("people play one match at a time")
@@ -325,13 +324,13 @@ def read_match(data: object) -> MatchRequest:
 
 
 def read_again(data: object, setup: MatchSetup) -> MatchRequest:
-    """Read a request for another match like one that was played: other players, another clock.
+    """Read a request to play a match again, perhaps with other players or another clock.
 
     Raises:
         ConfigError: a field is missing or wrong.
     """
     fields = fields_of(data)
-    asked = {
+    request = {
         "game": setup.game,
         "players": fields.get("players"),
         "play_clock_s": fields.get("play_clock_s"),
@@ -339,7 +338,7 @@ def read_again(data: object, setup: MatchSetup) -> MatchRequest:
         "pause_s": setup.pause_s,
         "seed": secrets.randbelow(MOST_SEED),
     }
-    return read_match(asked)
+    return read_match(request)
 
 
 def read_player(data: object) -> str:
@@ -357,7 +356,7 @@ def read_move(data: object) -> tuple[int, str]:
 
 
 def rules_text(value: object) -> str:
-    """Read the text of a rulesheet; whether its rules make sense is not checked."""
+    """Read the text of a rulesheet, without a check of its rules."""
     if not isinstance(value, str) or len(value) > MOST_RULES:
         raise ConfigError(f"rules must be a string of at most {MOST_RULES:,} characters")
     offset = too_deep_at(value, MessageLimits().depth)
@@ -373,7 +372,7 @@ def rules_text(value: object) -> str:
 def fields_of(data: object) -> dict[str, Any]:
     """Read a JSON object."""
     if not isinstance(data, dict):
-        raise ConfigError("an object was expected")
+        raise ConfigError("the body must be a JSON object")
     return data
 
 
@@ -397,7 +396,7 @@ def _whole(value: object, name: str, low: int, high: int) -> int:
 
 
 def _seconds(value: object, name: str, most: float) -> float | None:
-    """Read a number of seconds; None if there is none, or if it is 0."""
+    """Read a number of seconds; None if it is missing or 0."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if value is None:
         return None

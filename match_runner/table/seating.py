@@ -1,9 +1,9 @@
-"""A match of the table in a worker process: the referee, its players, and the people at the table.
+"""Plays a match of the table in a worker process, with the people at the table as guests.
 
-Events are sent to the server as they happen (`frame`, `ask`, `thought`); people's moves come back
-the same way. A frame has two parts: one for those who may see everything, and one for each person,
-with what that role may see. The second is made from the role's own moves and percepts, from what
-follows from them (`knowledge`), and from the state only if the rules tell everybody every move.
+It sends events to the server as they happen (`frame`, `ask`, `thought`); people's moves come back
+the same way. A frame has one part for visitors who may see everything, and one part for each
+person. A person's part comes from the role's own moves and percepts and the knowledge that follows
+from them (`knowledge`); from the state only if every role sees every move by the rules.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from match_runner.pictures.kinds import Json, fact
 from match_runner.series.match_task import machines_of, order_of, rehearse
 
 REPORT_EVERY_S = 0.1
-"""Least seconds between two reports of a player's values: nobody reads faster."""
+"""Least seconds between two reports of a player's values: people read no faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,13 @@ class TableTask:
 
     Attributes:
         game: name of the game in the record.
-        rules: their text.
+        rules: text of the rules.
         side_file: file that says how to draw the game, or None.
         players: spec, address or `HUMAN` for every role but `random`.
         seed: seed of the match.
-        conditions: conditions of the match, except for people.
+        conditions: conditions of the match for players that are not people.
         human_clock_s: seconds for each decision of a person; None for no limit.
-        earlier: turns that were played before the server was restarted.
+        earlier: turns that were played before the server restarted.
     """
 
     game: str
@@ -71,10 +71,10 @@ def play_at_table(task: TableTask) -> MatchRecord:
     """Play a match, and report it to the server.
 
     Raises:
-        GGPError: it could not begin.
+        GGPError: the match could not begin.
     """
     mail = _Mail()
-    link = WorkerLink(mail.put)
+    link = WorkerLink(mail.deliver)
     with StepReports(link) as preparing:
         arena, reporter = _prepare(task, link, mail, preparing)
         return play_match(arena, task.seed, task.conditions, watcher=reporter, earlier=task.earlier)
@@ -83,18 +83,18 @@ def play_at_table(task: TableTask) -> MatchRecord:
 def _prepare(
     task: TableTask, link: WorkerLink, mail: _Mail, preparing: StepReports
 ) -> tuple[Arena, _Reporter]:
-    """Make machines and players, which may have to be compiled first, and say so meanwhile."""
-    preparing.begin("Reading the rules, and making a machine of them", 0.05, 0.4)
+    """Make machines and players, and report the steps, since compilation may take long."""
+    preparing.begin("Reading the rules and building a machine", 0.05, 0.4)
     has_clock = task.conditions.play_clock_s is not None
     program, machines = machines_of(task.game, task.rules, "auto", Limits(), has_clock)
-    apart = order_of(task.conditions, program, machines, Limits())
+    order = order_of(task.conditions, program, machines, Limits())
     people = [role for role, player in task.players.items() if player == HUMAN]
-    others = {role: player for role, player in task.players.items() if player != HUMAN}
+    programs = {role: player for role, player in task.players.items() if player != HUMAN}
     preparing.begin("Getting the players ready", 0.4, 0.75)
     if has_clock:  # a player that has not played before takes longer for its first move
-        stand_ins = {**others, **dict.fromkeys(people, "random")}
+        stand_ins = {**programs, **dict.fromkeys(people, "random")}
         rehearse(
-            set_up(task.game, program, stand_ins, machines, apart=apart),
+            set_up(task.game, program, stand_ins, machines, order=order),
             task.rules,
             task.conditions.remote.start_clock_s,
             own_process=True,
@@ -104,16 +104,16 @@ def _prepare(
     arena = set_up(
         task.game,
         program,
-        {**others, **{role: Seat(HUMAN, reporter.guest(role)) for role in people}},
+        {**programs, **{role: Seat(HUMAN, reporter.guest(role)) for role in people}},
         machines,
         report=reporter.report,
-        apart=apart,
+        order=order,
     )
     return arena, reporter
 
 
 class _Mail:
-    """Mailboxes for moves of people, by role; all who wait for one wake up when the match ends."""
+    """Mailboxes for people's moves, by role; the end of the match wakes everybody who waits."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -125,7 +125,7 @@ class _Mail:
         with self._lock:
             return self._boxes.setdefault(role, queue.SimpleQueue())
 
-    def put(self, message: Message | None) -> None:
+    def deliver(self, message: Message | None) -> None:
         """Deliver a message; None means that the link is broken."""
         if message is not None and message["kind"] == "move":
             self.box(message["role"]).put(message)
@@ -153,12 +153,12 @@ class _Reporter:
         self._turn = 0
         self._is_told = told_by(program.as_program()) is not None
         self._knowledge: dict[str, Knowledge] = {}
-        self._may: dict[str, Json] = {}  # what may be where, by role, as each believes it
-        self._shown: dict[str, Json] = {}  # what each role saw last
+        self._may: dict[str, Json] = {}  # picture of each role's belief
+        self._last_seen: dict[str, Json] = {}  # last picture that each role saw
         self._reported_s: dict[str, float] = {}
-        for number, role in enumerate(program.roles):
+        for index, role in enumerate(program.roles):
             if task.players.get(role) == HUMAN and not self._is_told:
-                self._knowledge[role] = Knowledge(machines[1 + number], number, task.seed)
+                self._knowledge[role] = Knowledge(machines[1 + index], index, task.seed)
 
     def reached(self, turn: TurnRecord | None, fluents: tuple[str, ...], *, over: bool) -> None:
         if self._mail.ended:
@@ -195,7 +195,7 @@ class _Reporter:
             )
 
     def guest(self, role: str) -> Any:
-        """Function that makes the guest of a person, see `Seat.make`."""
+        """Function that makes a person's guest, see `Seat.make`."""
         return lambda rng: _Person(role, self)
 
     @property
@@ -205,7 +205,7 @@ class _Reporter:
 
     def ask(self, role: str, legal: Sequence[str]) -> None:
         """Have the server ask a person for a move."""
-        sure = self._knowledge[role].known().legal if role in self._knowledge else set(legal)
+        sure = self._knowledge[role].facts().legal if role in self._knowledge else set(legal)
         words = self._artist.words_of([(role, move) for move in legal])["moves"]
         moves = [
             {
@@ -241,21 +241,22 @@ class _Reporter:
         raise LinkBrokenError("the match was ended")
 
     def _seat_frame(self, role: str, frame: Json, turn: TurnRecord | None) -> Json:
-        """The part of a frame that one role may see: nothing else may get in here."""
-        own: Json = {"turn": frame["turn"], "over": frame["over"], "move": None, "percepts": []}
-        own |= {"view": None, "known": None, "marks": [], "faults": [], "words": {}}
+        """The part of a frame for one role: it may contain nothing that the role must not see."""
+        seat_frame: Json = {"turn": frame["turn"], "over": frame["over"], "move": None}
+        seat_frame |= {"percepts": [], "view": None, "known": None, "marks": [], "faults": []}
+        seat_frame["words"] = {}
         if turn is not None:
             moved = turn.joint_move if self._is_told else {role: turn.joint_move[role]}
-            own |= {
+            seat_frame |= {
                 "words": self._artist.words_of(moved.items(), turn.percepts[role]),
                 "move": turn.joint_move[role],
                 "percepts": list(turn.percepts[role]),
                 "view": frame["views"][role],
-                "faults": [each["text"] for each in frame["faults"] if each["role"] == role],
+                "faults": [fault["text"] for fault in frame["faults"] if fault["role"] == role],
             }
         if self._is_told:
             open_ = {name: frame[name] for name in ("state", "moves", "marks")}
-            return {**own, **open_}
+            return {**seat_frame, **open_}
         knowledge = self._knowledge[role]
         if turn is not None and not frame["over"]:
             late = any(f.role == role and f.kind == "late" for f in turn.faults)
@@ -265,16 +266,16 @@ class _Reporter:
                 turn.submitted.get(role),
                 in_time=not late,
             )
-        known = knowledge.known()
-        about = {"states": known.states, "exact": known.exact}
-        state = self._artist.certain(known.shares)
-        state["facts"] += map(fact, known.lines())
-        self._may[role] = self._artist.heat(known.likely)
+        facts = knowledge.facts()
+        about = {"states": facts.states, "exact": facts.exact}
+        state = self._artist.certain(facts.shares)
+        state["facts"] += map(fact, facts.lines())
+        self._may[role] = self._artist.heat(facts.likely)
         if turn is not None:
             moves = {role: turn.joint_move[role]}
-            own["marks"] = self._artist.marks(moves, self._shown.get(role, {}), state)
-        self._shown[role] = state
-        return {**own, "state": state, "known": about}
+            seat_frame["marks"] = self._artist.marks(moves, self._last_seen.get(role, {}), state)
+        self._last_seen[role] = state
+        return {**seat_frame, "state": state, "known": about}
 
 
 class _Person:
@@ -303,14 +304,14 @@ class _Person:
 
 
 # ------------------------------------------------------------------------
-# Tells the server what is done before the first turn, which takes long when a game is new.
+# Reports the steps before the first turn to the server, since they take long for a new game.
 #
-# A step says how much of it all is done when it begins and when it ends; between these the page can
-# only guess. What our modules note meanwhile, such as that machine code is compiled, is told too.
+# A step has the finished shares of the whole at its beginning and its end; in between the page can
+# only guess. Notes of our modules, such as that machine code is compiled, are reported too.
 
 
 class StepReports(logging.Handler):
-    """Reports the steps before a match; a context, in which notes are reported as well."""
+    """Reports the steps before a match; as a context manager, also the notes of our modules."""
 
     def __init__(self, link: WorkerLink) -> None:
         super().__init__(NOTE)
@@ -339,7 +340,7 @@ class StepReports(logging.Handler):
         """Begin a step.
 
         Args:
-            share, until: shares of the whole that are done when it begins and when it ends.
+            share, until: finished shares of the whole when the step begins and when it ends.
         """
         self._step = text, share, until
         self._tell("")
@@ -348,19 +349,19 @@ class StepReports(logging.Handler):
         if record.levelno == NOTE:
             try:
                 self._tell(record.getMessage())
-            except LinkBrokenError:  # the match notices it itself
+            except LinkBrokenError:  # the match will notice
                 return
 
     def _tell(self, note: str) -> None:
         text, share, until = self._step
-        told = {"text": text, "note": note, "share": share, "until": until}
-        self._link.send({"kind": "preparing", **told})
+        step = {"text": text, "note": note, "share": share, "until": until}
+        self._link.send({"kind": "preparing", **step})
 
 
 # ------------------------------------------------------------------------
 # The link between a match in a worker process and the server: JSON objects, in both directions.
 #
-# They go with the call by which the server has the match played (`ggp.run.calls`).
+# They travel with the call that plays the match (`ggp.run.calls`).
 
 Message = Mapping[str, Any]
 """An object with the field `kind`."""
@@ -374,8 +375,8 @@ class WorkerLink:
     """The worker's end of the link.
 
     Args:
-        hear: called with every message of the server, in a thread of its own; with None when
-            there will be no more.
+        hear: called with every message of the server, in another thread; with None after the last
+            one.
     """
 
     def __init__(self, hear: Callable[[Message | None], None] = lambda message: None) -> None:

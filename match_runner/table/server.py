@@ -1,7 +1,7 @@
-"""The table's server: uvicorn on one socket, with the bounds of `ggp serve`.
+"""The table's web server: uvicorn on one socket, with the limits of `ggp serve`.
 
-Closing a socket with unread input would cost the peer the answer, so a connection that the server
-closes is read for a while (`_Lingering`).
+If a server closes a socket with unread input, the peer may lose the answer. So it reads on for a
+while after it closes a connection (`_Lingering`).
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from match_runner.table.guard import Guard
 from match_runner.table.match_manager import MatchManager
 
 CLOSE_S = 1
-"""Seconds that answers under way may take when the server ends."""
+"""Seconds that unfinished answers may take when the server ends."""
 
 LINGER_S = 1.0
-"""Seconds that a connection is still read after the server has closed it."""
+"""Seconds for which the server reads on after it has closed a connection."""
 
 _TOO_LONG = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 
 
 class _Server(uvicorn.Server):
-    """Server that ends cleanly on a signal: an interrupt is no failure, and ends event streams."""
+    """Server that ends cleanly on a signal: an interrupt ends event streams and is not an error."""
 
     def __init__(self, config: uvicorn.Config, guard: Guard) -> None:
         super().__init__(config)
@@ -60,7 +60,7 @@ class _Server(uvicorn.Server):
 
 
 class _Lingering:
-    """A transport that, once closed, lets its peer read the answer: what still comes is dropped.
+    """A transport that drops further input after closing, so that the peer can read the answer.
 
     Args:
         transport: of the socket.
@@ -74,11 +74,11 @@ class _Lingering:
         return getattr(self._transport, name)
 
     def is_closing(self) -> bool:
-        """Whether the server has closed it, or it is broken."""
+        """Whether the server has closed the connection, or it is broken."""
         return self._is_closed or self._transport.is_closing()
 
     def close(self) -> None:
-        """Close the writing side, and the other soon."""
+        """Close the writing side now, and the connection soon."""
         if self.is_closing():
             return
         self._is_closed = True
@@ -88,13 +88,12 @@ class _Lingering:
 
 
 def table_server(manager: MatchManager) -> uvicorn.Server:
-    """Make the server of a table, to be run on a socket; it ends on SIGINT and SIGTERM, when its
-    terminal is closed (SIGHUP), or when its `should_exit` is set."""
+    """Make the server of a table, to run on a socket. It ends on SIGINT and SIGTERM, when its
+    terminal closes (SIGHUP), or when its `should_exit` is set."""
     limits = manager.options.limits
 
     class Bounded(H11Protocol):
-        """Protocol that closes a connection which sends nothing for too long, and refuses headers
-        that are too long."""
+        """Protocol that closes a connection after a long silence, and refuses long headers."""
 
         _patience: asyncio.TimerHandle | None = None
 
@@ -116,19 +115,19 @@ def table_server(manager: MatchManager) -> uvicorn.Server:
                 super().data_received(data)
 
         def send_400_response(self, msg: str) -> None:
-            """Refuse what is not understood, or has headers that are too long."""
+            """Refuse a malformed request, or one with long headers."""
             fault = self._http.fault
             status = HTTPStatus.BAD_REQUEST
             if fault is not None and fault.error_status_hint == _TOO_LONG:
                 status, msg = _TOO_LONG, f"headers of more than {limits.header_bytes:,} bytes"
-            told = [("content-type", "text/plain; charset=utf-8"), ("connection", "close")]
-            head = h11.Response(status_code=status, headers=told, reason=status.phrase.encode())
+            headers = [("content-type", "text/plain; charset=utf-8"), ("connection", "close")]
+            head = h11.Response(status_code=status, headers=headers, reason=status.phrase.encode())
             for event in (head, h11.Data(data=msg.encode()), h11.EndOfMessage()):
                 self.transport.write(self.conn.send(event) or b"")
             self.transport.close()
 
         def _lose_patience(self) -> None:
-            if self.cycle is None:  # it has not sent the head of a request yet
+            if self.cycle is None:  # the peer has not sent the head of a request yet
                 self.transport.abort()
 
     guard = make_app(manager)
@@ -149,22 +148,22 @@ def table_server(manager: MatchManager) -> uvicorn.Server:
 
 
 # ------------------------------------------------------------------------
-# Opens the table's link in the browser of whoever started it.
+# Opens the table's link in the user's browser.
 
 _PAGE = '<!doctype html><title>The table</title><meta http-equiv="refresh" content="0; url={}">\n'
 
 
 def has_screen() -> bool:
-    """Whether somebody sits at a screen on which a browser can be opened."""
+    """Whether the user has a screen on which a browser can open."""
     displays = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
     return sys.stdout.isatty() and (sys.platform == "darwin" or any(map(os.environ.get, displays)))
 
 
 def open_link(link: str, private: Path) -> None:
-    """Open a link in the user's browser; nothing happens if there is none.
+    """Open a link in the user's browser, if there is one.
 
-    The browser is given a file that redirects to the link: all users of a machine see the command
-    lines of all processes, and the link has a secret in it.
+    The browser opens a file that redirects to the link: all users of a machine see the command
+    lines of all processes, and the link contains a secret.
 
     Args:
         private: a folder that only this user may enter.
@@ -172,5 +171,5 @@ def open_link(link: str, private: Path) -> None:
     page = private / "open.html"
     page.touch(0o600)
     page.write_text(_PAGE.format(escape(link)), encoding="utf-8")
-    # Some browsers, and some programs that look for one, return only when they are closed.
+    # Some browsers, and some programs that start browsers, return only when they are closed.
     threading.Thread(target=webbrowser.open, args=(page.as_uri(),), daemon=True).start()

@@ -1,6 +1,7 @@
-"""Work of worker processes for the server besides playing: read rules, replay, sum up series.
+"""Other work of the server's worker processes: reading rules, replaying, summing up series.
 
-The server itself never looks into a stranger's rulesheet: that could take long.
+`match_manager` calls these functions in workers; JSON values come back. The server itself never
+reads a stranger's rulesheet, because that could take long.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from match_runner.match.conditions import Conditions
 from match_runner.match.frames import frames_of
 from match_runner.match.knowledge import Knowledge
 from match_runner.match.records import MatchRecord, read_record
-from match_runner.match.server_log import LoggedMatch, Sent, is_log, read_logged_match
+from match_runner.match.server_log import LoggedMatch, SentAnswer, is_log, read_logged_match
 from match_runner.pictures.kinds import Json
 from match_runner.pictures.layout import Artist
 from match_runner.pictures.side_file import side_file_for
@@ -41,35 +42,35 @@ from match_runner.table.seating import HUMAN
 from match_runner.tournament import summarize
 
 MOST_DIAGNOSTICS = 50
-"""Most diagnostics that are shown of one rulesheet."""
+"""Most diagnostics of one rulesheet that we show."""
 
 
 AUTO = "auto"
-"""The player and the backend that suit a game, which pages propose."""
+"""The player and the backend that suit a game; pages propose them."""
 
 _LOW = 10
-"""Added to the niceness of work for which nobody waits yet."""
+"""Added to the niceness of work that nobody waits for yet."""
 
 
 def compile_ahead() -> None:
-    """Compile the machine code of the player that suits a game, unless that was done before."""
+    """Compile the machine code of the player `auto`, unless it is in the cache."""
     if not are_cached(AUTO, AUTO):
         os.nice(_LOW)
         asyncio.run(fill_cache(AUTO, AUTO))
 
 
 def read_rules(name: str, text: str) -> Json:
-    """What is wrong with a rulesheet, and what the lobby needs to know of it."""
-    found = check_text(text, name)
-    told: Json = {
-        "ok": not errors(found),
-        "num_diagnostics": len(found),
-        "diagnostics": [_shown(each) for each in found[:MOST_DIAGNOSTICS]],
+    """Diagnostics of a rulesheet, and its description for the lobby."""
+    diagnostics = check_text(text, name)
+    report: Json = {
+        "ok": not errors(diagnostics),
+        "num_diagnostics": len(diagnostics),
+        "diagnostics": [_diagnostic_json(entry) for entry in diagnostics[:MOST_DIAGNOSTICS]],
     }
-    if told["ok"]:
+    if report["ok"]:
         program = read_program(text, name)
         about = program.describe()
-        told |= {
+        report |= {
             "roles": [role for role in program.roles if role != RANDOM],
             "has_chance": RANDOM in program.roles,
             "is_told": told_by(program.as_program()) is not None,
@@ -77,10 +78,10 @@ def read_rules(name: str, text: str) -> Json:
             "about": about.text,
             "sections": {name: list(lines) for name, lines in about.sections.items()},
         }
-    return told
+    return report
 
 
-def _shown(diagnostic: Diagnostic) -> Json:
+def _diagnostic_json(diagnostic: Diagnostic) -> Json:
     caret = diagnostic.caret if diagnostic.caret >= 0 else diagnostic.column - 1
     return {**asdict(diagnostic), "caret": caret, "text": str(diagnostic)}
 
@@ -88,25 +89,25 @@ def _shown(diagnostic: Diagnostic) -> Json:
 def check_match(
     name: str, text: str, players: Mapping[str, str], conditions: Conditions
 ) -> tuple[tuple[str, ...], bool]:
-    """Check that a match can be played; returns its roles, and whether they are told every move.
+    """Check that a match can be played; return its roles, and whether they see every move.
 
     Raises:
         GDLError: the rules cannot be used.
-        ConfigError: there is a role without a player or a player without a role, or a player is
-            not known.
+        ConfigError: there is a role without a player, a player without a role, or an unknown
+            player.
     """
     program = read_program(text, name)
-    wanted = [role for role in program.roles if role != RANDOM]
-    if sorted(players) != sorted(wanted):
-        raise ConfigError(f"every role needs a player; roles: {', '.join(wanted) or 'none'}")
-    others = {r: "random" if each == HUMAN else each for r, each in players.items()}
-    check_series(series_of_roles(name, program, others, 1, conditions=conditions))
+    roles = [role for role in program.roles if role != RANDOM]
+    if sorted(players) != sorted(roles):
+        raise ConfigError(f"every role needs a player; roles: {', '.join(roles) or 'none'}")
+    specs = {r: "random" if player == HUMAN else player for r, player in players.items()}
+    check_series(series_of_roles(name, program, specs, 1, conditions=conditions))
     return program.roles, told_by(program.as_program()) is not None
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A match that was played elsewhere.
+class ReplayedMatch:
+    """A match that was not played at this table.
 
     Attributes:
         match: its summary for the page; see `HeldMatch.summary`.
@@ -138,8 +139,8 @@ def replay(record: MatchRecord, side_file: Path | None) -> list[Json]:
     return list(frames_of(record, side_file))
 
 
-def replay_file(path: Path) -> tuple[Shown, list[Json]]:
-    """Read a record or a log of `ggp serve`; returns it and its frames, one after every turn.
+def replay_file(path: Path) -> tuple[ReplayedMatch, list[Json]]:
+    """Read a record or a log of `ggp serve`; return it and its frames, one after every turn.
 
     Raises:
         GGPError: the file cannot be read, or does not fit the rules.
@@ -147,7 +148,7 @@ def replay_file(path: Path) -> tuple[Shown, list[Json]]:
     if is_log(path):
         logged = read_logged_match(path)
         about, frames = frames_of_log(logged)
-        return Shown(about, logged.rules), frames
+        return ReplayedMatch(about, logged.rules), frames
     record = read_record(path)
     about = {
         "game": record.game,
@@ -158,45 +159,45 @@ def replay_file(path: Path) -> tuple[Shown, list[Json]]:
         "error": record.error,
     }
     side_file = side_file_for(record.game, record.rules)
-    return Shown(about, record.rules, side_file), replay(record, side_file)
+    return ReplayedMatch(about, record.rules, side_file), replay(record, side_file)
 
 
 def standings(folder: Path) -> Json:
-    """Standings of the series that is kept in a folder; it may be in progress.
+    """Standings of the series in a folder; it may be in progress.
 
     Raises:
         ConfigError: there is no series, or it cannot be read.
     """
-    held = read_series(folder)
-    summary = summarize(held)
+    snapshot = read_series(folder)
+    summary = summarize(snapshot)
     return {
         "played": summary.played,
         "moves": summary.moves,
-        "games": [game.name for game in held.series.games],
-        "standings": [each.to_json() for each in summary.standings],
+        "games": [game.name for game in snapshot.series.games],
+        "standings": [standing.to_json() for standing in summary.standings],
     }
 
 
 # ------------------------------------------------------------------------
-# Frames of a match that is in a log of `ggp serve`.
+# Frames of a match in a log of `ggp serve`.
 #
-# If the rules tell every role every move, the true state follows from the role's path. If they do
-# not, the frames show what the role knew, as at a seat.
+# If every role sees every move by the rules, the true state follows from the role's path. Otherwise
+# the frames show the role's knowledge, as at a seat.
 
 FOLLOWING_S = 20.0
-"""Most seconds of finding out what a role knew, for all turns together."""
+"""Most seconds for computing a role's knowledge, for all turns together."""
 
 THINKER = "thinker"
-"""Source of answers if all is well."""
+"""Normal source of answers."""
 
 
 def frames_of_log(match: LoggedMatch) -> tuple[Json, list[Json]]:
-    """How a logged match began and ended, and its frames, one after every turn.
+    """Summary of a logged match, and its frames, one after every turn.
 
     Returns:
-        `game`, `players`, `roles`, `seed`, `goals` and `error` as of a record; and frames like
-        those of `MatchArtist.frame`, without what the log does not tell. If the log does not tell
-        the state, a frame has what the role knew of it, and `known` says from how many states.
+        `game`, `players`, `roles`, `seed`, `goals` and `error` as in a record; and frames as in
+        `MatchArtist.frame`, without fields that the log lacks. If the log does not determine the
+        state, a frame has the role's knowledge of it, and `known` says from how many states.
 
     Raises:
         GGPError: the rules cannot be played.
@@ -214,7 +215,7 @@ def frames_of_log(match: LoggedMatch) -> tuple[Json, list[Json]]:
         goals = _draw_states(artist, machines[0], joint_moves, frames)
     for frame in frames:
         frame["words"] = artist.words_in(frame)
-    why = match.why or "it breaks off here; perhaps the match is still played"
+    why = match.why or "it breaks off here; perhaps the match is still running"
     return {
         "game": match.id,
         "players": {match.role: match.player},
@@ -226,62 +227,62 @@ def frames_of_log(match: LoggedMatch) -> tuple[Json, list[Json]]:
 
 
 def _frame(artist: Artist, match: LoggedMatch, number: int) -> Json:
-    """Frame with what the log says of the turn before it, still without the state."""
+    """Frame with the log's facts about the last turn, still without the state."""
     frame: Json = {"turn": number, "over": False, "state": None, "moves": {}, "percepts": {}}
     frame |= {"views": {}, "marks": [], "faults": [], "decisions": {}}
     if not number:
         return frame
-    role, turn, sent = match.role, match.turns[number - 1], match.sent.get(number - 1)
+    role, turn, answer = match.role, match.turns[number - 1], match.answers.get(number - 1)
     if turn.move is not None:
         frame["moves"][role] = turn.move
     if turn.percepts is not None:
         frame["percepts"][role] = list(turn.percepts)
         frame["views"][role] = artist.view(turn.percepts)
-    frame["faults"] = [{"role": role, "text": text} for text in _odd(turn, sent)]
-    if sent is not None and sent.decision is not None:
-        frame["decisions"][role] = decision_json(sent.decision)
+    frame["faults"] = [{"role": role, "text": text} for text in _anomalies(turn, answer)]
+    if answer is not None and answer.decision is not None:
+        frame["decisions"][role] = decision_json(answer.decision)
     return frame
 
 
-def _odd(turn: PathTurn, sent: Sent | None) -> Iterator[str]:
-    """Yield what was not as it should be in a turn."""
+def _anomalies(turn: PathTurn, answer: SentAnswer | None) -> Iterator[str]:
+    """Yield texts about irregularities in a turn."""
     if turn.move is None:
-        yield "the server did not tell which move was played"
+        yield "the server did not say which move was played"
     elif turn.submitted is not None and turn.submitted != turn.move:
-        yield f"answered {turn.submitted}, and {turn.move} was played"
-    if sent is None:
+        yield f"answered {turn.submitted}, but {turn.move} was played"
+    if answer is None:
         return
-    if sent.source != THINKER:
-        yield f"the answer came from the {sent.source}"
-    if sent.decision is not None and sent.decision.fault is not None:
-        yield sent.decision.fault
+    if answer.source != THINKER:
+        yield f"the answer came from the {answer.source}"
+    if answer.decision is not None and answer.decision.fault is not None:
+        yield answer.decision.fault
 
 
 def _joint_moves(
     program: GameDefinition, machine: Machine, turns: History
 ) -> list[IntArray] | None:
-    """`[1, R]` joint move of each turn; None if the log does not tell all of them."""
+    """`[1, R]` joint move of each turn; None if the log lacks some."""
     if told_by(program.as_program()) is None:
         return None
     percepts = [machine.percept_id(turn.percepts or ()) for turn in turns]
-    known = np.array([UNKNOWN if each is None else each for each in percepts], dtype=np.int64)
-    told = machine.told_moves(known)
-    if told is None or (told == UNKNOWN).any():
+    percept_ids = np.array([UNKNOWN if id_ is None else id_ for id_ in percepts], dtype=np.int64)
+    joint_moves = machine.told_moves(percept_ids)
+    if joint_moves is None or (joint_moves == UNKNOWN).any():
         return None
-    return list(told[:, None])
+    return list(joint_moves[:, None])
 
 
 def _draw_states(
     artist: Artist, machine: Machine, joint_moves: Sequence[IntArray], frames: Sequence[Json]
 ) -> dict[str, float | None]:
-    """Put true states and all moves into the frames; returns the goal value of every role.
+    """Put true states and all moves into the frames; return the goal value of every role.
 
     Raises:
         MatchError: the log has a move that is not legal.
     """
     state = machine.initial(1)
     frames[0]["state"] = artist.picture(machine.fluents(state)[0])
-    for before, frame, joint in zip(frames[:-1], frames[1:], joint_moves, strict=True):
+    for last_frame, frame, joint in zip(frames[:-1], frames[1:], joint_moves, strict=True):
         texts = map(machine.move_text, joint[0].tolist())
         moves = dict(zip(machine.roles, texts, strict=True))
         for role, (name, text) in enumerate(moves.items()):
@@ -290,7 +291,7 @@ def _draw_states(
         state = machine.step(state, joint).states
         frame["state"] = artist.picture(machine.fluents(state)[0])
         frame["moves"] = moves
-        frame["marks"] = artist.marks(moves, before["state"], frame["state"])
+        frame["marks"] = artist.marks(moves, last_frame["state"], frame["state"])
     if not machine.terminal(state)[0]:
         return dict.fromkeys(machine.roles)
     return dict(zip(machine.roles, machine.goals(state)[0].tolist(), strict=True))
@@ -303,25 +304,25 @@ def _draw_known(
     match: LoggedMatch,
     frames: Sequence[Json],
 ) -> dict[str, float | None]:
-    """Put what the role knew into the frames; returns its goal value, if it knows it."""
+    """Put the role's knowledge into the frames; return its goal value, if it knows it."""
     role = program.roles.index(match.role)
     knowledge = Knowledge(machines[1 + role], role, match.seed)
     deadline = Deadline.after(FOLLOWING_S)
     goal = None
-    for number, frame in enumerate(frames):
-        turn = match.turns[number - 1] if number else None
+    for index, frame in enumerate(frames):
+        turn = match.turns[index - 1] if index else None
         if turn is not None and frame["over"]:
-            known, goal = knowledge.at_end(turn.move, turn.percepts)
+            facts, goal = knowledge.at_end(turn.move, turn.percepts)
         else:
             if turn is not None:
-                most_s = deadline.left_s() / (len(frames) - number)
+                most_s = deadline.left_s() / (len(frames) - index)
                 knowledge.observe(
                     turn.move, turn.percepts, turn.submitted, in_time=turn.in_time, most_s=most_s
                 )
-            known = knowledge.known()
-        frame["state"] = artist.certain(known.shares)
-        frame["known"] = {"states": known.states, "exact": known.exact}
-        if number:
-            before = frames[number - 1]["state"]
-            frame["marks"] = artist.marks(frame["moves"], before, frame["state"])
+            facts = knowledge.facts()
+        frame["state"] = artist.certain(facts.shares)
+        frame["known"] = {"states": facts.states, "exact": facts.exact}
+        if index:
+            last_state = frames[index - 1]["state"]
+            frame["marks"] = artist.marks(frame["moves"], last_state, frame["state"])
     return {match.role: goal}

@@ -1,6 +1,6 @@
-"""Where functions are called: in this process, in processes of this machine, on a Dask cluster.
+"""Calls functions in worker processes: of this process, of this machine, or of a Dask cluster.
 
-In come functions and tasks, out come results. Begin with `executor`, which has the protocol and the
-pool of local processes; `cluster` is for Dask. `places` chooses one by the options of a command,
-and has many tasks done there, again where a worker crashed.
+Functions and tasks come in; results go out. Begin with `executor`, which has the protocol and the
+pool of local processes; `cluster` is for Dask. `places` chooses an executor by the options of a
+command, and runs many tasks on it, with a new try after a crash.
 """

@@ -1,9 +1,10 @@
-"""Matches on a Dask cluster, see docs/use/cluster.md. Only this module knows Dask.
+"""Plays matches on a Dask cluster (docs/use/cluster.md). Only this module knows Dask.
 
-A thread of a Dask worker plays no match itself: machines, Prolog and what Python keeps of
-signals belong to a whole process. It has the match played by a child of its own, a `LocalPool`
-of one process, and waits. So it does not matter how many threads a worker has, a match that
-crashes or hangs takes only its child with it, and matches run as they do on one machine.
+Calls come in as for any executor; Dask's scheduler sends them to its workers, and results come
+back. A thread of a Dask worker plays no match itself, because machines, Prolog and signal handlers
+belong to a whole process. It has a child, a `LocalPool` of one process, play the match, and waits.
+So the number of a worker's threads does not matter, a match that crashes or hangs takes only its
+child with it, and matches run as on one machine.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _ADDRESS = re.compile(r"((tcp|tls|wss?)://)?[^\s/]+:\d{1,5}/?")
 _CONNECT_S = 10.0
 _CLOSE_S = 5.0
 _LOOK_S = 0.5
-"""Seconds between two looks of a worker's thread at whether its match is still wanted."""
+"""Seconds between two checks of a worker's thread that its match is still wanted."""
 
 _log = logging.getLogger(__name__)
 
@@ -51,8 +52,8 @@ class ClusterExecutor:
 
     Args:
         address: address of the scheduler, or path of its scheduler file (`*.json`).
-        limit_s: a call that takes longer is broken off, and counts as crashed. Waiting for a
-            worker does not count.
+        limit_s: time limit of a call, which then counts as crashed. Waiting for a worker does not
+            count.
 
     Raises:
         ConfigError: Dask is not installed, or the scheduler cannot be reached.
@@ -75,9 +76,9 @@ class ClusterExecutor:
             _log.warning("the Dask scheduler at %s has no workers yet; waiting for them", address)
 
     def submit(self, function: Callable[..., _T], args: tuple[Any, ...]) -> Future[_T]:
-        # Pickled here: a Dask worker passes it on to its child, and need not import its contents.
+        # Pickle here: a Dask worker passes the bytes to its child, and need not import their types.
         message = pickle.dumps((function, args))
-        # Not pure: Dask would take a second try with the same arguments for the first one.
+        # Not pure: otherwise Dask would answer a second try with the first one's result.
         task = self._client.submit(run_in_child, message, self._limit_s, self._version, pure=False)
         call: Future[_T] = asyncio.run_coroutine_threadsafe(self._answer(task), self._loop)
         self._calls.add(call)
@@ -94,7 +95,7 @@ class ClusterExecutor:
         try:
             self._client.close(timeout=_CLOSE_S)
         except Exception as error:  # it went away before us
-            _log.info("the Dask scheduler at %s: %s", self._address, _said(error))
+            _log.info("the Dask scheduler at %s: %s", self._address, _text(error))
 
     async def _answer(self, task: Any) -> Any:
         """Wait for the result of a Dask future, and turn Dask's errors into ours."""
@@ -106,20 +107,20 @@ class ClusterExecutor:
             raise
         except KilledWorker as error:
             raise WorkerCrashError(
-                f"{error.allowed_failures + 1} Dask workers were lost while they had it, the last "
-                f"at {error.last_worker.address}"
+                f"{error.allowed_failures + 1} Dask workers were lost while they played it, the "
+                f"last at {error.last_worker.address}"
             ) from error
         except (asyncio.CancelledError, CancelledError, OSError) as error:
             if self._closed:
                 raise
             raise MatchError(
-                f"the connection to the Dask scheduler at {self._address} was lost; once it is "
-                "there again, the same command continues"
+                f"the connection to the Dask scheduler at {self._address} was lost; when it is "
+                "back, the same command continues"
             ) from error
         except Exception as error:
             raise WorkerFailedError(
-                f"the Dask cluster at {self._address} failed: {_said(error)}; the scheduler and "
-                "all workers must have the same ggp-hyperplay and Dask installed as this machine"
+                f"the Dask cluster at {self._address} failed: {_text(error)}; the scheduler "
+                "and all workers need the same ggp-hyperplay and Dask as this machine"
             ) from error
 
 
@@ -133,8 +134,8 @@ def _connect(address: str) -> Any:
     _silence()
     if not address.endswith(".json") and not _ADDRESS.fullmatch(address):
         raise ConfigError(
-            f"{address!r} is no address of a Dask scheduler; give the one that `dask scheduler` "
-            "prints, tcp://HOST:PORT, or the path of its scheduler file, which ends with .json"
+            f"{address!r} is not the address of a Dask scheduler; give tcp://HOST:PORT, which "
+            "`dask scheduler` prints, or the path of its scheduler file, which ends in .json"
         )
     url = _read_scheduler_file(Path(address)) if address.endswith(".json") else address
     try:
@@ -150,10 +151,10 @@ def _connect(address: str) -> Any:
     except ConfigError:
         raise
     except Exception as error:  # Dask has no base of its errors
-        said = f"no answer for {_CONNECT_S:g} seconds" if type(error) is TimeoutError else ""
+        reason = f"no answer for {_CONNECT_S:g} seconds" if type(error) is TimeoutError else ""
         raise ConfigError(
-            f"cannot reach the Dask scheduler at {address}: {said or _said(error)}; start one with "
-            "`dask scheduler`, see docs/use/cluster.md"
+            f"cannot reach the Dask scheduler at {address}: {reason or _text(error)}; start "
+            "one with `dask scheduler`, see docs/use/cluster.md"
         ) from error
 
 
@@ -168,7 +169,7 @@ async def _kind(url: str) -> str:
 
 
 def _read_scheduler_file(path: Path) -> str:
-    """The address that `dask scheduler --scheduler-file` has written."""
+    """The address in a file that `dask scheduler --scheduler-file` wrote."""
     try:
         return str(json.loads(path.read_bytes())["address"])
     except OSError as error:
@@ -177,11 +178,11 @@ def _read_scheduler_file(path: Path) -> str:
             "--scheduler-file` writes one"
         ) from error
     except (ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"{path} is no scheduler file of Dask") from error
+        raise ConfigError(f"{path} is not a scheduler file of Dask") from error
 
 
 def _silence() -> None:
-    """Stop Dask's logging: whatever matters is raised as an exception."""
+    """Stop Dask's logging: everything that matters becomes an exception."""
     for name in ("distributed", *logging.root.manager.loggerDict):
         if name.partition(".")[0] in ("asyncio", "distributed", "tornado"):
             logger = logging.getLogger(name)
@@ -189,10 +190,10 @@ def _silence() -> None:
             logger.propagate = False
 
 
-def _said(error: BaseException) -> str:
-    """A foreign error and its cause as text, without line breaks."""
-    said = " ".join(str(error).split()) or type(error).__name__
-    return said if error.__cause__ is None else f"{said.rstrip('.')} ({_said(error.__cause__)})"
+def _text(error: BaseException) -> str:
+    """An error of Dask and its cause as text, without line breaks."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if error.__cause__ is None else f"{text.rstrip('.')} ({_text(error.__cause__)})"
 
 
 # ---------------------------------------------------------------- the worker's side
@@ -212,25 +213,25 @@ def run_in_child(message: bytes, limit_s: float, version: str) -> bytes:
     from distributed import get_worker
 
     worker = get_worker()
-    here = f"the Dask worker {worker.address}"
+    place = f"the Dask worker {worker.address}"
     if installed_version() != version:
         raise WorkerFailedError(
-            f"{here} has ggp-hyperplay {installed_version()}, and this machine has {version}; "
+            f"{place} has ggp-hyperplay {installed_version()}, and this machine has {version}; "
             "install the same version everywhere"
         )
     task = worker.get_current_task()
 
     def is_wanted() -> bool:
-        found = worker.state.tasks.get(task)
-        given_up = found is None or found.state == "cancelled"
-        return not given_up and worker.status.name not in ("closing", "closed", "failed")
+        task_state = worker.state.tasks.get(task)
+        is_cancelled = task_state is None or task_state.state == "cancelled"
+        return not is_cancelled and worker.status.name not in ("closing", "closed", "failed")
 
     try:
         return _call(message, limit_s, is_wanted)
     except WorkerCrashError as error:
-        raise WorkerCrashError(f"{error}, on {here}") from error
+        raise WorkerCrashError(f"{error}, on {place}") from error
     except WorkerFailedError as error:
-        raise WorkerFailedError(f"on {here}: {error}") from error
+        raise WorkerFailedError(f"on {place}: {error}") from error
 
 
 def _call(message: bytes, limit_s: float, is_wanted: Callable[[], bool]) -> bytes:
@@ -254,6 +255,6 @@ def _call(message: bytes, limit_s: float, is_wanted: Callable[[], bool]) -> byte
 
 
 def call_pickled(message: bytes) -> bytes:
-    """Call a pickled function in the child, so that the Dask worker need not import its module."""
+    """Call a pickled function in the child; the Dask worker need not import its module."""
     function, args = pickle.loads(message)
     return pickle.dumps(function(*args))

@@ -1,8 +1,8 @@
-"""Executors call functions in other processes; they are a protocol, so that a cluster can take
-the place of this machine.
+"""Executors: they call functions in other processes.
 
-`LocalPool` keeps worker processes (`ggp.run.calls`). Work that is broken off is interrupted first,
-so that a match with players elsewhere can tell them that it is over.
+`Executor` is a protocol, so that a cluster can take the place of this machine. `LocalPool` keeps
+worker processes on this machine (`ggp.run.calls`). It interrupts a worker before it kills it, so
+that a match with players elsewhere can send them the end of the match.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LAST_WORDS_S = 3.0
 
 
 class WorkerCrashError(MatchError):
-    """A worker process is gone; its work can be given to another one."""
+    """A worker process is gone; another one can do its work."""
 
 
 class WorkerFailedError(MatchError):
@@ -40,8 +40,8 @@ class WorkerFailedError(MatchError):
 
 
 def too_long(limit_s: float) -> WorkerCrashError:
-    """The error for work that was broken off because it took too long."""
-    return WorkerCrashError(f"it took longer than {limit_s:g} seconds and was broken off")
+    """The error for work that took too long."""
+    return WorkerCrashError(f"it took longer than {limit_s:g} seconds and was stopped")
 
 
 class Executor(Protocol):
@@ -51,8 +51,8 @@ class Executor(Protocol):
     `WorkerFailedError` where the function raised.
 
     Attributes:
-        window: number of calls that are best submitted at a time; None for all there are.
-        own_processes: whether functions are called in processes of ours, where nothing else runs.
+        window: best number of submitted calls at a time; None for no limit.
+        own_processes: whether functions run in processes of ours, in which nothing else runs.
     """
 
     window: int | None
@@ -63,24 +63,24 @@ class Executor(Protocol):
         ...
 
     def close(self) -> None:
-        """Give up all unfinished calls, within seconds; no process remains."""
+        """Give up all unfinished calls within seconds, and leave no process behind."""
         ...
 
 
 class LocalPool:
     """Worker processes on this machine, started when there is work for them.
 
-    A worker that dies costs the work it had in hand; the next work starts another one.
+    If a worker dies, its present call fails; the next call starts another worker.
 
     Args:
-        jobs: number of processes side by side.
-        limit_s: a worker that takes longer for one call is killed, which counts as a crash.
+        jobs: number of parallel processes.
+        limit_s: time limit of a call; then its worker is killed, which counts as a crash.
     """
 
     own_processes = True
 
     def __init__(self, jobs: int, limit_s: float = math.inf) -> None:
-        self.window: int | None = 2 * jobs  # one to work on, and one to go on with
+        self.window: int | None = 2 * jobs  # for each worker, a present call and a next one
         self._limit_s = limit_s
         self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -103,26 +103,26 @@ class LocalPool:
         """See `Executor.submit`.
 
         Args:
-            hear: called in another thread with whatever the function sends by `calls.tell`.
+            hear: called in another thread with everything that the function sends by `calls.tell`.
         """
         future: Future[_T] = Future()
         self._work.put((future, pickle.dumps((function, args)), hear))
         return future
 
     def send(self, call: Future[Any], message: Any) -> bool:
-        """Send a message to the function of a call, which hears it by `calls.listen`.
+        """Send a message to the function of a call, which receives it by `calls.listen`.
 
         Returns:
-            whether the call is being made.
+            whether the call is running.
         """
-        with self._lock:  # until it is sent, no other call begins
+        with self._lock:  # no other call can begin before the message is sent
             worker = self._callees.get(call)
             return worker is not None and worker.send(message)
 
     def cpu_seconds(self) -> float:
         """CPU time of the workers that are alive, in seconds."""
         with self._lock:
-            return sum(process_cpu_seconds(each.process.pid) for each in self._workers.values())
+            return sum(process_cpu_seconds(worker.process.pid) for worker in self._workers.values())
 
     def close(self, last_words_s: float = LAST_WORDS_S) -> None:
         """See `Executor.close`.
@@ -145,7 +145,7 @@ class LocalPool:
             thread.join()
 
     def _run(self, slot: int) -> None:
-        """Thread of one process: it only hands work over and waits."""
+        """Body of a worker's thread: pass on work, and wait."""
         while (work := self._work.get()) is not None:
             future = work[0]
             if not future.set_running_or_notify_cancel():
@@ -157,7 +157,7 @@ class LocalPool:
         self._discard(slot)
 
     def _ask(self, slot: int, future: Future[Any], call: bytes, hear: Callable[[Any], None]) -> Any:
-        """Have the worker of this slot make a pickled call, and return the result."""
+        """Have the worker of a slot make a pickled call, and return the result."""
         worker = self._callees[future] = self._worker(slot)
         try:
             failed, result = worker.call(
@@ -179,7 +179,7 @@ class LocalPool:
         return result
 
     def _discard(self, slot: int) -> int:
-        """End the worker of a slot, if there is one; its exit status, or 0."""
+        """End the worker of a slot, if there is one; return its exit status, or 0."""
         with self._lock:
             worker = self._workers.pop(slot, None)
         return 0 if worker is None else worker.end()
@@ -213,18 +213,18 @@ def call_in_worker(call: bytes) -> Any:
 
 @cache
 def _hush() -> None:
-    """Leave warnings out: the parent has shown those of a game, or will show an error instead. But
-    it cannot know that machine code has to be compiled."""
+    """Suppress warnings, because the parent has shown a game's warnings, or will show an error.
+    Keep notes that machine code has to be compiled, of which the parent cannot know."""
     setup_logging(0)
     logging.getLogger("ggp").setLevel(logging.ERROR)
     logging.getLogger("ggp.machine.compiling.jit").setLevel(NOTE)
 
 
 # ------------------------------------------------------------------------
-# Pools of one process without work, kept for a while: a child takes seconds to start.
+# Idle pools of one process, kept for a while because a child takes seconds to start.
 
 KEPT_S = 30.0
-"""Seconds for which an idle pool is kept."""
+"""Seconds for which we keep an idle pool."""
 
 _idle: dict[LocalPool, tuple[Hashable, threading.Timer]] = {}
 """Idle pools, with their keys and the timers that end them."""
@@ -232,9 +232,9 @@ _lock = threading.Lock()
 
 
 def take_pool(key: Hashable = None) -> LocalPool:
-    """Take a pool of one process: one that was kept with this key, else a new one."""
+    """Take a pool of one process: an idle one with this key, or a new one."""
     with _lock:
-        pool = next((pool for pool, (found, _) in _idle.items() if found == key), None)
+        pool = next((pool for pool, (pool_key, _) in _idle.items() if pool_key == key), None)
         if pool is None:
             return LocalPool(1)
         _, timer = _idle.pop(pool)
@@ -243,10 +243,10 @@ def take_pool(key: Hashable = None) -> LocalPool:
 
 
 def keep_pool(pool: LocalPool, key: Hashable = None) -> None:
-    """Keep an idle pool for the next caller that wants one with this key.
+    """Keep an idle pool for the next caller that takes one with this key.
 
     Args:
-        key: what it was used for.
+        key: the use of the pool, such as the name of a player.
     """
     timer = threading.Timer(KEPT_S, _drop_pool, (pool,))
     timer.daemon = True
@@ -256,13 +256,13 @@ def keep_pool(pool: LocalPool, key: Hashable = None) -> None:
 
 
 def num_kept(key: Hashable) -> int:
-    """Number of pools that are kept with a key."""
+    """Number of idle pools with a key."""
     with _lock:
-        return sum(found == key for found, _ in _idle.values())
+        return sum(pool_key == key for pool_key, _ in _idle.values())
 
 
 def close_idle() -> None:
-    """End all pools that are kept."""
+    """End all idle pools."""
     with _lock:
         pools = list(_idle)
     for pool in pools:

@@ -1,4 +1,8 @@
-"""Where matches are played, by the options of a command, and how many tasks are done there."""
+"""Opens the executor that a command's options name, and runs many tasks on it.
+
+`open_executor` chooses this process, local processes or a cluster. `run_all` has a function called
+for every task, passes results on as they come, and tries again after a crash.
+"""
 
 from __future__ import annotations
 
@@ -25,18 +29,16 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 def open_executor(
     jobs: int | None, scheduler: str | None, match_seconds: float = MATCH_SECONDS
 ) -> Iterator[Executor]:
-    """Open an executor that plays matches; closed at the end, unfinished matches are given up.
+    """Open an executor that plays matches; closing it gives up unfinished matches.
 
     Args:
-        jobs: number of processes side by side on this machine; 0 to play in this process; None
-            for one.
+        jobs: number of parallel processes on this machine; 0 to play in this process; None for one.
         scheduler: address of a Dask scheduler, or path of its scheduler file; None for this
             machine.
-        match_seconds: time after which a match is broken off as if its process had died; 0 for
-            never.
+        match_seconds: time limit of a match, which then counts as crashed; 0 for none.
 
     Raises:
-        ConfigError: the scheduler cannot be used, or both places are named.
+        ConfigError: the scheduler cannot be used, or both `jobs` and `scheduler` are given.
     """
     limit_s = match_seconds or math.inf
     executor: Executor
@@ -44,8 +46,8 @@ def open_executor(
         executor = InlineExecutor() if jobs == 0 else LocalPool(jobs or 1, limit_s)
     elif jobs is not None:
         raise ConfigError(
-            "--jobs is for this machine, and --scheduler has as many places as its workers have "
-            "threads; leave one of them out"
+            "--jobs is for this machine; with --scheduler, the threads of its workers set the "
+            "number of parallel matches: leave one of them out"
         )
     else:
         from match_runner.workers.cluster import ClusterExecutor  # Dask is slow to import
@@ -58,19 +60,19 @@ def open_executor(
 
 
 # ------------------------------------------------------------------------
-# Calls in this process, one after the other: nothing has to start, and Ctrl-C acts at once.
+# Calls in this process, one after the other: nothing has to start, and Ctrl-C acts immediately.
 
 _T = TypeVar("_T")
 
 
 class InlineExecutor:
-    """An `Executor` that has finished the call when `submit` returns."""
+    """An `Executor` that finishes each call before `submit` returns."""
 
     window: int | None = 1
     own_processes = False
 
     def submit(self, function: Callable[..., _T], args: tuple[Any, ...]) -> Future[_T]:
-        """Call a function; the future gets what it raises, except for interrupts."""
+        """Call a function; the future gets its exception, except for interrupts."""
         future: Future[_T] = Future()
         try:
             future.set_result(function(*args))
@@ -79,15 +81,15 @@ class InlineExecutor:
         return future
 
     def close(self) -> None:
-        """End processes that calls have kept for later ones; there is nothing else to give up."""
+        """End the idle processes that calls have kept; there is nothing else to give up."""
         close_idle()
 
 
 # ------------------------------------------------------------------------
-# Calls one function for many tasks, and calls it again where a worker crashed.
+# Calls one function for many tasks, and calls it again after a crash.
 
 MAX_TRIES = 3
-"""Number of worker processes that one task may cost."""
+"""Most tries of a task whose worker processes crash."""
 
 _Key = TypeVar("_Key")
 _Task = TypeVar("_Task")
@@ -102,18 +104,19 @@ def run_all(
     tasks: Iterable[tuple[_Key, _Task]],
     keep: Callable[[_Key, _Result], None],
     name: Callable[[_Key], str],
-    ahead: int | None = None,
+    most_pending: int | None = None,
 ) -> tuple[str, ...]:
-    """Have a function called for every task, side by side where the executor can.
+    """Have a function called for every task, in parallel if the executor can.
 
     Args:
-        executor: where the function is called.
-        function: a module-level function, called with a task.
+        executor: calls the function.
+        function: a module-level function of a task.
         tasks: tasks, each with a key; taken as there is room for them.
         keep: called with each result as it comes.
         name: gives the name of a task for messages.
-        ahead: most tasks in hand at a time, where results decide whether there are others; then
-            none is begun after one that crashed too often. None for as many as the executor takes.
+        most_pending: most unfinished tasks at a time, where results decide whether there are more
+            tasks; no task starts after one that crashed too often. None for as many as the
+            executor takes.
 
     Returns:
         the tasks that crashed `MAX_TRIES` times, one line each.
@@ -121,13 +124,13 @@ def run_all(
     Raises:
         MatchError: a function raised.
     """
-    todo = iter(tasks)
+    waiting = iter(tasks)
     ended: queue.SimpleQueue[Future[_Result]] = queue.SimpleQueue()
     running: dict[Future[_Result], tuple[int, _Key, _Task]] = {}
     tries: Counter[int] = Counter()
     failures: list[str] = []
-    begun = 0
-    windows = [each for each in (executor.window, ahead) if each is not None]
+    num_begun = 0
+    windows = [window for window in (executor.window, most_pending) if window is not None]
 
     def submit(number: int, key: _Key, task: _Task) -> None:
         tries[number] += 1
@@ -136,13 +139,13 @@ def run_all(
         future.add_done_callback(ended.put)
 
     while True:
-        # Taken as there is room: making a task costs time and memory, and a series may have many.
+        # Take tasks only as there is room: each costs time and memory, and a series may have many.
         room = max(0, min(windows) - len(running)) if windows else None
-        if failures and ahead is not None:
+        if failures and most_pending is not None:
             room = 0
-        for key, task in islice(todo, room):
-            submit(begun, key, task)
-            begun += 1
+        for key, task in islice(waiting, room):
+            submit(num_begun, key, task)
+            num_begun += 1
         if not running:
             return tuple(failures)
         future = ended.get()

@@ -48,13 +48,13 @@ def test_rules_come_by_what_they_are_about_and_facts_together() -> None:
         "The end": ["the game is over if won"],
         "Scores": ["white scores 5"],
         "What these words mean": ["won if (at 3) is true"],
-        "What is always so": ["(succ 1 2), (succ 2 3)"],
+        "What is always true": ["(succ 1 2), (succ 2 3)"],
     }
 
 
 def test_of_many_facts_some_are_listed() -> None:
     text = "".join(f"(number {i})" for i in range(1000))
-    (line,) = rules_in_words(parse(text).rules)["What is always so"]
+    (line,) = rules_in_words(parse(text).rules)["What is always true"]
     assert line.startswith("(number 0), (number 1), ")
     assert line.endswith("(number 39), and 960 more")
 

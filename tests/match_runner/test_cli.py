@@ -302,7 +302,7 @@ def test_a_rulesheet_that_cannot_be_played_is_exit_code_2(tmp_path: Path) -> Non
         ("bad.json", "nonsense", "bad.json is not JSON"),
         ("bad.json", "\x00\x01", "bad.json is not JSON"),
         ("bad.jsonl", "nonsense\n", "bad.jsonl, line 1 is not JSON"),
-        ("bad.jsonl", "", "bad.jsonl does not begin as the log of a match does"),
+        ("bad.jsonl", "", "bad.jsonl does not begin like the log of a match"),
     ],
 )
 def test_a_bad_file_is_exit_code_2_whatever_is_bad(

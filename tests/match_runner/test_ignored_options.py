@@ -8,9 +8,9 @@ from tests.match_runner.test_cli import run
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
-WITHOUT_CLOCK = "note: --start-clock says nothing without --play-clock: counts decide"
+WITHOUT_CLOCK = "note: --start-clock has no effect without --play-clock"
 LEARNING = "mcts:trials=9,learn=50"
-LEARNS_NOTHING = f"note: {LEARNING} learns nothing: it needs a start clock, and --play-clock"
+LEARNS_NOTHING = f"note: {LEARNING} learns nothing: it needs a start clock and --play-clock"
 
 
 def notes(player: str, *args: str) -> list[str]:

@@ -96,9 +96,9 @@ def test_a_move_must_be_asked_for_and_legal(table: LiveTable) -> None:
     table.until(f"/api/seats/{seat}", lambda told: told["ask"])
     path = f"/api/seats/{seat}/move"
     assert "not legal" in table.post(path, {"turn": 0, "move": "(mark 9 9)"}, 400)["error"]
-    assert "not asked" in table.post(path, {"turn": 1, "move": "(mark 1 1)"}, 400)["error"]
+    assert "not your move" in table.post(path, {"turn": 1, "move": "(mark 1 1)"}, 400)["error"]
     table.post(path, {"turn": 0, "move": "(mark 1 1)"})
-    assert "not asked" in table.post(path, {"turn": 0, "move": "(mark 1 2)"}, 400)["error"]
+    assert "not your move" in table.post(path, {"turn": 0, "move": "(mark 1 2)"}, 400)["error"]
     table.post("/api/seats/nobody/move", {"turn": 0, "move": "noop"}, 404)
     table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
 

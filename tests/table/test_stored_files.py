@@ -119,7 +119,7 @@ def test_a_log_that_tells_all_moves_shows_the_state(stored: LiveTable) -> None:
     last = told["frame"]
     assert last["over"]
     assert last["faults"] == [
-        {"role": "left", "text": "answered (name tails), and (name heads) was played"}
+        {"role": "left", "text": "answered (name tails), but (name heads) was played"}
     ]
     assert "known" not in last
     decision = stored.get(f"{path}/turns/1")["decisions"]["left"]

@@ -2,8 +2,8 @@
 //
 //     drawPicture(picture, {onCell, playable, targets, selected, marked}) -> an element
 //
-// Everything in a picture comes from a rulesheet, so it only ever becomes text. Cells that can be
-// chosen are buttons: one of them is in the tab order, and arrow keys go on from there.
+// Everything in a picture comes from a rulesheet, so it becomes text only. Selectable cells are
+// buttons: one of them is in the tab order, and arrow keys move from there.
 
 const COLOURS = new Set([
   "white", "black", "red", "blue", "green", "yellow", "orange", "purple", "pink", "teal",
@@ -13,7 +13,7 @@ const WHITE_PIECES = "♔♕♖♗♘♙⛀⛁";
 const BLACK_PIECES = "♚♛♜♝♞♟⛂⛃";
 const EDGES = { "▔": "north", "▕": "east", "▁": "south", "▏": "west" };
 const PALETTE = 6;
-// Lines below what belongs to all roles but the first, where symbols alone do not tell whose they are.
+// Number of underlines for the pieces of every role but the first, where symbols do not show the owner.
 const MARKS = 5;
 const CERTAIN = 0.995;
 const MOST_SMALL = 3;
@@ -33,11 +33,11 @@ function make(tag, className = "", text = null) {
  * The picture as an element.
  *
  * @param picture JSON of `Picture.to_json()` or `Layout.heat()`.
- * @param options.onCell called with the id of a cell that is chosen.
- * @param options.playable ids of the cells that can be chosen.
- * @param options.targets ids of those on which a move ends.
- * @param options.selected id of the cell that is chosen, or null.
- * @param options.at id of the cell that keys begin with.
+ * @param options.onCell called with the id of a selected cell.
+ * @param options.playable ids of the selectable cells.
+ * @param options.targets ids of the cells on which a move ends.
+ * @param options.selected id of the selected cell, or null.
+ * @param options.at id of the cell from which arrow keys start.
  * @param options.marked ids of the cells of the last moves.
  */
 export function drawPicture(picture, { onCell = null, playable = new Set(), targets = new Set(), selected = null, at = null, marked = [] } = {}) {
@@ -50,16 +50,16 @@ export function drawPicture(picture, { onCell = null, playable = new Set(), targ
   return root;
 }
 
-/** How parts of each kind are drawn, in this order; `KINDS` in match_runner/pictures/kinds.py makes them. */
+/** Functions that draw parts, by kind, in this order; match_runner/pictures/kinds.py has the same `KINDS`. */
 const KINDS = { boards: drawBoards, tables: drawTables, facts: drawFacts };
 
 /** Whether a picture has a board that is more than a line of cells. */
 export const hasBoard = (picture) => picture.boards.some((board) => board.rows.length > 1 || board.rows[0] !== "");
 
-/** A picture with its boards alone. */
+/** A picture with only its boards. */
 export const boardsOf = (picture) => only(picture, (kind) => kind === "boards");
 
-/** A picture without its boards; null if nothing is beside them. */
+/** A picture without its boards; null if it has nothing else. */
 export function besideBoards(picture) {
   const isOther = (kind) => kind !== "boards";
   return Object.keys(KINDS).some((kind) => isOther(kind) && picture[kind]?.length) ? only(picture, isOther) : null;
@@ -117,7 +117,7 @@ function edges(columns, rows) {
   ];
 }
 
-/** The same inside of the first cells, where a board has no room around it. */
+/** Coordinates inside the first cells, for a board without room around it. */
 function coordinates(board, cell) {
   const label = (name, className) => {
     const element = make("span", `cell-edge ${className}`, name);
@@ -130,7 +130,7 @@ function coordinates(board, cell) {
   ].filter(Boolean);
 }
 
-/** Whether squares are shaded, as on boards with files and ranks or chess pieces: it shows diagonals. */
+/** Whether to shade squares, as on boards with files and ranks or chess pieces: it shows diagonals. */
 function isCheckered(board) {
   if (Math.min(board.columns.length, board.rows.length) < 3) return false;
   const full = board.cells.length === board.columns.length * board.rows.length;
@@ -235,7 +235,7 @@ function drawWall(item) {
   return wall;
 }
 
-/** Puts one cell into the tab order; arrow keys go to the nearest cell that can be chosen. */
+/** Puts one cell into the tab order; arrow keys go to the nearest selectable cell. */
 function roveAmong(grid, cells, elements, at) {
   const stops = cells
     .map((cell, i) => ({ cell, element: elements[i] }))
@@ -281,7 +281,7 @@ function drawTables(tables) {
   return root;
 }
 
-/** What people need not see, folded away. */
+/** Bookkeeping, folded away. */
 function folded(elements) {
   if (!elements.length) return [];
   const details = make("details", "bookkeeping");
@@ -335,7 +335,7 @@ function drawFacts(facts) {
   return root;
 }
 
-/** Facts in words, or in KIF if that is asked for. */
+/** Facts in words and in KIF; a setting decides which is visible. */
 function drawLines(facts) {
   const list = make("ul", "facts");
   for (const fact of facts) {

@@ -1,19 +1,19 @@
-// How a person chooses a move: on the board, by clicking or dragging, or with buttons; where there
-// are more buttons than fit, part of the move by part of it.
+// Lets a person choose a move: on the board, by clicking or dragging, or with buttons; if there are
+// too many buttons, one part of the move at a time.
 
 import { makeDraggable } from "./drag.js";
 import { counted, el, fill, name } from "./dom.js";
 import { both } from "./words.js";
 
-const UNSURE = "You cannot know from what you saw that this is legal; it is.";
+const UNSURE = "This move is legal, but you cannot know that from what you saw.";
 
 /**
  * The chooser of a seat.
  *
  * @param stage element that holds the board.
  * @param actions element for the buttons.
- * @param onMove called with the move that was chosen.
- * @param redraw called when the board has to be drawn again.
+ * @param onMove called with the chosen move.
+ * @param redraw called when the board must be drawn again.
  */
 export function chooser(stage, actions, { onMove, redraw }) {
   let moves = [];
@@ -34,7 +34,7 @@ export function chooser(stage, actions, { onMove, redraw }) {
 
   const candidates = () => moves.filter(({ cells }) => picked.every((cell, i) => cells[i] === cell));
 
-  /** Begins with the moves of a question; none if nothing is asked. */
+  /** Begins with the moves of a question; null if there is no question. */
   function ask(asked, picture) {
     moves = (asked ?? []).toSorted((a, b) => a.move.localeCompare(b.move, "en", { numeric: true }));
     picked = [];
@@ -42,7 +42,7 @@ export function chooser(stage, actions, { onMove, redraw }) {
     alias = new Map();
     dialog.hidden = true;
     onBoard = (picture?.boards ?? []).some((board) => board.rows.length > 1 || board.rows[0] !== "");
-    // Something that is dropped may be dropped anywhere in its column.
+    // For a move that drops a piece, every cell of the column stands for the top cell.
     for (const { cells, drops } of moves) {
       if (!drops || !cells.length) continue;
       for (const board of picture?.boards ?? []) {
@@ -52,7 +52,7 @@ export function chooser(stage, actions, { onMove, redraw }) {
     }
   }
 
-  /** What the board needs to know. */
+  /** Options for drawing the board. */
   function onStage() {
     const next = candidates().filter(({ cells }) => cells.length > picked.length);
     const targets = next.map(({ cells }) => cells[picked.length]);
@@ -82,10 +82,10 @@ export function chooser(stage, actions, { onMove, redraw }) {
     if (picked.length && exact.length) askWhich(fitting);
   }
 
-  /** Asks which of several moves is meant that name the same cells, such as a promotion. */
+  /** Asks for one of several moves that name the same cells, such as promotions. */
   function askWhich(fitting) {
-    fill(dialog, el("p", {}, "Which?"), el("div", { class: "move-buttons" }, ...fitting.map(button)),
-      el("button", { type: "button", class: "quiet-button", onClick: unpick }, "None of them"));
+    fill(dialog, el("p", {}, "Which move?"), el("div", { class: "move-buttons" }, ...fitting.map(button)),
+      el("button", { type: "button", class: "quiet-button", onClick: unpick }, "Cancel"));
     dialog.hidden = false;
     dialog.querySelector("button").focus();
   }
@@ -100,20 +100,20 @@ export function chooser(stage, actions, { onMove, redraw }) {
   function button({ move, words, sure }) {
     return el("button", {
       type: "button", class: sure ? "move" : "move unsure", "data-move": move,
-      // The second click of two is not meant for what has come into its place.
+      // The second click of a double click is not meant for the button that has come into its place.
       onClick: (event) => { if (event.detail < 2) onMove(move); },
       "aria-description": sure ? null : UNSURE,
     }, both(words, move, 120));
   }
 
-  /** Draws the buttons; those of moves on the board are elsewhere. */
+  /** Draws the buttons of moves that are not on the board. */
   function draw() {
     const beside = onBoard ? moves.filter(({ cells }) => !cells.length) : moves;
     dialog.hidden = dialog.hidden || !picked.length;
     fill(actions, hint(beside), beside.length ? el("div", { class: "move-buttons" }, ...beside.map(button)) : null);
     if (beside.length > 1 && overflows(actions)) drawParts(beside);
     const unsure = beside.some(({ sure }) => !sure);
-    if (unsure) actions.append(el("p", { class: "quiet footnote" }, "Dashed: that it is legal does not follow from what you saw."));
+    if (unsure) actions.append(el("p", { class: "quiet footnote" }, "Dashed: legal, but you cannot know that from what you saw."));
   }
 
   function hint(beside) {
@@ -123,7 +123,7 @@ export function chooser(stage, actions, { onMove, redraw }) {
     return el("p", { class: "quiet hint" }, from ? `${counted(from, "move")} from there.` : first);
   }
 
-  /** One part of the moves: the first one in which they differ. */
+  /** Buttons for one part of the moves: the first part in which they differ. */
   function drawParts(beside) {
     const rest = beside.filter(({ move }) => path.every((part, i) => parts(move)[i] === part));
     let at = path.length;
@@ -140,7 +140,7 @@ export function chooser(stage, actions, { onMove, redraw }) {
       at ? el("p", { class: "chosen-parts" }, name(`${parts(rest[0].move).slice(0, at).join(" ").replaceAll("_", " ")} …`, 80), " ",
         path.length ? back : null) : null,
       el("div", { class: "move-buttons" }, ...buttons));
-    // In a narrow place the parts that are still open are enough.
+    // In a narrow place, the remaining parts of the moves are enough.
     if (overflows(actions)) for (const [number, [part, those]] of [...groups].entries()) {
       if (those.length > 1) continue;
       buttons[number].setAttribute("aria-label", those[0].words);
@@ -156,7 +156,7 @@ export function chooser(stage, actions, { onMove, redraw }) {
 
 const parts = (move) => move.replace(/[()]/g, " ").trim().split(/\s+/);
 
-/** What the words for some moves begin with. */
+/** The words with which the texts of some moves begin. */
 function common(moves) {
   const [first, ...others] = moves.map(({ words }) => words.split(" "));
   const at = first.findIndex((word, i) => others.some((other) => other[i] !== word));

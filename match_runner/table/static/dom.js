@@ -46,38 +46,38 @@ export async function ask(path, body) {
   try {
     answer = await fetch(path, options);
   } catch {
-    throw new Error("the server does not answer; was it ended?");
+    throw new Error("the server does not answer; has it been stopped?");
   }
-  const told = await answer.json().catch(() => ({ error: `the server said ${answer.status}` }));
-  if (!answer.ok) throw new Error(told.error ?? `the server said ${answer.status}`);
-  return told;
+  const reply = await answer.json().catch(() => ({ error: `the server said ${answer.status}` }));
+  if (!answer.ok) throw new Error(reply.error ?? `the server said ${answer.status}`);
+  return reply;
 }
 
 /** Time for which a hidden page keeps its connection: browsers have six for one server. */
 const HIDDEN_MS = 10_000;
 
-/** Time of three heartbeats of a stream: a server that is silent for so long is gone. */
+/** Time of three heartbeats of a stream: after such a silence the server is gone. */
 const SILENT_MS = 4_500;
 
-/** Time that a server may take to show that it is there, and time until it is asked again. */
+/** Time in which a server must answer, and time until the next try. */
 const ANSWER_MS = 2_000;
 const AGAIN_MS = 1_000;
 
-/** Most requests for a stream that a server refuses although it is there. */
+/** Most requests for a stream that a running server refuses. */
 const MOST_TRIES = 5;
 
-const GONE = "The table does not answer. This page goes on by itself when it does.";
-const CLOSED = "The table was started anew and asks for its link: open the one that it printed, or your seat's.";
-const MISSING = "The table answers, but has nothing here any more.";
+const GONE = "The table does not answer. This page will continue when it does.";
+const CLOSED = "The table has restarted and needs a new link: open the link that it printed, or the link of your seat.";
+const MISSING = "The table answers, but this page no longer exists there.";
 
-/** Shows what is wrong with the connection; nothing if the text is empty. */
+/** Shows a problem with the connection; hides it if the text is empty. */
 function notice(text) {
   const place = document.getElementById("gone");
   place.hidden = !text;
   if (place.textContent !== text) place.textContent = text;
 }
 
-/** Asks whether the server is there; returns what is wrong, or an empty text. */
+/** Checks that the server answers; returns the problem, or an empty text. */
 async function reached() {
   try {
     const signal = AbortSignal.timeout(ANSWER_MS);
@@ -89,11 +89,11 @@ async function reached() {
 }
 
 /**
- * Follows a stream of events. If the connection breaks, the page says so, tries again, and asks for
- * what it missed; a hidden page gives up its connection, and asks again when it is shown.
+ * Follows a stream of events. If the connection breaks, the page says so, reconnects, and requests
+ * the events that it missed; a hidden page gives up its connection until it is shown again.
  *
  * @param path path of the stream.
- * @param hear functions by kind of event. `reset` is called when everything must be read again.
+ * @param hear functions by kind of event. `reset` is called when everything must be reloaded.
  * @returns an object with `close()`.
  */
 export function follow(path, hear) {
@@ -133,7 +133,7 @@ export function follow(path, hear) {
     stream = null;
   }
 
-  /** Asks for the stream anew as soon as the server answers; browsers would give up at some answers. */
+  /** Requests the stream again as soon as the server answers; browsers alone may give up. */
   async function again() {
     close();
     const wrong = await reached();
@@ -166,7 +166,7 @@ export function follow(path, hear) {
   };
 }
 
-/** Says if the server is gone, on pages that need no other events. */
+/** Watches for a server that is gone, on pages that need no other events. */
 export const stay = () => follow("/api/alive", {});
 
 /** Announces a text to users of screen readers. */
@@ -181,7 +181,7 @@ export function show(title, ...parts) {
   fill(document.getElementById("main"), ...parts);
 }
 
-/** Links of the matches that were begun in this browser. */
+/** Links of the matches that this browser began. */
 export const own = {
   all() {
     try {
@@ -205,17 +205,17 @@ export function scores(goals) {
     el("span", { class: "score" }, name(role, 40), " ", el("b", {}, goal === null ? "–" : `${goal}`)));
 }
 
-/** A number with the thing counted, in the singular or plural. */
+/** A number with a noun in the singular or plural. */
 export const counted = (number, thing) =>
   `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : /(s|x|ch|sh)$/.test(thing) ? "es" : "s"}`;
 
-/** A box that says what went wrong. */
+/** A box with an error. */
 export const trouble = (text) => el("p", { class: "trouble", role: "alert" }, name(text, 2000));
 
-/** Explains a board of what somebody knows. `told` is `known` of a frame, `who` is "you" or "it". */
-export function knownText(told, who) {
-  const states = counted(told.states, told.exact ? "state" : "sampled state");
-  if (!told.states) return `Nothing is shown: no state was found that fits what ${who} saw.`;
-  if (told.states === 1 && told.exact) return `This is the only state that fits what ${who} saw.`;
-  return `${states} ${told.states === 1 ? "fits" : "fit"} what ${who} saw. You see what is the same in all of them, and ? where they differ.`;
+/** Explains a picture of somebody's knowledge. `reply` is `known` of a frame, `who` is "you" or "it". */
+export function knownText(reply, who) {
+  const states = counted(reply.states, reply.exact ? "state" : "sampled state");
+  if (!reply.states) return `No picture: no state was found that fits what ${who} saw.`;
+  if (reply.states === 1 && reply.exact) return `This is the only state that fits what ${who} saw.`;
+  return `${states} ${reply.states === 1 ? "fits" : "fit"} what ${who} saw. The picture shows what they have in common, and ? where they differ.`;
 }

@@ -1,63 +1,63 @@
-// Dragging pieces over a board, with a mouse, a pen or a finger. Clicking does the same without it.
+// Lets people drag pieces over a board, with a mouse, a pen or a finger. Clicking works too.
 
 const FAR_PX = 8;
 
 /**
- * Lets pieces be dragged on an element that holds boards.
+ * Makes pieces draggable on an element that contains boards.
  *
- * @param stage the element; its cells may be drawn anew at any time.
- * @param targetsOf ids of the cells to which what is in a cell may go; empty if it cannot be moved.
+ * @param stage the element; its cells may be redrawn at any time.
+ * @param targetsOf ids of the cells to which the piece in a cell may go; empty if it cannot move.
  * @param drop called with the ids of two cells.
  */
 export function makeDraggable(stage, targetsOf, drop) {
-  let held = null;
+  let dragged = null;
   let wasDragged = false;
 
   const cellAt = (x, y) => document.elementFromPoint(x, y)?.closest("[data-cell]")?.dataset.cell;
 
   function lift(event) {
-    const box = held.cell.getBoundingClientRect();
-    held.ghost = document.createElement("div");
-    held.ghost.className = "ghost cell";
-    held.ghost.style.width = `${box.width}px`;
-    held.ghost.style.height = `${box.height}px`;
-    held.ghost.append(held.cell.querySelector(".items").cloneNode(true));
-    stage.append(held.ghost);
-    held.cell.classList.add("lifted");
+    const box = dragged.cell.getBoundingClientRect();
+    dragged.ghost = document.createElement("div");
+    dragged.ghost.className = "ghost cell";
+    dragged.ghost.style.width = `${box.width}px`;
+    dragged.ghost.style.height = `${box.height}px`;
+    dragged.ghost.append(dragged.cell.querySelector(".items").cloneNode(true));
+    stage.append(dragged.ghost);
+    dragged.cell.classList.add("lifted");
     for (const cell of stage.querySelectorAll("[data-cell]")) {
-      cell.classList.toggle("target", held.targets.has(cell.dataset.cell));
+      cell.classList.toggle("target", dragged.targets.has(cell.dataset.cell));
     }
     move(event);
   }
 
   function move(event) {
-    const box = held.ghost.getBoundingClientRect();
-    held.ghost.style.left = `${event.clientX - box.width / 2}px`;
-    held.ghost.style.top = `${event.clientY - box.height / 2}px`;
+    const box = dragged.ghost.getBoundingClientRect();
+    dragged.ghost.style.left = `${event.clientX - box.width / 2}px`;
+    dragged.ghost.style.top = `${event.clientY - box.height / 2}px`;
   }
 
   function letGo() {
-    if (!held) return;
-    held.ghost?.remove();
-    held.cell.classList.remove("lifted");
-    held = null;
+    if (!dragged) return;
+    dragged.ghost?.remove();
+    dragged.cell.classList.remove("lifted");
+    dragged = null;
   }
 
   stage.addEventListener("pointerdown", (event) => {
     wasDragged = false;
     const cell = event.target.closest("[data-cell]");
-    if (!cell || event.button || held) return;
+    if (!cell || event.button || dragged) return;
     const targets = new Set(targetsOf(cell.dataset.cell));
-    if (targets.size) held = { cell, targets, id: event.pointerId, x: event.clientX, y: event.clientY };
+    if (targets.size) dragged = { cell, targets, id: event.pointerId, x: event.clientX, y: event.clientY };
   });
   window.addEventListener("pointermove", (event) => {
-    if (!held || event.pointerId !== held.id) return;
-    if (held.ghost) move(event);
-    else if (Math.hypot(event.clientX - held.x, event.clientY - held.y) > FAR_PX) lift(event);
+    if (!dragged || event.pointerId !== dragged.id) return;
+    if (dragged.ghost) move(event);
+    else if (Math.hypot(event.clientX - dragged.x, event.clientY - dragged.y) > FAR_PX) lift(event);
   });
   window.addEventListener("pointerup", (event) => {
-    if (!held || event.pointerId !== held.id) return;
-    const { ghost, cell, targets } = held;
+    if (!dragged || event.pointerId !== dragged.id) return;
+    const { ghost, cell, targets } = dragged;
     letGo();
     if (!ghost) return;
     wasDragged = true;
@@ -65,7 +65,7 @@ export function makeDraggable(stage, targetsOf, drop) {
     drop(cell.dataset.cell, targets.has(to) ? to : null);
   });
   window.addEventListener("pointercancel", letGo);
-  // A click that ends a drag is none.
+  // The click that ends a drag does not count.
   stage.addEventListener("click", (event) => {
     if (wasDragged) event.stopPropagation();
     wasDragged = false;

@@ -1,4 +1,4 @@
-// Where a match that was begun leads to.
+// Leads to a new match.
 
 import { counted, el, fill, name, own, say } from "./dom.js";
 
@@ -22,7 +22,7 @@ export function goTo(matches, links) {
         }, "Copy the link"));
     });
     fill(links, el("div", { class: "card", role: "group", "aria-label": "Seats of the new match" },
-      el("p", {}, "The match began. Whoever has a seat's link plays that role; keep each to its player."),
+      el("p", {}, "The match has begun. A seat's link lets anybody play that role: give it only to its player."),
       el("ul", {}, ...every)));
     links.querySelector("a").focus();
   }

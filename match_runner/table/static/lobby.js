@@ -1,4 +1,4 @@
-// The lobby: new matches, matches that are or were played, records, and standings of series.
+// The lobby: new matches, present and past matches, records, and standings of series.
 
 import { ask, counted, el, fill, follow, name, own, scores, show, trouble } from "./dom.js";
 import { goTo } from "./links.js";
@@ -9,22 +9,22 @@ const CHECK_AFTER_MS = 300;
 const SERIES_EVERY_MS = 5000;
 
 export async function lobby() {
-  const told = await ask("/api/lobby");
-  const matches = new Map(told.matches.map((match) => [match.id, match]));
+  const reply = await ask("/api/lobby");
+  const matches = new Map(reply.matches.map((match) => [match.id, match]));
   const list = el("div", { class: "stack" });
   const series = el("div", { class: "stack" });
   show("Lobby",
     el("div", { class: "lobby" },
-      newMatch(told),
+      newMatch(reply),
       el("div", { class: "stack" },
         el("section", { "aria-labelledby": "matches" },
           el("h2", { id: "matches" }, "Matches"), list),
         series,
-        records(told.records), logs(told.logs))));
+        records(reply.records), logs(reply.logs))));
   const draw = () => fill(list, ...matchList([...matches.values()]));
   draw();
   let waits = false;
-  follow(`/api/events?after=${told.last}`, {
+  follow(`/api/events?after=${reply.last}`, {
     reset: () => location.reload(),
     match: (match) => {
       matches.delete(match.id);
@@ -39,7 +39,7 @@ export async function lobby() {
 
 // ---------------------------------------------------------------- a new match
 
-function newMatch(told) {
+function newMatch(reply) {
   const last = setting("begin") ?? {};
   const state = { roles: [], ok: false, rules: null, isBusy: false };
   const wrong = new Map();
@@ -51,9 +51,9 @@ function newMatch(told) {
   const links = el("div");
 
   const game = el("select", { id: "game", onChange: () => choose() },
-    ...told.games.map((each) => el("option", { value: each.name }, label(each))),
+    ...reply.games.map((each) => el("option", { value: each.name }, label(each))),
     el("option", { value: OWN }, "Your own rules …"));
-  game.value = told.games.some(({ name }) => name === last.game) ? last.game : told.game;
+  game.value = reply.games.some(({ name }) => name === last.game) ? last.game : reply.game;
 
   const text = el("textarea", {
     id: "rules", rows: "14", spellcheck: "false", autocapitalize: "off",
@@ -61,7 +61,7 @@ function newMatch(told) {
   });
   const title = el("input", { id: "rules-name", maxlength: "100", value: "my game", autocomplete: "off" });
   const own = el("div", { class: "stack own-rules", hidden: true },
-    el("div", { class: "field" }, el("label", { for: "rules-name" }, "What to call it"), title),
+    el("div", { class: "field" }, el("label", { for: "rules-name" }, "Name"), title),
     el("label", { for: "rules" }, "Rules (GDL or GDL-II)"), text,
     el("p", { id: "rules-help", class: "quiet" }, "Paste a rulesheet, or drop a file here."),
     found);
@@ -83,15 +83,15 @@ function newMatch(told) {
     el("summary", {}, "Clocks, seed, number of matches"),
     el("div", { class: "fields" },
       option("play-clock", "Players' clock", { min: "0", step: "any", value: `${last.play_clock_s ?? 2}` },
-        "Seconds for each decision; 0: as long as their counts take."),
+        "Seconds for each decision; 0: no clock, only the players' own limits."),
       option("human-clock", "Your clock", { min: "0", step: "any", value: `${last.human_clock_s ?? 0}` },
-        "Seconds; 0: no clock. When it runs out, a random move is made."),
+        "Seconds for each move; 0: no clock. When time runs out, you play a random move."),
       option("pause", "Pause", { min: "0", max: "60", step: "any", value: `${last.pause_s ?? 0}` },
-        "Seconds before each turn, so that a match can be watched."),
+        "Seconds before each turn, so that people can follow the match."),
       option("seed", "Seed", { min: "0", step: "1", value: `${Math.floor(Math.random() * 1e6)}` },
-        "The same seed plays the same match, but for clocks and people."),
+        "The same seed gives the same match, unless clocks or people make a difference."),
       option("number", "Matches", { min: "1", max: "100", step: "1", value: "1" },
-        "One after the other in seed; with people only one.")));
+        "Each match adds 1 to the seed. With people, only one match is possible.")));
 
   const form = el("form", { class: "stack", onSubmit: (event) => begin(event) },
     el("div", { class: "field" }, el("label", { for: "game" }, "Game"), game),
@@ -107,12 +107,12 @@ function newMatch(told) {
 
   const ready = () => { start.disabled = !state.ok || state.isBusy || wrong.size > 0; };
 
-  /** A name for rules that were pasted. */
+  /** A name for pasted rules. */
   const ownName = () => title.value.trim() || "my game";
 
   function choose() {
     own.hidden = game.value !== OWN;
-    // Until it is known who plays this game, nothing can begin.
+    // No match can begin before the roles are known.
     state.roles = [];
     state.ok = false;
     wrong.clear();
@@ -125,19 +125,19 @@ function newMatch(told) {
   async function check() {
     const isOwn = game.value === OWN;
     const number = ++asked;
-    let told;
+    let reply;
     try {
-      told = await ask("/api/rules", isOwn ? { name: ownName(), rules: text.value } : { game: game.value });
+      reply = await ask("/api/rules", isOwn ? { name: ownName(), rules: text.value } : { game: game.value });
     } catch (error) {
-      told = { ok: false, diagnostics: [], num_diagnostics: 1, error: error.message };
+      reply = { ok: false, diagnostics: [], num_diagnostics: 1, error: error.message };
     }
     if (number !== asked) return;
-    state.ok = told.ok;
-    if (!isOwn) state.rules = told.rules ?? null;
-    fill(found, ...(isOwn ? diagnostics(told) : []));
-    fill(about, ...description(told));
-    if (told.ok && told.roles.join(" ") !== state.roles.join(" ")) {
-      state.roles = told.roles;
+    state.ok = reply.ok;
+    if (!isOwn) state.rules = reply.rules ?? null;
+    fill(found, ...(isOwn ? diagnostics(reply) : []));
+    fill(about, ...description(reply));
+    if (reply.ok && reply.roles.join(" ") !== state.roles.join(" ")) {
+      state.roles = reply.roles;
       drawSeats();
     }
     ready();
@@ -151,7 +151,7 @@ function newMatch(told) {
       ready();
     };
     fill(seats, el("legend", {}, "Who plays"), el("div", { class: "seats" },
-      ...state.roles.map((role, number) => seatField(role, number, told.players, judge, last.game === game.value ? last.players?.[role] : undefined))));
+      ...state.roles.map((role, number) => seatField(role, number, reply.players, judge, last.game === game.value ? last.players?.[role] : undefined))));
   }
 
   async function begin(event) {
@@ -193,8 +193,8 @@ const label = (game) =>
 /**
  * Chooser of a role's player: a list, and a field for players with options.
  *
- * @param judge called with what is wrong with the choice; with an empty text if nothing is.
- * @param before the player that was chosen the last time.
+ * @param judge called with the error in the choice; with an empty text if there is none.
+ * @param before the player of the last match.
  */
 function seatField(role, number, players, judge, before) {
   const problem = el("p", { id: `problem-${number}`, class: "trouble", "aria-live": "polite" });
@@ -211,13 +211,13 @@ function seatField(role, number, players, judge, before) {
     judge(number, text);
   }
 
-  /** Nothing begins before it is known that there is such a player. */
+  /** Asks the server whether there is such a player; no match can begin before that. */
   async function check(after_ms) {
     const own = ++asked;
     other.hidden = choice.value !== "other";
     if (other.hidden || !other.value.trim()) {
       tell("");
-      judge(number, other.hidden ? "" : "no player is named");
+      judge(number, other.hidden ? "" : "name a player");
       return;
     }
     judge(number, "not checked yet");
@@ -228,7 +228,7 @@ function seatField(role, number, players, judge, before) {
   }
 
   const choice = el("select", { id: `seat-${number}`, onChange: () => check(0) },
-    el("option", { value: "human" }, "you, or another person"),
+    el("option", { value: "human" }, "a person (you or somebody else)"),
     ...[...players].reverse().map(({ name, about }) => el("option", { value: name, title: about }, name)),
     el("option", { value: "other" }, "another player …"));
   choice.value = before ?? (number === 0 ? "human" : "auto");
@@ -247,35 +247,35 @@ function playerIn(number) {
 }
 
 /** Diagnostics of a rulesheet, each with its line and a caret under the place. */
-function diagnostics(told) {
-  if (told.error) return [trouble(told.error)];
-  if (!told.num_diagnostics) return [el("p", { class: "good" }, "These rules can be played.")];
-  const each = told.diagnostics.map((d) => el("li", { class: d.severity },
+function diagnostics(reply) {
+  if (reply.error) return [trouble(reply.error)];
+  if (!reply.num_diagnostics) return [el("p", { class: "good" }, "These rules can be played.")];
+  const each = reply.diagnostics.map((d) => el("li", { class: d.severity },
     el("p", {}, el("b", {}, d.severity), d.line ? ` in line ${d.line}, column ${d.column}: ` : ": ",
       name(d.message, 1000)),
     d.line ? el("pre", {}, `${d.context}\n${d.context.slice(0, d.caret).replace(/[^\t]/g, " ")}^`) : null));
-  const more = told.num_diagnostics - told.diagnostics.length;
+  const more = reply.num_diagnostics - reply.diagnostics.length;
   return [
-    told.ok ? el("p", { class: "good" }, "These rules can be played, with warnings.") : null,
+    reply.ok ? el("p", { class: "good" }, "These rules can be played, with warnings.") : null,
     el("ol", {}, ...each),
     more > 0 ? el("p", {}, `and ${more} more`) : null,
   ];
 }
 
-function description(told) {
-  if (!told.ok) return [];
-  const sections = Object.entries(told.sections ?? {}).filter(([title]) => title !== "Source");
-  const kind = told.is_told ? "Everybody sees everything." : "Hidden information: roles see only what the rules tell them.";
+function description(reply) {
+  if (!reply.ok) return [];
+  const sections = Object.entries(reply.sections ?? {}).filter(([title]) => title !== "Source");
+  const kind = reply.is_told ? "Everybody sees everything." : "Hidden information: roles see only their own percepts.";
   return [
-    ...(told.about ?? "").split("\n").filter(Boolean).map((text) => el("p", {}, name(text, 3000))),
-    el("p", { class: "quiet" }, `${kind}${told.has_chance ? " Chance takes part." : ""}`),
+    ...(reply.about ?? "").split("\n").filter(Boolean).map((text) => el("p", {}, name(text, 3000))),
+    el("p", { class: "quiet" }, `${kind}${reply.has_chance ? " Chance plays too." : ""}`),
     sections.length ? el("details", {}, el("summary", {}, "Moves, percepts and scores"),
       el("dl", {}, ...sections.flatMap(
         ([title, lines]) => [el("dt", {}, name(title)), el("dd", {}, name(lines.join("\n"), 3000))]))) : null,
   ];
 }
 
-// ---------------------------------------------------------------- what there is
+// ---------------------------------------------------------------- matches, records and series
 
 const MOST_SHOWN = 100;
 
@@ -310,7 +310,7 @@ function matchRow(match) {
     el("p", { class: "links" }, ...links, mine && !isOver ? endButton(match.id, mine.key) : null));
 }
 
-/** Button that ends a match when it is pressed twice. */
+/** Button that ends a match when pressed twice. */
 function endButton(id, key) {
   let isSure = false;
   const button = el("button", { type: "button", class: "quiet-button", onClick: async () => {
@@ -347,7 +347,7 @@ const recordLink = (file, title) =>
 
 async function standings(place) {
   for (;;) {
-    // That a server is gone is shown elsewhere.
+    // The event stream reports a server that is gone.
     const { series } = await ask("/api/series").catch(() => ({ series: null }));
     if (series) fill(place, ...series.map((each) => el("section", {},
       el("h2", {}, "Series ", name(each.name)),

@@ -1,11 +1,11 @@
-// A player's mind: a role's belief, its values of its moves, and where these may lead.
+// A player's mind: a role's belief, its values of its moves, and lines of play after them.
 
 import { drawPicture } from "./board.js";
 import { counted, el, fill, follow, name, shape, trouble } from "./dom.js";
 import { fluent, inWords, learn, move as moveWords } from "./words.js";
 
 const MOST_MOVES = 10;
-/** Whether the user has asked for all moves: tables are redrawn again and again while a player thinks. */
+/** Whether the user wants all moves, in every table that is redrawn while a player thinks. */
 let isWide = false;
 
 const TITLES = { hyperplay: "HyperPlay", hyperplay2: "HyperPlay-II" };
@@ -14,7 +14,7 @@ const TITLES = { hyperplay: "HyperPlay", hyperplay2: "HyperPlay-II" };
  * Values of moves, best first, for one player or several side by side.
  *
  * @param thoughts a list of {player, decision}.
- * @param onLines called with a move whose lines of play are wanted; null if there are none.
+ * @param onLines called with a move to show its lines of play; null if there are none.
  */
 export function decisionTable(thoughts, onLines = null) {
   const moves = new Map();
@@ -44,7 +44,7 @@ export function decisionTable(thoughts, onLines = null) {
         ...thoughts.map(({ player }) => el("td", { class: chosen(player, move) ? "chosen" : "" },
           bar(values[player]), valueText(values[player], chosen(player, move)))),
         onLines ? el("td", {}, el("button", { type: "button", class: "quiet-button", "aria-label": `Lines of play after ${inWords("moves", move)}`, onClick: () => onLines(move) }, "lines")) : null)))),
-    hidden > 0 ? el("button", { type: "button", class: "quiet-button", onClick: showAll }, `${counted(hidden, "move")} of less value`) : null);
+    hidden > 0 ? el("button", { type: "button", class: "quiet-button", onClick: showAll }, `${counted(hidden, "move")} of lower value`) : null);
 }
 
 function valueText(value, isChosen) {
@@ -70,7 +70,7 @@ function bar(value) {
   return svg;
 }
 
-/** A panel that asks the server when it is opened. */
+/** A panel that asks the server when it opens. */
 export function mindPanel(role, pathOf) {
   const belief = el("div", { class: "stack" });
   const values = el("div", { class: "stack" });
@@ -98,22 +98,22 @@ export function mindPanel(role, pathOf) {
       fill(belief, el("p", { class: "quiet" }, "Thinking …"));
     } else fill(lines, el("p", { class: "quiet" }, "Playing on …"));
     stream = follow(pathOf(move, line), {
-      belief: (told) => fill(belief, ...drawBelief(told)),
-      values: (told) => {
-        learn(told.words);
-        thoughts[told.player] = told.decision;
+      belief: (reply) => fill(belief, ...drawBelief(reply)),
+      values: (reply) => {
+        learn(reply.words);
+        thoughts[reply.player] = reply.decision;
         const each = Object.entries(thoughts).map(([player, decision]) => ({ player, decision }));
-        fill(values, el("h4", {}, "What it would think of its next move"), decisionTable(each, (chosen) => look(chosen)));
+        fill(values, el("h4", {}, "Its values of the next move"), decisionTable(each, (chosen) => look(chosen)));
       },
-      lines: (told) => {
-        learn(told.words);
-        fill(lines, ...drawLines(told, role, (next) => look(told.move, next)));
+      lines: (reply) => {
+        learn(reply.words);
+        fill(lines, ...drawLines(reply, role, (next) => look(reply.move, next)));
         stop();
       },
       done: stop,
-      failed: (told) => {
+      failed: (reply) => {
         stop();
-        fill(problem, trouble(told.text));
+        fill(problem, trouble(reply.text));
       },
     });
   }
@@ -121,7 +121,7 @@ export function mindPanel(role, pathOf) {
   return { element, stop, isOpen: () => element.open, open: () => { element.open = true; } };
 }
 
-/** Least estimated size that is shown as a power of ten. */
+/** Least estimated size to show as a power of ten. */
 const LARGE = 10_000;
 
 /** How good a bag is, in the words of `ggp.belief.in_words`; empty if a record lacks these numbers. */
@@ -146,23 +146,23 @@ function sizeWords(logSize) {
 
 function drawBelief({ quality, picture }) {
   if (!picture) {
-    return [el("p", {}, quality.how === "exact" ? "No state fits what it did and saw: the match is over for it."
-      : "No particle was found that fits what it did and saw.")];
+    return [el("p", {}, quality.how === "exact" ? "No state fits its moves and percepts: the match is over for it."
+      : "No particle was found that fits its moves and percepts.")];
   }
-  return [el("h4", {}, "What it may believe"), el("p", {}, `${bagWords(quality)}.`), drawPicture(picture, {})];
+  return [el("h4", {}, "Its belief"), el("p", {}, `${bagWords(quality)}.`), drawPicture(picture, {})];
 }
 
-/** Simulations of HyperPlay-II after a move; `onMore` is called with the seed that others begin with. */
-function drawLines(told, role, onMore) {
-  const title = el("h4", {}, "Lines of play after ", moveWords(told.move));
-  if (!told.lines.length) return [title, el("p", {}, "It is legal in no particle that was found.")];
-  const last = told.lines.at(-1).seed;
+/** Simulations of HyperPlay-II after a move; `onMore` is called with the seed of the next line. */
+function drawLines(reply, role, onMore) {
+  const title = el("h4", {}, "Lines of play after ", moveWords(reply.move));
+  if (!reply.lines.length) return [title, el("p", {}, "It is not legal in any particle.")];
+  const last = reply.lines.at(-1).seed;
   return [
     title,
-    el("p", { class: "quiet" }, "Simulations of HyperPlay-II: each takes one particle for the truth, and there every role "
-      + "goes on by HyperPlay, knowing only what it did and saw itself."),
-    el("ol", { class: "lines" }, ...told.lines.map((line) => drawLine(line, role))),
-    el("button", { type: "button", class: "quiet-button", onClick: () => onMore(last + 1) }, "Other lines"),
+    el("p", { class: "quiet" }, "Simulations of HyperPlay-II: each assumes that one particle is the truth. There every role "
+      + "plays on by HyperPlay, knowing only its own moves and percepts."),
+    el("ol", { class: "lines" }, ...reply.lines.map((line) => drawLine(line, role))),
+    el("button", { type: "button", class: "quiet-button", onClick: () => onMore(last + 1) }, "More lines"),
   ];
 }
 
@@ -173,7 +173,7 @@ function drawLine(line, role) {
   const supposed = line.supposed.flatMap((fact, number) => [number ? ", " : null, fluent(fact)]);
   return el("li", {},
     el("p", {},
-      el("b", {}, line.goal === null ? "not ended in time" : counted(line.goal, "point")), " for ", name(role, 40),
+      el("b", {}, line.goal === null ? "did not end in time" : counted(line.goal, "point")), " for ", name(role, 40),
       el("span", { class: "quiet" }, ` · seed ${line.seed}`,
         supposed.length ? [" · if ", ...supposed, line.more_supposed ? ` and ${line.more_supposed} more` : null] : null)),
     el("ol", { class: "line-turns" }, ...line.turns.map((turn) => el("li", {},

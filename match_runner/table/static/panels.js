@@ -1,34 +1,34 @@
-// Parts of panels beside the board: what is not on it, and what the game is about.
+// Parts of panels beside the board: facts that are not on it, and the game's description.
 
 import { besideBoards, drawPicture } from "./board.js";
 import { el, fill, name } from "./dom.js";
 
-/** What is not on the boards of a state, and the picture of what was seen, if there is one. */
+/** Facts that are not on the boards of a state, and the picture of the percepts, if there is one. */
 export function drawState(picture, view) {
   const rest = picture.boards.length ? besideBoards(picture) : null;
   return [
-    rest ? el("section", { "aria-label": "What is not on the board" }, drawPicture(rest, {})) : null,
+    rest ? el("section", { "aria-label": "Facts beside the board" }, drawPicture(rest, {})) : null,
     view ? el("section", { "aria-labelledby": "you-saw" }, el("h2", { id: "you-saw" }, "You saw"), drawPicture(view, {})) : null,
   ];
 }
 
-/** The game in the words of its rulesheet: what it is about, moves, percepts and scores. */
+/** The game in the words of its rulesheet: description, moves, percepts and scores. */
 export function aboutGame(about) {
   if (!about?.text && !Object.keys(about?.sections ?? {}).length) return null;
   const paragraphs = (about.text ?? "").split("\n").filter(Boolean);
   const sections = Object.entries(about.sections).filter(([title]) => title !== "Source");
   return el("details", { class: "about-game" },
-    el("summary", {}, "Rules, and what each percept means"),
+    el("summary", {}, "Rules, and the meaning of percepts"),
     el("div", { class: "about" },
       ...paragraphs.map((text) => el("p", {}, name(text, 3000))),
       el("dl", {}, ...sections.flatMap(([title, lines]) => [el("dt", {}, name(title)), el("dd", {}, name(lines.join("\n"), 3000))]))));
 }
 
 const STEP_MS = 500;
-/** Seconds in which a step gets two thirds of the way to its end, as far as one can guess. */
+/** Seconds in which the bar moves two thirds of the way to the end of a step: a guess. */
 const GUESS_S = 8;
 
-/** A bar that shows what is done before a match begins; `show` takes what the server says of it, or null. */
+/** A progress bar for the steps before a match; `show` takes the server's report, or null. */
 export function progress() {
   const bar = el("progress", { max: "1", "aria-label": "Preparing" });
   const words = el("span", { class: "quiet" });
@@ -44,13 +44,13 @@ export function progress() {
 
   return {
     element,
-    show(told) {
-      element.hidden = !told;
-      if (told && told.text !== step?.text) began_ms = Date.now();
-      step = told;
+    show(reply) {
+      element.hidden = !reply;
+      if (reply && reply.text !== step?.text) began_ms = Date.now();
+      step = reply;
       clearInterval(timer);
-      if (!told) return;
-      fill(words, `${told.text} …`, told.note ? ` (${told.note})` : "");
+      if (!reply) return;
+      fill(words, `${reply.text} …`, reply.note ? ` (${reply.note})` : "");
       tick();
       timer = setInterval(tick, STEP_MS);
     },

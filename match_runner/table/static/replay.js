@@ -1,22 +1,22 @@
-// Going over the turns of a match: playing them, a list of its moves, and values over time.
+// The course of a match: a player for its turns, a list of its moves, and a chart of values.
 
 import { el, fill, name, shape } from "./dom.js";
 import { isWaiting, move as moveWords } from "./words.js";
 
 const SPEEDS = [0.5, 1, 2, 5];
-/** For those who like less to move. */
+/** Whether the user prefers less motion. */
 const SLOW = window.matchMedia("(prefers-reduced-motion: reduce)");
 const MARKS = ["circle", "square", "triangle", "cross", "diamond", "bar"];
 
 /**
  * Buttons that play the turns one after the other.
  *
- * @param next goes one turn on; false if there is none.
+ * @param next goes to the next turn; returns false if there is none.
  */
 export function player(next) {
   let timer = null;
-  const speed = el("select", { "aria-label": "Turns a second", title: "Turns a second", onChange: () => { if (timer) play(); } },
-    ...SPEEDS.map((each) => el("option", { value: `${each}`, selected: each === (SLOW.matches ? 0.5 : 1) }, `${each} a second`)));
+  const speed = el("select", { "aria-label": "Turns per second", title: "Turns per second", onChange: () => { if (timer) play(); } },
+    ...SPEEDS.map((each) => el("option", { value: `${each}`, selected: each === (SLOW.matches ? 0.5 : 1) }, `${each} per second`)));
   const button = el("button", { type: "button", class: "play", onClick: () => (timer ? pause() : play()) }, "Play");
 
   function play() {
@@ -34,11 +34,11 @@ export function player(next) {
   return { elements: [button, speed], pause, toggle: () => (timer ? pause() : play()) };
 }
 
-/** The moves of all turns, to click on; those who wait are left out. */
+/** The moves of all turns as links, without roles that wait. */
 export function moveList(turns, shown, go) {
   return el("ol", { class: "move-list", start: "0" }, ...turns.map((turn) => {
     const moves = Object.entries(turn.moves ?? {}).filter(([, kif]) => !isWaiting(kif));
-    const words = turn.turn ? moves.flatMap(([role, kif], i) => [i ? ", " : null, name(role, 30), ": ", moveWords(kif)]) : ["the beginning"];
+    const words = turn.turn ? moves.flatMap(([role, kif], i) => [i ? ", " : null, name(role, 30), ": ", moveWords(kif)]) : ["initial state"];
     return el("li", {}, el("a", {
       href: `#turn=${turn.turn}`, "aria-current": turn.turn === shown ? "step" : null,
       onClick: (event) => { event.preventDefault(); go(turn.turn); },
@@ -46,7 +46,7 @@ export function moveList(turns, shown, go) {
   }));
 }
 
-/** For each role what it gave its moves, turn by turn, and where that was furthest from its goal. */
+/** For each role the values of its moves, turn by turn, and the value furthest from its score. */
 function courses(turns, goals) {
   const found = new Map();
   for (const turn of turns) {
@@ -64,7 +64,7 @@ function courses(turns, goals) {
   return [...found.values()];
 }
 
-/** A chart of values over time; empty if no player said what it thought. */
+/** A chart of values over time; null if no player reported values. */
 export function valueChart(turns, shown, goals, go) {
   const all = courses(turns, goals);
   if (!all.length) return null;
@@ -90,9 +90,9 @@ export function valueChart(turns, shown, goals, go) {
     go(Math.round(((at - 30) / (width - 40)) * last));
   });
   const keys = all.map(({ role, worst }, number) => el("li", {}, key(number), " ", name(role, 40),
-    worst && worst.wrong >= 1 ? [": furthest from what it got in ", el("button", { type: "button", class: "link worst", onClick: () => go(worst.turn) }, `turn ${worst.turn}`),
+    worst && worst.wrong >= 1 ? [": furthest from its score in ", el("button", { type: "button", class: "link worst", onClick: () => go(worst.turn) }, `turn ${worst.turn}`),
       `, ${worst.value.toFixed(0)} against ${worst.goal}`] : null));
-  return el("figure", { class: "values-over-time" }, el("figcaption", {}, "What each role thought that its move was worth"), svg, el("ul", { class: "chart-keys" }, ...keys));
+  return el("figure", { class: "values-over-time" }, el("figcaption", {}, "Each role's value of its move"), svg, el("ul", { class: "chart-keys" }, ...keys));
 }
 
 function key(number) {

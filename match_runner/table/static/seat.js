@@ -1,5 +1,5 @@
-// A person's seat: the board that it plays on, what the umpire says, the clock; and in a panel beside
-// or below, its turns, the rules and the settings.
+// A person's seat: the board, the umpire's words, the clock; and in a panel beside or below, the
+// turns, the rules and the settings.
 
 import { boardsOf, drawPicture, hasBoard } from "./board.js";
 import { chooser } from "./choosing.js";
@@ -9,25 +9,25 @@ import { ending } from "./seat_end.js";
 import { set, setting } from "./settings.js";
 import { both, inWords, isWaiting, learn, move as moveWords, percept } from "./words.js";
 
-/** Time until a move without a choice that was not taken is looked at again. */
+/** Time after which the seat is reloaded if the server refused a forced move. */
 const AGAIN_MS = 1_000;
-/** So many turns are spoken of where no board shows what is known. */
+/** Most turns in the umpire's words where no board shows what is known. */
 const MOST_SEEN = 3;
 
 /** Whether a percept only repeats a move that is shown. */
 const isMove = (percept) => /^\(did /.test(percept);
 
-/** Whether something was seen in a turn besides moves that are shown. */
+/** Whether a turn has percepts besides moves that are shown. */
 const hasNews = (turn) => !turn.percepts.every(isMove);
 
 export async function seat(id) {
   const path = `/api/seats/${id}`;
-  let told = await ask(path);
+  let snapshot = await ask(path);
   let may = null;
   let end = null;
-  /** Turns in which there was one move only. */
+  /** Turns with a forced move. */
   const forced = new Set();
-  told.turns.forEach((turn) => learn(turn.words));
+  snapshot.turns.forEach((turn) => learn(turn.words));
 
   const status = el("p", { class: "status" });
   const clock = el("p", { class: "clock", role: "timer" });
@@ -40,16 +40,16 @@ export async function seat(id) {
   const list = el("div");
   const about = el("p", { class: "quiet" });
   const everyMove = el("details", { onToggle: () => drawList() }, el("summary", {}, "All moves as a list"), list);
-  const mayButton = el("button", { type: "button", "aria-pressed": "false", hidden: true, onClick: () => showMay(!may) }, "What may it be?");
+  const mayButton = el("button", { type: "button", "aria-pressed": "false", hidden: true, onClick: () => showMay(!may) }, "Show possibilities");
   const moreButton = el("button", { type: "button", class: "more-button", "aria-expanded": "false", "aria-controls": "more", onClick: toggleMore }, "More");
   const links = el("p", { class: "links" });
   const more = el("aside", { class: "more stack", id: "more", "aria-label": "Turns, rules and settings" },
     about, state, everyMove,
     el("section", { "aria-labelledby": "turns" }, el("h2", { id: "turns" }, "Your turns"), turns),
-    aboutGame(told.about), settingsPanel(), links);
-  if (told.open_minds) links.append(el("a", { href: `/match/${told.match.id}` }, "Everything, and every mind"));
-  // Whoever has only this seat's link gets no further.
-  if (told.more) links.append(el("a", { href: "/" }, "To the lobby"));
+    aboutGame(snapshot.about), settingsPanel(), links);
+  if (snapshot.open_minds) links.append(el("a", { href: `/match/${snapshot.match.id}` }, "Watch everything, players' minds included"));
+  // A visitor with only this seat's link gets no further.
+  if (snapshot.more) links.append(el("a", { href: "/" }, "To the lobby"));
   else document.querySelector(".brand").removeAttribute("href");
   const page = el("div", { class: "seat-page" },
     el("section", { class: "turnbar", "aria-label": "The turn" }, el("div", { class: "turn-line" }, status, clock), waitBar.element, umpire),
@@ -57,9 +57,9 @@ export async function seat(id) {
     el("section", { class: "moves" }, el("h2", { id: "moves-title", class: "unseen" }, "Your moves"), actions),
     el("div", { class: "tools" }, mayButton, moreButton), more);
   document.body.classList.add("at-seat");
-  show(`${told.match.game}: you play ${told.role}`, page);
+  show(`${snapshot.match.game}: you play ${snapshot.role}`, page);
 
-  // Keys go on where they were, but begin anew in every turn.
+  // Arrow keys continue from the last cell.
   let lastCell = null;
   stage.addEventListener("focusin", ({ target }) => { lastCell = target.dataset.cell ?? lastCell; });
   stage.addEventListener("keydown", (event) => {
@@ -71,17 +71,17 @@ export async function seat(id) {
   newQuestion();
 
   function newQuestion() {
-    choice.ask(told.ask?.moves, told.frame?.state);
-    learn({ moves: Object.fromEntries((told.ask?.moves ?? []).map(({ move, words }) => [move, words])) });
+    choice.ask(snapshot.ask?.moves, snapshot.frame?.state);
+    learn({ moves: Object.fromEntries((snapshot.ask?.moves ?? []).map(({ move, words }) => [move, words])) });
   }
 
   function draw() {
-    const isOver = told.match.status === "over";
+    const isOver = snapshot.match.status === "over";
     page.classList.toggle("over", isOver);
     drawStatus();
     if (isOver) {
-      if (!end && told.more) links.prepend(el("a", { href: `/match/${told.match.id}` }, "Replay, with every mind"));
-      end ??= ending({ told, path, stage, actions });
+      if (!end && snapshot.more) links.prepend(el("a", { href: `/match/${snapshot.match.id}` }, "Replay, with all minds"));
+      end ??= ending({ snapshot, path, stage, actions });
       end.draw();
     } else {
       drawBoard();
@@ -91,24 +91,24 @@ export async function seat(id) {
   }
 
   function drawStatus() {
-    const { match } = told;
+    const { match } = snapshot;
     if (match.status === "over") {
-      const mine = match.goals?.[told.role];
-      fill(status, match.error ? `The match ended early: ${match.error}` : `The match is over: you got ${mine ?? "no"} points.`);
-    } else if (told.ask?.moves.length === 1 && setting("forced")) {
-      const only = told.ask.moves[0];
-      fill(status, isWaiting(only.move) ? "You wait." : ["You can only: ", both(only.words, only.move)]);
-    } else if (told.ask) fill(status, `Turn ${told.ask.turn + 1}: it is your move.`);
-    else if (told.waiting?.length) fill(status, "Waiting for ", name(told.waiting.join(", "), 80), " …");
-    else fill(status, told.frame ? "The others are thinking …" : "The match is being prepared …");
-    waitBar.show(told.frame || match.status === "over" ? null : told.preparing);
+      const mine = match.goals?.[snapshot.role];
+      fill(status, match.error ? `The match ended early: ${match.error}` : `The match is over: you scored ${mine ?? "no"} points.`);
+    } else if (snapshot.ask?.moves.length === 1 && setting("forced")) {
+      const only = snapshot.ask.moves[0];
+      fill(status, isWaiting(only.move) ? "You wait." : ["Your only move: ", both(only.words, only.move)]);
+    } else if (snapshot.ask) fill(status, `Turn ${snapshot.ask.turn + 1}: it is your move.`);
+    else if (snapshot.waiting?.length) fill(status, "Waiting for ", name(snapshot.waiting.join(", "), 80), " …");
+    else fill(status, snapshot.frame ? "The others are thinking …" : "Preparing the match …");
+    waitBar.show(snapshot.frame || match.status === "over" ? null : snapshot.preparing);
     fill(umpire, ...lastSeen());
   }
 
-  /** What was seen since this role last had a choice; what is said twice in a row is said once. */
+  /** Moves and percepts since this role last had a choice, without repetitions in a row. */
   function lastSeen() {
     const said = newTurns().flatMap((turn) => [
-      ...Object.entries(turn.moves ?? {}).filter(([role, move]) => role !== told.role && !isWaiting(move)),
+      ...Object.entries(turn.moves ?? {}).filter(([role, move]) => role !== snapshot.role && !isWaiting(move)),
       ...turn.percepts.filter((each) => !isMove(each)),
     ]);
     return said.filter((each, number) => each !== said[number - 1]).flatMap((each, number) => [
@@ -118,13 +118,14 @@ export async function seat(id) {
   }
 
   /**
-   * The turns that the umpire still speaks of: those since the last own choice, and that itself. A
-   * move that is answered at once was refused: what went before still counts, and the same refusal is
-   * said once. Where no board shows what is known, the last turns in which something was seen count.
+   * The turns in the umpire's words: the last turn in which the role had a choice, and all turns
+   * since. Two such turns in a row mean that the umpire refused a move: then earlier turns still count,
+   * and equal refusals appear once. Where no board shows what is known, the last turns with percepts
+   * count.
    */
   function newTurns() {
-    const turns = told.turns.filter((turn) => turn.turn);
-    if (told.frame && !told.frame.state.boards.length) return turns.filter(hasNews).slice(told.match.status === "over" ? -1 : -MOST_SEEN);
+    const turns = snapshot.turns.filter((turn) => turn.turn);
+    if (snapshot.frame && !snapshot.frame.state.boards.length) return turns.filter(hasNews).slice(snapshot.match.status === "over" ? -1 : -MOST_SEEN);
     const isOwn = (turn) => turn && !forced.has(turn.turn - 1) && !isWaiting(turn.move);
     const found = [];
     let at = turns.length - 1;
@@ -141,38 +142,38 @@ export async function seat(id) {
   }
 
   function drawBoard() {
-    if (!told.frame) return;
+    if (!snapshot.frame) return;
     const focused = document.activeElement?.dataset?.cell;
-    const picture = may ?? told.frame.state;
+    const picture = may ?? snapshot.frame.state;
     const isBoard = hasBoard(picture);
     page.classList.toggle("has-board", isBoard);
-    fill(stage, drawPicture(isBoard ? boardsOf(picture) : picture, { ...choice.onStage(), at: lastCell, marked: told.frame.marks }));
+    fill(stage, drawPicture(isBoard ? boardsOf(picture) : picture, { ...choice.onStage(), at: lastCell, marked: snapshot.frame.marks }));
     if (focused) [...stage.querySelectorAll("[data-cell]")].find((each) => each.dataset.cell === focused)?.focus();
   }
 
   function drawMoves() {
-    const isIdle = !told.ask || (told.ask.moves.length === 1 && setting("forced"));
+    const isIdle = !snapshot.ask || (snapshot.ask.moves.length === 1 && setting("forced"));
     if (isIdle) fill(actions);
     else choice.draw();
     drawList();
   }
 
   function drawList() {
-    everyMove.hidden = !told.ask || choice.many() < 2;
-    fill(list, everyMove.open && told.ask ? choice.list() : null);
+    everyMove.hidden = !snapshot.ask || choice.many() < 2;
+    fill(list, everyMove.open && snapshot.ask ? choice.list() : null);
   }
 
   function drawPanel() {
-    const { known, state: picture, view } = told.frame ?? {};
-    mayButton.hidden = !known?.states || known.states === 1 || told.match.status === "over";
-    fill(about, known ? knownText(known, "you") : told.frame ? "Everybody sees everything." : "");
+    const { known, state: picture, view } = snapshot.frame ?? {};
+    mayButton.hidden = !known?.states || known.states === 1 || snapshot.match.status === "over";
+    fill(about, known ? knownText(known, "you") : snapshot.frame ? "Everybody sees everything." : "");
     fill(state, ...(picture ? drawState(picture, view) : []));
-    fill(turns, ...told.turns.filter((turn) => turn.turn).reverse().map(turnLine));
+    fill(turns, ...snapshot.turns.filter((turn) => turn.turn).reverse().map(turnLine));
   }
 
-  /** What a turn told: the own move, those of others that are known, and percepts. */
+  /** A turn: the own move, known moves of other roles, and percepts. */
   function turnLine(turn) {
-    const others = Object.entries(turn.moves ?? {}).filter(([role, move]) => role !== told.role && !isWaiting(move));
+    const others = Object.entries(turn.moves ?? {}).filter(([role, move]) => role !== snapshot.role && !isWaiting(move));
     const mine = isWaiting(turn.move) ? ["you wait"] : ["you: ", moveWords(turn.move)];
     const moves = others.map(([role, move]) => [name(role, 40), ": ", moveWords(move)]);
     const news = turn.percepts.filter((each) => !isMove(each));
@@ -183,10 +184,10 @@ export async function seat(id) {
       ...turn.faults.map((fault) => el("span", { class: "fault" }, name(fault))));
   }
 
-  // ---------------------------------------------------------------- what may be where
+  // ---------------------------------------------------------------- possibilities
 
   async function showMay(isShown) {
-    may = isShown ? await ask(`${path}/may/${told.frame.turn}`).catch(() => null) : null;
+    may = isShown ? await ask(`${path}/may/${snapshot.frame.turn}`).catch(() => null) : null;
     mayButton.setAttribute("aria-pressed", `${may !== null}`);
     page.classList.toggle("shows-may", may !== null);
     drawBoard();
@@ -207,30 +208,30 @@ export async function seat(id) {
         onSet?.();
       } }), ` ${text}`);
     return el("section", { "aria-labelledby": "settings" }, el("h2", { id: "settings" }, "Settings"),
-      box("forced", "Play moves without a choice by themselves", () => { playForced(); draw(); }),
-      box("kif", "Show terms of the rules (KIF)"));
+      box("forced", "Play forced moves", () => { playForced(); draw(); }),
+      box("kif", "Show KIF instead of words"));
   }
 
   // ---------------------------------------------------------------- moves
 
-  /** Plays the only move there is, if the person likes that. */
+  /** Plays a forced move, if the setting says so. */
   function playForced() {
-    if (told.ask?.moves.length !== 1 || !setting("forced")) return;
-    forced.add(told.ask.turn);
-    send(told.ask.moves[0].move, true);
+    if (snapshot.ask?.moves.length !== 1 || !setting("forced")) return;
+    forced.add(snapshot.ask.turn);
+    send(snapshot.ask.moves[0].move, true);
   }
 
   async function send(move, isForced = false) {
-    const asked = told.ask;
+    const asked = snapshot.ask;
     if (!asked) return;
     const hadFocus = stage.contains(document.activeElement) ? stage : actions;
     const isChosen = !isForced && page.contains(document.activeElement) && !more.contains(document.activeElement);
-    told.ask = null;
+    snapshot.ask = null;
     newQuestion();
-    if (isForced) told.ask = { ...asked, moves: asked.moves };
+    if (isForced) snapshot.ask = { ...asked, moves: asked.moves };
     draw();
-    told.ask = null;
-    // Not a button of the next turn: a key that is pressed again must not play that.
+    snapshot.ask = null;
+    // No button of the next turn gets the focus: a second press of the key must not play it.
     if (isChosen) hadFocus.focus({ preventScroll: true });
     try {
       await ask(`${path}/move`, { turn: asked.turn, move });
@@ -239,7 +240,7 @@ export async function seat(id) {
         later();
         return;
       }
-      told.ask = asked;
+      snapshot.ask = asked;
       newQuestion();
       draw();
       fill(status, error.message);
@@ -249,7 +250,7 @@ export async function seat(id) {
   // ---------------------------------------------------------------- time
 
   function tick() {
-    const until_s = told.ask?.until_s;
+    const until_s = snapshot.ask?.until_s;
     if (!until_s) {
       fill(clock);
       return;
@@ -259,12 +260,12 @@ export async function seat(id) {
     clock.classList.toggle("short", left_s < 10);
   }
 
-  /** Reads the seat again, as soon as the server answers. */
+  /** Reloads the seat as soon as the server answers. */
   const later = () => setTimeout(() => again().catch(later), AGAIN_MS);
 
   async function again() {
-    told = await ask(path);
-    told.turns.forEach((turn) => learn(turn.words));
+    snapshot = await ask(path);
+    snapshot.turns.forEach((turn) => learn(turn.words));
     newQuestion();
     draw();
     playForced();
@@ -273,48 +274,48 @@ export async function seat(id) {
   draw();
   playForced();
   setInterval(tick, 250);
-  window.addEventListener("resize", () => { if (told.match.status !== "over") drawMoves(); });
-  if (told.match.status === "over") {
+  window.addEventListener("resize", () => { if (snapshot.match.status !== "over") drawMoves(); });
+  if (snapshot.match.status === "over") {
     stay();
     return;
   }
-  const stream = follow(`${path}/events?after=${told.last}`, {
+  const stream = follow(`${path}/events?after=${snapshot.last}`, {
     reset: again,
     preparing: (preparing) => {
-      told.preparing = preparing;
+      snapshot.preparing = preparing;
       drawStatus();
     },
     frame: (frame) => {
       learn(frame.words);
-      told.frame = frame;
-      told.ask = null;
-      told.turns.push(frame);
+      snapshot.frame = frame;
+      snapshot.ask = null;
+      snapshot.turns.push(frame);
       newQuestion();
       draw();
       if (may) showMay(true);
       if (frame.turn) say(`Turn ${frame.turn}: you saw ${frame.percepts.map((each) => inWords("percepts", each)).join(" ") || "nothing"}`);
     },
     ask: (question) => {
-      told.ask = question;
+      snapshot.ask = question;
       newQuestion();
       draw();
       tick();
       playForced();
-      if (told.ask) say(`Turn ${question.turn + 1}: it is your move; ${counted(question.moves.length, "legal move")}`);
+      if (snapshot.ask) say(`Turn ${question.turn + 1}: it is your move; ${counted(question.moves.length, "legal move")}`);
     },
     moved: () => {
-      told.ask = null;
+      snapshot.ask = null;
       newQuestion();
       draw();
     },
     waiting: (waiting) => {
-      told.waiting = waiting.for.filter((role) => role !== told.role);
-      if (!told.ask) drawStatus();
+      snapshot.waiting = waiting.for.filter((role) => role !== snapshot.role);
+      if (!snapshot.ask) drawStatus();
     },
     end: (result) => {
       stream.close();
-      told.match = { ...told.match, ...result, status: "over" };
-      told.ask = null;
+      snapshot.match = { ...snapshot.match, ...result, status: "over" };
+      snapshot.ask = null;
       newQuestion();
       draw();
       say(status.textContent);

@@ -1,5 +1,5 @@
-// The end of a match, as a seat shows it: the truth beside what the role knew, turn by turn, and
-// other matches of the same kind.
+// The end of a match at a seat: the truth beside the role's knowledge, turn by turn, and buttons for
+// another match.
 
 import { drawPicture } from "./board.js";
 import { ask, el, fill, knownText, name, scores } from "./dom.js";
@@ -8,16 +8,16 @@ import { stronger, swapped, weaker } from "./strength.js";
 import { isWaiting, learn, move as moveWords } from "./words.js";
 
 /**
- * @param told the seat as the server told it.
+ * @param snapshot the seat as the server snapshot it.
  * @param path path of the seat's answers.
  * @param stage, actions elements to draw in.
  */
-export function ending({ told, path, stage, actions }) {
+export function ending({ snapshot, path, stage, actions }) {
   const truths = new Map();
   const known = new Map();
   let turn = -1;
-  // What the seat saw is not kept for ever, but the truth is.
-  const last = () => Math.max(0, told.played ?? told.turns.length - 1);
+  // The server keeps the truth, but the seat's frames only for a while.
+  const last = () => Math.max(0, snapshot.played ?? snapshot.turns.length - 1);
   const slider = el("input", { type: "range", id: "turn", min: "0", step: "1", onInput: () => go(Number(slider.value)) });
   const number = el("output", { for: "turn" });
   const step = (title, sign, by) => el("button", { type: "button", "aria-label": title, title, onClick: () => go(turn + by) }, sign);
@@ -52,7 +52,7 @@ export function ending({ told, path, stage, actions }) {
   async function begin(change) {
     fill(problem);
     try {
-      const { matches } = await ask(`/api/matches/${told.match.id}/again`, change);
+      const { matches } = await ask(`/api/matches/${snapshot.match.id}/again`, change);
       goTo(matches, links);
     } catch (error) {
       fill(problem, error.message);
@@ -60,11 +60,11 @@ export function ending({ told, path, stage, actions }) {
   }
 
   function others() {
-    const { match, clocks } = told;
+    const { match, clocks } = snapshot;
     const now = { players: match.players, play_clock_s: clocks.play_s };
     const change = (each) => el("button", { type: "button", onClick: () => begin(each.request) }, each.text);
     return el("div", { class: "move-buttons" },
-      el("button", { type: "button", class: "primary", onClick: () => begin(now) }, "Again"),
+      el("button", { type: "button", class: "primary", onClick: () => begin(now) }, "Play again"),
       ...[swapped(now, match.roles), stronger(now), weaker(now)].filter(Boolean).map(change));
   }
 
@@ -74,12 +74,12 @@ export function ending({ told, path, stage, actions }) {
   } }, "Show what you knew");
 
   function draw() {
-    const hidden = !told.rules.is_told;
+    const hidden = !snapshot.rules.is_told;
     fill(actions,
-      told.match.goals && !told.match.error ? el("p", { class: "goals" }, ...scores(told.match.goals)) : null,
-      el("div", { class: "controls small", role: "group", "aria-label": "Turns" }, step("Turn before", "◀", -1),
+      snapshot.match.goals && !snapshot.match.error ? el("p", { class: "goals" }, ...scores(snapshot.match.goals)) : null,
+      el("div", { class: "controls small", role: "group", "aria-label": "Turns" }, step("Previous turn", "◀", -1),
         el("label", { for: "turn", class: "unseen" }, "Turn"), slider, step("Next turn", "▶", 1), number),
-      hidden ? which : null, told.more ? others() : null, links, problem);
+      hidden ? which : null, snapshot.more ? others() : null, links, problem);
     go(turn < 0 ? last() : turn);
   }
 

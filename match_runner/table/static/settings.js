@@ -1,4 +1,4 @@
-// What a person has set, kept in this browser: for the page, and for the next match.
+// A person's settings, kept in this browser: for the page, and for the next match.
 
 const PLACE = "ggp-table-settings";
 const AT_FIRST = { forced: true, kif: false, begin: null };
@@ -14,7 +14,7 @@ function all() {
 /** The value of a setting: `forced`, `kif` or `begin`. */
 export const setting = (name) => all()[name];
 
-/** Keeps a setting, also where the browser keeps nothing. */
+/** Keeps a setting, at least for this page if the browser keeps nothing. */
 export function set(name, value) {
   try {
     localStorage.setItem(PLACE, JSON.stringify({ ...all(), [name]: value }));

@@ -1,16 +1,16 @@
-// How strong players are, in words: budgets from nothing at all to half a minute a move.
+// Strength of players, in words: from random play to half a minute a move.
 
 const RUNGS = [
   { words: "it plays at random", seconds: 0.5 },
-  { words: "it thinks half a second", seconds: 0.5 },
-  { words: "it thinks two seconds", seconds: 2 },
-  { words: "it thinks eight seconds", seconds: 8 },
-  { words: "it thinks half a minute", seconds: 30 },
+  { words: "it thinks for half a second", seconds: 0.5 },
+  { words: "it thinks for two seconds", seconds: 2 },
+  { words: "it thinks for eight seconds", seconds: 8 },
+  { words: "it thinks for half a minute", seconds: 30 },
 ];
 
 const others = (players) => Object.entries(players).filter(([, player]) => player !== "human");
 
-/** The rung on which the players of a match are. */
+/** The rung of the players of a match. */
 function rungOf({ players, play_clock_s: seconds }) {
   if (others(players).every(([, player]) => player === "random")) return 0;
   const found = RUNGS.findIndex((rung, number) => number && rung.seconds >= (seconds ?? 2));

@@ -1,4 +1,4 @@
-// Which page this is, by its address.
+// Shows the page that the address names.
 
 import { el, show, stay, trouble } from "./dom.js";
 import { lobby } from "./lobby.js";
@@ -22,6 +22,6 @@ try {
   if (kind === "" || (id && kind in pages)) await pages[kind]();
   else show("There is no such page", toLobby());
 } catch (error) {
-  show("This cannot be shown", trouble(error.message), toLobby());
+  show("This page cannot be shown", trouble(error.message), toLobby());
   stay();
 }

@@ -1,4 +1,4 @@
-// A match for those who may see all of it: the state and every role's view, turn by turn.
+// A match for visitors who may see all of it: the state and every role's view, turn by turn.
 
 import { besideBoards, boardsOf, drawPicture, hasBoard } from "./board.js";
 import { ask, counted, el, fill, follow, knownText, name, own, say, scores, show, stay } from "./dom.js";
@@ -9,17 +9,17 @@ import { inWords, learn, move as moveWords, saw } from "./words.js";
 
 export async function watch(path, id, key) {
   const query = key ? `?key=${encodeURIComponent(key)}` : "";
-  const told = await ask(path + query);
+  const snapshot = await ask(path + query);
   const isRecord = path.startsWith("/api/records");
   const frames = new Map();
   const thoughts = new Map();
   const minds = new Map();
   let shown = 0;
   let isLive = true;
-  if (told.frame) frames.set(told.frame.turn, told.frame);
-  told.turns.forEach((turn) => learn(turn.words));
+  if (snapshot.frame) frames.set(snapshot.frame.turn, snapshot.frame);
+  snapshot.turns.forEach((turn) => learn(turn.words));
 
-  const last = () => Math.max(0, told.turns.length - 1);
+  const last = () => Math.max(0, snapshot.turns.length - 1);
   const slider = el("input", { type: "range", id: "turn", min: "0", step: "1", onInput: () => go(Number(slider.value)) });
   const number = el("output", { for: "turn" });
   const step = (title, sign, to) => el("button", { type: "button", "aria-label": title, title, onClick: () => go(to()) }, sign);
@@ -28,7 +28,7 @@ export async function watch(path, id, key) {
     return shown < last();
   });
   const controls = el("div", { class: "controls", role: "group", "aria-label": "Turns" },
-    step("First turn", "|◀", () => 0), step("Turn before", "◀", () => shown - 1),
+    step("First turn", "|◀", () => 0), step("Previous turn", "◀", () => shown - 1),
     el("label", { for: "turn", class: "unseen" }, "Turn"), slider,
     step("Next turn", "▶", () => shown + 1), step("Last turn", "▶|", last), number, ...playing.elements);
   const status = el("p", { class: "status" });
@@ -43,15 +43,15 @@ export async function watch(path, id, key) {
   const chart = el("div");
   const download = el("p", { class: "links" });
   const endButton = el("button", { type: "button", class: "quiet-button", onClick: endMatch }, "End the match");
-  show(told.match.game,
+  show(snapshot.match.game,
     controls,
     el("div", { class: "watch-page" },
       el("section", { class: "stack", "aria-labelledby": "state" },
         title, status, waitBar.element, state, beside, about, faults,
         chart, download,
-        isRecord || told.match.status === "over" ? null : endButton, aboutGame(told.about)),
+        isRecord || snapshot.match.status === "over" ? null : endButton, aboutGame(snapshot.about)),
       el("section", { class: "stack", "aria-labelledby": "roles" },
-        el("h2", { id: "roles" }, "What every role does and sees"), cards,
+        el("h2", { id: "roles" }, "Every role's moves and percepts"), cards,
         el("details", { class: "all-moves", open: true }, el("summary", {}, "All moves"), list))));
 
   async function endMatch() {
@@ -70,7 +70,7 @@ export async function watch(path, id, key) {
 
   async function go(turn, fromAddress = false) {
     shown = Math.min(Math.max(0, turn), last());
-    isLive = shown === last() && told.match.status !== "over";
+    isLive = shown === last() && snapshot.match.status !== "over";
     if (!fromAddress) history.replaceState(null, "", isLive ? location.pathname + location.search : `#turn=${shown}`);
     await draw();
   }
@@ -82,7 +82,7 @@ export async function watch(path, id, key) {
     fill(number, `turn ${shown} of ${last()}`);
     drawStatus();
     drawCourse();
-    if (!told.turns.length) return;
+    if (!snapshot.turns.length) return;
     const wanted = shown;
     const frame = await frameOf(wanted);
     if (wanted !== shown) return;
@@ -91,22 +91,22 @@ export async function watch(path, id, key) {
     state.classList.toggle("half-place", isBoard);
     fill(state, drawPicture(isBoard ? boardsOf(frame.state) : frame.state, { marked: frame.marks }));
     fill(beside, rest && drawPicture(rest, {}));
-    // The log of a server has only what one role saw, which may be all there is.
-    if (frame.known) fill(title, "What ", name(told.match.roles[0], 40), " knew");
+    // The log of a server has only one role's percepts, which may not determine the state.
+    if (frame.known) fill(title, "What ", name(snapshot.match.roles[0], 40), " knew");
     fill(about, frame.known ? knownText(frame.known, "it") : "");
     fill(faults, ...frame.faults.map((fault) => el("li", { class: "fault" }, name(fault.role, 40), ": ", name(fault.text, 400))));
-    fill(cards, ...told.match.roles.map((role) => card(role, frame)));
+    fill(cards, ...snapshot.match.roles.map((role) => card(role, frame)));
   }
 
   function drawCourse() {
-    fill(list, moveList(told.turns, shown, go));
+    fill(list, moveList(snapshot.turns, shown, go));
     const current = list.querySelector("[aria-current]");
     if (current) list.scrollTop = current.offsetTop - list.clientHeight / 2;
-    fill(chart, valueChart(told.turns, shown, told.match.goals, go));
-    const isWhole = told.match.status === "over" && told.sees === "all";
+    fill(chart, valueChart(snapshot.turns, shown, snapshot.match.goals, go));
+    const isWhole = snapshot.match.status === "over" && snapshot.sees === "all";
     const file = isRecord ? `${path}/file` : `${path}/record`;
     fill(download, isWhole ? el("a", { href: file, download: "" }, "Download the record") : null,
-      told.match.status === "over" ? el("button", { type: "button", class: "quiet-button", onClick: copyLink }, "Copy a link to this turn") : null);
+      snapshot.match.status === "over" ? el("button", { type: "button", class: "quiet-button", onClick: copyLink }, "Copy a link to this turn") : null);
   }
 
   async function copyLink(event) {
@@ -117,43 +117,43 @@ export async function watch(path, id, key) {
   }
 
   function drawStatus() {
-    const { match } = told;
-    waitBar.show(told.turns.length || match.status === "over" ? null : told.preparing);
-    if (shown < last()) fill(status, shown ? "" : "The beginning.");
+    const { match } = snapshot;
+    waitBar.show(snapshot.turns.length || match.status === "over" ? null : snapshot.preparing);
+    if (shown < last()) fill(status, shown ? "" : "The initial state.");
     else if (match.status === "over") {
       fill(status, match.error ? `The match ended early: ${match.error}` : "The match is over: ",
         match.goals && !match.error ? el("span", {}, ...scores(match.goals)) : "");
-    } else if (told.waiting?.length) fill(status, "Waiting for ", name(told.waiting.join(", "), 80), " …");
-    else fill(status, told.turns.length ? "The players are thinking …" : "The match waits for its turn …");
+    } else if (snapshot.waiting?.length) fill(status, "Waiting for ", name(snapshot.waiting.join(", "), 80), " …");
+    else fill(status, snapshot.turns.length ? "The players are thinking …" : "The match is waiting for a worker …");
   }
 
   function card(role, frame) {
-    const player = told.match.players[role];
+    const player = snapshot.match.players[role];
     const decision = frame.decisions[role];
     const thought = isLive ? thoughts.get(role) : null;
     const move = frame.moves[role];
     const percepts = frame.percepts[role];
-    const mind = player === undefined || told.sees !== "all" ? null : mindOf(role);
+    const mind = player === undefined || snapshot.sees !== "all" ? null : mindOf(role);
     return el("article", { class: "card role", "aria-label": `Role ${role}` },
       el("h3", {}, name(role, 60), " ", el("span", { class: "quiet" }, name(player ?? (role === "random" ? "chance" : "played elsewhere"), 80))),
       move === undefined ? null : el("p", {}, "moved ", moveWords(move)),
       percepts ? el("p", { class: "seen" }, ...saw(percepts, frame.moves)) : null,
       frame.views[role] ? drawPicture(frame.views[role], {}) : null,
-      thought ? thinking("Thinking now", thought.decision) : decision && decision.values.some((v) => v.visits) ? thinking("It had thought", decision) : null,
+      thought ? thinking("Thinking now", thought.decision) : decision && decision.values.some((v) => v.visits) ? thinking("What it thought", decision) : null,
       mind);
   }
 
   const thinking = (title, decision) => el("details", { open: true },
     el("summary", {}, title, particles(decision)), decisionTable([{ player: "", decision }]));
 
-  /** The particles of a decision, in words; records of earlier versions say less about them. */
+  /** The particles of a decision, in words; records of earlier versions have less about them. */
   function particles({ particles: number, exact, quality }) {
     if (!number) return null;
     const few = (quality && bagWords(quality)) || `${counted(number, "particle")}${exact ? ", all there can be" : ""}`;
     return el("span", { class: "quiet" }, ` · ${few}`);
   }
 
-  /** The panel of a role's mind; it stays as it is until another turn is shown. */
+  /** The panel of a role's mind; it stays until another turn is shown. */
   function mindOf(role) {
     const known = minds.get(role);
     if (known && (known.turn === shown || !known.panel.isOpen())) {
@@ -194,7 +194,7 @@ export async function watch(path, id, key) {
     go(to);
   });
   await go(fromAddress() ?? last(), true);
-  if (told.match.status === "over") {
+  if (snapshot.match.status === "over") {
     stay();
     return;
   }
@@ -205,14 +205,14 @@ export async function watch(path, id, key) {
     isDue = true;
     requestAnimationFrame(async () => { isDue = false; await draw(); });
   };
-  const stream = follow(`${path}/events?after=${told.last}${key ? `&key=${encodeURIComponent(key)}` : ""}`, {
+  const stream = follow(`${path}/events?after=${snapshot.last}${key ? `&key=${encodeURIComponent(key)}` : ""}`, {
     reset: () => location.reload(),
     frame: (frame) => {
       learn(frame.words);
       frames.set(frame.turn, frame);
-      told.turns.push(frame);
+      snapshot.turns.push(frame);
       thoughts.clear();
-      told.waiting = [];
+      snapshot.waiting = [];
       if (isLive) {
         shown = last();
         say(`Turn ${frame.turn}: ${Object.entries(frame.moves).map(([role, move]) => `${role} ${inWords("moves", move)}`).join(", ")}`);
@@ -224,16 +224,16 @@ export async function watch(path, id, key) {
       if (isLive && thought.turn === last()) soon();
     },
     preparing: (preparing) => {
-      told.preparing = preparing;
+      snapshot.preparing = preparing;
       drawStatus();
     },
     waiting: (waiting) => {
-      told.waiting = waiting.for;
+      snapshot.waiting = waiting.for;
       drawStatus();
     },
     end: (result) => {
       stream.close();
-      told.match = { ...told.match, ...result, status: "over" };
+      snapshot.match = { ...snapshot.match, ...result, status: "over" };
       endButton.remove();
       isLive = false;
       soon();

@@ -1,5 +1,5 @@
-// Moves, percepts and fluents in words. The server sends the words with what it tells; here they are
-// looked up, and shown so that KIF can take their place.
+// Moves, percepts and fluents in words. The server sends the words with its messages; this module
+// looks them up, and shows them so that KIF can take their place.
 
 import { el, name } from "./dom.js";
 
@@ -15,7 +15,7 @@ export function learn(words) {
 /** The words for a move, a percept or a fluent, as text. */
 export const inWords = (kind, kif) => known[kind].get(kif) ?? kif;
 
-/** Words and KIF, of which one is shown. */
+/** Words and KIF; styles show one of them. */
 export const both = (words, kif, most = 200) => el("span", { class: "said", title: kif.slice(0, 2000) },
   el("span", { class: "words" }, name(words, most)), el("code", { class: "kif" }, name(kif, most)));
 
@@ -23,10 +23,10 @@ export const move = (kif) => both(inWords("moves", kif), kif);
 export const percept = (kif) => both(inWords("percepts", kif), kif);
 export const fluent = (kif) => both(inWords("fluents", kif), kif);
 
-/** Names of moves of those who have nothing to do. */
+/** Whether a move means that its role waits. */
 export const isWaiting = (kif) => ["noop", "no_op", "wait"].includes(kif) && inWords("moves", kif) === "wait";
 
-/** The percepts of a turn as elements; those that only repeat its moves are not listed. */
+/** The percepts of a turn as elements, without a list if they only repeat its moves. */
 export function saw(percepts, moves) {
   const did = new Set(Object.entries(moves).map(([role, kif]) => `(did ${role} ${kif})`));
   if (!percepts.length) return ["saw nothing"];

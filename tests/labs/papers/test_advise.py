@@ -59,7 +59,7 @@ def test_it_shows_a_table_the_reasons_and_the_advice() -> None:
 def test_no_round_is_begun_when_the_minutes_are_over() -> None:
     lines = run("advise", "exploding_bomb", *BOTH, *QUICK, "--minutes", "0").stdout.splitlines()
     assert "2 of 6 matches, 0.05 s a decision" in lines
-    assert "; undecided; so few rounds do not tell how many would decide: " in lines[-1]
+    assert "; undecided; too few rounds for a forecast: " in lines[-1]
     assert ": the matches do not separate it from hyperplay" in lines[-1]
 
 

@@ -129,7 +129,7 @@ def test_fields_may_lack_and_states_may_have_true() -> None:
     [
         ({"gameRoleNames": ["white", "black"]}, "these are the rules of another game"),
         ({"goalValues": [50, 50]}, "the rules give xplayer 100 points, the file 50"),
-        ({"states": ["( (control oplayer) )"]}, r"\(control oplayer\) holds by the file only"),
+        ({"states": ["( (control oplayer) )"]}, r"\(control oplayer\) holds only in the file"),
         ({"moves": [["( mark 1 1 )", "( mark 1 1 )"]]}, "turn 1: .* is not legal for oplayer"),
         ({"moves": [["( mark 1 1 )"]]}, "turn 1: it lacks the move of a role"),
         ({"moves": TTT["moves"][:2]}, "the game is not over after turn 2"),  # type: ignore[index]
@@ -197,7 +197,7 @@ def test_a_line_that_cannot_be_read_costs_no_other(tmp_path: Path) -> None:
             "it is not JSON: ",
             "the field moves must be a list",
             "the rules give xplayer 100 points, the file 0",
-            "it is no match of ggp-base",
+            "it is not a match of ggp-base",
         ),
         strict=True,
     ):
@@ -302,12 +302,12 @@ def test_a_trace_that_ends_early_is_a_match_that_was_not_completed() -> None:
     ("old", "new", "message"),
     [
         ('nb="3"', 'nb="4"', "step 3 of the trace has the number '4'"),
-        ('<move role="random">noop</move>', "", "step 2 of the trace lacks moves of roles"),
+        ('<move role="random">noop</move>', "", "step 2 of the trace lacks moves of some roles"),
         ('<move role="random">noop', '<move role="agent">noop', "step 2 .* two values for agent"),
-        ('goal_value role="random"', 'goal_value role="other"', "goal values of other roles"),
+        ('goal_value role="random"', 'goal_value role="other"', "goal values of the trace"),
         (">90<", ">many<", "goal_value must be a number, not 'many'"),
         (">90<", ">0<", "the rules give agent 90 points, the file 0"),
-        ("(armed red)", "(armed blue)", r"\(armed blue\) holds by the file only"),
+        ("(armed red)", "(armed blue)", r"\(armed blue\) holds only in the file"),
         ('role="agent"', 'role="white"', "these are the rules of another game"),
     ],
 )
@@ -412,7 +412,7 @@ def test_what_cannot_be_read_is_said_in_a_line(tmp_path: Path) -> None:
         (hidden, "it is not UTF-8"),
         (unread, "unknown encoding: klingon"),
         (endless, "startclock must be a number, not 'nan'"),
-        (sight, "what WHITE saw"),
+        (sight, "the view of WHITE"),
         (deep, "nests deeper"),
         (texts, "neither JSON nor XML"),
         (tmp_path / "no.json", "cannot read"),

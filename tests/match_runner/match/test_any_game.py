@@ -69,7 +69,7 @@ def test_a_person_plays_it_in_the_terminal() -> None:
     result = CliRunner().invoke(main, ["play", GAME, "--player", "seeker=human"], input=typed)
     assert result.exit_code == 0, result.output
     assert "Find what chance has hidden." in result.output
-    assert "What is so in all 7 states that are possible as far as you know:" in result.output
+    assert "These facts hold in all 7 possible states:" in result.output
     assert "In turn 2 you played (pick 4) and saw low." in result.output
 
 

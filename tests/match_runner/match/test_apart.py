@@ -179,7 +179,7 @@ def held(
         {"agent": spec(does, turn, lives)},
         (machine, machine),
         clock.tells,
-        apart=order if conditions.keeps_apart else None,
+        order=order if conditions.keeps_apart else None,
         report=None if reports is None else lambda role, said: reports.append((role, said)),
     )
     return play_match(arena, 5, conditions)
@@ -259,7 +259,7 @@ def test_one_that_cannot_be_made_is_asked_no_more_and_the_match_is_played(marks:
     record = held("loop-make", clock_s=0.1, start_s=0.2, patience=Patience(0.0, lives=2))
     assert record.error is None
     assert [kind for _, kind, _ in faults(record)] == ["late"] * 3
-    assert faults(record)[1][2] == "is not asked any more: its process was lost 2 times in a row"
+    assert faults(record)[1][2] == "gets no more turns: its process was lost 2 times in a row"
 
 
 def test_one_whose_making_raises_says_where(marks: Path, caplog: pytest.LogCaptureFixture) -> None:

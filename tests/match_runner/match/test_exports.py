@@ -390,8 +390,8 @@ def test_a_log_that_was_cut_off_is_shown_as_far_as_it_goes(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ("", "does not begin as the log of a match does"),
-        ('{"t": 1, "event": "end"}\n', "does not begin as the log of a match does"),
+        ("", "does not begin like the log of a match"),
+        ('{"t": 1, "event": "end"}\n', "does not begin like the log of a match"),
         ('{"t": 1, "event": "begin", "format": 9}\n', "format 9 is not known"),
         ("nonsense\n", "line 1 is not JSON"),
         ("[1]\n", "line 1 must be an object with the field `event`"),

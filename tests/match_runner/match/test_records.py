@@ -92,7 +92,7 @@ def test_a_record_says_which_clock_it_was() -> None:
 def test_people_and_remote_players_are_said_to_be_on_the_wall_clock() -> None:
     for player in ("http://localhost:9147", "human"):
         (line,) = clock_notes(Clock.CPU, ("random", player))
-        assert str(line) == "remote players and people are on the wall clock"
+        assert str(line) == "the wall clock limits remote players and people"
         assert not list(clock_notes(Clock.WALL, ("random", player)))
     assert not list(clock_notes(Clock.CPU, ("random", "auto")))
 
@@ -110,7 +110,7 @@ def test_the_name_of_a_game_in_a_record_has_no_file_read(tmp_path: Path) -> None
     record = play_match(arena_of("kuhn_poker"), 0)
     secret = tmp_path / "secret"
     secret.write_text("something: nobody else's business")
-    with pytest.raises(ConfigError, match="is a file, which is not read") as raised:
+    with pytest.raises(ConfigError, match="we do not open files that a record names") as raised:
         rules_of(replace(record, game=str(secret), rules=""))
     assert "business" not in str(raised.value)
     assert rules_of(replace(record, rules="")).digest == record.digest

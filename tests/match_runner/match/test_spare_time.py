@@ -12,7 +12,7 @@ import pytest
 from ggp.players import make_player, parse_spec
 from ggp.players.player import Preparing
 from ggp.search.anytime import Deadline
-from match_runner.match.conditions import AskedConditions, Conditions
+from match_runner.match.conditions import ConditionOptions, Conditions
 from match_runner.match.referee import play_match
 from match_runner.remote.remote_players import RemoteConditions
 from tests.match_runner.support import Clock, Script, script_arena
@@ -64,7 +64,7 @@ def test_the_start_clock_is_given_once_where_there_are_clocks() -> None:
 
 @pytest.mark.parametrize("start_clock", [0, 7])
 def test_commands_give_the_start_clock_that_they_are_told(start_clock: int) -> None:
-    asked = AskedConditions(play_clock_s=4.0, start_clock_s=start_clock)
+    asked = ConditionOptions(play_clock_s=4.0, start_clock_s=start_clock)
     conditions = asked.of_match(has_remote=False)
     made = player()
     play_match(script_arena("exploding_bomb", made.clock, agent=made), 0, conditions)

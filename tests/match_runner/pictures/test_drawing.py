@@ -39,7 +39,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
         page.add_style_tag(path=str(STATIC / "board.css"))
         script = Path(STATIC / "board.js").read_text(encoding="utf-8")
         page.add_script_tag(content=f"{script}\nwindow.drawPicture = drawPicture;", type="module")
-        page.wait_for_function("window.drawPicture")
+        page.wait_for_function("typeof window.drawPicture === 'function'")
         yield page
 
 

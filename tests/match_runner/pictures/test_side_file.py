@@ -73,7 +73,7 @@ def test_fluents_can_be_kept_off_boards(tmp_path: Path) -> None:
         ("x = ", "is not TOML"),
         ("colour = 1", "colour: unknown; possible: boards, symbols, owners, plain"),
         ("boards = 1", "boards: must be tables [[boards]]"),
-        ("[[boards]]\n", "boards[1].fluents: say which fluents"),
+        ("[[boards]]\n", "boards[1].fluents: name the fluents"),
         ("[[boards]]\nfluents = [1]", "boards[1].fluents: must be a list of texts"),
         ('[[boards]]\nfluents = ["(a"]', "boards[1].fluents: '(a' is not a fluent"),
         ('[[boards]]\nfluents = ["(pebble n ?x ?y)"]', "must have variables for arguments"),
@@ -85,7 +85,7 @@ def test_fluents_can_be_kept_off_boards(tmp_path: Path) -> None:
         ),
         ('[[boards]]\nfluents = ["(score ?x ?y)"]\ncolumns = "x"', "boards[1].columns: must be a"),
         ("[symbols]\nx = 1", "symbols.x: must be a text"),
-        ('[owners]\nrook = "red"', "owners.rook: 'red' is no role; roles: white, black"),
+        ('[owners]\nrook = "red"', "owners.rook: 'red' is not a role; roles: white, black"),
     ],
 )
 def test_mistakes_in_a_side_file_are_told_with_file_and_key(

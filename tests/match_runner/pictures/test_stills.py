@@ -55,7 +55,7 @@ def test_what_cannot_be_drawn_is_said(record: Path, tmp_path: Path) -> None:
     for arguments, said in [
         (("--turn", "999", "--out", out), "has the turns 0 to "),
         (("--out", tmp_path / "board.gif"), "give a file that ends in"),
-        (("--turn", "1", "--all", "--out", out), "leave out --turn, or --all"),
+        (("--turn", "1", "--all", "--out", out), "leave out --turn or --all"),
     ]:
         result = run("picture", record, *arguments)
         assert result.exception is not None

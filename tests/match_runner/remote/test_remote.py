@@ -191,7 +191,7 @@ def test_plain_gdl_is_told_in_every_dialect(dialect: str, second: str | None) ->
 
 
 def test_the_joint_move_is_not_sent_where_moves_are_hidden() -> None:
-    with pytest.raises(ConfigError, match=r"dialect gdl tells all .* use gdl2 or gdl2-old"):
+    with pytest.raises(ConfigError, match=r"dialect gdl sends all .* use gdl2 or gdl2-old"):
         Wire(rules_of("kuhn_poker"), DRESDEN, Dialect.GDL)
     with pytest.raises(ConfigError, match="servers like ggp-base do not speak the dialect gdl2"):
         Wire(rules_of("kuhn_poker"), GGP_BASE)
@@ -629,7 +629,9 @@ def test_addresses_are_read(text: str, found: str) -> None:
     ],
 )
 def test_other_addresses_are_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match=r"is no address of a player; it must be like http://"):
+    with pytest.raises(
+        ConfigError, match=r"is not the address of a player; it must be like http://"
+    ):
         parse_address(text)
 
 
@@ -669,7 +671,7 @@ def test_play_takes_addresses() -> None:
     ("args", "message"),
     [
         ((), "remote players need a clock; give --play-clock SECONDS"),
-        (("--play-clock", "1.5"), "remote players are told whole seconds, so --play-clock cannot"),
+        (("--play-clock", "1.5"), "remote players need whole seconds, so --play-clock cannot"),
         (("--play-clock", "5", "--dialect", "gdl"), "use gdl2 or gdl2-old"),
         (("--play-clock", "5", "--server", "ggp-base"), "do not speak the dialect gdl2"),
         (("--play-clock", "5", "--dialect", "kif"), "Invalid value for '--dialect'"),

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from ggp.gdl.normalize import load
 from match_runner.series.comparison import ComparisonSummary, summarize
-from match_runner.series.holding import Held, held_so_far, play_missing
+from match_runner.series.holding import Snapshot, play_missing, snapshot_of
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import PLAY, Series, SeriesGame, check_series
 from match_runner.series.stopping import Forecast, StoppingRule
@@ -67,7 +67,7 @@ def held(
     stop_after: int | None = None,
     until: StoppingRule | None = None,
     say: Callable[[Sequence[Forecast]], None] = lambda forecasts: None,
-) -> tuple[Held, tuple[str, ...]]:
+) -> tuple[Snapshot, tuple[str, ...]]:
     """What was played of a series, and what could not be.
 
     Args:
@@ -86,7 +86,7 @@ def held(
     place = executor or InlineExecutor()
     with open_store(folder, series, until=until) as store:
         failures = play_missing(series, store, place, watch, until, say)
-        return held_so_far(series, store, until), failures
+        return snapshot_of(series, store, until), failures
 
 
 def compared(

@@ -132,7 +132,7 @@ def test_a_match_that_takes_too_long_is_given_up_after_three_tries(tmp_path: Pat
     )
     assert result.exit_code == 1
     assert result.stderr.count("\n") == 2
-    assert "was tried 3 times: it took longer than 1 seconds and was broken off" in result.stderr
+    assert "was tried 3 times: it took longer than 1 seconds and was stopped" in result.stderr
     assert "the same command tries again" in result.stderr
     assert num_matches(tmp_path) == 0
 
@@ -189,10 +189,10 @@ def test_the_table_and_the_json_say_the_same(tmp_path: Path) -> None:
     [
         ((*KUHN, "--matches", "3"), "--matches 3 leaves a round unfinished"),
         ((*KUHN, "god", "--matches", "3"), "unknown player 'god'"),
-        ((*KUHN, "--matches", "2", "--equal-states"), "random cannot be given a budget of states"),
+        ((*KUHN, "--matches", "2", "--equal-states"), "random takes no budget of states"),
         (("compare", "kuhn_poker", "--matches", "2"), "give at least two players"),
         (("compare", "nowhere", "--matches", "2"), "unknown game 'nowhere'"),
-        (KUHN, "say how many matches to play: --matches N, or --until decided"),
+        (KUHN, "give the number of matches: --matches N, or --until decided"),
         ((*KUHN, "--matches", "2", "--jobs", "2", "--scheduler", "a:1"), "leave one of them out"),
     ],
 )

@@ -17,7 +17,7 @@ from ggp.run.clocks import Clock
 from match_runner.match.records import Fault, MatchRecord
 from match_runner.match.referee import play_match
 from match_runner.series.comparison import ComparisonSummary, summarize
-from match_runner.series.holding import Held
+from match_runner.series.holding import Snapshot
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import MEASURE, PLAY, Series, plan_all
 from match_runner.series.runner import run_series
@@ -202,7 +202,7 @@ def test_matches_on_another_backend_are_refused(tmp_path: Path) -> None:
         connection.execute("DELETE FROM matches WHERE number = 1")
         connection.execute("UPDATE matches SET record = json_set(record, '$.backend', 'abacus')")
     connection.close()
-    with pytest.raises(MatchError, match="those stored on abacus"):
+    with pytest.raises(MatchError, match="but stored matches on abacus"):
         compared(series, tmp_path)
 
 
@@ -299,7 +299,7 @@ def test_equal_states_are_measured_given_and_reported(tmp_path: Path) -> None:
 
 
 def summary_of(series: Series, matches: list[Played]) -> ComparisonSummary:
-    return summarize(Held(series, len(plan_all(series)), matches, {}))
+    return summarize(Snapshot(series, len(plan_all(series)), matches, {}))
 
 
 def scored(series: Series, *goals: tuple[float, float], fault: int = -1) -> list[Played]:

@@ -31,7 +31,7 @@ from match_runner.series.course import (
     _points,
     course_of,
 )
-from match_runner.series.holding import Held, read_series
+from match_runner.series.holding import Snapshot, read_series
 from match_runner.series.plan import Series
 from match_runner.series.store import FILE
 from match_runner.tournament import read_tournament
@@ -65,7 +65,7 @@ def folder(series: Series, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def played(series: Series, folder: Path) -> Held:
+def played(series: Series, folder: Path) -> Snapshot:
     return held(series, folder)[0]
 
 
@@ -73,7 +73,7 @@ def of(course: Course, measure: str, role: str = ALL_ROLES) -> list[Row]:
     return course.of("kuhn_poker", PLAYERS[0], role, measure)
 
 
-def test_the_last_score_is_that_of_the_tables(played: Held) -> None:
+def test_the_last_score_is_that_of_the_tables(played: Snapshot) -> None:
     course = course_of(played)
     scores = of(course, SCORE)
     assert [row.at for row in scores] == [row.num for row in scores] == [1, 2, 3]
@@ -82,7 +82,7 @@ def test_the_last_score_is_that_of_the_tables(played: Held) -> None:
     assert scores[0].low is None  # one round says nothing of how certain it is
 
 
-def test_rows_by_turn_are_means_of_the_records(played: Held) -> None:
+def test_rows_by_turn_are_means_of_the_records(played: Snapshot) -> None:
     course = course_of(played)
     role = "player1"
     matches = [match for match in played.matches if match.planned.seating[role] == 0]

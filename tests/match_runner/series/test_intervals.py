@@ -28,7 +28,7 @@ from ggp.statistics import (
 )
 from match_runner.match.referee import play_match
 from match_runner.series.comparison import ComparisonSummary, summarize
-from match_runner.series.holding import Held
+from match_runner.series.holding import Snapshot
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import Series, SeriesGame, plan_all
 from match_runner.series.verdicts import DECIDED, UNDECIDED, settled
@@ -182,7 +182,7 @@ def summary_of(series: Series, wins: list[bool]) -> ComparisonSummary:
         Played(planned, replace(blank, goals={"left": 1000.0 * won, "right": 0.0, "random": -7.0}))
         for planned, won in zip(plan_all(series), wins, strict=True)
     ]
-    return summarize(Held(series, len(played), played, {}))
+    return summarize(Snapshot(series, len(played), played, {}))
 
 
 def test_bounds_are_what_the_rules_can_pay() -> None:
@@ -216,7 +216,7 @@ def test_a_series_says_that_bounds_are_not_known(monkeypatch: pytest.MonkeyPatch
     assert verdict is not None
     assert verdict.margin is None
     assert not verdict.decided
-    assert "not known how much a match can pay" in verdict.forecast
+    assert "the rules do not bound the scores" in verdict.forecast
     json.dumps(summary.to_json(), allow_nan=False)
     rounds = [{0: 1000.0, 1: 0.0}] * 99
     assert settled(rounds, 2, 1.0, None) == UNDECIDED
@@ -230,7 +230,7 @@ def test_there_is_no_interval_where_bounds_are_not_known_or_wrong() -> None:
             assert found.value is not None
             assert (found.low, found.high, found.method) == (None, None, UNBOUNDED)
             (said,) = methods_text([found])
-            assert "not known how much a match can pay" in said
+            assert "the rules do not bound the scores" in said
         assert mean_of_means([values, values], bounds).method == UNBOUNDED
     # A last digit is no value outside.
     assert mean_interval([100.00000000000001, 90.0], 0, fixed=False).method == BETTING

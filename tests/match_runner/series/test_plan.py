@@ -121,7 +121,7 @@ EQUAL = {"equal_states": True}
         ),
         (
             {"games": (ALONE,), "rotate": False},
-            "there are 2 players and the roles candidate of monty_hall; let roles rotate",
+            "there are 2 players and monty_hall has the roles candidate; let roles rotate",
         ),
         ({"players": {"a": "http://localhost:1"}}, "remote players need a clock"),
         (
@@ -129,18 +129,18 @@ EQUAL = {"equal_states": True}
                 "players": {"a": "http://localhost:1"},
                 "games": (replace(POKER, conditions=Conditions(play_clock_s=2.5)),),
             },
-            "remote players are told whole seconds",
+            "remote players need whole seconds",
         ),
-        (EQUAL, "legal cannot be given a budget of states, which equal states need; players that"),
+        (EQUAL, "legal takes no budget of states, which equal states need; players that"),
         (
             {**EQUAL, "players": {"a": "hyperplay", "b": "hyperplay:n=2,states=5"}},
-            "hyperplay:n=2,states=5 has a budget of states already",
+            "hyperplay:n=2,states=5 already has a budget of states",
         ),
         (
             {**EQUAL, "players": {"a": "hyperplay", "b": "hyperplay:playouts=5"}},
             "give either playouts or states",
         ),
-        ({**EQUAL, "players": {"a": "http://localhost:1"}}, "cannot be given a budget of states"),
+        ({**EQUAL, "players": {"a": "http://localhost:1"}}, "takes no budget of states"),
     ],
 )
 def test_series_that_make_no_sense_are_refused(changes: dict[str, Any], message: str) -> None:

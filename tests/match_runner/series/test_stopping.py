@@ -26,7 +26,7 @@ from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match
 from match_runner.series import holding
 from match_runner.series.comparison import ComparisonSummary, summarize
-from match_runner.series.holding import held_so_far, read_series
+from match_runner.series.holding import read_series, snapshot_of
 from match_runner.series.plan import Series, plan_all
 from match_runner.series.stopping import FORECAST_ROUNDS, Forecast, StoppingRule
 from match_runner.series.store import FILE, open_store
@@ -145,7 +145,7 @@ def test_it_stops_after_the_same_round_in_whatever_order_matches_end(tmp_path: P
     with open_store(tmp_path / "one", series) as store:
         shorter = replace(one.ending.until, most=one.played - 2)
         fewer = replace(series, games=(replace(series.games[0], rounds=one.played // 2 - 1),))
-        before = held_so_far(fewer, store, shorter)
+        before = snapshot_of(fewer, store, shorter)
     assert before.ending is not None
     assert before.ending.outcome == UNDECIDED
     many, _, _ = stopped(series, tmp_path / "many", StoppingRule(), Shuffled())
@@ -205,7 +205,7 @@ def test_only_a_series_that_was_played_as_planned_was_fixed(tmp_path: Path) -> N
     with pytest.raises(StoppedError):
         compared(series, tmp_path / "one", Drawn(), 2 * FIXED_ROUNDS - 1)
     with open_store(tmp_path / "one", series) as store:
-        assert methods(summarize(held_so_far(series, store))) == {BETTING}  # unfinished
+        assert methods(summarize(snapshot_of(series, store))) == {BETTING}  # unfinished
     whole, _ = compared(series, tmp_path / "one", Drawn())
     assert methods(whole) == {FIXED}
     longer = replace(series, games=(replace(series.games[0], rounds=FIXED_ROUNDS + 1),))
@@ -272,7 +272,7 @@ def test_the_command_says_what_it_takes_and_why_it_stopped(tmp_path: Path) -> No
     assert shown.exit_code == 0, shown.output
     told = [line for line in shown.stderr.splitlines() if not line.startswith("note: ")]
     first, *forecasts = told  # a note: that machine code was compiled
-    assert first == "to tell that one player is better than another by"
+    assert first == "matches needed to show that one player is better than another by"
     assert [line.split(":")[0].strip() for line in forecasts] == [
         "5 points",
         "10 points",
@@ -302,12 +302,12 @@ def test_the_command_says_what_it_takes_and_why_it_stopped(tmp_path: Path) -> No
     [
         (
             ("--matches", "8", "--until", "decided"),
-            "--matches 8 and --until decided exclude each other: leave out --matches, or say "
+            "--matches 8 and --until decided exclude each other: leave out --matches, or give "
             "--most 8",
         ),
-        ((), "say how many matches to play: --matches N, or --until decided"),
-        (("--matches", "8", "--worth", "3"), "--worth and --most say when --until decided ends"),
-        (("--matches", "8", "--most", "8"), "--worth and --most say when --until decided ends"),
+        ((), "give the number of matches: --matches N, or --until decided"),
+        (("--matches", "8", "--worth", "3"), "--worth and --most need --until decided"),
+        (("--matches", "8", "--most", "8"), "--worth and --most need --until decided"),
         (
             ("--player", "legal:", "--until", "decided", "--most", "2"),
             "--most 2 is less than one round, 3 matches",

@@ -56,7 +56,7 @@ def test_no_number_of_rounds_is_named_where_none_would_decide() -> None:
     found = judge(["a", "b"], rounds_of(60.0, -60.0, 0.0), 0, fixed=False)
     assert found is not None
     assert found.more_rounds is None
-    assert f"no number of rounds below {MOST_ROUNDS:,} would decide" in verdict_text(found, 2)
+    assert f"at this rate, {MOST_ROUNDS:,} rounds would not decide" in verdict_text(found, 2)
 
 
 def test_the_best_of_many_has_to_be_surer() -> None:

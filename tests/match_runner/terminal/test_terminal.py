@@ -44,7 +44,7 @@ def test_person_plays_a_match_by_number_and_by_text() -> None:
         assert result.exit_code == 0, result.output
         assert "Turn 1: you are player1\nThe state, which you know:\n" in result.stdout
         assert re.search(r"In turn 1 you played noop and saw \(dealt \w+\)\.", result.stdout)
-        assert "What is so in all 2 states that are possible as far as you know:" in result.stdout
+        assert "These facts hold in all 2 possible states:" in result.stdout
         assert "  1. bet   2. check" in result.stdout
         assert "In turn 2 you played check" in result.stdout
         assert "The match is over. player1 scores " in result.stdout
@@ -64,7 +64,7 @@ def test_nothing_hidden_is_shown_before_the_end() -> None:
 def test_board_of_an_open_game_is_drawn() -> None:
     args = ("tic_tac_toe", "--player", "xplayer=human", "--player", "oplayer=legal")
     result = play(*args, typed="(mark 2 2)\n")
-    assert "What is so in all" not in result.stdout
+    assert "These facts hold in all" not in result.stdout
     last = result.stdout[result.stdout.index("Turn 2: ") :]
     assert [line for line in last.splitlines() if "✕" in line] == ["  │ 2 │   │ ✕x │   │"]
 
@@ -73,7 +73,7 @@ def test_cells_that_may_or_may_not_be_taken_have_a_question_mark() -> None:
     args = ("krieg_tic_tac_toe", "--player", "xplayer=human", "--player", "oplayer=legal")
     result = play(*args, typed="(mark 2 2)\n\n")
     last = result.stdout[result.stdout.index("Turn 3: ") :]
-    assert "What is so in all 8 states that are possible as far as you know:" in last
+    assert "These facts hold in all 8 possible states:" in last
     board = last[: last.index("Your legal moves")]
     assert board.count(" ? ") == 8
     assert board.count(" ✕x ") == 1
@@ -95,8 +95,8 @@ def test_picture_without_colours_or_symbols_still_says_whose_pieces_are_whose() 
 
 def test_what_is_no_move_is_told_with_the_nearest_and_asked_again() -> None:
     result = play(*KUHN, typed="\nchekc\n99\ncheck\n\n")
-    assert "chekc is none of your 2 moves. Did you mean check?" in result.stdout
-    assert "99 is none of your 2 moves." in result.stdout
+    assert "chekc is not one of your 2 moves. Did you mean check?" in result.stdout
+    assert "99 is not one of your 2 moves." in result.stdout
     assert "In turn 2 you played check" in result.stdout
 
 
@@ -114,7 +114,7 @@ def test_person_who_leaves_ends_the_match_and_the_series(
 ) -> None:
     result = play(*KUHN, "--matches", "3", "--record", str(tmp_path), typed=typed)
     assert result.exit_code == code
-    assert result.stdout.endswith("You have left; the match ends here.\n")
+    assert result.stdout.endswith("You left; the match ends here.\n")
     assert result.stderr == ""
     (path,) = tmp_path.glob("*.json")
     record = read_record(path)
@@ -159,7 +159,7 @@ def test_a_person_is_told_who_prepares(player: str, waits: bool) -> None:
     players = ("--player", "xplayer=human", "--player", f"oplayer={player}")
     clocks = ("--play-clock", "60", "--start-clock", "1")
     result = play("tic_tac_toe", *players, *clocks, typed="")
-    said = f"{player} may prepare as oplayer for 1 s (--start-clock).\n"
+    said = f"{player} may prepare for oplayer for 1 s (--start-clock).\n"
     assert (said in result.stdout[: result.stdout.index("Turn 1: ")]) == waits
 
 
@@ -196,12 +196,12 @@ def test_clock_runs_and_ctrl_c_leaves_at_a_terminal() -> None:
     os.close(theirs)
     try:
         screen = _Screen(ours)
-        shown = screen.until("Time is up: a random legal move is made for you.")
+        shown = screen.until("Time is up: you play a random legal move.")
         assert "1 s. " in shown or "2 s. " in shown
         screen.until("Turn 2: you are player1")
         screen.until("history, quit):")
         os.write(ours, b"\x03")
-        screen.until("You have left; the match ends here.")
+        screen.until("You left; the match ends here.")
         assert process.wait(20) == 130
     finally:
         process.kill()

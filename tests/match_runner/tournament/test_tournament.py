@@ -130,7 +130,10 @@ def test_the_example_of_the_documentation_is_a_tournament(tmp_path: Path) -> Non
             "players.a must be a player's spec or address",
         ),
         ('games = ["kuhn_poker"]\n[players]\na = "god"', "players.a: unknown player 'god'"),
-        ('games = ["kuhn_poker"]\n[players]\na = "http://"', "players.a: 'http://' is no address"),
+        (
+            'games = ["kuhn_poker"]\n[players]\na = "http://"',
+            "players.a: 'http://' is not the address",
+        ),
         ('games = ["nowhere"]\n' + PLAYERS, "unknown game"),
         ('games = ["meier", "meier"]\n' + PLAYERS, "the game meier is given twice"),
         ("speed = 3\n" + GAMES + PLAYERS, "unknown setting 'speed'; settings: players, games,"),

@@ -155,7 +155,7 @@ def test_what_loses_too_many_workers_has_crashed(
     cluster: Any, executor: ClusterExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
-    with pytest.raises(WorkerCrashError, match=r"^1 Dask workers were lost while they had it"):
+    with pytest.raises(WorkerCrashError, match=r"^1 Dask workers were lost while they played it"):
         executor.submit(die_with_parent, ()).result(30)
     monkeypatch.undo()
     assert executor.submit(add, (2, 2)).result(30) == 4
@@ -193,7 +193,7 @@ def test_a_call_that_takes_too_long_is_broken_off(cluster: Any, tmp_path: Path) 
     started = tmp_path / "started"
     with open_executor(None, cluster.scheduler_address, 2) as executor:
         hung, after = executor.submit(sleep, (600, str(started))), executor.submit(add, (1, 1))
-        with pytest.raises(WorkerCrashError, match="it took longer than 2 seconds and was broken"):
+        with pytest.raises(WorkerCrashError, match="it took longer than 2 seconds and was stopped"):
             hung.result(30)
         assert not is_alive(int(started.read_text()))
         assert after.result(30) == 2
@@ -248,9 +248,9 @@ def test_a_scheduler_without_workers_is_waited_for_and_its_end_is_told(
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        ("nowhere", "'nowhere' is no address of a Dask scheduler"),
-        ("", "'' is no address of a Dask scheduler"),
-        ("foo://bar:1", "is no address"),
+        ("nowhere", "'nowhere' is not the address of a Dask scheduler"),
+        ("", "'' is not the address of a Dask scheduler"),
+        ("foo://bar:1", "is not the address"),
         ("missing.json", "cannot read the scheduler file missing.json: No such file"),
         (str(REPOSITORY / "README.md") + ".json", "cannot read the scheduler file"),
         ("127.0.0.1:9", "cannot reach the Dask scheduler at 127.0.0.1:9: no answer for 0.5"),
@@ -273,7 +273,7 @@ def test_a_scheduler_file_is_read(cluster: Any, tmp_path: Path) -> None:
     with open_executor(None, str(path)) as executor:
         assert executor.submit(add, (1, 1)).result(30) == 2
     path.write_text("{}")
-    with pytest.raises(ConfigError, match="is no scheduler file of Dask"):
+    with pytest.raises(ConfigError, match="is not a scheduler file of Dask"):
         ClusterExecutor(str(path))
 
 

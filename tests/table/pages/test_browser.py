@@ -56,9 +56,9 @@ def test_a_person_plays_a_whole_match_with_the_mouse(page: Page, table: LiveTabl
         page.wait_for_function("t => document.querySelector('.status').innerText !== t", arg=turn)
         moves += 1
         assert moves < 10
-    assert "you got" in page.locator(".status").inner_text()
-    page.click("text=Replay, with every mind")
-    page.wait_for_selector("text=What every role does and sees")
+    assert "you scored" in page.locator(".status").inner_text()
+    page.click("text=Replay, with all minds")
+    page.wait_for_selector("text=Every role's moves and percepts")
 
 
 def test_a_person_plays_a_whole_match_with_the_keyboard(page: Page, table: LiveTable) -> None:
@@ -159,7 +159,7 @@ def test_a_replay_is_stepped_through(page: Page, table: LiveTable) -> None:
     page.keyboard.press("ArrowRight")
     page.wait_for_selector(f"output:text('turn 3 of {last}')")
     assert page.url.endswith("#turn=3")
-    page.click("button[aria-label='Turn before']")
+    page.click("button[aria-label='Previous turn']")
     page.wait_for_selector(f"output:text('turn 2 of {last}')")
     page.keyboard.press("End")
     page.wait_for_selector(f"output:text('turn {last} of {last}')")
@@ -206,7 +206,7 @@ def test_a_rulesheet_with_a_mistake_is_typed_mended_and_played(
     page.click("button.primary")
     page.wait_for_url(re.compile("/seat/"))
     page.locator("button.move", has_text="go").click()
-    page.wait_for_selector(".status:has-text('you got 77 points')")
+    page.wait_for_selector(".status:has-text('you scored 77 points')")
 
 
 @pytest.mark.verify
@@ -225,7 +225,7 @@ def test_names_are_text_and_never_markup(page: Page, table: LiveTable) -> None:
             page.locator("button.move", has_text="bold").click()
             page.wait_for_selector(".status:has-text('The match is over')")
             page.goto(f"{table.url}/match/{begun['id']}")
-            page.wait_for_selector("text=What every role does and sees")
+            page.wait_for_selector("text=Every role's moves and percepts")
         assert page.locator("main script, main img, main i").count() == 0
         assert page.get_by_text("<b>bold</b>").count() > 0
         assert fits(page)
@@ -272,7 +272,7 @@ def test_open_minds_show_everything_while_people_play(browser: Browser, tmp_path
             for seat in seats_of(begun).values():  # else the page would play the only move there is
                 open_table.play(seat, "noop")
             page.goto(open_table.url + begun["links"]["alice"])
-            page.click("text=Everything, and every mind")
+            page.click("text=Watch everything, players' minds included")
             page.wait_for_selector("output:text('turn 1 of 1')")
             shown = page.locator("main").inner_text()
             assert any(word in shown for word in WORDS["bob"])

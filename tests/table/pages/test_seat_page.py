@@ -286,11 +286,11 @@ def test_many_moves_are_chosen_part_by_part(browser: Browser, table: LiveTable) 
 def test_what_may_be_where_is_shown_on_demand(browser: Browser, table: LiveTable) -> None:
     with seated(browser, table, "battleships_in_fog", seed=4) as page:
         assert page.locator(".unknown").count() == 16
-        page.click("text=What may it be?")
+        page.click("text=Show possibilities")
         page.wait_for_selector(".cell-share")
         shares = page.locator(".cell-share").all_inner_texts()
         assert shares == ["6 %"] * 16
-        page.click("text=What may it be?")
+        page.click("text=Show possibilities")
         page.wait_for_selector(".unknown")
         assert page.locator(".cell-share").count() == 0
 
@@ -339,7 +339,7 @@ def test_the_truth_is_beside_what_one_knew_and_one_plays_again(
         )
         page.wait_for_selector(".half[aria-label='The truth'] .fact:has-text('player2 holds')")
         assert "player2 holds" not in knew.inner_text()
-        page.click("button[aria-label='Turn before']")
+        page.click("button[aria-label='Previous turn']")
         page.wait_for_function(
             "document.querySelector('.controls output').innerText.startsWith('turn 2')"
         )
@@ -353,7 +353,7 @@ def test_the_truth_is_beside_what_one_knew_and_one_plays_again(
         while not page.locator(OVER).count():
             press(page)
         before = page.url
-        page.click("button:has-text('Stronger: it thinks half a second')")
+        page.click("button:has-text('Stronger: it thinks for half a second')")
         page.wait_for_url(lambda url: url != before)
         page.wait_for_selector(f"{READY}, {OVER}")
         id_ = page.url.rpartition("/")[2].rpartition("-")[0]

@@ -29,7 +29,7 @@ def test_a_cell_that_may_hold_something_is_marked_and_nothing_else_is_told() -> 
     knowledge = Knowledge(build_machine(program), program.roles.index("xplayer"), 0)
     knowledge.observe("(mark 2 2)", (), "(mark 2 2)", in_time=True)
     knowledge.observe("noop", ("your_move",), "noop", in_time=True)
-    known = knowledge.known()
+    known = knowledge.facts()
     assert (known.states, known.exact) == (8, True)
     artist = Artist(program)
     cells = cells_of(artist.certain(known.shares))
@@ -43,8 +43,8 @@ def test_what_cannot_have_happened_leaves_nothing_known() -> None:
     program = load(GAME)
     knowledge = Knowledge(build_machine(program), 0, 0)
     knowledge.observe("noop", ("refused",), "noop", in_time=True)
-    assert knowledge.known().states == 0
-    assert knowledge.known().shares == {}
+    assert knowledge.facts().states == 0
+    assert knowledge.facts().shares == {}
 
 
 def test_words_of_openspiel_say_what_a_role_knows_and_what_its_moves_are() -> None:
@@ -52,8 +52,8 @@ def test_words_of_openspiel_say_what_a_role_knows_and_what_its_moves_are() -> No
     knowledge = Knowledge(build_machine(program), 0, 0)
     knowledge.observe("noop", ("(told x1bf41ef6fd6f6f6c)",), "noop", in_time=True)
     knowledge.observe("noop", ("your_move",), "noop", in_time=True)
-    known = knowledge.known()
+    known = knowledge.facts()
     assert (known.states, known.words) == (2, "2")
     assert known.lines() == ["2", "(act 0): Pass", "(act 1): Bet"]
     other = Knowledge(build_machine(load(GAME)), 0, 0)
-    assert other.known().lines() == []
+    assert other.facts().lines() == []

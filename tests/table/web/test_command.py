@@ -89,12 +89,12 @@ def test_others_than_this_machine_need_a_token(
 ) -> None:
     told = table(tmp_path, "--no-token", *elsewhere)
     assert told.exit_code == 2
-    assert "--no-token is for this machine alone" in told.stderr
+    assert "--no-token is only for this machine" in told.stderr
     assert halls == []
 
 
 def test_plain_http_for_others_is_warned_of(tmp_path: Path, halls: list[MatchManager]) -> None:
-    assert "reads the tokens" in table(tmp_path, "--host", "0.0.0.0").stderr
+    assert "read and use the tokens" in table(tmp_path, "--host", "0.0.0.0").stderr
     told = table(tmp_path, "--host", "0.0.0.0", "--url", "https://Table.example/")
     assert told.stderr == ""
     assert "the table is at https://table.example/?token=" in told.stdout

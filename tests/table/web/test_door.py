@@ -52,7 +52,7 @@ def test_without_a_token_there_is_403_and_nothing_else(table: LiveTable, begun: 
             status, headers, body = stranger.request(method, path, None, JSON)
             assert status == 403, (method, path)
             assert "set-cookie" not in headers
-            assert body in (b"",) or b"this table needs its link" in body.lower()
+            assert body in (b"",) or b"you need a link" in body.lower()
             assert len(body) < 500
     assert status_of(table.stranger(), "PUT", "/api/lobby") == 403
     for odd in ({"host": "evil.example"}, {"origin": "http://evil.example"}):

@@ -110,7 +110,7 @@ def test_files_beside_the_pages_are_not_served(table: LiveTable) -> None:
         ("/api/matches", b"[]", "object"),
         ("/api/matches", b"{", "not JSON"),
         ("/api/matches", b'{"game": "tic_tac_toe", "players": {}}', "players"),
-        ("/api/matches", b'{"game": "../x", "players": {"a": "random"}}', "by name"),
+        ("/api/matches", b'{"game": "../x", "players": {"a": "random"}}', "have names here"),
         ("/api/matches", b'{"game": "nothing", "players": {"a": "random"}}', "unknown game"),
         ("/api/matches", b'{"game": "tic_tac_toe", "players": {"xplayer": "human"}}', "role"),
         ("/api/rules", b'{"rules": 7}', "string"),

@@ -62,13 +62,13 @@ def test_the_game_of_the_command_line_is_whatever_it_names(folder: Path) -> None
     spiel = "openspiel:efg_game(filename=x)"
     assert Offers(game=spiel).rules_of("anything", spiel) == (spiel, None)
     for asked in (("x", spiel), (spiel, None), ("x", f" {spiel}"), ("x", "openspiel:kuhn_poker")):
-        with pytest.raises(ConfigError, match="must be named when the table is started"):
+        with pytest.raises(ConfigError, match="must be named on the command line"):
             Offers(game="openspiel:leduc_poker").rules_of(*asked)
 
 
 def test_long_files_are_no_rulesheets(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("match_runner.table.options.MOST_RULES", 10)
-    with pytest.raises(ConfigError, match="so it is no rulesheet"):
+    with pytest.raises(ConfigError, match="too long for rules"):
         Offers(games=folder).rules_of("mine.gdl", None)
 
 
@@ -82,7 +82,7 @@ def test_players_of_the_package_and_what_is_offered_are_named(tmp_path: Path) ->
         ("hyperplay:80", "must be offered"),
         ("ftp://x", "must be offered"),
         (specs["learner"], "names a file"),
-        ("evil:P", "unknown player.*, auto, .*, para, learner, far; others must be offered"),
+        ("evil:P", "unknown player.*, auto, .*, para, learner, far; offer other players"),
         ("human", "unknown player"),
     ]:
         with pytest.raises(ConfigError, match=said):
@@ -95,11 +95,11 @@ def test_players_of_the_package_and_what_is_offered_are_named(tmp_path: Path) ->
         (["random"], "must be NAME=SPEC"),
         (["=random"], "must be NAME=SPEC"),
         (["a b=random"], "must be NAME=SPEC"),
-        (["random=legal"], "the name of a player already"),
-        (["human=legal"], "the name of a player already"),
+        (["random=legal"], "already the name of a player"),
+        (["human=legal"], "already the name of a player"),
         (["x=legal", "x=random"], "given twice"),
         (["x=nothing"], "--offer x: unknown player"),
-        (["x=https://there"], "--offer x: .* is no address"),
+        (["x=https://there"], "--offer x: .* is not the address"),
     ],
 )
 def test_offers_are_checked(texts: list[str], said: str) -> None:

@@ -17,7 +17,7 @@ from ggp.machine.definition import GameDefinition
 from ggp.players import Decision
 from match_runner.match.conditions import Conditions
 from match_runner.series.comparison import ComparisonSummary, summarize
-from match_runner.series.holding import Held, held_so_far, play_missing
+from match_runner.series.holding import Snapshot, play_missing, snapshot_of
 from match_runner.series.outcomes import Played, decisions_of
 from match_runner.series.plan import (
     MEASURE,
@@ -62,7 +62,7 @@ class PlayedDuel:
         failures: matches that could not be played, one line each.
     """
 
-    progress: Held
+    progress: Snapshot
     failures: tuple[str, ...] = ()
 
     @cached_property
@@ -143,7 +143,7 @@ def play_duel(duel: Duel, settings: RunSettings, executor: Executor, tell: Tell)
             for _ in store.matches(kind):
                 tell()
         failures = play_missing(series, store, executor, lambda _: tell(), until)
-        progress = held_so_far(series, store, until)
+        progress = snapshot_of(series, store, until)
     return PlayedDuel(progress, failures)
 
 
@@ -164,7 +164,7 @@ def stored_duel(duel: Duel, settings: RunSettings) -> PlayedDuel | None:
         count = sum(1 for _ in store.matches(PLAY))
         matches = max(settings.matches, count + count % len(duel.players))
         series = series_of(duel, replace(settings, matches=matches))
-        progress = held_so_far(series, store, settings.until)
+        progress = snapshot_of(series, store, settings.until)
     return PlayedDuel(progress) if progress.matches else None
 
 
