@@ -418,11 +418,11 @@ class LearntMoves(PathModel):
         self,
         machine: Machine,
         tree: PathTree,
-        own: int,
+        role: int,
         rows: NetPaths,
         policies: Mapping[str, LearntPolicy],
     ) -> None:
-        super().__init__(machine, tree, own)
+        super().__init__(machine, tree, role)
         self._rows, self._policies = rows, policies
 
     def _ask(self, role: int, paths: IntArray, moves: list[IntArray]) -> list[Known | None]:

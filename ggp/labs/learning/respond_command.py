@@ -184,7 +184,7 @@ def _values(bound: Bound, exact: dict[str, float] | None) -> dict[str, Any]:
         },
         "roles": {
             role: {"best_response": interval.value, "ci99": [interval.low, interval.high]}
-            for role, interval in bound.left.items()
+            for role, interval in bound.remainders.items()
         },
         "sum_of_goals": bound.total,
         "nash_conv": bound.nash_conv and _score(bound.nash_conv),
@@ -204,7 +204,7 @@ def _parts(player: str, bound: Bound, exact: dict[str, float] | None) -> Iterato
         rows.append((role, response.score, response.by, learned, *best))
     yield Table(head if exact is None else (*head, ("#best response", ".2f")), rows)
     fresh = len(next(iter(bound.responses.values())).goals)
-    for role, remainder in bound.left.items():
+    for role, remainder in bound.remainders.items():
         yield f"{player} as {role} is left with {remainder}"
     if bound.nash_conv is not None:
         yield (

@@ -5,6 +5,7 @@ actions. A twin is the same game: the role to move has the same moves, matches h
 outcomes, and states that a role cannot distinguish here cannot be distinguished there. A test plays
 both.
 
+    >>> from ggp.machine.games import load_program
     >>> twin = find_twin(load_program("connect_four"))
     >>> twin.actions("first", "(drop 3)")
     [(2,)]

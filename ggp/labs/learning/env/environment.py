@@ -258,10 +258,10 @@ class Environment:
             NoLegalMoveError: a role has no legal move: an error in the rulesheet.
         """
         actions = np.asarray(actions)
-        wanted = (self.num_lanes, len(self.roles))
-        if actions.shape != wanted or actions.dtype.kind not in "iu":
+        expected = (self.num_lanes, len(self.roles))
+        if actions.shape != expected or actions.dtype.kind not in "iu":
             raise ConfigError(
-                f"actions must be whole numbers of shape {wanted}, lanes and roles; these are "
+                f"actions must be whole numbers of shape {expected}, lanes and roles; these are "
                 f"{actions.dtype} of shape {actions.shape}"
             )
         player_actions = np.full((self.num_lanes, len(self.names.roles)), -1, dtype=np.int64)

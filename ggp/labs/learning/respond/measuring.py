@@ -116,7 +116,7 @@ def learnt(rival: Rival, role: int, rng: np.random.Generator) -> LearntResponder
     try:
         return LearntResponder(rival, role, rng)
     except ConfigError as error:
-        _log.info("nobody learns to respond by gradients: %s", error)
+        _log.info("no responder learns by gradients: %s", error)
         return None
 
 
@@ -271,7 +271,7 @@ class Bound:
 
     Attributes:
         responses: by name of the responder's role.
-        left: by name of the player's role, its lowest mean score in fresh matches against a
+        remainders: by name of the player's role, its lowest mean score in fresh matches against a
             responder in another role, with an interval that is corrected for their number.
         total: the sum of all goals of a match, if it was the same in all fresh matches.
         nash_conv: if there is such a total, the sum of the gains of all responses, with an
@@ -279,7 +279,7 @@ class Bound:
     """
 
     responses: dict[str, Response]
-    left: dict[str, Interval]
+    remainders: dict[str, Interval]
     total: float | None
     nash_conv: Interval | None
 

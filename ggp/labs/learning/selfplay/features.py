@@ -220,7 +220,7 @@ def into_blocks(
     starts: I64,
     changes: I32,
     ends: I64,
-    places: I64,
+    positions: I64,
     order: I64,
     new_previous: I64,
     new_masks: U64,
@@ -233,7 +233,7 @@ def into_blocks(
         size: lanes of a block.
         lanes, previous, masks, starts, changes: N rows, see `take_choices`.
         ends: `[B + 1]` zeros; filled in with the first row of each block, and N.
-        places, order: `[N]` the new position of each row, and its inverse; filled in.
+        positions, order: `[N]` the new position of each row, and its inverse; filled in.
         new_previous: `[N]` the previous row, as an index into the block, or `NO_ROW`; the other
             `new_` arrays hold the rows in their new order.
     """
@@ -244,14 +244,14 @@ def into_blocks(
     for n in range(len(lanes)):
         # `ends[block]` counts up to the end of its block here, and is shifted back below.
         block = lanes[n] // size
-        place = ends[block]
+        position = ends[block]
         ends[block] += 1
-        places[n], order[place] = place, n
+        positions[n], order[position] = position, n
         row = previous[n]
-        new_previous[place] = NO_ROW if row < 0 else places[row]
-        new_starts[place + 1] = starts[n + 1] - starts[n]
+        new_previous[position] = NO_ROW if row < 0 else positions[row]
+        new_starts[position + 1] = starts[n + 1] - starts[n]
         for w in range(masks.shape[1]):
-            new_masks[place, w] = masks[n, w]
+            new_masks[position, w] = masks[n, w]
     for k in range(len(ends) - 1):
         block = len(ends) - 1 - k
         ends[block] = ends[block - 1]
@@ -263,7 +263,7 @@ def into_blocks(
             if new_previous[n] >= 0:
                 new_previous[n] -= ends[block]
     for n in range(len(lanes)):
-        to = new_starts[places[n]]
+        to = new_starts[positions[n]]
         for k in range(starts[n + 1] - starts[n]):
             new_changes[to + k] = changes[starts[n] + k]
 
@@ -475,32 +475,32 @@ class Choices:
     Args:
         features: the meaning of the bits. If legal moves are not read, every row is taken.
         lanes: L.
-        most: the most rows that are kept; default: L.
+        size: the most rows that are kept; default: L.
 
     Attributes:
         num_rows: N, the number of rows so far.
         lanes: `[N]` the lane of each row.
     """
 
-    def __init__(self, features: Features | Joined, lanes: int, most: int | None = None) -> None:
+    def __init__(self, features: Features | Joined, lanes: int, size: int | None = None) -> None:
         self._features, self._words = features, features.mask_words
-        most = lanes if most is None else most
+        size = lanes if size is None else size
         self._last = np.full(lanes, NO_ROW)
         self._old: U64 = np.zeros((lanes, features.num_words), dtype=np.uint64)
-        self._lanes, self._places, *orders = np.zeros((4, most), dtype=np.int64)
+        self._lanes, self._places, *orders = np.zeros((4, size), dtype=np.int64)
         room = 64 * features.num_words
         rows, ordered = (
             RowChanges(
-                np.zeros((most, self._words), dtype=np.uint64),
-                np.zeros(most, dtype=np.int64),
-                np.zeros(most + 1, dtype=np.int64),
+                np.zeros((size, self._words), dtype=np.uint64),
+                np.zeros(size, dtype=np.int64),
+                np.zeros(size + 1, dtype=np.int64),
                 np.zeros(room, dtype=np.int32),
                 order,
             )
             for order in orders
         )
         self._rows, self._ordered = rows, ordered
-        self._rows.order[:] = np.arange(most)
+        self._rows.order[:] = np.arange(size)
         self.num_rows = 0
 
     def begin(self) -> None:

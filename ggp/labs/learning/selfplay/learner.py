@@ -454,12 +454,12 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name in ("turns", "block"):
-            _check(name, getattr(self, name), least=1)
+            _check(name, getattr(self, name), minimum=1)
         for name in ("hidden", "critic"):
             for units in getattr(self, name):
-                _check(name, units, least=1)
+                _check(name, units, minimum=1)
         for name in ("rate", "slower", "warm", "cold", "clip"):
-            _check(name, getattr(self, name), least=0)
+            _check(name, getattr(self, name), minimum=0)
         if not 0 <= self.decay <= 1:
             raise ConfigError(f"decay must be from 0 to 1, not {self.decay:g}")
 
@@ -501,10 +501,10 @@ class Told:
     error: float
 
 
-def _check(name: str, number: float, *, least: int) -> None:
-    """Check that a setting is finite, above 0, and at least `least`."""
-    if not isfinite(number) or number < least or number <= 0:
-        bound = f"at least {least}" if least else "above 0"
+def _check(name: str, number: float, *, minimum: int) -> None:
+    """Check that a setting is finite, above 0, and at least `minimum`."""
+    if not isfinite(number) or number < minimum or number <= 0:
+        bound = f"at least {minimum}" if minimum else "above 0"
         raise ConfigError(f"{name} must be {bound}, not {number:g}")
 
 
@@ -574,11 +574,11 @@ class Actor:
         self.net = Net(features, hidden, features.num_moves)
         self.optimiser = Optimiser(self.net)
         self.totals = np.zeros(2, dtype=np.float32)
-        lanes, most = env.num_lanes, env.num_lanes * turns
+        lanes, capacity = env.num_lanes, env.num_lanes * turns
         self._reader = Reader(features, lanes, role)
-        self._drawing = Drawing(self.net, lanes, most)
-        self._turns: I64 = np.zeros(most, dtype=np.int64)
-        self._row_indices = np.arange(most)
+        self._drawing = Drawing(self.net, lanes, capacity)
+        self._turns: I64 = np.zeros(capacity, dtype=np.int64)
+        self._row_indices = np.arange(capacity)
         self._spare: F32 = np.zeros((2, features.num_moves), dtype=np.float32)
         self._scratch = Scratch()
 
@@ -596,7 +596,7 @@ class Actor:
         self._drawing.choices.begin()
 
     @property
-    def known(self) -> U64:
+    def knowledge(self) -> U64:
         """`[L, W]` the role's knowledge after the last observed turn, as bits."""
         return self._reader.rows
 
@@ -615,7 +615,7 @@ class Actor:
         first, column = self.num_rows, actions[:, self.role]
         column[:] = -1
         key_bits = finalised(np.array([key], dtype=np.uint64))[0]
-        self._drawing.act(self.known, key_bits, column, trusted=True)
+        self._drawing.act(self.knowledge, key_bits, column, trusted=True)
         self._turns[first : self.num_rows] = step
 
     def end_segment(self, size: int) -> None:
@@ -635,13 +635,13 @@ class Actor:
         if not len(order):
             return
         sums = self._scratch.take("sums", len(order), net.shape.hidden[0])
-        places = self._row_indices[: len(order)]
-        net.sums(rows, rows.previous, places, sums)
-        logits = net.forward(sums, places)
+        indices = self._row_indices[: len(order)]
+        net.sums(rows, rows.previous, indices, sums)
+        logits = net.forward(sums, indices)
         improve(
             rows.masks,
             logits,
-            drawing.chosen[order],
+            drawing.moves[order],
             drawing.logs[order],
             gains[self._turns[order], drawing.choices.lanes[order] - low],
             steps.temperature,
@@ -682,9 +682,9 @@ class Critic:
         self.optimiser = Optimiser(self.net)
         self.error = 0.0
         self._seen: U64 = np.zeros((env.num_lanes, features.num_words), dtype=np.uint64)
-        self._turns, most = turns, (turns + 1) * env.num_lanes
-        self._states = Choices(features, env.num_lanes, most)
-        self._row_indices = np.arange(most)
+        self._turns, capacity = turns, (turns + 1) * env.num_lanes
+        self._states = Choices(features, env.num_lanes, capacity)
+        self._row_indices = np.arange(capacity)
         self._scratch = Scratch()
 
     @property
@@ -710,7 +710,7 @@ class Critic:
     def watch(self, turn: Turn) -> None:
         """Record the states before a turn, and the knowledge of the actors."""
         np.concatenate(
-            [*(actor.known for actor in self._actors), turn.state_bits], axis=1, out=self._seen
+            [*(actor.knowledge for actor in self._actors), turn.state_bits], axis=1, out=self._seen
         )
         self._states.add(self._seen)
 
@@ -721,11 +721,11 @@ class Critic:
     def values(self, block: int) -> F32:
         """`[S + 1, size, Q]` the values of the states of a block, which `learn` then improves."""
         self._rows = rows = self._blocks[block]
-        places = self._row_indices[: len(rows.order)]
-        sums = self._scratch.take("sums", len(places), self.net.shape.hidden[0])
-        self.net.sums(rows, rows.previous, places, sums)
+        indices = self._row_indices[: len(rows.order)]
+        sums = self._scratch.take("sums", len(indices), self.net.shape.hidden[0])
+        self.net.sums(rows, rows.previous, indices, sums)
         roles = self.net.shape.outputs
-        return self.net.forward(sums, places).reshape(self._turns + 1, -1, roles)
+        return self.net.forward(sums, indices).reshape(self._turns + 1, -1, roles)
 
     def learn(self, gains: F32, rate: float) -> None:
         """Move the last `values` towards `values + gains`.

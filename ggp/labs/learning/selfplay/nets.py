@@ -233,22 +233,22 @@ def _sign(change: int) -> np.float32:
 
 @kernel
 def accumulate(
-    starts: I64, changes: I32, sources: I64, places: I64, weights: F32, bias: F32, sums: F32
+    starts: I64, changes: I32, sources: I64, targets: I64, weights: F32, bias: F32, sums: F32
 ) -> None:
     """Sum the weights of the bits that are set in N rows, in order.
 
     Args:
         starts: `[N + 1]`, changes: `[K]` the changes of each row, see `take_choices`.
         sources: `[N]` the row of `sums` from which each row changed, or -1.
-        places: `[N]` the row of `sums` that each row fills.
+        targets: `[N]` the row of `sums` that each row fills.
         weights: `[F, H]` of each input; `bias`: `[H]`.
         sums: `[M, H]` changed in place.
     """
     width = len(bias)
     whole = width - width % FLOATS
-    for n in range(len(places)):
+    for n in range(len(targets)):
         first, end = starts[n], starts[n + 1]
-        source, place = sources[n], places[n]
+        source, target = sources[n], targets[n]
         for start in range(0, whole, FLOATS):
             if source < 0:
                 total = load_floats(bias, start)
@@ -258,16 +258,16 @@ def accumulate(
                 change = item(changes, k)
                 row = load_floats(weights, _input(change) * width + start)
                 total = plus_times(total, row, _sign(change))
-            store_floats(sums, place * width + start, total)
+            store_floats(sums, target * width + start, total)
         if whole == width:
             continue
         for h in range(whole, width):
-            sums[place, h] = bias[h] if source < 0 else sums[source, h]
+            sums[target, h] = bias[h] if source < 0 else sums[source, h]
         for k in range(first, end):
             change = item(changes, k)
             index, sign = _input(change), _sign(change)
             for h in range(whole, width):
-                sums[place, h] += sign * weights[index, h]
+                sums[target, h] += sign * weights[index, h]
 
 
 @kernel
@@ -345,12 +345,12 @@ def scatter(starts: I64, changes: I32, previous: I64, slopes: F32, gradient: F32
 
 
 @kernel
-def rectify(sums: F32, places: I64, out: F32) -> None:
-    """`out[n] = max(sums[places[n]], 0)`"""
-    for n in range(len(places)):
-        place = places[n]
+def rectify(sums: F32, rows: I64, out: F32) -> None:
+    """`out[n] = max(sums[rows[n]], 0)`"""
+    for n in range(len(rows)):
+        row = rows[n]
         for h in range(sums.shape[1]):
-            out[n, h] = max(sums[place, h], np.float32(0))
+            out[n, h] = max(sums[row, h], np.float32(0))
 
 
 @kernel
@@ -541,12 +541,12 @@ class Net:
         self._scratch = Scratch()
         self._active: list[F32] = []
 
-    def sums(self, rows: RowChanges, sources: I64, places: I64, out: F32) -> None:
+    def sums(self, rows: RowChanges, sources: I64, targets: I64, out: F32) -> None:
         """Fill in the sums of the first layer.
 
         Args:
             sources: `[N]` the row of `out` from which each row changed, or -1.
-            places: `[N]` the row of `out` that each row fills.
+            targets: `[N]` the row of `out` that each row fills.
             out: `[M, H]`
         """
         weights = self.weights
@@ -554,25 +554,25 @@ class Net:
             rows.starts,
             rows.changes,
             sources,
-            places,
+            targets,
             weights.matrices[0],
             weights.biases[0],
             out,
         )
 
-    def forward(self, sums: F32, places: I64) -> F32:
-        """`[N, outputs]` the outputs, from rows `places` of the sums of the first layer.
+    def forward(self, sums: F32, rows: I64) -> F32:
+        """`[N, outputs]` the outputs, from some rows of the sums of the first layer.
 
         The array is valid until the next call, and may be written to.
         """
         scratch, weights = self._scratch, self.weights
-        active = scratch.take("layer 0", len(places), sums.shape[1])
-        rectify(sums, places, active)
+        active = scratch.take("layer 0", len(rows), sums.shape[1])
+        rectify(sums, rows, active)
         self._active = [active]
         last = len(weights.matrices) - 1
         for layer in range(1, last + 1):
             matrix, bias = weights.matrices[layer], weights.biases[layer]
-            out = scratch.take(f"layer {layer}", len(places), matrix.shape[1])
+            out = scratch.take(f"layer {layer}", len(rows), matrix.shape[1])
             np.matmul(active, matrix, out=out)
             if layer == last:
                 add_bias(out, bias)

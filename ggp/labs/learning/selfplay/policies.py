@@ -38,20 +38,20 @@ class Drawing:
     Args:
         net: the net of the policy.
         lanes: L.
-        most: the most decisions that are kept; default: L.
+        capacity: the most decisions that are kept; default: L.
 
     Attributes:
         choices: the decisions so far. The caller clears them, or begins again.
-        chosen, logs: the move of each decision, and the log of its probability.
+        moves, logs: the move of each decision, and the log of its probability.
     """
 
-    def __init__(self, net: Net, lanes: int, most: int | None = None) -> None:
+    def __init__(self, net: Net, lanes: int, capacity: int | None = None) -> None:
         self._net = net
-        self.choices = Choices(net.features, lanes, most)
+        self.choices = Choices(net.features, lanes, capacity)
         self._sums = aligned_floats(lanes * net.shape.hidden[0]).reshape(lanes, -1)
-        most = lanes if most is None else most
-        self.chosen: I64 = np.zeros(most, dtype=np.int64)
-        self.logs: F32 = np.zeros(most, dtype=np.float32)
+        capacity = lanes if capacity is None else capacity
+        self.moves: I64 = np.zeros(capacity, dtype=np.int64)
+        self.logs: F32 = np.zeros(capacity, dtype=np.float32)
 
     def take(self, lanes: IntArray) -> None:
         """Drop all lanes but these."""
@@ -79,7 +79,7 @@ class Drawing:
             logits = self._net.forward(self._sums, lanes)
         if not trusted:
             np.nan_to_num(logits, copy=False)
-        moves = self.chosen[first : choices.num_rows]
+        moves = self.moves[first : choices.num_rows]
         draw(rows.masks, logits, key, moves, self.logs[first : choices.num_rows])
         actions[lanes] = moves
 

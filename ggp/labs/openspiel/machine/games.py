@@ -117,6 +117,9 @@ def spiel_game(text: str, name: str) -> SpielGame:
     of turns, as they always do in GDL-II. A warning is logged for games in which they do not, or
     forget their moves.
 
+        >>> spiel_game("openspiel:kuhn_poker", "kuhn_poker").roles
+        ('p0', 'p1', 'random')
+
     Args:
         name: name of the game in messages.
 

@@ -248,6 +248,12 @@ def _cached_playing(name: str, changed: int, verify_states: int, max_turns: int)
 class Position:
     """A turn and the choices made in it so far; only its chooser knows each choice.
 
+        >>> position = start(playing("kuhn_poker", verify_states=0))
+        >>> position.is_chance, position.player, len(position.actions())
+        (True, None, 6)
+        >>> position.child(0).player  # player 0 chooses after the deal
+        0
+
     Attributes:
         choices: the actions of the choosers, in their order.
     """
