@@ -206,13 +206,12 @@ class MatchLearner:
         try:
             trial = new_learner(*self._about, 1, Settings(turns=1))
             trial.learn(updates=1)  # loads machine code
+            lanes = FEW_LANES if suits(machine) else SLOW_LANES
             began_s = clock()
             trial.learn(updates=1)
             self._step_s = (clock() - began_s) * (1 if suits(machine) else SLOW_STEP)
             began_s = clock()
-            self._small_learner = new_learner(
-                *self._about, FEW_LANES if suits(machine) else SLOW_LANES
-            )
+            self._small_learner = new_learner(*self._about, lanes)
             self._build_s = clock() - began_s
         except GGPError as error:
             self._error = error

@@ -157,9 +157,8 @@ class Environment:
         self.seeds = np.zeros(lanes, dtype=np.uint64)
         self.lane_numbers = np.arange(lanes)
         self._threads = threads
-        shape = (
-            self._shape_of_paths(episodes.max_percepts) if paths else (lanes, len(self.roles), 0, 0)
-        )
+        empty = (lanes, len(self.roles), 0, 0)
+        shape = self._shape_of_paths(episodes.max_percepts) if paths else empty
         self._paths = np.zeros(shape, dtype=np.int32)
         self._arrays = self._empty_arrays()
         self._make_slices()
@@ -396,13 +395,11 @@ def _player_indices(roles: Sequence[str], players: Sequence[str]) -> IntArray:
     return np.array([players.index(role) for role in roles], dtype=np.int64)
 
 
-def _turn_limit(
-    program: GameDefinition, max_turns: int | None, proved: int | None, paths: bool
-) -> int:
-    if max_turns is not None:
-        if max_turns < 1:
-            raise ConfigError(f"max_turns must be at least 1, not {max_turns}")
-        return max_turns
+def _turn_limit(program: GameDefinition, limit: int | None, proved: int | None, paths: bool) -> int:
+    if limit is not None:
+        if limit < 1:
+            raise ConfigError(f"max_turns must be at least 1, not {limit}")
+        return limit
     if proved is not None:
         return proved
     if not paths:

@@ -112,9 +112,6 @@ class ExactGame:
                 if key not in tokens:
                     seen = [names.percept(text) for text in machine.percept_texts(percepts)]
                     token = 1 + names.move(machine.move_text(move))
-                    tokens[key] = [
-                        token,
-                        *(1 + len(names.moves) + index for index in sorted(seen)),
-                    ]
+                    tokens[key] = [token, *(1 + len(names.moves) + k for k in sorted(seen))]
                 paths[row, turn, : len(tokens[key])] = tokens[key]
         return Sets(paths, lengths, masks)

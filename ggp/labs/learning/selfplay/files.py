@@ -155,9 +155,8 @@ class PolicyFile:
 
 def bytes_of(policy_file: PolicyFile) -> bytes:
     """The bytes of a file."""
-    about = policy_file.about
-    text = json.dumps({"format": FORMAT} | asdict(about)).encode()
-    names = [*(f"role {k}" for k in range(len(about.roles))), "critic"]
+    text = json.dumps({"format": FORMAT} | asdict(policy_file.about)).encode()
+    names = [*(f"role {k}" for k in range(len(policy_file.about.roles))), "critic"]
     arrays: dict[str, Any] = {"about": np.frombuffer(text, dtype=np.uint8)}
     arrays |= dict(zip(names, policy_file.arrays, strict=True))
     out = io.BytesIO()
@@ -209,7 +208,7 @@ def _about(archive: zipfile.ZipFile) -> About:
     text = _bytes(archive, "about", MOST_TEXT)
     shape, dtype, start = _header(text)
     if dtype != np.uint8 or shape != (len(text) - start,):
-        raise ValueError("its text is no text")
+        raise ValueError("its text is not an array of bytes")
     fields = json.loads(text[start:])
     if fields["format"] != FORMAT:
         raise ValueError(f"its format is {str(fields['format'])[:20]}, not {FORMAT}")
@@ -228,7 +227,7 @@ def _about(archive: zipfile.ZipFile) -> About:
         record=_record(fields["record"], fields["roles"]),
     )
     if len(about.steps) != len(about.roles) + 1:
-        raise ValueError("its numbers of steps are not those of its roles")
+        raise ValueError("it needs a number of steps for each role and the critic")
     return about
 
 
@@ -286,7 +285,7 @@ def _record(fields: Mapping[str, Any], roles: Sequence[str]) -> dict[str, Any]:
     _check_numbers(fields)
     curve = fields["curve"]
     if not isinstance(curve, list) or len(curve) > MOST_POINTS:
-        raise ValueError("its learning curve is no list of points")
+        raise ValueError("its learning curve is not a list of points")
     for point in curve:
         _check_numbers(point)
         _finite(point["error"])
@@ -295,7 +294,7 @@ def _record(fields: Mapping[str, Any], roles: Sequence[str]) -> dict[str, Any]:
             if point["rewards"][role] is not None:
                 _finite(point["rewards"][role])
     if any(point["updates"] >= following["updates"] for point, following in pairwise(curve)):
-        raise ValueError("the points of its learning curve are in no order")
+        raise ValueError("the points of its learning curve are not in order")
     return dict(fields)
 
 
@@ -307,7 +306,7 @@ def _check_numbers(fields: Mapping[str, Any]) -> None:
 
 def _finite(number: Any) -> None:
     if type(number) not in (int, float) or not isfinite(number):
-        raise ValueError(f"{str(number)[:20]} is no number")
+        raise ValueError(f"{str(number)[:20]} is not a number")
 
 
 def _short_list(entries: Any, most: int) -> Sequence[Any]:
@@ -324,5 +323,5 @@ def _short_text(text: Any) -> str:
 
 def _count(number: Any) -> int:
     if type(number) is not int or not 0 <= number < 1 << 40:
-        raise ValueError(f"{str(number)[:20]} is no number of things")
+        raise ValueError(f"{str(number)[:20]} is not a count")
     return number

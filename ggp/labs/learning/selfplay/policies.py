@@ -259,7 +259,5 @@ class NetPaths:
     def _tokens_of_percepts(self, percepts: int) -> list[int]:
         if percepts not in self._percept_tokens:
             indices = map(self.names.percept, self._machine.percept_texts(percepts))
-            self._percept_tokens[percepts] = [
-                1 + len(self.names.moves) + index for index in indices
-            ]
+            self._percept_tokens[percepts] = [1 + len(self.names.moves) + k for k in indices]
         return self._percept_tokens[percepts]

@@ -161,16 +161,14 @@ class Rollouts:
                 seat.act(keys[index], choices[:, index])
         return choices
 
-    def _complete(self, look: U64, choices: I64, seed: np.uint64, turn: int) -> tuple[I64, U64]:
+    def _complete(self, look: U64, picks: I64, seed: np.uint64, turn: int) -> tuple[I64, U64]:
         """`[L, M]` actions of all movers, and `[L]` random bits."""
         num, starts = len(look), self._engine.starts
         moves, keys = np.zeros((num, len(starts) - 2), dtype=np.int64), np.zeros(num, np.uint64)
         live, episodes = np.ones(num, dtype=np.bool_), np.zeros(num, dtype=np.int64)
         turns, word = np.full(num, turn, dtype=np.int32), np.zeros(1, dtype=np.uint64)
         seeds, lanes = np.full(num, seed), np.arange(num)
-        fault = choose(
-            look, starts, live, choices, seeds, lanes, episodes, turns, word, moves, keys
-        )
+        fault = choose(look, starts, live, picks, seeds, lanes, episodes, turns, word, moves, keys)
         if fault != FINE:
             roles = (*self._engine.names.roles, "random")
             raise NoLegalMoveError(roles[fault % moves.shape[1]], [])

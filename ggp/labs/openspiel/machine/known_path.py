@@ -188,8 +188,7 @@ class KnownPath:
         for at in range(first, len(actions)):
             action, player, turn = actions[at], state.current_player(), self._turns[at]
             if player < 0:
-                outcomes = state.chance_outcomes()
-                share = sum(share for outcome, share in outcomes if outcome == action)
+                share = sum(p for outcome, p in state.chance_outcomes() if outcome == action)
                 logs.append(math.log(share) if share > 0 else -math.inf)
             # A move that the role chose is certain. A move drawn for it, in place of a refused one,
             # is as likely as any other.
