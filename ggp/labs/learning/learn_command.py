@@ -13,18 +13,12 @@ from typing import Any
 
 import click
 
-from ggp.cli.arguments import (
-    FilePath,
-    FiniteRange,
-    backend_option,
-    json_option,
-    seed_option,
-)
+from ggp.cli.arguments import FilePath, FiniteRange, backend_option, json_option, seed_option
 from ggp.console import example, installed_version, show_report, spinner, verbose_option
 from ggp.errors import ConfigError
 from ggp.labs.learning.env import make
 from ggp.labs.learning.learnt_seeds import LearntSeed, Task, learn_seeds
-from ggp.labs.learning.selfplay import Learner, Told, usual_settings
+from ggp.labs.learning.selfplay import Learner, LearningReport, usual_settings
 from ggp.labs.learning.selfplay.files import SUFFIX, About, read_policy, write_policy
 from ggp.machine.games import load_program
 from ggp.report import Report, Table
@@ -196,8 +190,8 @@ def learn(
     show_report(Report(values, parts), as_json=as_json)
 
 
-def _progress(tell: Callable[[str], None]) -> Callable[[Told], None]:
-    def progress(report: Told) -> None:
+def _progress(tell: Callable[[str], None]) -> Callable[[LearningReport], None]:
+    def progress(report: LearningReport) -> None:
         rewards = ", ".join(f"{role} {_goal(value)}" for role, value in report.rewards.items())
         tell(f"{report.share:.0%}, {report.decisions:,} decisions; {rewards}")
 

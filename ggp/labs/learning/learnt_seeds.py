@@ -26,8 +26,6 @@ from ggp.labs.learning.selfplay.policies import Drawing, LearntPolicy
 from ggp.labs.learning.selfplay.rollouts import Rollouts
 
 if TYPE_CHECKING:
-    from ggp.labs.learning.env.environment import Environment
-    from ggp.labs.learning.selfplay import Learner
     from ggp.machine.definition import GameDefinition
 
 
@@ -62,9 +60,9 @@ class LearntSeed(NamedTuple):
     Attributes:
         seed: the seed.
         file: the bytes of a policy file.
-        given_away: sum over all roles of what a response gains, in goals; less is better.
+        given_away: sum over all roles of the gain of a response, in goals; less is better.
         is_exact: whether this is the NashConv, not the gain of learnt responses.
-        updates, decisions, seconds: see `Told`.
+        updates, decisions, seconds: see `LearningReport`.
     """
 
     seed: int
@@ -113,7 +111,6 @@ def learn_seeds(
 def learn_seed(task: Task) -> LearntSeed:
     """Learn from one seed, and judge the policies."""
     from ggp.labs.learning.env import make
-    from ggp.labs.learning.selfplay import Learner
     from ggp.labs.learning.selfplay.files import bytes_of
     from ggp.machine.games import read_program
 

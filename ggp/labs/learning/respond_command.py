@@ -1,4 +1,4 @@
-"""`ggp respond`: bounds what a player can lose, in games of any size.
+"""`ggp respond`: a bound on the losses of a player, in games of any size.
 
 The command loads a game and a player, lets responders learn against it (`respond.measure`), and
 prints or draws the bound. With `--check` it compares the bound with the exact value.

@@ -154,7 +154,7 @@ def sample(
 
     Args:
         masks: `[L, R * words]` legal moves.
-        draw: each number gives other actions; none gives those that `choose` draws.
+        draw: each number gives other actions; none gives the actions that `choose` draws.
         actions: `[L, R]`, filled in; the other arguments are as in `choose`.
     """
     roles = actions.shape[1]

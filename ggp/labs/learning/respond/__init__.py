@@ -1,7 +1,7 @@
 """How much a player can lose in games of any size: approximate best responses to it.
 
     bound = measure(Rival(machine, make), Budget(updates=None, seconds=30), matches=1000, seed=0)
-    bound.responses["xplayer"].score   # what a responder got as xplayer, with an interval
+    bound.responses["xplayer"].score   # mean score of a responder as xplayer, with an interval
 
 `measure` takes a player, and returns a bound. Begin with `measuring`: for each role, it lets
 responders learn, and scores the better one. `responders` has the responder that searches in a tree

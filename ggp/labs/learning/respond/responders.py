@@ -478,7 +478,7 @@ def play(
     rng: np.random.Generator,
     max_turns: int = DEFAULT_MAX_STEPS,
 ) -> FloatArray:
-    """`[L, R]` goals of `count` new matches; NaN in those that are not over after `max_turns`.
+    """`[L, R]` goals of `count` new matches; NaN in matches that are not over after `max_turns`.
 
     Args:
         paths: the tree of paths, for movers that need them.

@@ -14,7 +14,22 @@ segments of matches, and improves an actor for each role and a critic, in severa
 nets, and `files` store them. `rollouts` play matches to their ends by policies.
 """
 
-from ggp.labs.learning.selfplay.learner import Learner, Settings, StoppedError, Told, usual_settings
+from ggp.labs.learning.selfplay.learner import (
+    Learner,
+    LearningReport,
+    Settings,
+    StoppedError,
+    Told,
+    usual_settings,
+)
 from ggp.labs.learning.selfplay.policies import LearntPolicy
 
-__all__ = ["Learner", "LearntPolicy", "Settings", "StoppedError", "Told", "usual_settings"]
+__all__ = [
+    "Learner",
+    "LearningReport",
+    "LearntPolicy",
+    "Settings",
+    "StoppedError",
+    "Told",
+    "usual_settings",
+]

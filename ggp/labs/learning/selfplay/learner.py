@@ -88,8 +88,8 @@ class Learner:
         threads: processors to use; the policies do not depend on it.
 
     Attributes:
-        updates, states, decisions: see `Told`.
-        curve: points of the learning curve, with the fields of `Told`.
+        updates, states, decisions: see `LearningReport`.
+        curve: points of the learning curve, with the fields of `LearningReport`.
 
     Raises:
         ConfigError: there is no such role, nets would be too large, or lanes do not restart.
@@ -145,10 +145,10 @@ class Learner:
         updates: int | None = None,
         states: int | None = None,
         seconds: float | None = None,
-        progress: Callable[[Told], None] | None = None,
+        progress: Callable[[LearningReport], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
         stop: Callable[[], bool] = lambda: False,
-    ) -> Told:
+    ) -> LearningReport:
         """Learn until the first of the given budgets is used up.
 
         With a budget of updates or states, the same seed gives the same policies.
@@ -381,7 +381,7 @@ class Learner:
             self._variance = max(new, old) if self.settings.widest else new
         return max(sqrt(self._variance or 0.0), _LEAST_SPREAD)
 
-    def _record(self, report: Told) -> None:
+    def _record(self, report: LearningReport) -> None:
         """Add a point to the curve, which has at most `MOST_POINTS`, at even distances."""
         if (self.updates - 1) % self._stride:
             return
@@ -396,10 +396,10 @@ class Learner:
             return 1
         return int(self.curve[1]["updates"]) - int(self.curve[0]["updates"])
 
-    def _report(self, share: float, error: float) -> Told:
+    def _report(self, share: float, error: float) -> LearningReport:
         goals = MIDDLE + HALF * self._rewards[self._ended]
         means = goals.mean(axis=0).tolist() if len(goals) else [None] * len(self.env.roles)
-        return Told(
+        return LearningReport(
             self.updates,
             self.states,
             self.decisions,
@@ -478,7 +478,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Told:
+class LearningReport:
     """A report on the progress of learning.
 
     Attributes:
@@ -530,6 +530,9 @@ def usual_settings(env: Environment) -> Settings:
         widest=True,
     )
 
+
+Told = LearningReport
+"""The former name of `LearningReport`."""
 
 # ------------------------------------------------------------------------
 # The learning parts: an `Actor` for each role, with a policy, and a `Critic` of states for all.
@@ -657,7 +660,7 @@ class Actor:
 class Critic:
     """Expected rewards of all roles, given the state and the knowledge of some roles.
 
-    The state alone may not determine what a role knows, and so what it will do (A. Baisero, C.
+    The state alone may not determine the knowledge of a role, and so its moves (A. Baisero, C.
     Amato, *Unbiased Asymmetric Reinforcement Learning under Partial Observability*, AAMAS 2022). In
     number_guessing, for example, no fluent remembers the questions.
 

@@ -551,13 +551,7 @@ class Net:
         """
         weights = self.weights
         accumulate(
-            rows.starts,
-            rows.changes,
-            sources,
-            targets,
-            weights.matrices[0],
-            weights.biases[0],
-            out,
+            rows.starts, rows.changes, sources, targets, weights.matrices[0], weights.biases[0], out
         )
 
     def forward(self, sums: F32, rows: I64) -> F32:

@@ -129,7 +129,7 @@ class KnownPath:
         return replace(history, state=state)
 
     def replayed(self, old: History, actions: list[int]) -> History | None:
-        """The history of `actions`, which differ from those of an old history, if all agree.
+        """The history of `actions`, which differ from an old history's, if all agree.
 
         In turns without a digest, words are not compared.
         """
@@ -247,8 +247,8 @@ class KnownPath:
         return max((-_difference(text, target), text) for text in words)
 
     def compare_next(self, old: History, new: History) -> tuple[bool, bool] | None:
-        """Whether the letters that the next words gain from old to new, and those that they lose,
-        are part of the path's next words; None if the words are the same.
+        """Whether the letters gained, and the letters lost, between the next words of two histories
+        are part of the path's next words; None if the next words are the same.
 
         Args:
             old, new: histories of the same length.

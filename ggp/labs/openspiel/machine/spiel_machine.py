@@ -156,12 +156,7 @@ class SpielMachine:
         return Stepped(SpielStates(self._store, children), percepts)
 
     def step_matching(
-        self,
-        states: States,
-        lanes: IntArray,
-        joint_moves: IntArray,
-        role: int,
-        percepts: IntArray,
+        self, states: States, lanes: IntArray, joint_moves: IntArray, role: int, percepts: IntArray
     ) -> tuple[IntArray, States] | None:
         """See `Matcher`: percepts of the other roles are not computed."""
         nodes = self._nodes(states)

@@ -266,12 +266,7 @@ class Position:
 
     def __reduce__(self) -> tuple[Any, ...]:
         sheet = self.turn.game.sheet
-        return _restored, (
-            sheet.rules,
-            sheet.verify_states,
-            sheet.max_turns,
-            tuple(self.history()),
-        )
+        return _restored, (sheet.rules, sheet.verify_states, sheet.max_turns, tuple(self.history()))
 
     @property
     def player(self) -> int | None:
