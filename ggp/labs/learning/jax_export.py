@@ -104,8 +104,8 @@ def _move_places(machine: PropnetMachine, role: int, texts: tuple[str, ...]) -> 
     """The input of each move of a role, -1 for moves that it never has."""
     circuit = machine.circuit
     first = 1 + len(circuit.fluents) + sum(len(moves.names) for moves in circuit.legal[:role])
-    place = {text: first + k for k, text in enumerate(circuit.legal[role].names)}
-    return np.array([place.get(text, -1) for text in texts], dtype=np.int64)
+    input_of = {text: first + k for k, text in enumerate(circuit.legal[role].names)}
+    return np.array([input_of.get(text, -1) for text in texts], dtype=np.int64)
 
 
 def _groups(part: Layered) -> Iterable[str]:
@@ -190,13 +190,13 @@ def layered(circuit: Circuit, outputs: Sequence[Literals]) -> Layered:
         # The inputs of a group's gates differ by a factor below 2: less than half is padding.
         size = (len(inputs) - 1).bit_length()
         members.setdefault((depth[base + gate], size), []).append(gate)
-    place = np.full(base + circuit.num_gates, -1, dtype=np.int64)
-    place[:base] = np.arange(base)
+    place_of = np.full(base + circuit.num_gates, -1, dtype=np.int64)
+    place_of[:base] = np.arange(base)
     num_places = base
     order = sorted(members)
     for key in order:
         for gate in members[key]:
-            place[base + gate] = num_places
+            place_of[base + gate] = num_places
             num_places += 1
     groups = []
     for key in order:
@@ -204,12 +204,12 @@ def layered(circuit: Circuit, outputs: Sequence[Literals]) -> Layered:
         rows = [literals[offsets[gate] : offsets[gate + 1]] for gate in gates]
         table = np.full((len(gates), max(map(len, rows))), TRUE, dtype=np.int32)
         for k, row in enumerate(rows):
-            table[k, : len(row)] = _placed(np.array(row, dtype=np.int32), place)
-        groups.append(GateGroup(int(place[base + gates[0]]), table))
-    tables = tuple(_placed(np.asarray(roots), place) for roots in outputs)
+            table[k, : len(row)] = _placed(np.array(row, dtype=np.int32), place_of)
+        groups.append(GateGroup(int(place_of[base + gates[0]]), table))
+    tables = tuple(_placed(np.asarray(roots), place_of) for roots in outputs)
     return Layered(num_places, tuple(groups), tables)
 
 
-def _placed(literals: Literals, place: NDArray[np.int64]) -> NDArray[np.int32]:
-    placed: NDArray[np.int32] = (2 * place[literals >> 1] + (literals & 1)).astype(np.int32)
+def _placed(literals: Literals, place_of: NDArray[np.int64]) -> NDArray[np.int32]:
+    placed: NDArray[np.int32] = (2 * place_of[literals >> 1] + (literals & 1)).astype(np.int32)
     return placed

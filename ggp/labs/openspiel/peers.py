@@ -286,19 +286,19 @@ class CompiledBot:
         state = states.draw()
         if timer is None:
             return self._searched(state, simulations, None)
-        there_is_s, number, is_last = timer.left_s(), FIRST_SIMULATIONS, False
+        total_s, count, is_last = timer.left_s(), FIRST_SIMULATIONS, False
         action: int | None = None
         while (before_s := timer.left_s()) > SPARE_S:
-            action = self._searched(state, number, timer)
+            action = self._searched(state, count, timer)
             left_s = timer.left_s()
-            took_s, room_s = before_s - left_s, left_s - (1 - USED) * there_is_s
-            affordable = int(number * room_s / took_s) if took_s > 0 else MOST_SIMULATIONS
+            took_s, room_s = before_s - left_s, left_s - (1 - USED) * total_s
+            affordable = int(count * room_s / took_s) if took_s > 0 else MOST_SIMULATIONS
             most = min(affordable, MOST_SIMULATIONS)
-            if is_last or most <= number:
+            if is_last or most <= count:
                 break
             # Once a search took long enough to measure the speed, the next search is the last.
-            is_last = took_s >= SHOWS * there_is_s
-            number = most if is_last else min(STEP * number, most)
+            is_last = took_s >= SHOWS * total_s
+            count = most if is_last else min(STEP * count, most)
         if action is None:
             raise OutOfTimeError
         return action

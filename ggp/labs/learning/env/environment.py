@@ -502,12 +502,12 @@ class LaneSlice:
         self.states = engine.merged(self.states, engine.initial(len(self._look)), lanes)
         self._record_restart(arrays.part(self._first, self._end), lanes)
 
-    def choose(self, current: Arrays, player_actions: I64, seeds: U64, numbers: I64) -> None:
+    def choose(self, current: Arrays, player_actions: I64, seeds: U64, lane_numbers: I64) -> None:
         """Determine the next action of every mover.
 
         Args:
             player_actions: `[L, R]` actions of all players, -1 for actions to be drawn.
-            seeds, numbers: `[L]` seeds and lane numbers, see `Environment.reset`.
+            seeds, lane_numbers: `[L]` seeds and lane numbers, see `Environment.reset`.
 
         Raises:
             IllegalMoveError: an action is not legal.
@@ -520,7 +520,7 @@ class LaneSlice:
             self._live(part),
             player_actions[self._first : self._end],
             seeds[self._first : self._end],
-            numbers[self._first : self._end],
+            lane_numbers[self._first : self._end],
             part.episodes,
             part.turns,
             self._word,

@@ -93,7 +93,7 @@ def choose(
     live: Bools,
     player_actions: I64,
     seeds: U64,
-    numbers: I64,
+    lane_numbers: I64,
     episodes: I64,
     turns: I32,
     word: U64,
@@ -106,7 +106,7 @@ def choose(
         look: `[L, ...]`; `starts`: `[M + 2]` words where its parts begin, and the end.
         live: `[L]` lanes that play on; in the others every mover gets action 0.
         player_actions: `[L, R]` actions of the players, -1 for an action to be drawn.
-        seeds, numbers, episodes, turns: `[L]`; see `Environment.reset` for the first two.
+        seeds, lane_numbers, episodes, turns: `[L]`; see `Environment.reset` for the first two.
         word: `[1]` scratch.
         actions: `[L, M]`, filled in.
         keys: `[L]` random bits for moves of chance that are not listed; filled in.
@@ -121,7 +121,7 @@ def choose(
             for mover in range(movers):
                 actions[lane, mover] = 0
             continue
-        key = _turn_key(seeds[lane], numbers[lane], episodes[lane], turns[lane], word)
+        key = _turn_key(seeds[lane], lane_numbers[lane], episodes[lane], turns[lane], word)
         keys[lane] = _mixed(key ^ np.uint64(movers), word)
         for mover in range(movers):
             start, end = int(starts[1 + mover]), int(starts[2 + mover])
@@ -144,7 +144,7 @@ def sample(
     masks: U64,
     draw: int,
     seeds: U64,
-    numbers: I64,
+    lane_numbers: I64,
     episodes: I64,
     turns: I32,
     word: U64,
@@ -160,7 +160,7 @@ def sample(
     roles = actions.shape[1]
     num_words = masks.shape[1] // roles
     for lane in range(len(masks)):
-        key = _turn_key(seeds[lane], numbers[lane], episodes[lane], turns[lane], word)
+        key = _turn_key(seeds[lane], lane_numbers[lane], episodes[lane], turns[lane], word)
         key = _mixed(key ^ np.uint64(1 << 32 | draw), word)
         for role in range(roles):
             draw_key = _mixed(key ^ np.uint64(role), word)

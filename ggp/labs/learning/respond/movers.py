@@ -268,8 +268,8 @@ class PolicyTeller(PathPolicy):
 
 def random_choices(legal: Ragged, rng: np.random.Generator) -> IntArray:
     """`[L]` a random legal move of each lane; every lane must have one."""
-    places = (rng.random(len(legal.counts)) * legal.counts).astype(np.int64)
-    return np.asarray(legal.values[legal.offsets[:-1] + places])
+    slots = (rng.random(len(legal.counts)) * legal.counts).astype(np.int64)
+    return np.asarray(legal.values[legal.offsets[:-1] + slots])
 
 
 def legalise(legal: Ragged, moves: IntArray, rng: np.random.Generator) -> IntArray:

@@ -168,7 +168,7 @@ def take_choices(
     input_of: I32,
     last: I64,
     old: U64,
-    place: I64,
+    cursor: I64,
     lanes: I64,
     previous: I64,
     masks: U64,
@@ -186,14 +186,14 @@ def take_choices(
         input_of: `[64 * W]` the input of each bit.
         last: `[L]` the last row that each lane appended, or `NO_ROW`; changed.
         old: `[L, W]` the bits of that row; changed.
-        place: `[2]` the next lane (L once all are done), and the next row; changed.
+        cursor: `[2]` the next lane (L once all are done), and the next row; changed.
         lanes, previous, masks: `[N]`, `[N]`, `[N, words]` the lane of each row, the previous row of
             that lane, and the legal moves; filled in.
         starts: `[N + 1]` where the changes of each row begin, and the end; all but the first are
             filled in.
         changes: `[K]` inputs that were set since the previous row, and `~` inputs cleared.
     """
-    lane, end = place[0], place[1]
+    lane, end = cursor[0], cursor[1]
     room = len(changes) - 64 * bits.shape[1]
     while lane < len(bits) and starts[end] <= room:
         total = 0 if mask_words else 2
@@ -208,7 +208,7 @@ def take_choices(
             starts[end + 1] = _changes(bits, old, lane, is_new, input_of, starts[end], changes)
             end += 1
         lane += 1
-    place[0], place[1] = lane, end
+    cursor[0], cursor[1] = lane, end
 
 
 @kernel
@@ -527,7 +527,7 @@ class Choices:
             bits: `[L, W]` as in `Reader.read`.
         """
         features, first = self._features, self.num_rows
-        place = np.array([0, first])
+        cursor = np.array([0, first])
         while True:
             rows = self._rows
             take_choices(
@@ -536,18 +536,18 @@ class Choices:
                 features.input_of,
                 self._last,
                 self._old,
-                place,
+                cursor,
                 self._lanes,
                 rows.previous,
                 rows.masks,
                 rows.starts,
                 rows.changes,
             )
-            if place[0] == len(bits):
+            if cursor[0] == len(bits):
                 break
             room = np.zeros_like(rows.changes)
             self._rows = rows._replace(changes=np.concatenate([rows.changes, room]))
-        self.num_rows = int(place[1])
+        self.num_rows = int(cursor[1])
         return _part(self._rows, first, self.num_rows)
 
     def blocks(self, size: int) -> list[RowChanges]:

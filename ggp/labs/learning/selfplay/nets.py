@@ -325,13 +325,13 @@ def scatter(starts: I64, changes: I32, previous: I64, slopes: F32, gradient: F32
         for start in range(0, whole, FLOATS):
             slope = load_floats(slopes, n * width + start)
             if source >= 0:
-                place = source * width + start
-                store_floats(slopes, place, plus_times(load_floats(slopes, place), slope, one))
+                offset = source * width + start
+                store_floats(slopes, offset, plus_times(load_floats(slopes, offset), slope, one))
             for k in range(first, end):
                 change = item(changes, k)
-                place = _input(change) * width + start
-                total = plus_times(load_floats(gradient, place), slope, _sign(change))
-                store_floats(gradient, place, total)
+                offset = _input(change) * width + start
+                total = plus_times(load_floats(gradient, offset), slope, _sign(change))
+                store_floats(gradient, offset, total)
         if whole == width:
             continue
         if source >= 0:
@@ -601,7 +601,7 @@ class Net:
 
     def __call__(self, bits: U64) -> F32:
         """`[N, outputs]` the outputs for independent rows of bits."""
-        weights, places = self.weights, np.arange(len(bits))
+        weights, rows = self.weights, np.arange(len(bits))
         sums = self._scratch.take("sums", len(bits), self.shape.hidden[0])
         input_of = self.features.input_of
         sum_up_bits(
@@ -612,7 +612,7 @@ class Net:
             np.empty(len(input_of), dtype=np.int32),
             sums,
         )
-        return self.forward(sums, places).copy()
+        return self.forward(sums, rows).copy()
 
 
 class Optimiser:

@@ -89,8 +89,8 @@ class SpielTerms:
             act = _ACT.fullmatch(term)
         if act is None or len(act[1]) > len(str(self._num_actions)):
             return None
-        number = int(act[1])
-        return number + 1 if number < self._num_actions else None
+        action = int(act[1])
+        return action + 1 if action < self._num_actions else None
 
     def move_text(self, move: int) -> str:
         if not 0 <= move <= self._num_actions:
