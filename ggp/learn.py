@@ -9,6 +9,7 @@ The lab that they are in is `ggp.labs.learning.selfplay`.
 
 from ggp.labs.learning.selfplay import (
     Learner,
+    LearningReport,
     LearntPolicy,
     Settings,
     StoppedError,
@@ -16,4 +17,12 @@ from ggp.labs.learning.selfplay import (
     usual_settings,
 )
 
-__all__ = ["Learner", "LearntPolicy", "Settings", "StoppedError", "Told", "usual_settings"]
+__all__ = [
+    "Learner",
+    "LearningReport",
+    "LearntPolicy",
+    "Settings",
+    "StoppedError",
+    "Told",
+    "usual_settings",
+]

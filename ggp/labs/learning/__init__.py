@@ -1,12 +1,12 @@
-"""Learning: environments of many lanes, policies of nets by self-play, and who can beat a player.
+"""Learning: environments of many lanes, nets trained by self-play, and bounds on a player's losses.
 
-`env` has a game as arrays of fixed shapes, `selfplay` learns policies in it, and `jax_export`
-writes a game as a module of JAX (`jax_template`). `respond` learns to respond to any player: a
-bound on what it can lose.
+`env` presents a game as arrays of fixed shapes, `selfplay` learns policies in it and stores them in
+files, and `jax_export` writes a game as a module of JAX (from `jax_template`). `respond` learns to
+respond to any player, and so bounds what the player can lose.
 
-For players, `learned` plays policies, takes a step of search on them, and says how others move by
-them; `learnt_values` values states. The commands are in `learn_command`, which learns from several
-`learnt_seeds` and judges what was learnt, and `respond_command`.
+For players, `learned` plays policies, improves them by a step of search, and predicts other roles'
+moves by them; `learnt_values` values states. `learn_command` has the commands `ggp learn` and
+`ggp policies`, with runs from several seeds in `learnt_seeds`; `respond_command` has `ggp respond`.
 """
 
 from ggp.console import LaterCommand
@@ -18,7 +18,7 @@ LEARN = LaterCommand(
 )
 POLICIES = LaterCommand(
     "ggp.labs.learning.learn_command",
-    "List policies that were learnt, in files or folders; by default in the current one.",
+    "List learnt policies in files or folders; default: the current folder.",
     "policies",
 )
 RESPOND = LaterCommand(

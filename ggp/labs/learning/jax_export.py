@@ -1,7 +1,8 @@
-"""Writes a module of JAX: the docstring and tables of a game, then the functions of `template`.
+"""Writes a game as a module of JAX: a docstring, the tables of its circuit, and fixed functions.
 
-Names of a rulesheet appear in it as Python string literals, and nothing else that a stranger wrote:
-what is written is data, whatever the rules say.
+`jax_module` takes a game whose machine is a circuit, and returns the text of the module. The
+functions are copied from `jax_template`. Rule: text from a rulesheet enters the module only as
+Python string literals; so a rulesheet from a stranger cannot add code.
 """
 
 from __future__ import annotations
@@ -35,21 +36,21 @@ def jax_module(program: GameDefinition, machine: Machine) -> str:
     """The text of a module that plays a game in JAX; it imports only jax and numpy.
 
     Raises:
-        MachineError: the game has no circuit, or one whose gates have no order, or chance makes
-            moves that are not listed.
+        MachineError: the game has no circuit, its circuit has loops, or chance makes moves that are
+            not listed.
     """
     if not on_circuit(machine):
-        raise MachineError(f"{program.source.name} has no circuit, of which modules are made")
+        raise MachineError(f"{program.source.name} has no circuit to write as a module")
     if machine.circuit.loops:
         raise MachineError(
-            f"{program.source.name} has gates that depend on each other, of which no module of JAX "
-            "is made"
+            f"{program.source.name} has gates that depend on each other; a module of JAX needs a "
+            "circuit without loops"
         )
     head, _, rest = _TEMPLATE.read_text(encoding="utf-8").partition(_GAME)
     functions = rest.partition(_FUNCTIONS)[2]
     name = Path(program.source.name).name
     words = {"GAME": _plain(name), "RULES": _plain(name), "DIGEST": program.digest}
-    head = re.sub(r"\b(GAME|RULES|DIGEST)\b", lambda found: words[found[0]], head)
+    head = re.sub(r"\b(GAME|RULES|DIGEST)\b", lambda match: words[match[0]], head)
     return head + "\n".join(_tables(machine, names_of(program, machine))) + "\n" + functions
 
 
@@ -78,8 +79,8 @@ def _tables(machine: PropnetMachine, names: Names) -> Iterable[str]:
     if machine.random_role is not None:
         chance_places = _move_places(machine, machine.random_role, names.chance)
     yield f"CHANCE_PLACES = {_array(chance_places)}"
-    told = names.told_of_moves() if names.is_plain else np.full((len(players), 1), -1)
-    yield f"TOLD = {_array(told)}"
+    move_percepts = names.told_of_moves() if names.is_plain else np.full((len(players), 1), -1)
+    yield f"TOLD = {_array(move_percepts)}"
     for title, part in (("LOOK", look), ("STEP", step)):
         yield f"{title}_PLACES = {part.num_places}"
         yield f"{title}: tuple[tuple[int, np.ndarray], ...] = ("
@@ -100,11 +101,11 @@ def _tables(machine: PropnetMachine, names: Names) -> Iterable[str]:
 
 
 def _move_places(machine: PropnetMachine, role: int, texts: tuple[str, ...]) -> NDArray[np.int64]:
-    """The net of each move of a role, -1 for one that it never has."""
+    """The input of each move of a role, -1 for moves that it never has."""
     circuit = machine.circuit
-    first = 1 + len(circuit.fluents) + sum(len(each.names) for each in circuit.legal[:role])
-    place = {text: first + k for k, text in enumerate(circuit.legal[role].names)}
-    return np.array([place.get(text, -1) for text in texts], dtype=np.int64)
+    first = 1 + len(circuit.fluents) + sum(len(moves.names) for moves in circuit.legal[:role])
+    input_of = {text: first + k for k, text in enumerate(circuit.legal[role].names)}
+    return np.array([input_of.get(text, -1) for text in texts], dtype=np.int64)
 
 
 def _groups(part: Layered) -> Iterable[str]:
@@ -113,7 +114,7 @@ def _groups(part: Layered) -> Iterable[str]:
 
 
 def _arrays(title: str, arrays: Iterable[NDArray[np.generic]]) -> str:
-    inner = "".join(f"\n    {_array(each)}," for each in arrays)
+    inner = "".join(f"\n    {_array(array)}," for array in arrays)
     return f"{title}: tuple[np.ndarray, ...] = ({inner}\n)"
 
 
@@ -135,19 +136,19 @@ def _strings(texts: Iterable[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text that can be in a docstring, whatever a file is called."""
+    """The text, with every character replaced that could end a docstring."""
     return "".join(c if c.isalnum() or c in " ._-+" else "_" for c in text)
 
 
 # ------------------------------------------------------------------------
-# Gates in layers: all gates of a layer depend on earlier layers only.
+# Gates in layers: the gates of a layer depend only on earlier layers.
 #
-# Gates of a layer with about as many inputs are a *group*: a table of literals, padded with *true*,
-# whose rows are all evaluated at once.
+# The gates of a layer with similar numbers of inputs form a *group*: a table of literals, padded
+# with *true*, whose rows are evaluated in one operation.
 
 
 class GateGroup(NamedTuple):
-    """Gates that are evaluated at once.
+    """Gates that are evaluated together.
 
     Attributes:
         start: place of the first gate; the others follow.
@@ -159,12 +160,12 @@ class GateGroup(NamedTuple):
 
 
 class Layered(NamedTuple):
-    """A part of a circuit: N places, of which the first are *false* and the inputs.
+    """A part of a circuit with N places: *false*, then the inputs, then the gates.
 
     Attributes:
         num_places: N.
-        groups: in order.
-        outputs: literals of places, one for each literal that was asked for.
+        groups: the groups in the order of evaluation.
+        outputs: the requested literals, as literals of places.
     """
 
     num_places: int
@@ -172,42 +173,43 @@ class Layered(NamedTuple):
     outputs: tuple[NDArray[np.int32], ...]
 
 
-def layered(circuit: Circuit, asked: Sequence[Literals]) -> Layered:
-    """The gates that some literals depend on; circuits with loops have no layers.
+def layered(circuit: Circuit, outputs: Sequence[Literals]) -> Layered:
+    """The gates on which some literals depend, in layers; the circuit must not have loops.
 
     Args:
-        asked: several lists of literals.
+        outputs: lists of literals.
     """
     base = 1 + circuit.num_inputs
-    together = np.concatenate([np.asarray(each, dtype=np.int32) for each in asked])
-    needed = np.flatnonzero(cone(circuit, together)[base:]).tolist()
+    together = np.concatenate([np.asarray(roots, dtype=np.int32) for roots in outputs])
+    gate_ids = np.flatnonzero(cone(circuit, together)[base:]).tolist()
     offsets, literals = circuit.offsets.tolist(), circuit.literals.tolist()
     depth = net_levels(circuit)
     members: dict[tuple[int, int], list[int]] = {}
-    for gate in needed:
+    for gate in gate_ids:
         inputs = literals[offsets[gate] : offsets[gate + 1]]
-        # Twice as many inputs make another group: less than half of a table is padding.
+        # The inputs of a group's gates differ by a factor below 2: less than half is padding.
         size = (len(inputs) - 1).bit_length()
         members.setdefault((depth[base + gate], size), []).append(gate)
-    place = np.full(base + circuit.num_gates, -1, dtype=np.int64)
-    place[:base] = np.arange(base)
-    at = base
+    place_of = np.full(base + circuit.num_gates, -1, dtype=np.int64)
+    place_of[:base] = np.arange(base)
+    num_places = base
     order = sorted(members)
     for key in order:
         for gate in members[key]:
-            place[base + gate] = at
-            at += 1
+            place_of[base + gate] = num_places
+            num_places += 1
     groups = []
     for key in order:
         gates = members[key]
         rows = [literals[offsets[gate] : offsets[gate + 1]] for gate in gates]
         table = np.full((len(gates), max(map(len, rows))), TRUE, dtype=np.int32)
         for k, row in enumerate(rows):
-            table[k, : len(row)] = _placed(np.array(row, dtype=np.int32), place)
-        groups.append(GateGroup(int(place[base + gates[0]]), table))
-    return Layered(at, tuple(groups), tuple(_placed(np.asarray(each), place) for each in asked))
+            table[k, : len(row)] = _placed(np.array(row, dtype=np.int32), place_of)
+        groups.append(GateGroup(int(place_of[base + gates[0]]), table))
+    tables = tuple(_placed(np.asarray(roots), place_of) for roots in outputs)
+    return Layered(num_places, tuple(groups), tables)
 
 
-def _placed(literals: Literals, place: NDArray[np.int64]) -> NDArray[np.int32]:
-    found: NDArray[np.int32] = (2 * place[literals >> 1] + (literals & 1)).astype(np.int32)
-    return found
+def _placed(literals: Literals, place_of: NDArray[np.int64]) -> NDArray[np.int32]:
+    placed: NDArray[np.int32] = (2 * place_of[literals >> 1] + (literals & 1)).astype(np.int32)
+    return placed

@@ -4,18 +4,18 @@ Made from RULES
 with the digest DIGEST.
 
     init()                       the initial state
-    legal(state)                 [R, A] bool, what each role may do; nothing when the game is over
+    legal(state)                 [R, A] bool, each role's legal moves; none when the game is over
     step(state, actions, key)    the state after actions [R]; chance draws from a key of JAX
-    observe(state)               [R, A + P] uint8, what each role did and saw last, as ones
+    observe(state)               [R, A + P] uint8, ones for each role's last move and percepts
     rewards(state)               [R] float32, the goal values when the game is over, else 0
     ended(state)                 bool
 
-All of them are for one state: `jax.vmap` makes them functions of many, `jax.jit` makes them fast.
-A state that is over stays as it is. Actions must be legal. `chance(state)` and `play(state,
-actions, chance_action)` make moves of chance by hand. `state.fluents` is all that holds, which no
-role is told.
+Each function takes one state: `jax.vmap` makes it a function of many, `jax.jit` makes it fast. A
+state that is over stays as it is. Actions must be legal. `chance(state)` and `play(state, actions,
+chance_action)` make moves of chance by hand. `state.fluents` is the whole state, which no role
+sees.
 
-Indices are those of `ROLES`, `MOVES`, `CHANCE`, `PERCEPTS` and `FLUENTS`.
+Indices refer to `ROLES`, `MOVES`, `CHANCE`, `PERCEPTS` and `FLUENTS`.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ CHANCE: tuple[str, ...] = ()
 PERCEPTS: tuple[str, ...] = ()
 FLUENTS: tuple[str, ...] = ("over",)
 INITIAL = np.array([False])
-# Where the inputs of the moves of each role, and of chance, are; -1 for what it never has.
+# The input of each move of a role, and of chance; -1 for moves that it never has.
 MOVE_PLACES = np.array([[2]])
 CHANCE_PLACES = np.array([], dtype=np.int32)
-# The percept that tells everybody of each move, in plain GDL; -1 where moves are not told.
+# In plain GDL, the percept by which all roles see a move; -1 in other games.
 TOLD = np.full((1, 1), -1)
-# Gates of what may be done, and of what comes of it: place of the first, and literals of each.
+# Gates for legal moves and goals, and for a step: place of the first, and literals of each.
 LOOK_PLACES = 3
 LOOK: tuple[tuple[int, np.ndarray], ...] = ()
 STEP_PLACES = 3
@@ -55,12 +55,12 @@ SEES: tuple[np.ndarray, ...] = (np.array([], dtype=np.int32),)
 
 
 class State(NamedTuple):
-    """Where a match stands.
+    """The state of a match.
 
     Attributes:
         fluents: `[F]` bool.
-        moves: `[R]` int32, what each role did last, -1 at the beginning.
-        percepts: `[R, P]` bool, what each role saw last.
+        moves: `[R]` int32, each role's last move, -1 at the beginning.
+        percepts: `[R, P]` bool, each role's last percepts.
     """
 
     fluents: Any
@@ -69,33 +69,33 @@ class State(NamedTuple):
 
 
 def _hold(nets: Any, literals: np.ndarray) -> Any:
-    """Whether literals hold: twice a place, plus one if it is inverted."""
+    """Whether literals hold. A literal is twice a place, plus one if it is inverted."""
     return nets[literals >> 1] ^ (literals & 1).astype(bool)
 
 
 def _columns(inputs: Any, groups: tuple[tuple[int, np.ndarray], ...], places: int) -> Any:
-    """The values of all places `[places, L]`: those of gates from those of inputs `[inputs, L]`."""
+    """`[places, L]` the values of all places, given `[inputs, L]` the values of the inputs."""
     nets = jnp.zeros((places, inputs.shape[1]), dtype=bool)
     nets = nets.at[1 : 1 + inputs.shape[0]].set(inputs)
     for start, literals in groups:
-        found = jnp.all(nets[literals >> 1] ^ (literals & 1).astype(bool)[:, :, None], axis=1)
-        nets = nets.at[start : start + literals.shape[0]].set(found)
+        gates = jnp.all(nets[literals >> 1] ^ (literals & 1).astype(bool)[:, :, None], axis=1)
+        nets = nets.at[start : start + literals.shape[0]].set(gates)
     return nets
 
 
 def _evaluator(groups: tuple[tuple[int, np.ndarray], ...], places: int) -> Any:
-    """A function from the values of inputs to those of all places.
+    """A function from the values of the inputs to the values of all places.
 
     Under `vmap` states are columns, so that a gate reads rows, which lie together in memory.
     """
 
-    def alone(inputs: Any) -> Any:
+    def single(inputs: Any) -> Any:
         return _columns(inputs[:, None], groups, places)[:, 0]
 
     def mapped(axis_size: int, in_batched: Any, inputs: Any) -> Any:
         return _columns(inputs.T, groups, places).T, True
 
-    evaluated = jax.custom_batching.custom_vmap(alone)
+    evaluated = jax.custom_batching.custom_vmap(single)
     evaluated.def_vmap(mapped)
     return evaluated
 
@@ -105,7 +105,7 @@ _evaluate_step = _evaluator(STEP, STEP_PLACES)
 
 
 def _look(state: State) -> Any:
-    """The nets that depend on the state only."""
+    """The values of all places that depend on the state only."""
     moves = np.zeros(_NUM_MOVE_INPUTS, dtype=bool)
     return _evaluate_look(jnp.concatenate([state.fluents, moves]))
 
@@ -130,8 +130,8 @@ def ended(state: State) -> Any:
 def legal(state: State) -> Any:
     """`[R, A]` bool, the legal actions of each role; none when the game is over."""
     nets = _look(state)
-    found = jnp.stack([_hold(nets, literals) for literals in LEGAL])
-    return found & ~_hold(nets, TERMINAL)[0]
+    masks = jnp.stack([_hold(nets, literals) for literals in LEGAL])
+    return masks & ~_hold(nets, TERMINAL)[0]
 
 
 def chance(state: State) -> Any:
@@ -145,14 +145,14 @@ def rewards(state: State) -> Any:
     nets = _look(state)
     goals = []
     for literals, values in zip(GOALS, GOAL_VALUES, strict=True):
-        held = jnp.concatenate([_hold(nets, literals), np.array([True])])
-        # Of several values the first counts; of none, 0.
-        goals.append(jnp.append(jnp.asarray(values, dtype=jnp.float32), 0.0)[jnp.argmax(held)])
+        holds = jnp.concatenate([_hold(nets, literals), np.array([True])])
+        # The first goal that holds counts; without any, 0.
+        goals.append(jnp.append(jnp.asarray(values, dtype=jnp.float32), 0.0)[jnp.argmax(holds)])
     return jnp.where(_hold(nets, TERMINAL)[0], jnp.stack(goals), 0.0).astype(jnp.float32)
 
 
 def play(state: State, actions: Any, chance_action: Any = -1) -> State:
-    """The state after actions `[R]` and a move of chance, if it makes any."""
+    """The state after actions `[R]` and, if chance moves, a move of chance."""
     moves = jnp.zeros(_NUM_MOVE_INPUTS, dtype=bool)
     first = 1 + len(FLUENTS)
     for role in range(len(ROLES)):
@@ -161,15 +161,15 @@ def play(state: State, actions: Any, chance_action: Any = -1) -> State:
         moves = moves.at[jnp.asarray(CHANCE_PLACES)[chance_action] - first].set(True)
     nets = _evaluate_step(jnp.concatenate([state.fluents, moves]))
     if (TOLD >= 0).any():
-        told = jnp.zeros(len(PERCEPTS), dtype=bool)
+        joint_move = jnp.zeros(len(PERCEPTS), dtype=bool)
         for role in range(len(ROLES)):
-            told = told.at[jnp.asarray(TOLD)[role, actions[role]]].set(True)
-        percepts = jnp.tile(told, (len(ROLES), 1))
+            joint_move = joint_move.at[jnp.asarray(TOLD)[role, actions[role]]].set(True)
+        percepts = jnp.tile(joint_move, (len(ROLES), 1))
     else:
         percepts = jnp.stack([_hold(nets, literals) for literals in SEES])
-    after = State(_hold(nets, NEXT), jnp.asarray(actions, dtype=jnp.int32), percepts)
+    successor = State(_hold(nets, NEXT), jnp.asarray(actions, dtype=jnp.int32), percepts)
     over = ended(state)
-    return State(*(jnp.where(over, old, new) for old, new in zip(state, after, strict=True)))
+    return State(*(jnp.where(over, old, new) for old, new in zip(state, successor, strict=True)))
 
 
 def step(state: State, actions: Any, key: Any = None) -> State:
@@ -177,12 +177,12 @@ def step(state: State, actions: Any, key: Any = None) -> State:
     if not len(CHANCE):
         return play(state, actions)
     weights = jnp.where(chance(state), 0.0, -jnp.inf)
-    # Of a game that is over chance has no moves, and none is made.
+    # When the game is over chance has no moves, and any draw is ignored.
     weights = jnp.where(ended(state), jnp.zeros_like(weights), weights)
     return play(state, actions, jax.random.categorical(key, weights))
 
 
 def observe(state: State) -> Any:
-    """`[R, A + P]` uint8, what each role did and saw last, as ones."""
+    """`[R, A + P]` uint8, ones for each role's last move and percepts."""
     did = jax.nn.one_hot(state.moves, len(MOVES), dtype=jnp.uint8)
     return jnp.concatenate([did, state.percepts.astype(jnp.uint8)], axis=1)

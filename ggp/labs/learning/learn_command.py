@@ -1,4 +1,8 @@
-"""`ggp learn`: policies of a game, learnt by self-play."""
+"""`ggp learn` and `ggp policies`: learn policies by self-play, and list policy files.
+
+`learn` loads a game, runs a `Learner` in lanes of its environment, and writes a policy file;
+`policies` reads such files. Both print reports.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +13,12 @@ from typing import Any
 
 import click
 
-from ggp.cli.arguments import (
-    FilePath,
-    FiniteRange,
-    backend_option,
-    json_option,
-    seed_option,
-)
+from ggp.cli.arguments import FilePath, FiniteRange, backend_option, json_option, seed_option
 from ggp.console import example, installed_version, show_report, spinner, verbose_option
 from ggp.errors import ConfigError
 from ggp.labs.learning.env import make
 from ggp.labs.learning.learnt_seeds import LearntSeed, Task, learn_seeds
-from ggp.labs.learning.selfplay import Learner, Told, usual_settings
+from ggp.labs.learning.selfplay import Learner, LearningReport, usual_settings
 from ggp.labs.learning.selfplay.files import SUFFIX, About, read_policy, write_policy
 from ggp.machine.games import load_program
 from ggp.report import Report, Table
@@ -31,7 +29,7 @@ DEFAULT_MINUTES = 1.0
 DEFAULT_LANES = 1024
 
 _SHOWN = 10
-"""About as many points of the curve are in the table."""
+"""About how many points of the curve the table shows."""
 
 
 @click.command(epilog=example("ggp learn kuhn_poker --updates 20"))
@@ -46,13 +44,13 @@ _SHOWN = 10
     "--updates",
     type=click.IntRange(min=1),
     metavar="N",
-    help="How often to learn from what was played; the same seed then gives the same policies.",
+    help="Number of updates to learn; with it the same seed gives the same policies.",
 )
 @click.option(
     "--continue",
     "goes_on",
     is_flag=True,
-    help="Go on from the file, at the temperature and the rate at which it ended.",
+    help="Resume from the file, at its final temperature and rate.",
 )
 @click.option(
     "--out",
@@ -73,14 +71,13 @@ _SHOWN = 10
     default=1,
     show_default=True,
     metavar="N",
-    help="Processors to use: roles learn side by side; what they learn does not depend on it.",
+    help="Processors to use: roles learn side by side. The policies do not depend on it.",
 )
 @click.option(
     "--seeds",
     type=click.IntRange(min=1),
     metavar="K",
-    help="Learn from so many seeds, from --seed on, and keep the policies that others gain least "
-    "against.",
+    help="Learn from K seeds, starting at --seed, and keep the least exploitable policies.",
 )
 @click.option(
     "--jobs",
@@ -114,29 +111,29 @@ def learn(
 ) -> None:
     """Learn policies of a game by self-play, and write them to a file.
 
-    All roles learn at once. The player learned:policy=FILE plays what they learnt.
+    All roles learn together. The player learned:policy=FILE plays the policies.
 
-    With --seeds each run is judged by what others gain by responding to it: its exact NashConv in
-    a small game, elsewhere what responders learn to gain.
+    With --seeds each run is judged by what responses gain against it: the exact NashConv in a small
+    game, elsewhere the gain of learnt responses.
     """
     program = load_program(game)
     name = Path(program.source.name).stem
     path = out or Path(f"{name}{SUFFIX}")
     if path.exists() and not goes_on and out is None:
         raise ConfigError(
-            f"{path} is there already; go on from it with --continue, or name a file with --out"
+            f"{path} exists; resume from it with --continue, or name another file with --out"
         )
     if not path.absolute().parent.is_dir():
-        raise ConfigError(f"cannot write {path} later: there is no folder {path.parent}")
+        raise ConfigError(f"cannot write {path}: there is no folder {path.parent}")
     budget = DEFAULT_MINUTES if minutes is None and updates is None else minutes
     if seeds is None and (jobs, scheduler) != (None, None):
         raise ConfigError("--jobs and --scheduler are for --seeds, the number of runs")
     if seeds is not None:
         if goes_on:
-            raise ConfigError("--continue goes on from one file; leave out --seeds")
+            raise ConfigError("--continue resumes from one file; leave out --seeds")
         check_seed(seed + seeds - 1)
         seconds = None if budget is None else 60 * budget
-        one = Task(
+        task = Task(
             program.source.name,
             program.source.text,
             backend,
@@ -146,57 +143,57 @@ def learn(
             seed,
             installed_version(),
         )
-        tasks = [one._replace(seed=seed + k) for k in range(seeds)]
+        tasks = [task._replace(seed=seed + k) for k in range(seeds)]
         learn_several(tasks, path, jobs, scheduler, as_json=as_json)
         return
-    kept = read_policy(path) if goes_on else None
+    snapshot = read_policy(path) if goes_on else None
     with spinner(f"preparing {game}"):
         env = make(program, lanes, paths=False, backend=backend, threads=threads)
         settings = usual_settings(env)
-        if kept is not None:
-            about = kept.about
+        if snapshot is not None:
+            about = snapshot.about
             settings = replace(settings, hidden=about.hidden, critic=about.critic)
         learner = Learner(env, settings=settings, seed=seed, threads=threads)
-        if kept is not None:
-            learner.go_on(kept, str(path))
-    begun = learner.updates
+        if snapshot is not None:
+            learner.resume(snapshot, str(path))
+    first_update = learner.updates
     try:
         with spinner(f"learning {game}") as tell:
-            told = learner.learn(
+            report = learner.learn(
                 updates=updates,
                 seconds=None if budget is None else 60 * budget,
                 progress=_progress(tell),
             )
     except KeyboardInterrupt:
-        if learner.updates > begun:  # else there is nothing new
-            write_policy(path, learner.kept(name, installed_version()))
-            click.echo(f"interrupted; written to {path}, from which --continue goes on", err=True)
+        if learner.updates > first_update:  # else there is nothing new
+            write_policy(path, learner.snapshot(name, installed_version()))
+            click.echo(f"interrupted; written to {path}; resume with --continue", err=True)
         raise
-    write_policy(path, learner.kept(name, installed_version()))
+    write_policy(path, learner.snapshot(name, installed_version()))
     values = {
         "file": str(path),
-        "updates": told.updates,
-        "states": told.states,
-        "decisions": told.decisions,
-        "seconds": round(told.seconds, 3),
+        "updates": report.updates,
+        "states": report.states,
+        "decisions": report.decisions,
+        "seconds": round(report.seconds, 3),
         "curve": learner.curve,
         "seed": seed,
         "backend": env.machine.backend,
     }
-    speed = told.decisions / max(told.seconds, 1e-9)
+    speed = report.decisions / max(report.seconds, 1e-9)
     parts = (
         _curve(learner),
-        f"{told.updates:,} updates, {told.decisions:,} decisions in {told.seconds:.1f} s "
+        f"{report.updates:,} updates, {report.decisions:,} decisions in {report.seconds:.1f} s "
         f"({speed:,.0f} a second)",
         f"written to {path}; play it with learned:policy={path}",
     )
     show_report(Report(values, parts), as_json=as_json)
 
 
-def _progress(tell: Callable[[str], None]) -> Callable[[Told], None]:
-    def progress(told: Told) -> None:
-        rewards = ", ".join(f"{role} {_goal(value)}" for role, value in told.rewards.items())
-        tell(f"{told.share:.0%}, {told.decisions:,} decisions; {rewards}")
+def _progress(tell: Callable[[str], None]) -> Callable[[LearningReport], None]:
+    def progress(report: LearningReport) -> None:
+        rewards = ", ".join(f"{role} {_goal(value)}" for role, value in report.rewards.items())
+        tell(f"{report.share:.0%}, {report.decisions:,} decisions; {rewards}")
 
     return progress
 
@@ -228,7 +225,7 @@ def _curve(learner: Learner) -> Table:
 
 
 # ------------------------------------------------------------------------
-# `ggp learn --seeds`: several runs, of which the one that gives least away is kept.
+# `ggp learn --seeds`: several runs; the least exploitable policies are kept.
 
 DIGITS = 4
 
@@ -236,43 +233,41 @@ DIGITS = 4
 def learn_several(
     tasks: Sequence[Task], path: Path, jobs: int | None, scheduler: str | None, *, as_json: bool
 ) -> None:
-    """Learn, show how each seed did, and write the best."""
-    come = 0
+    """Learn from each task, report the exploitability of each seed, and write the best file."""
+    num_done = 0
     with spinner(f"learning from {len(tasks)} seeds") as tell:
 
-        def progress(found: LearntSeed) -> None:
-            nonlocal come
-            come += 1
-            tell(f"{come} of {len(tasks)}; seed {found.seed} gives {found.given_away:.2f} away")
+        def progress(seed: LearntSeed) -> None:
+            nonlocal num_done
+            num_done += 1
+            tell(f"{num_done} of {len(tasks)}; seed {seed.seed} gives {seed.given_away:.2f} away")
 
-        found = learn_seeds(tasks, jobs=jobs, scheduler=scheduler, progress=progress)
-    best = found[0]
+        learnt_seeds = learn_seeds(tasks, jobs=jobs, scheduler=scheduler, progress=progress)
+    best = learnt_seeds[0]
     write_whole(path, best.file)
     runs = [
         {
-            "seed": each.seed,
-            "given_away": round(each.given_away, DIGITS),
-            "exact": each.is_exact,
-            "updates": each.updates,
-            "decisions": each.decisions,
-            "seconds": round(each.seconds, 3),
+            "seed": seed.seed,
+            "given_away": round(seed.given_away, DIGITS),
+            "exact": seed.is_exact,
+            "updates": seed.updates,
+            "decisions": seed.decisions,
+            "seconds": round(seed.seconds, 3),
         }
-        for each in found
+        for seed in learnt_seeds
     ]
     head = (
-        *("#seed", ("#others gain", ".2f"), "how known", ("#updates", ","), ("#decisions", ",")),
+        *("#seed", ("#others gain", ".2f"), "method", ("#updates", ","), ("#decisions", ",")),
         ("#seconds", ".1f"),
     )
-    rows = [
-        tuple({**each, "exact": "exact" if each["exact"] else "learnt"}.values()) for each in runs
-    ]
+    rows = [tuple({**run, "exact": "exact" if run["exact"] else "learnt"}.values()) for run in runs]
     end = f"seed {best.seed} is written to {path}; play it with learned:policy={path}"
     values = {"file": str(path), "seed": best.seed, "runs": runs}
     show_report(Report(values, [Table(head, rows), end]), as_json=as_json)
 
 
 # ------------------------------------------------------------------------
-# `ggp policies`: the files of policies in a folder, and how they were learnt.
+# `ggp policies`: the policy files of a folder, with their training records.
 
 
 @click.command(epilog=example("ggp policies"))
@@ -280,28 +275,28 @@ def learn_several(
 @json_option
 @verbose_option
 def policies(places: tuple[Path, ...], as_json: bool) -> None:
-    """List policies that were learnt, in files or folders; by default in the current one.
+    """List learnt policies in files or folders; default: the current folder.
 
-    In folders, files whose names end with .policy.npz are looked at.
+    In a folder, files whose names end with .policy.npz are listed.
     """
-    found: list[dict[str, Any]] = []
+    listing: list[dict[str, Any]] = []
     for place in places or (Path(),):
         if not place.exists():
             raise ConfigError(f"{place} is neither a file nor a folder")
         files = sorted(place.glob(f"*{SUFFIX}")) if place.is_dir() else [place]
         for path in files:
             try:
-                found.append({"file": str(path)} | _told(read_policy(path).about))
+                listing.append({"file": str(path)} | _summary(read_policy(path).about))
             except ConfigError as error:
                 if not place.is_dir():
                     raise
-                found.append({"file": str(path), "error": str(error)})
+                listing.append({"file": str(path), "error": str(error)})
     none = "there are no policies here; `ggp learn GAME` makes one"
-    parts = [_policies(found) if found else none]
-    show_report(Report(found, parts), as_json=as_json)
+    parts = [_policies(listing) if listing else none]
+    show_report(Report(listing, parts), as_json=as_json)
 
 
-def _told(about: About) -> dict[str, Any]:
+def _summary(about: About) -> dict[str, Any]:
     record = about.record
     return {
         "game": about.game,
@@ -314,18 +309,18 @@ def _told(about: About) -> dict[str, Any]:
     }
 
 
-def _policies(found: list[dict[str, Any]]) -> Table:
+def _policies(listing: list[dict[str, Any]]) -> Table:
     names = ("file", "game", "digest", "version", "weights", "updates", "decisions", "seconds")
     rows = [
-        (each["file"], each["error"], *[""] * 6)
-        if "error" in each
+        (entry["file"], entry["error"], *[""] * 6)
+        if "error" in entry
         else tuple(
             {
-                **{name: str(each[name]) for name in names},
-                "digest": str(each["digest"])[:8],
-                "weights": f"{each['weights']:,}",
+                **{name: str(entry[name]) for name in names},
+                "digest": str(entry["digest"])[:8],
+                "weights": f"{entry['weights']:,}",
             }.values()
         )
-        for each in found
+        for entry in listing
     ]
     return Table((*names[:4], *(f"#{name}" for name in names[4:])), rows)

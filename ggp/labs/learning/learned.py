@@ -1,11 +1,12 @@
 """The player `learned`: plays a policy that was learnt by self-play.
 
-The policy comes from a file that the user names, or it is learnt in the start clock of this very
-match. Nothing learnt is kept for another match, and nothing is read that was not named.
+Each decision takes the role's path, and draws a move from the policy. The policy comes from a file
+that the user names, or it is learnt in the start clock of the match. Nothing learnt is kept for
+another match, and no other file is read.
 
-With `search` its belief is weighted by how likely the others, by their policies, were to come to
-each particle, and its policy takes a step towards moves that are worth more when everybody goes on
-by policy from there: see `ggp.labs.learning.learned`.
+With `search`, the policy makes a step towards moves of higher value. Values are means of rollouts
+in which every role follows its policy, from particles that are weighted by the probability that
+the other roles, by their policies, reach them (`PolicySearch`).
 """
 
 from __future__ import annotations
@@ -55,27 +56,27 @@ from ggp.search.trials import Results, plan_round
 from ggp.study.names import names_of
 
 MOST_PARTICLES = 1000
-"""Most particles of a bag that is searched, if there is a clock, and time."""
+"""Most particles of a bag that is searched, if a clock leaves enough time."""
 
 STEP, SOLE_STEP = 0.02, 0.001
-"""Temperature of a step of search, as a share of the goal range: of games of several roles, and of
-one, where nobody can take advantage of a role that always plays the best. With 0.1 policies moved
-too little: docs/measured/learning.md has duels."""
+"""Temperature of a step of search, as a share of the goal range: in games of several roles, and of
+one, where nobody can exploit a role that always plays its best move. With 0.1, policies moved too
+little: docs/measured/learning.md has the duels."""
 
 SOLE_TEMPERATURE = 0.1
-"""Factor of the temperature of a policy where one role plays: chance in its moves is of no use to
-it, but breaks ties."""
+"""Factor of the temperature of a policy in games of one role: random moves only serve to break
+ties."""
 
 START_SHARE = 0.85
 """Share of the start clock in which it learns."""
 
 FIRST_SHARE, LAST_SHARE = 0.5, 0.7
-"""Shares of the time for a move in which it learns, where there was no start clock, or too little:
-no update is begun after the first, and none goes on after the second."""
+"""Shares of the time for a move, if the start clock was missing or too short for learning: no
+update begins after the first, and none continues after the second."""
 
 TOLD_S = 0.05
-"""A decision with at least so much time tells if that is too little to learn; rehearsals of matches
-have less."""
+"""Least time of a decision that warns if it is too short for learning. Rehearsals of matches have
+less time, and do not warn."""
 
 _log = logging.getLogger(__name__)
 
@@ -110,7 +111,7 @@ class Learned(BeliefPlayer):
         self._engine = engine_of(self.machine, self._names)
         self._seed = int(self.rng.integers(1 << 62))
         self._learner: MatchLearner | None = None
-        self._has_told = False
+        self._has_warned = False
         if self.options.policy:
             self._policies.update(self._read(self.options.policy))
         else:
@@ -120,7 +121,7 @@ class Learned(BeliefPlayer):
 
     @property
     def tells_policy(self) -> bool:  # type: ignore[override]
-        """Only with a file and without search: what is learnt or searched depends on the seed."""
+        """Only with a file and without search: learning and searching depend on the seed."""
         return bool(self.options.policy) and not self.options.search
 
     @property
@@ -165,11 +166,11 @@ class Learned(BeliefPlayer):
         estimates = run_search(
             self._search(bag, deadline), self.machine, self.options.trials, deadline
         )
-        tried = estimates.visits > 0
-        if tried.any():
-            # What was not tried, for want of time, is worth what the policy is on average.
-            usual = np.average(estimates.values[tried], weights=shares[tried] + 1e-12)
-            values = np.where(tried, estimates.values, usual)
+        visited = estimates.visits > 0
+        if visited.any():
+            # A move without trials, for lack of time, gets the mean value of the policy.
+            usual = np.average(estimates.values[visited], weights=shares[visited] + 1e-12)
+            values = np.where(visited, estimates.values, usual)
             shares = stepped(shares, values, self._step / self.options.search)
         return self.mixed(moves, shares), move_values(self.machine, estimates)
 
@@ -177,14 +178,14 @@ class Learned(BeliefPlayer):
         """See `ggp.solve.exploitation.TellsPaths`."""
         if not self.tells_policy or self._policy.features.reads_state:
             return None
-        return self._told(NetPaths(self.machine, tree, self._names), paths, legal)
+        return self._path_shares(NetPaths(self.machine, tree, self._names), paths, legal)
 
     # ---------------------------------------------------------------- learning
 
     def _read(self, file: str) -> dict[str, LearntPolicy]:
-        kept = read_policy(Path(file))
-        kept.check_game(self._names, file)
-        policies, role = kept.policies(), self.machine.roles[self.role]
+        policy_file = read_policy(Path(file))
+        policy_file.check_game(self._names, file)
+        policies, role = policy_file.policies(), self.machine.roles[self.role]
         if role not in policies:
             raise ConfigError(f"{file} has no policy of {role}, only of {', '.join(policies)}")
         return policies
@@ -192,16 +193,16 @@ class Learned(BeliefPlayer):
     def _learn(self, deadline: Deadline | None) -> None:
         """Learn policies of all roles, if there is time for it."""
         assert self._learner is not None
-        given_s = 0.0 if deadline is None else deadline.left_s()
+        time_s = 0.0 if deadline is None else deadline.left_s()
         if deadline is None:
-            found = self._learner.learn(self.options.updates)
+            policies = self._learner.learn(self.options.updates)
         else:
             until, end = deadline.part(FIRST_SHARE), deadline.part(LAST_SHARE)
-            found = self._learner.learn_until(until, end)
-        self._policies.update(found)
-        if found or self._has_told or deadline is None or given_s < TOLD_S:
+            policies = self._learner.learn_until(until, end)
+        self._policies.update(policies)
+        if policies or self._has_warned or deadline is None or time_s < TOLD_S:
             return
-        self._has_told = True
+        self._has_warned = True
         role = self.machine.roles[self.role]
         _log.log(
             NOTE,
@@ -215,7 +216,7 @@ class Learned(BeliefPlayer):
 
     @property
     def _is_sole(self) -> bool:
-        """Whether one role plays, of whom nobody can take advantage."""
+        """Whether the game has only one role, which nobody can exploit."""
         return len(self._names.roles) == 1
 
     @property
@@ -238,14 +239,14 @@ class Learned(BeliefPlayer):
         """`[M]` probabilities of moves by the policy alone."""
         legal = Ragged(np.array([0, len(moves)]), moves)
         if not self._policy.features.reads_state:
-            return self._told(self._rows, bag.paths[:1], legal)
+            return self._path_shares(self._rows, bag.paths[:1], legal)
         state = bag.states_of(0).take(np.zeros(1, dtype=np.int64))
         row = np.concatenate([self._rows.masks(legal), self._engine.fluent_words(state)], axis=1)
-        places = self._rows.actions(moves)
-        shares = self._policy.at(row, self._temperature)[0, places].astype(np.float64)
+        actions = self._rows.actions(moves)
+        shares = self._policy.at(row, self._temperature)[0, actions].astype(np.float64)
         return np.asarray(shares / shares.sum())
 
-    def _told(self, rows: NetPaths, paths: IntArray, legal: Ragged) -> FloatArray:
+    def _path_shares(self, rows: NetPaths, paths: IntArray, legal: Ragged) -> FloatArray:
         return rows.shares(self._policy, paths, legal, self._temperature)
 
     @property
@@ -254,33 +255,34 @@ class Learned(BeliefPlayer):
 
 
 # ------------------------------------------------------------------------
-# One step of search on a policy: values of moves where everybody goes on as was learnt.
+# One step of search on a policy, by the values of moves when every role goes on by its policy.
 #
-# The update-equivalence framework (S. Sokota et al., ICLR 2024): what search adds to a policy is a
-# step of the learning algorithm itself, made only where the role stands. For magnetic mirror
+# The update-equivalence framework (S. Sokota et al., ICLR 2024): search improves a policy by a step
+# of the learning algorithm itself, made only at the present information set. For magnetic mirror
 # descent, by which policies are learnt here, this step is
 #
-# shares ∝ policy * exp(value / temperature)
+#     shares ∝ policy * exp(value / temperature)
 #
-# It needs no public information: values are means over a belief that is weighted by how likely the
-# others, who move by their policies, were to come there. Values do not depend on the role's own
-# shares at this place, which a match comes to only once. So N steps are one of N times the length.
+# It needs no public information: values are means over a belief whose particles are weighted by the
+# probability that the other roles reach them by their policies. The values do not depend on the
+# role's own shares at this information set, since a match visits it only once. So N steps are one
+# step of N times the length.
 
 SIDE_BY_SIDE = 256
-"""Rollouts that take about as long together as a single one."""
+"""Rollouts that together take about as long as a single one."""
 
 LANES_AT_ONCE = 1 << 13
-"""Rollouts side by side: bounds memory."""
+"""Most rollouts side by side, which bounds memory."""
 
 
 class PolicySearch:
     """Values of the candidates of one bag, improved round by round, by rollouts of policies.
 
     Args:
-        bag: one bag with particles. Without views, what the others know is not known: they then
-            move at random.
-        policies: of each player, in the order of `rows.names`.
-        deadline: looked at during rounds.
+        bag: one bag with particles. Without views, the knowledge of other roles is unknown, and
+            they move at random.
+        policies: the policy of each player, in the order of `rows.names`.
+        deadline: checked during rounds.
 
     Attributes:
         moves: see `Search`.
@@ -304,14 +306,14 @@ class PolicySearch:
         self._tally = Tally(len(self.moves.values))
         self._role = player_roles(machine).index(bag.role)
         self._turns = 0
-        self._known = self._known_rows(policies)
+        self._knowledge = self._role_rows(policies)
         self._pace = Pace(deadline, SIDE_BY_SIDE, LANES_AT_ONCE, least=SIDE_BY_SIDE)
 
     def round(self, count: int, chosen: IntArray | None = None) -> None:
-        """Make `count` more rollouts of every candidate, or of those chosen.
+        """Make `count` more rollouts of every candidate, or of the `chosen` ones.
 
         Raises:
-            OutOfTime: not all could be made; candidates that got all of theirs count.
+            OutOfTime: there was no time for all; candidates with all their rollouts count.
         """
         bag = self._bag
         trials = plan_round(bag, self.moves, count, self._rng, chosen)
@@ -324,7 +326,7 @@ class PolicySearch:
                 moves = np.repeat(trials.moves[strata], counts)
                 ended = self._rollouts.run(
                     bag.sets.states.take(lanes),
-                    [rows[lanes] for rows in self._known],
+                    [rows[lanes] for rows in self._knowledge],
                     self._turns,
                     self._role,
                     self._rows.actions(moves),
@@ -339,14 +341,14 @@ class PolicySearch:
             self._tally.add(results, count, exact=bool(bag.exact.all()))
 
     def estimates(self) -> Estimates:
-        """The values so far."""
+        """The estimates so far."""
         return self._tally.estimates(self.moves)
 
-    def _known_rows(self, policies: Sequence[LearntPolicy | None]) -> list[U64]:
-        """`[N, W]` of each player, what it knows in each entry."""
-        bag, views, found = self._bag, self._bag.sets.views, []
-        for number, role in enumerate(player_roles(self._machine)):
-            policy, paths = policies[number], None
+    def _role_rows(self, policies: Sequence[LearntPolicy | None]) -> list[U64]:
+        """For each player `[N, W]`, its knowledge in each particle."""
+        bag, views, role_rows = self._bag, self._bag.sets.views, []
+        for player, role in enumerate(player_roles(self._machine)):
+            policy, paths = policies[player], None
             if role == bag.role:
                 paths = np.full(len(bag.sets.states), bag.paths[0])
                 self._turns = self._rows.depth(int(bag.paths[0]))
@@ -354,10 +356,10 @@ class PolicySearch:
                 paths = views[:, role]
             if policy is None or policy.features.reads_state or paths is None:
                 width = 0 if policy is None else policy.features.num_words
-                found.append(np.zeros((len(bag.sets.states), width), dtype=np.uint64))
+                role_rows.append(np.zeros((len(bag.sets.states), width), dtype=np.uint64))
             else:
-                found.append(self._rows.rows(policy.features, paths))
-        return found
+                role_rows.append(self._rows.rows(policy.features, paths))
+        return role_rows
 
 
 def stepped(policy: FloatArray, values: FloatArray, temperature: float) -> FloatArray:
@@ -366,8 +368,8 @@ def stepped(policy: FloatArray, values: FloatArray, temperature: float) -> Float
     Args:
         policy: `[M]` shares; they sum to 1.
         values: `[M]` of the moves.
-        temperature: above 0, in the unit of values: a move that is better by so much becomes e
-            times as likely, compared with the other.
+        temperature: above 0, in the unit of values: an advantage of one temperature makes a move e
+            times as likely.
     """
     logs = np.log(np.maximum(policy, 1e-12)) + (values - values.max()) / temperature
     shares = np.exp(logs - logs.max())
@@ -375,13 +377,13 @@ def stepped(policy: FloatArray, values: FloatArray, temperature: float) -> Float
 
 
 # ------------------------------------------------------------------------
-# How other roles are believed to move: by policies that were learnt (`path_rows`).
+# A move model of other roles, by learnt policies.
 #
-# In plain GDL, where everybody knows the state, nets read that and not paths; nothing is believed
-# of the others then, and there is no need: a belief has one state.
+# In plain GDL, where every role knows the state, nets read the state and not paths. Then the model
+# says nothing, and need not: a belief has only one state.
 
 TRUST = 1.0
-"""How far a policy is trusted to be that of the others."""
+"""Trust that other roles move by these policies, from 0 to 1."""
 
 
 def _model(
@@ -395,32 +397,32 @@ def _model(
     """The model in a file that `ggp learn` wrote."""
     if program is None:
         raise ConfigError(f"model=policy:{file} needs the rules of the game, and was given none")
-    names, kept = names_of(program, machine), read_policy(Path(file))
-    kept.check_game(names, file)
-    return LearntMoves(machine, tree, role, NetPaths(machine, tree, names), kept.policies())
+    names, policy_file = names_of(program, machine), read_policy(Path(file))
+    policy_file.check_game(names, file)
+    return LearntMoves(machine, tree, role, NetPaths(machine, tree, names), policy_file.policies())
 
 
 MODEL = ModelForm(_model, lambda file: read_policy(Path(file)), lambda file: True)
 
 
 class LearntMoves(PathModel):
-    """The others move by policies.
+    """The move model in which other roles follow learnt policies.
 
     Args:
-        rows: makes what policies read.
-        policies: by role; of roles that are missing the model says nothing. May be filled in as
-            long as nothing was asked.
+        rows: makes the rows of bits that policies read.
+        policies: by role; the model says nothing about missing roles. The caller may fill it in
+            until the model is first asked.
     """
 
     def __init__(
         self,
         machine: Machine,
         tree: PathTree,
-        own: int,
+        role: int,
         rows: NetPaths,
         policies: Mapping[str, LearntPolicy],
     ) -> None:
-        super().__init__(machine, tree, own)
+        super().__init__(machine, tree, role)
         self._rows, self._policies = rows, policies
 
     def _ask(self, role: int, paths: IntArray, moves: list[IntArray]) -> list[Known | None]:

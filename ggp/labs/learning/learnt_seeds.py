@@ -1,9 +1,10 @@
-"""Policies learnt from several seeds, here or on a cluster: the least exploitable is kept.
+"""Learns policies from several seeds, here or on a cluster, and ranks them by exploitability.
 
-Runs that differ in nothing but the seed differ in what they give away, and head-to-head scores hide
-that. So each is judged where it was learnt: by its exact NashConv in games whose trees can be
-walked, elsewhere by what responders learn to gain (`gained`), all from the same seed and
-with as many updates. In games of one role, by what it misses of the highest goal.
+`learn_seeds` takes a `Task` for each seed, and returns the policy files, the least exploitable
+first. Runs that differ only in the seed differ in exploitability, and head-to-head scores hide
+that. So each worker judges the policies that it learnt: by their exact NashConv in games with small
+trees, elsewhere by the gains of learnt responses (`gained`), with the same seed and number of
+updates for all. In games of one role, it counts how far the goal stays below the highest.
 """
 
 from __future__ import annotations
@@ -25,24 +26,22 @@ from ggp.labs.learning.selfplay.policies import Drawing, LearntPolicy
 from ggp.labs.learning.selfplay.rollouts import Rollouts
 
 if TYPE_CHECKING:
-    from ggp.labs.learning.env.environment import Environment
-    from ggp.labs.learning.selfplay import Learner
     from ggp.machine.definition import GameDefinition
 
 
 MOST_STATES = 50_000
-"""Trees up to this size are walked to judge policies."""
+"""Largest tree, in states, that is built to judge policies."""
 
 
 class Task(NamedTuple):
-    """What one worker does.
+    """The task of one worker.
 
     Attributes:
-        name, text: of the game.
+        name, text: name and rules of the game.
         backend, lanes: see `make`.
         updates, seconds: see `Learner.learn`.
-        seed: of the learner.
-        version: of the package, for the record in the file.
+        seed: seed of the learner.
+        version: version of the package, for the record in the file.
     """
 
     name: str
@@ -56,14 +55,14 @@ class Task(NamedTuple):
 
 
 class LearntSeed(NamedTuple):
-    """What was learnt from a seed.
+    """The policies learnt from one seed, and their exploitability.
 
     Attributes:
-        seed: it.
-        file: the bytes of a file of policies.
-        given_away: what others gain by responding, in goals, all roles together; less is better.
-        is_exact: whether that is the NashConv, and not what responders learnt to get.
-        updates, decisions, seconds: see `Told`.
+        seed: the seed.
+        file: the bytes of a policy file.
+        given_away: sum over all roles of the gain of a response, in goals; less is better.
+        is_exact: whether this is the NashConv, not the gain of learnt responses.
+        updates, decisions, seconds: see `LearningReport`.
     """
 
     seed: int
@@ -80,25 +79,25 @@ def learn_seeds(
     *,
     jobs: int | None = None,
     scheduler: str | None = None,
-    progress: Callable[[LearntSeed], None] = lambda found: None,
+    progress: Callable[[LearntSeed], None] = lambda learnt: None,
 ) -> list[LearntSeed]:
-    """Learn from several seeds, the least exploitable first.
+    """Learn from several seeds, and return the least exploitable policies first.
 
     Args:
-        tasks: one a seed.
-        jobs, scheduler: where, see `match_runner.workers.places.open_executor`.
-        progress: called with each as it comes.
+        tasks: one for each seed.
+        jobs, scheduler: see `match_runner.workers.places.open_executor`.
+        progress: called with the outcome of each seed as it arrives.
 
     Raises:
-        ConfigError: the place cannot be used.
+        ConfigError: the workers cannot be reached.
         MatchError: a worker failed.
     """
     from match_runner.workers.places import open_executor, run_all
 
-    found: list[LearntSeed] = []
+    learnt_seeds: list[LearntSeed] = []
 
     def keep(seed: int, learnt: LearntSeed) -> None:
-        found.append(learnt)
+        learnt_seeds.append(learnt)
         progress(learnt)
 
     with open_executor(jobs, scheduler, 0) as executor:
@@ -106,33 +105,30 @@ def learn_seeds(
         failures = run_all(executor, learn_seed, pairs, keep, lambda seed: f"seed {seed}")
     if failures:
         raise MatchError("\n".join(failures))
-    return sorted(found, key=lambda learnt: (learnt.given_away, learnt.seed))
+    return sorted(learnt_seeds, key=lambda learnt: (learnt.given_away, learnt.seed))
 
 
 def learn_seed(task: Task) -> LearntSeed:
-    """Learn from one seed, and judge what was learnt."""
+    """Learn from one seed, and judge the policies."""
     from ggp.labs.learning.env import make
-    from ggp.labs.learning.selfplay import Learner
     from ggp.labs.learning.selfplay.files import bytes_of
     from ggp.machine.games import read_program
 
     program = read_program(task.text, task.name, files=True)
     env = make(program, task.lanes, paths=False, backend=task.backend)
     learner = Learner(env, seed=task.seed)
-    told = learner.learn(updates=task.updates, seconds=task.seconds)
-    data = bytes_of(learner.kept(Path(task.name).stem, task.version))
+    report = learner.learn(updates=task.updates, seconds=task.seconds)
+    file = bytes_of(learner.snapshot(Path(task.name).stem, task.version))
     given_away, is_exact = _given_away(program, env, learner)
     return LearntSeed(
-        task.seed, data, given_away, is_exact, told.updates, told.decisions, told.seconds
+        task.seed, file, given_away, is_exact, report.updates, report.decisions, report.seconds
     )
 
 
 def _given_away(program: GameDefinition, env: Environment, learner: Learner) -> tuple[float, bool]:
-    """See `LearntSeed`."""
+    """`given_away` and `is_exact` of `LearntSeed`."""
     from ggp.labs.learning.env import make
     from ggp.labs.learning.env.exact import ExactGame
-
-    pass
 
     try:
         exact = ExactGame(make(program, 1, backend=env.machine.backend), MOST_STATES)
@@ -148,26 +144,26 @@ def _given_away(program: GameDefinition, env: Environment, learner: Learner) -> 
 
 
 def _missed(learner: Learner) -> float:
-    """What the only role misses of the highest goal, in the last segment."""
+    """The highest goal less the mean goal of the only role in the last segment."""
     (reward,) = learner.curve[-1]["rewards"].values()
     highest = learner.env.machine.goal_range[1]
     return highest if reward is None else highest - reward
 
 
 # ------------------------------------------------------------------------
-# What policies give away, about: each role in turn learns to respond to those of the others.
+# Approximate exploitability: each role in turn learns to respond to the policies of the others.
 #
-# It is the same learning with one role that learns, cooler, since the others never change. What the
-# responder gets in fresh matches, less what the role's own policy gets in as many, is in
-# expectation no more than what a best response gains: the sum over roles is, but for noise, a lower
-# bound on NashConv. Equal budgets make it a measure to choose among policies of one game. `ggp
-# exploit --approximate` measures any player, and has intervals.
+# Learning is the same, but one role learns, at a lower temperature, since the others never change.
+# The responder's mean goal in fresh matches, less the mean goal of the role's own policy in as many
+# matches, is in expectation no more than the gain of a best response. So the sum over roles is,
+# except for noise, a lower bound on NashConv. With equal budgets it compares policies of one game.
+# `ggp respond` measures any player, and has intervals.
 
 UPDATES, MATCHES = 100, 4096
-"""Of each responder, and fresh matches after it."""
+"""Updates of each responder, and number of fresh matches after them."""
 
 RESPONDING = Settings(slower=1.0, warm=0.05, cold=0.005)
-"""How responders learn."""
+"""The settings of responders."""
 
 
 class ByPolicies:
@@ -177,11 +173,11 @@ class ByPolicies:
         self._rng = np.random.default_rng(seed)
         self._seats = [
             (
-                number,
-                Reader(policies[role].features, env.num_lanes, number),
+                index,
+                Reader(policies[role].features, env.num_lanes, index),
                 Drawing(policies[role].net, env.num_lanes),
             )
-            for number, role in enumerate(env.roles)
+            for index, role in enumerate(env.roles)
             if role in policies
         ]
 
@@ -189,9 +185,9 @@ class ByPolicies:
         """`[L, Q]` actions, -1 where there is no choice, or no policy."""
         actions = np.full(turn.moves.shape, -1, dtype=np.int64)
         keys = self._rng.integers(1 << 63, size=len(self._seats), dtype=np.uint64)
-        for key, (number, reader, drawing) in zip(keys, self._seats, strict=True):
-            drawing.choices.begin()  # sums that are kept for ever would drift
-            drawing.act(reader.read(turn), key, actions[:, number])
+        for key, (index, reader, drawing) in zip(keys, self._seats, strict=True):
+            drawing.choices.begin()  # sums updated for ever would drift by rounding
+            drawing.act(reader.read(turn), key, actions[:, index])
         return actions
 
 
@@ -202,33 +198,32 @@ def gained(
     matches: int = MATCHES,
     seed: int = 0,
 ) -> dict[str, float]:
-    """What each role gained by a response that it learnt, in goals; below 0 if it learnt too
-    little.
+    """The gain of each role by a learnt response, in goals; below 0 if it learnt too little.
 
     Args:
-        env: of all players; it is reset.
-        policies: of all players.
-        matches: from which each mean is taken.
-        seed: of everything random.
+        env: an environment of all players; it is reset.
+        policies: policies of all players.
+        matches: number of matches for each mean.
+        seed: seed of all random draws.
     """
     engine = engine_of(env.machine, env.names)
 
-    def means(played: Mapping[str, LearntPolicy]) -> np.ndarray:
-        rollouts = Rollouts(engine, [played[role] for role in env.roles])
+    def means(profile: Mapping[str, LearntPolicy]) -> np.ndarray:
+        rollouts = Rollouts(engine, [profile[role] for role in env.roles])
         rng = np.random.default_rng(seed)
         return np.asarray(rollouts.matches(matches, rng).goals.mean(axis=0))
 
-    usual, found = means(policies), {}
-    for number, role in enumerate(env.roles):
-        others = {each: policy for each, policy in policies.items() if each != role}
+    usual, gains = means(policies), {}
+    for index, role in enumerate(env.roles):
+        opponents = {name: policy for name, policy in policies.items() if name != role}
         learner = Learner(
             env,
             roles=[role],
-            others=ByPolicies(env, others, seed),
+            others=ByPolicies(env, opponents, seed),
             settings=RESPONDING,
             seed=seed,
         )
         learner.learn(updates=updates)
         best = means({**policies, **learner.policies()})
-        found[role] = float(best[number] - usual[number])
-    return found
+        gains[role] = float(best[index] - usual[index])
+    return gains

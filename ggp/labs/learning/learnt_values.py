@@ -1,8 +1,11 @@
-"""What states are worth by a critic, which learnt it by self-play: in a file that the user names,
-or in the start clock of this very match. And `MatchLearner`, which learns policies in a match.
+"""Values of states by a critic that learnt by self-play; and policies learnt during a match.
 
-A critic sees the state, but it has learnt from play in which roles move by what they know. So what
-it says of a state is no secret that anybody is taken to have found out.
+The critic comes from a policy file that the user names, or learns in the start clock of the match;
+players that search use it as a `StateValues` or an `Evaluation` (`CriticValues`). `MatchLearner`
+learns policies for the player `learned` within the clocks of a match.
+
+A critic sees the state, but it learnt from matches in which roles move by their own knowledge. So
+its values do not assume that a role knows the hidden part of a state.
 """
 
 from __future__ import annotations
@@ -31,34 +34,34 @@ LANES = 512
 """Matches side by side while a critic learns."""
 
 HASTY = Settings(hidden=(64,), rate=1e-2, warm=0.1, cold=0.03)
-"""How it learns in little time: with play that is sharp early, its critic says more of what states
-are worth to players who search. docs/measured/learning.md has what else was tried."""
+"""Settings for little time: policies become sharp early, and the critic's values fit players who
+search. docs/measured/learning.md lists the alternatives tried."""
 
 MOST_MOVES = 2048
-"""Most moves of a game that is learnt in a start clock: an update, which nothing ends before its
-time, takes as long as there are moves."""
+"""Most moves of a game that is learnt in a start clock: the time of an update, which cannot be
+interrupted, is proportional to the number of moves."""
 
 MANY_LANES, FEW_LANES, SLOW_LANES = 1024, 128, 32
-"""Matches side by side while policies are learnt: with a circuit; the same where there is little
-time, and an update must end soon; and on slower machines, where a lane costs four times as much if
-there are only 4, and where all of a segment must fit into a start clock."""
+"""Matches side by side while policies are learnt: on a circuit; on a circuit with little time, so
+that an update ends soon; and on slower machines, where a segment must fit into a start clock. With
+only 4 lanes, a lane costs four times as much."""
 
 ROOMY_S, ROOMY_BUILDS = 2.0, 10
-"""Seconds from which on a learner with many lanes is built, and a proof is tried, which takes up to
-a second; and how many times as long as the one with few lanes took to build there must be."""
+"""A learner with many lanes is built, and a proof is tried, which takes up to a second, if there
+are so many seconds, and so many times the seconds that the learner with few lanes took to build."""
 
 PROOF_SHARE = 0.5
-"""Most of the time that a proof may take: see `Environment`."""
+"""Largest share of the time that a proof may take: see `Environment`."""
 
 SLOW_STEP = 8
-"""A turn of `SLOW_LANES` takes no longer than so many of a single lane."""
+"""A turn of `SLOW_LANES` takes at most as long as this number of turns of a single lane."""
 
 
 class CriticValues:
     """The `StateValues` of a critic, which is an `Evaluation` too.
 
     Args:
-        engine: of the machine whose states are valued.
+        engine: an engine of the machine whose states are valued.
     """
 
     def __init__(self, machine: Machine, engine: Engine, learnt: LearntValues) -> None:
@@ -83,13 +86,13 @@ class CriticValues:
 
     def __call__(self, states: States) -> FloatArray:
         goals = self._learnt.at(self._engine.fluent_words(states))
-        found = np.full((len(states), self._num_roles), 0.5)
-        found[:, self._players] = np.clip((goals - self._low) / self._range, 0.0, 1.0)
-        return found
+        values = np.full((len(states), self._num_roles), 0.5)
+        values[:, self._players] = np.clip((goals - self._low) / self._range, 0.0, 1.0)
+        return values
 
 
 class PolicyFiles:
-    """Files that `ggp learn` wrote: see `ggp.players.options.evaluations.EvaluationForm`."""
+    """Evaluations by policy files: see `ggp.players.options.evaluations.EvaluationForm`."""
 
     def check(self, file: str) -> None:
         read_policy(Path(file))
@@ -97,17 +100,17 @@ class PolicyFiles:
     def make(
         self, file: str, machine: Machine, role: int, program: GameDefinition | None
     ) -> CriticValues:
-        """What states are worth by the critic in a file of `ggp learn`.
+        """The values of the critic in a file of `ggp learn`.
 
         Raises:
-            ConfigError: there is no such file, or it is of another game; its critic reads more than
+            ConfigError: there is no such file, or it has another game; its critic reads more than
                 the state; or the rules are not known.
         """
         if program is None:
             raise ConfigError(f"values={file} needs the rules of the game, and was given none")
-        names, kept = names_of(program, machine), read_policy(Path(file))
-        kept.check_game(names, file)
-        learnt = kept.values()
+        names, policy_file = names_of(program, machine), read_policy(Path(file))
+        policy_file.check_game(names, file)
+        learnt = policy_file.values()
         if learnt is None:
             raise ConfigError(
                 f"the critic in {file} reads more than the state; no leaf can be valued"
@@ -115,8 +118,8 @@ class PolicyFiles:
         return CriticValues(machine, engine_of(machine, names), learnt)
 
     def is_learnt_in_time(self, machine: Machine) -> bool:
-        """Whether there is a circuit, and so few moves that an update takes little of a start
-        clock."""
+        """Whether an update fits into a start clock: there is a circuit, and at most
+        `MOST_MOVES`."""
         if not suits(machine):
             return False
         moves = [machine.circuit_moves(role) for role in player_roles(machine)]
@@ -130,13 +133,13 @@ class PolicyFiles:
         until: Deadline,
         deadline: Deadline,
     ) -> CriticValues | None:
-        """What states are worth by a critic that learns now; None if it was stopped, or if states
-        are not all that it reads.
+        """The values of a critic that learns now; None if it was stopped, or reads more than the
+        state.
 
         Args:
-            machine: one that `is_learnt_in_time`.
-            until: when it is to end.
-            deadline: when it must: the clock may jump beyond it.
+            machine: a machine that `is_learnt_in_time`.
+            until: when learning should end.
+            deadline: when learning must end; the clock may jump beyond it.
         """
         names = names_of(program, machine)
         learner = new_learner(program, machine, names, seed, LANES, HASTY)
@@ -162,12 +165,13 @@ def new_learner(
     settings: Settings | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Learner:
-    """A learner of all roles, by as many threads as the machine has.
+    """A learner of all roles, with as many threads as the machine has.
 
     Args:
         lanes: matches side by side.
-        settings: default: the usual ones.
-        stop: see `Environment`; policies read what is proved where roles do not know the state.
+        settings: default: `usual_settings`.
+        stop: see `Environment`; where roles do not know the state, the features of policies depend
+            on the proved bound.
     """
     threads = machine.threads if suits(machine) else 1
     env = Environment(
@@ -177,15 +181,15 @@ def new_learner(
 
 
 class MatchLearner:
-    """Learns policies of all roles in a match, within what time there is.
+    """Learns policies of all roles during a match, in the time that the clock leaves.
 
-    What cannot be interrupted is done before the clock runs: machine code is loaded, and a learner
-    with few lanes is built. Where there is little time, that one learns, in several decisions if
-    need be. Learning stops early by the longest time that it has taken between two looks at the
-    clock.
+    Work that cannot be interrupted is done before the clock runs: machine code is loaded, and a
+    learner with few lanes is built. With little time, that learner learns, during several decisions
+    if necessary. Learning stops before the deadline, by a margin of the longest time so far between
+    two readings of the clock.
 
     Args:
-        clock: of the match.
+        clock: the clock of the match.
     """
 
     def __init__(
@@ -198,15 +202,16 @@ class MatchLearner:
     ) -> None:
         self._about = program, machine, names, seed
         self._stop = None if names.is_plain else never
-        self._few: Learner | None = None
+        self._small_learner: Learner | None = None
         try:
-            first = new_learner(*self._about, 1, Settings(turns=1))
-            first.learn(updates=1)  # loads machine code
+            trial = new_learner(*self._about, 1, Settings(turns=1))
+            trial.learn(updates=1)  # loads machine code
+            lanes = FEW_LANES if suits(machine) else SLOW_LANES
             began_s = clock()
-            first.learn(updates=1)
+            trial.learn(updates=1)
             self._step_s = (clock() - began_s) * (1 if suits(machine) else SLOW_STEP)
             began_s = clock()
-            self._few = new_learner(*self._about, FEW_LANES if suits(machine) else SLOW_LANES)
+            self._small_learner = new_learner(*self._about, lanes)
             self._build_s = clock() - began_s
         except GGPError as error:
             self._error = error
@@ -222,25 +227,25 @@ class MatchLearner:
         return learner.policies()
 
     def learn_until(self, until: Deadline, deadline: Deadline) -> dict[str, LearntPolicy]:
-        """Learn while there is time; returns none if there was not enough for an update.
+        """Learn while there is time; returns no policies if it was too short for an update.
 
         Args:
-            until: when it is to end.
-            deadline: when it must: the clock may jump beyond it.
+            until: when learning should end.
+            deadline: when learning must end; the clock may jump beyond it.
 
         Raises:
             GGPError: the game cannot be learnt.
         """
-        if self._few is None:
+        if self._small_learner is None:
             raise self._error
-        learner, left_s = self._few, until.left_s()
+        learner, left_s = self._small_learner, until.left_s()
         if left_s >= max(ROOMY_S, ROOMY_BUILDS * self._build_s):
             stop = self._stop and until.part(PROOF_SHARE).passed
             learner = new_learner(*self._about, self._lanes, stop=stop)
         stops = StopsEarly(deadline, self._step_s)
         try:
             left_s = max(until.left_s(), 1e-9)
-            learner.learn(seconds=left_s, clock=until.clock, stop=stops.asked)
+            learner.learn(seconds=left_s, clock=until.clock, stop=stops.is_late)
         except StoppedError:
             pass
         if not learner.curve:
@@ -254,18 +259,18 @@ class MatchLearner:
 
 
 class StopsEarly:
-    """Stops where the next step might end after the deadline, judging by the longest so far.
+    """Stops when the next step might end after the deadline, judged by the longest step so far.
 
     Args:
-        step_s: seconds that a step takes at least, by earlier ones.
+        step_s: seconds of the longest earlier step.
     """
 
     def __init__(self, deadline: Deadline, step_s: float) -> None:
         self._deadline, self._longest_s = deadline, step_s
         self._before_s = deadline.clock()
 
-    def asked(self) -> bool:
-        """Whether to stop; to be asked before each step."""
+    def is_late(self) -> bool:
+        """Whether to stop; called before each step."""
         now_s = self._deadline.clock()
         self._longest_s = max(self._longest_s, now_s - self._before_s)
         self._before_s = now_s

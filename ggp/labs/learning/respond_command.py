@@ -1,4 +1,8 @@
-"""`ggp respond`: a bound on what a player can lose, in games of any size."""
+"""`ggp respond`: a bound on the losses of a player, in games of any size.
+
+The command loads a game and a player, lets responders learn against it (`respond.measure`), and
+prints or draws the bound. With `--check` it compares the bound with the exact value.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 UNIFORM_PLAYER = "random"
-"""The player whose moves need no asking."""
+"""The player that need not be asked for its moves."""
 
 
 DEFAULT_MATCHES = 1000
@@ -53,17 +57,17 @@ DEFAULT_MATCHES = 1000
     help="Fresh matches in each role, after the responder is chosen.",
 )
 @click.option(
-    "--check", is_flag=True, help="Work out the same exactly, too, in a small game, as a tree."
+    "--check", is_flag=True, help="Also compute the exact values, in a small game, by its tree."
 )
 @click.option("--plot", type=FilePath(), metavar="FILE", help="Draw the bound over time as PNG.")
 @click.option(
     "--few",
     is_flag=True,
-    help="Learn from as few matches an update as against players that are asked in every match, "
-    "so that a player that tells its policy compares with these.",
+    help="Use as few matches per update as against players that are asked in every match, to "
+    "compare a player that reports its policy with such players.",
 )
 @tree_options(only_with="--check")
-@seconds_option("CPU time of all responders in all roles, to judge them included.")
+@seconds_option("CPU time of all responders in all roles, including their evaluation.")
 def respond(
     options: GameOptions,
     player: str,
@@ -77,9 +81,9 @@ def respond(
 ) -> None:
     """Bound what a player can lose, in games of any size.
 
-    Nothing is solved. For each role, responders learn from matches against the player, for
+    The game is not solved. For each role, responders learn from matches against the player, for
     --seconds of CPU time in all, or --updates each. The better one plays fresh matches: its score
-    is no more than that of a best response, so it bounds from below what the player can lose.
+    is at most that of a best response, so it is a lower bound on what the player can lose.
     """
     _check_options(check)
     spec = parse_spec(player)
@@ -93,11 +97,11 @@ def respond(
     budget = Budget(updates, None if updates is not None else seconds / len(roles))
     with spinner(f"responding to {spec.text}") as tell, blamed(spec):
 
-        def progress(role: str, found: Judged | int) -> None:
-            if isinstance(found, int):
-                tell(f"as {role}, {found:,} matches")
+        def progress(role: str, news: Judged | int) -> None:
+            if isinstance(news, int):
+                tell(f"as {role}, {news:,} matches")
             else:
-                tell(f"as {role}, {found.matches:,} matches: {found.score}")
+                tell(f"as {role}, {news.matches:,} matches: {news.score}")
 
         rival = Rival(machine, None if is_uniform else make, tells, game.program, few)
         bound = measure(rival, budget, matches, options.seed, progress=progress)
@@ -118,10 +122,10 @@ _OF_TREES = ("states", "max_turns", "max_seconds")
 
 
 def _check_options(check: bool) -> None:
-    """Refuse options that say nothing.
+    """Refuse options that have no effect.
 
     Raises:
-        ConfigError: there is one.
+        ConfigError: such an option was given.
     """
     context = click.get_current_context()
 
@@ -142,29 +146,29 @@ def _exact(
     """The score of a best response in each role.
 
     Raises:
-        ConfigError: the player does not tell its policy.
+        ConfigError: the player does not report its policy.
         SolvingError: the tree is too large.
     """
     if not tells:
         raise ConfigError(
             "--check needs a player that tells its policy, such as random or policy:file=FILE; "
-            "`ggp exploit` without --approximate asks others again and again"
+            "`ggp exploit` without --approximate samples other players"
         )
     with growth_told(game.program), spinner("walking the whole tree") as tell:
         tree = build_tree(game._machine, bounds._replace(progress=sizes_told(tell)))
         samples = [sample_policy(tree, k, make, 1, 0) for k in range(len(tree.players))]
-        if not all(each.is_told for each in samples):
+        if not all(sample.is_told for sample in samples):
             raise ConfigError("--check needs a player that tells its policy everywhere")
-        found = evaluate(tree, [each.strategy() for each in samples])
-    return {name: float(value) for name, value in zip(tree.names, found.best, strict=True)}
+        evaluation = evaluate(tree, [sample.strategy() for sample in samples])
+    return {name: float(value) for name, value in zip(tree.names, evaluation.best, strict=True)}
 
 
 def _values(bound: Bound, exact: dict[str, float] | None) -> dict[str, Any]:
     return {
         "responses": {
             role: {
-                **_score(each.score),
-                "by": each.by,
+                **_score(response.score),
+                "by": response.by,
                 "exact": exact and exact[role],
                 "over_time": [
                     {
@@ -173,14 +177,14 @@ def _values(bound: Bound, exact: dict[str, float] | None) -> dict[str, Any]:
                         "seconds": round(judged.seconds, 3),
                         **_score(judged.score),
                     }
-                    for judged in each.over_time
+                    for judged in response.over_time
                 ],
             }
-            for role, each in bound.responses.items()
+            for role, response in bound.responses.items()
         },
         "roles": {
-            role: {"best_response": each.value, "ci99": [each.low, each.high]}
-            for role, each in bound.left.items()
+            role: {"best_response": interval.value, "ci99": [interval.low, interval.high]}
+            for role, interval in bound.remainders.items()
         },
         "sum_of_goals": bound.total,
         "nash_conv": bound.nash_conv and _score(bound.nash_conv),
@@ -194,14 +198,14 @@ def _score(interval: Interval) -> dict[str, Any]:
 def _parts(player: str, bound: Bound, exact: dict[str, float] | None) -> Iterator[Table | str]:
     head = ("responder's role", "#score [99 %]", "by", ("#matches", ","))
     rows: list[tuple[object, ...]] = []
-    for role, each in bound.responses.items():
-        learned = max(judged.matches for judged in each.over_time if judged.by == each.by)
+    for role, response in bound.responses.items():
+        learned = max(judged.matches for judged in response.over_time if judged.by == response.by)
         best = () if exact is None else (exact[role],)
-        rows.append((role, each.score, each.by, learned, *best))
+        rows.append((role, response.score, response.by, learned, *best))
     yield Table(head if exact is None else (*head, ("#best response", ".2f")), rows)
     fresh = len(next(iter(bound.responses.values())).goals)
-    for role, left in bound.left.items():
-        yield f"{player} as {role} is left with {left}"
+    for role, remainder in bound.remainders.items():
+        yield f"{player} as {role} is left with {remainder}"
     if bound.nash_conv is not None:
         yield (
             f"together they gain {bound.nash_conv}; NashConv of {player} is no less"
@@ -224,16 +228,16 @@ def _draw(bound: Bound, exact: dict[str, float] | None, player: str, path: Path)
 
     figure = Figure(figsize=(3.9 * len(bound.responses) + 0.4, 3.4), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
-    every = figure.subplots(1, len(bound.responses), squeeze=False, sharey=True)[0]
-    for axes, (role, each) in zip(every, bound.responses.items(), strict=True):
-        _draw_curves(axes, each.over_time)
+    panels = figure.subplots(1, len(bound.responses), squeeze=False, sharey=True)[0]
+    for axes, (role, response) in zip(panels, bound.responses.items(), strict=True):
+        _draw_curves(axes, response.over_time)
         if exact is not None:
             axes.axhline(exact[role], color="0.4", linestyle="--", linewidth=1, label="exact")
-        axes.set_title(f"as {role}: {each.score}", fontsize="medium")
+        axes.set_title(f"as {role}: {response.score}", fontsize="medium")
         axes.set_xlabel("matches that it learned from")
         axes.set_xscale("log")
         axes.legend(fontsize="small")
-    every[0].set_ylabel("score, with 99 % intervals")
+    panels[0].set_ylabel("score, with 99 % intervals")
     figure.suptitle(f"responses to {player}", fontsize="medium")
     picture = BytesIO()
     figure.savefig(picture, format="png", metadata={"Software": None})
@@ -242,9 +246,9 @@ def _draw(bound: Bound, exact: dict[str, float] | None, player: str, path: Path)
 
 def _draw_curves(axes: Axes, over_time: tuple[Judged, ...]) -> None:
     for name in dict.fromkeys(judged.by for judged in over_time):
-        some = [judged for judged in over_time if judged.by == name]
-        at = [judged.matches for judged in some]
-        axes.plot(at, [judged.score.value or 0.0 for judged in some], label=name)
-        lows = [judged.score.low or 0.0 for judged in some]
-        highs = [judged.score.high or 0.0 for judged in some]
-        axes.fill_between(at, lows, highs, alpha=0.2)
+        curve = [judged for judged in over_time if judged.by == name]
+        matches = [judged.matches for judged in curve]
+        axes.plot(matches, [judged.score.value or 0.0 for judged in curve], label=name)
+        lows = [judged.score.low or 0.0 for judged in curve]
+        highs = [judged.score.high or 0.0 for judged in curve]
+        axes.fill_between(matches, lows, highs, alpha=0.2)

@@ -1,7 +1,7 @@
-"""OpenSpiel both ways: its games as machines, our rulesheets as its games, its bots as players.
+"""The bridge to OpenSpiel: its games as machines, our rulesheets as its games, its bots as players.
 
-`frontend` has `openspiel:NAME` read wherever a game is named, as a `machine`. `rulesheets` has
-OpenSpiel play ours. `twins` are games that both have: there `peers` are OpenSpiel's bots. In games
-of OpenSpiel alone `spiel_bot` is the player. The library `pyspiel` is an extra (`pip install
-'.[openspiel]'`), and used in this lab only.
+`frontend` reads `openspiel:NAME` wherever a game is named, and `machine` plays that game.
+`rulesheets` turns our rulesheets into games of OpenSpiel. `twins` lists the games that both have;
+in these, `peers` play with OpenSpiel's bots. In games of OpenSpiel alone, `spiel_bot` does. The
+library `pyspiel` is optional (`pip install '.[openspiel]'`), and only this lab uses it.
 """

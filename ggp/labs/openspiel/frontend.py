@@ -1,4 +1,4 @@
-"""The frontend of games of OpenSpiel, which are their names."""
+"""The frontend of OpenSpiel: reads a game's name, and builds its machine."""
 
 from __future__ import annotations
 

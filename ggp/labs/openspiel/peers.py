@@ -1,12 +1,12 @@
 """Peers: OpenSpiel's own bots on our rulesheets, `peer:openspiel-mcts` and `peer:openspiel-ismcts`.
 
-They play on OpenSpiel's game, where it is the same as the rulesheet (`ggp.labs.openspiel.twins`).
+They play where OpenSpiel has the same game as the rulesheet (`ggp.labs.openspiel.twins`).
 
-A peer gets what every player gets: its moves and percepts. From these it draws up to 1,000
-histories that agree with them, or all if there are no more, by their probability when the others
-move at random, and the bot gets their states. (If OpenSpiel draws states itself, it does so from
-one of them.) A bag of particles, as in other players, provides the legal moves, and the fallback
-when the bot fails.
+A peer gets its moves and percepts, like every player, and returns the bot's move. It draws up to
+1,000 histories that agree with its path, or all if there are no more, by their probability if the
+other roles move at random; the bot gets their states. (If OpenSpiel draws states itself, it starts
+from one of them.) A bag of particles, as in other players, provides the legal moves, and the
+fallback if the bot fails.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class _Peer(BeliefPlayer):
 
     Raises:
         BackendUnavailableError: OpenSpiel is not installed.
-        ConfigError: the game has no twin, or one of the other kind.
+        ConfigError: the game has no twin, or needs the other peer.
     """
 
     SOURCE = "OpenSpiel (Lanctot et al. 2019)"
@@ -62,24 +62,21 @@ class _Peer(BeliefPlayer):
     def __init__(self, options: PeerOptions, context: Context) -> None:
         self._twin = self.check_game(context.name, context.program)
         super().__init__(options, context)
-        # Imported here: without a twin OpenSpiel is not needed.
-        pass
-
         utilities = self._twin.game.max_utility() - self._twin.game.min_utility()
         uct_c = options.uct / 100 * utilities / 2
         self._bot = bot_of(self._twin, uct_c, bool(getattr(options, "solver", 0)), self.rng)
 
     @classmethod
     def check_game(cls, name: str, program: GameDefinition | None) -> Twin:
-        """The twin of a game that it is to play.
+        """The twin of a game, if this peer can play it.
 
         Args:
-            name: what messages call it.
+            name: name of the player in messages.
             program: the rules of the game.
 
         Raises:
             BackendUnavailableError: OpenSpiel is not installed.
-            ConfigError: there is no twin, or it is for games of the other kind.
+            ConfigError: there is no twin, or the game needs the other peer.
         """
         if program is None:
             raise ConfigError(f"{name} plays in matches only: here it does not get the rules")
@@ -104,8 +101,6 @@ class _Peer(BeliefPlayer):
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         from ggp.labs.openspiel.rulesheets.turns import worlds_of
 
-        pass
-
         worlds = worlds_of(self.machine, self.role, self._turns(), self.rng)
         states = Drawn(self._twin, self.machine, worlds, self.rng)
         timer = None
@@ -118,18 +113,18 @@ class _Peer(BeliefPlayer):
     def _turns(self) -> list[tuple[int, int]]:
         """Our move and percepts of every turn so far."""
         tree, node = self.tracker.tree, self.tracker.bag.paths[:1]
-        found = []
+        turns = []
         for _ in range(tree.depth(int(node[0]))):
             move, percepts, _ = tree.last_turns(node)[0].tolist()
-            found.append((move, percepts))
+            turns.append((move, percepts))
             node = tree.parents(node)
-        return found[::-1]
+        return turns[::-1]
 
     def _move(self, action: int, moves: list[int]) -> int:
         """Our move that corresponds to an action of the twin.
 
         Raises:
-            MachineError: there is none.
+            MachineError: there is no such move.
         """
         role = self.machine.roles[self.role]
         for move in moves:
@@ -140,53 +135,53 @@ class _Peer(BeliefPlayer):
 
 
 class TreePeer(_Peer):
-    """OpenSpiel's MCTSBot, in C++ and with its solver, where everybody knows everything."""
+    """OpenSpiel's MCTSBot, in C++ and with its solver, for games of perfect information."""
 
     Options = TreePeerOptions
     for_secrets = False
 
 
 class SetPeer(_Peer):
-    """OpenSpiel's ISMCTSBot, where players know different things."""
+    """OpenSpiel's ISMCTSBot, for games of imperfect information."""
 
     Options = PeerOptions
     for_secrets = True
 
 
 # ------------------------------------------------------------------------
-# Plays OpenSpiel's search bots on a twin of a rulesheet (`ggp.labs.openspiel.twins`).
+# OpenSpiel's search bots on a twin of a rulesheet (`ggp.labs.openspiel.twins`).
 #
-# our role's path -> histories that agree with it -> states of the twin -> a bot -> its action
+#     our role's path -> histories that agree with it -> states of the twin -> a bot -> its action
 #
-# A bot is asked for one decision. It only gets histories that the role cannot tell from the true
-# one (`ggp.labs.openspiel.rulesheets.turns`): in games of perfect information there is one.
+# A bot is asked for one decision. Rule: it gets only histories that the role cannot distinguish
+# from the true one (`ggp.labs.openspiel.rulesheets.turns`); with perfect information there is one.
 #
-# Bots in C++ only look at wall time, and forget their tree between two calls. So under a clock they
-# are given a number of simulations, which short searches of the same position have shown to fit the
-# time. If the clock shows wall time they also look at it, as the computer may become slower. The
-# bot in Python is stopped between two simulations.
+# Bots in C++ measure only wall time, and drop their tree between two calls. So under a clock they
+# get a number of simulations that fits the time, as estimated by short searches of the same
+# position. If the clock shows wall time, the bots get it as a limit too, in case the computer slows
+# down. The bot in Python is stopped between two simulations.
 
 FIRST_SIMULATIONS = 32
-"""Number of simulations of the first search that shows how fast a bot is."""
+"""Number of simulations of the first search, which measures the speed of a bot."""
 
 MOST_SIMULATIONS = 1 << 20
-"""Greatest number of simulations of one search under a clock, as they are kept in memory."""
+"""Most simulations of one search under a clock, which bounds memory."""
 
 SHOWS = 0.05
-"""Share of the time that a search must have taken to show how fast the bot is."""
+"""Least share of the time that a search must take to measure the speed of the bot."""
 
 STEP = 4
-"""Factor by which the next search has more simulations, if the last one showed too little."""
+"""Factor of the number of simulations of the next search, after a search that was too short."""
 
 USED = 0.9
-"""Share of the time that is spent: simulations take longer as a tree grows."""
+"""Share of the time that is used: simulations take longer as a tree grows."""
 
 SPARE_S = 0.005
 """Seconds reserved for the work after a search."""
 
 LEAST_S = 0.05
-"""Least limit of wall time that a bot is given: it crashes if the time is over before its
-first simulation."""
+"""Least limit of wall time for a bot: it crashes if the time is over before its first
+simulation."""
 
 NO_LIMIT = -1.0
 
@@ -201,7 +196,7 @@ class Timer:
 
     Attributes:
         left_s: returns the seconds that are left.
-        by_the_wall: whether they are those of `time.monotonic`.
+        by_the_wall: whether these are seconds of `time.monotonic`.
     """
 
     left_s: Callable[[], float]
@@ -222,18 +217,18 @@ class TwinBot(Protocol):
         """The bot's action for the player to move.
 
         Args:
-            states: the states that it may be in.
+            states: the states that the player may be in.
             simulations: number of simulations of the search, if there is no clock.
             timer: the clock.
 
         Raises:
-            MachineError: OpenSpiel fails, or the time is over at once.
+            MachineError: OpenSpiel fails, or the time is over before the search begins.
         """
         ...
 
 
 class Drawn:
-    """States of a twin that a role may be in, drawn by weight; each is made once.
+    """Draws states of a twin that a role may be in, by weight; each state is built once.
 
     Args:
         worlds: histories on the machine.
@@ -248,29 +243,29 @@ class Drawn:
         self._waiting: list[int] = []
 
     def draw(self) -> Any:
-        """A state for the caller to keep."""
+        """A copy of a random state; the caller may change it."""
         if not self._waiting:
             weights = self._worlds.weights
             self._waiting = self._rng.choice(len(weights), size=1024, p=weights).tolist()
         world = self._waiting.pop()
         if world not in self._states:
-            self._states[world] = self._made(world)
+            self._states[world] = self._build(world)
         return self._states[world].clone()
 
-    def _made(self, world: int) -> Any:
+    def _build(self, world: int) -> Any:
         state = self._twin.game.new_initial_state()
         for joint_move in self._worlds.joint_moves[world].tolist():
             for role, move in enumerate(joint_move):
-                self._twin.play(state, self._of(role, move))
+                self._twin.play(state, self._twin_actions(role, move))
         return state
 
-    def _of(self, role: int, move: int) -> list[Options]:
-        found = self._actions.get((role, move))
-        if found is None:
+    def _twin_actions(self, role: int, move: int) -> list[Options]:
+        actions = self._actions.get((role, move))
+        if actions is None:
             name = self._machine.roles[role]
-            found = self._twin.actions(name, self._machine.move_text(move))
-            self._actions[role, move] = found
-        return found
+            actions = self._twin.actions(name, self._machine.move_text(move))
+            self._actions[role, move] = actions
+        return actions
 
 
 @dataclass(frozen=True)
@@ -291,19 +286,19 @@ class CompiledBot:
         state = states.draw()
         if timer is None:
             return self._searched(state, simulations, None)
-        there_is_s, number, is_last = timer.left_s(), FIRST_SIMULATIONS, False
+        total_s, count, is_last = timer.left_s(), FIRST_SIMULATIONS, False
         action: int | None = None
         while (before_s := timer.left_s()) > SPARE_S:
-            action = self._searched(state, number, timer)
+            action = self._searched(state, count, timer)
             left_s = timer.left_s()
-            took_s, room_s = before_s - left_s, left_s - (1 - USED) * there_is_s
-            affordable = int(number * room_s / took_s) if took_s > 0 else MOST_SIMULATIONS
+            took_s, room_s = before_s - left_s, left_s - (1 - USED) * total_s
+            affordable = int(count * room_s / took_s) if took_s > 0 else MOST_SIMULATIONS
             most = min(affordable, MOST_SIMULATIONS)
-            if is_last or most <= number:
+            if is_last or most <= count:
                 break
-            # A search that took long enough to be a guide is followed by the last one.
-            is_last = took_s >= SHOWS * there_is_s
-            number = most if is_last else min(STEP * number, most)
+            # Once a search took long enough to measure the speed, the next search is the last.
+            is_last = took_s >= SHOWS * total_s
+            count = most if is_last else min(STEP * count, most)
         if action is None:
             raise OutOfTimeError
         return action
@@ -348,7 +343,7 @@ class CompiledBot:
 class ResamplingBot:
     """Information-set search in Python, on games that are in C++.
 
-    The bot in C++ cannot be told how to draw states that a player may be in; this one can.
+    Unlike the bot in C++, it accepts a function that draws the states that a player may be in.
     """
 
     twin: Twin
@@ -385,7 +380,7 @@ class ResamplingBot:
 
 
 def bot_of(twin: Twin, uct_c: float, solve: bool, rng: np.random.Generator) -> TwinBot:
-    """The bot that plays a twin: tree search in games of perfect information."""
+    """The bot for a twin: tree search for perfect information, else information-set search."""
     if twin.hides and not twin.draws:
         return ResamplingBot(twin, uct_c, rng)
     return CompiledBot(twin, uct_c, solve, rng)

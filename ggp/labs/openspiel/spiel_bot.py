@@ -1,11 +1,11 @@
-"""OpenSpiel's own bots as players: `ggp.players.spiel_bot:OpenSpielBot`, to compare ours with.
+"""OpenSpiel's own bots as players, for comparison: `ggp.players.spiel_bot:OpenSpielBot`.
 
-The player keeps a belief as others do, and gives the bot one of its particles. A bot for games with
-hidden information only uses what its role knows there, so it learns nothing that the player does
-not know.
+The player keeps a belief as others do, passes the state of one particle to the bot, and plays the
+bot's move. In games of imperfect information the bot (ISMCTS) uses only the knowledge of its role
+in that state; so it learns nothing that the player does not know.
 
-A bot measures wall time only. If CPU time counts, its budget is the same number of seconds of wall
-time: it never uses more CPU time than it has, but on a busy machine it gets less.
+A bot measures wall time only. If CPU time counts, the bot gets the same number of seconds of wall
+time: it never exceeds its CPU time, but on a busy machine it gets less.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class OpenSpielBotOptions:
 
 
 class OpenSpielBot(BeliefPlayer):
-    """The move of OpenSpiel's MCTS where everybody knows everything, else of its ISMCTS."""
+    """Plays OpenSpiel's MCTS in games of perfect information, its ISMCTS in others."""
 
     Options = OpenSpielBotOptions
     SOURCE = "OpenSpiel (Lanctot et al. 2019)"
@@ -63,12 +63,12 @@ class OpenSpielBot(BeliefPlayer):
 # ------------------------------------------------------------------------
 # OpenSpiel's own search bots, asked for a move in one state.
 #
-# They get a state that the role cannot tell from the true one. Monte Carlo tree search looks at it
-# as if everybody knew it. Information-set search (ISMCTS) only uses what the role knows there: it
-# draws the states it searches itself, which OpenSpiel can do in some games only.
+# They get a state that the role cannot distinguish from the true one. Monte Carlo tree search
+# treats it as known. Information-set search (ISMCTS) uses only the role's information state: it
+# draws the states that it searches, which OpenSpiel can do only in some games.
 
 UCT_C = 2.0
-"""The constant of OpenSpiel's examples, for utilities of -1 to 1."""
+"""The UCT constant of OpenSpiel's examples, for utilities from -1 to 1."""
 
 _MOST_SIMULATIONS = 1 << 30
 _MOST_SEED = 1 << 30
@@ -80,15 +80,15 @@ class Bots:
 
     Args:
         machine: the machine of a game of OpenSpiel.
-        rng: source of all their random choices.
+        rng: source of all their random draws.
 
     Raises:
-        ConfigError: it is of another game, or OpenSpiel has no bot that can play the game.
+        ConfigError: the machine is not OpenSpiel's, or no bot of OpenSpiel can play the game.
     """
 
     def __init__(self, machine: Machine, rng: np.random.Generator) -> None:
         if not isinstance(machine, SpielMachine):
-            raise ConfigError("OpenSpiel's bots play games that are named openspiel:NAME only")
+            raise ConfigError("OpenSpiel's bots play only games named openspiel:NAME")
         self._library, self._rng = pyspiel(), rng
         self._is_open = is_open(machine)
         low, high = machine.utility_range

@@ -1,8 +1,11 @@
-"""Games of ours that OpenSpiel has too, with their moves there: `twins.toml`.
+"""Games that exist both as our rulesheets and in OpenSpiel, with a table of moves: `twins.toml`.
 
-A twin is the same game: the same moves for the role to move, the same ends, and states that a
-side cannot tell apart here, it cannot there. A test plays both.
+`find_twin` takes a game, and returns its `Twin`, which translates our moves into OpenSpiel's
+actions. A twin is the same game: the role to move has the same moves, matches have the same
+outcomes, and states that a role cannot distinguish here cannot be distinguished there. A test plays
+both.
 
+    >>> from ggp.machine.games import load_program
     >>> twin = find_twin(load_program("connect_four"))
     >>> twin.actions("first", "(drop 3)")
     [(2,)]
@@ -24,7 +27,7 @@ from ggp.labs.openspiel.machine.games import pyspiel
 from ggp.machine.definition import GameDefinition
 
 WAITING = "noop"
-"""The move of a role that is not to move: it is no action in OpenSpiel."""
+"""The move of a role that is not to move; OpenSpiel has no action for it."""
 
 MIDDLE = 50.0
 """The goal value of utility 0."""
@@ -32,7 +35,7 @@ MIDDLE = 50.0
 _SUMMAND = re.compile(r"([+-]?)\s*(?:(\d+)\s*\*\s*)?(\?\w+|\d+)\s*")
 
 Options = tuple[int, ...]
-"""Actions, one of which is legal."""
+"""Alternative actions, one of which is legal."""
 
 
 @dataclass(frozen=True)
@@ -52,19 +55,19 @@ class Sum:
         """A sum such as `?x + 3 * ?y - 4`.
 
         Raises:
-            ValueError: the text is no such sum.
+            ValueError: the text is not such a sum.
         """
         constant, factors, at = 0, dict[str, int](), 0
         while at < len(text):
-            found = _SUMMAND.match(text, at)
-            if found is None or (at and not found[1]):
+            match = _SUMMAND.match(text, at)
+            if match is None or (at and not match[1]):
                 raise ValueError(f"no sum: {text!r}")
-            factor = int(found[2] or 1) * (-1 if found[1] == "-" else 1)
-            if found[3].startswith("?"):
-                factors[found[3]] = factors.get(found[3], 0) + factor
+            factor = int(match[2] or 1) * (-1 if match[1] == "-" else 1)
+            if match[3].startswith("?"):
+                factors[match[3]] = factors.get(match[3], 0) + factor
             else:
-                constant += factor * int(found[3])
-            at = found.end()
+                constant += factor * int(match[3])
+            at = match.end()
         return cls(constant, factors)
 
     def of(self, values: Mapping[str, int]) -> int:
@@ -74,12 +77,12 @@ class Sum:
 
 @dataclass(frozen=True)
 class Pattern:
-    """A pattern of moves that are written alike, and their actions.
+    """A pattern of moves of the same form, and their actions.
 
     Attributes:
-        role: the role whose moves they are; None for everybody's.
+        role: the role that has these moves; None for all roles.
         words: the words of the move, without brackets.
-        actions: the actions of the move in order, each as sums of which one is legal.
+        actions: the actions of the move in order, each as sums, one of which is legal.
     """
 
     role: str | None
@@ -91,12 +94,12 @@ class Pattern:
         if self.role not in (None, role) or len(words) != len(self.words):
             return None
         values: dict[str, int] = {}
-        for own, word in zip(self.words, words, strict=True):
-            if own.startswith("?"):
-                values[own] = names[word] if word in names else int(word)
-            elif own != word:
+        for expected, word in zip(self.words, words, strict=True):
+            if expected.startswith("?"):
+                values[expected] = names[word] if word in names else int(word)
+            elif expected != word:
                 return None
-        return [tuple(each.of(values) for each in options) for options in self.actions]
+        return [tuple(option.of(values) for option in options) for options in self.actions]
 
 
 @dataclass(frozen=True)
@@ -106,9 +109,9 @@ class Twin:
     Attributes:
         name: name of our rulesheet.
         title: OpenSpiel's name of the game, with its parameters.
-        roles: our roles for its players 0, 1, ...
-        points: points of a goal for one unit of utility.
-        draws: whether OpenSpiel can draw a state from what a player knows.
+        roles: our roles, in the order of its players 0, 1, ...
+        points: goal points for one unit of utility.
+        draws: whether OpenSpiel can draw a state from a player's information state.
         names: numbers that stand for names in moves.
         patterns: patterns of moves.
     """
@@ -150,25 +153,25 @@ class Twin:
             return []
         words = move.strip("()").split()
         for pattern in self.patterns:
-            found = pattern.of(role, words, self.names)
-            if found is not None:
-                return found
+            actions = pattern.of(role, words, self.names)
+            if actions is not None:
+                return actions
         raise MachineError(f"the twin of {self.name} does not know the move {move} of {role}")
 
     def play(self, state: Any, actions: Iterable[Options]) -> None:
         """Make a move, given by its actions, in a state of OpenSpiel.
 
         Raises:
-            MachineError: the move is not legal there.
+            MachineError: the move is illegal there.
         """
         for options in actions:
             state.apply_action(self.legal(state, options))
 
     def legal(self, state: Any, options: Options) -> int:
-        """The legal one of some actions in a state of OpenSpiel.
+        """The legal action among alternatives in a state of OpenSpiel.
 
         Raises:
-            MachineError: none of them is.
+            MachineError: none is legal.
         """
         legal = state.legal_actions()
         for action in options:
@@ -189,7 +192,7 @@ def twins() -> Mapping[str, Twin]:
 
 
 def find_twin(program: GameDefinition) -> Twin | None:
-    """The twin of a game, whatever its file is called; None if it has none."""
+    """The twin of a game, found by its rules, not its name; None if there is none."""
     for twin in twins().values():
         if set(twin.roles) <= set(program.roles) and _digest(twin.name) == program.digest:
             return twin
@@ -216,5 +219,5 @@ def _read(name: str, entry: Mapping[str, Any]) -> Twin:
 def _pattern(text: str, actions: Sequence[str]) -> Pattern:
     role, bracket, rest = text.partition("(")
     words = (bracket + rest or role).strip("()").split()
-    sums = (tuple(Sum.read(each.strip()) for each in action.split("|")) for action in actions)
+    sums = (tuple(Sum.read(part.strip()) for part in action.split("|")) for action in actions)
     return Pattern(role.strip() or None if bracket else None, tuple(words), tuple(sums))

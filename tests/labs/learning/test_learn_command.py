@@ -76,7 +76,7 @@ def test_an_interrupt_keeps_what_was_learnt(
     asked = ("learn", "kuhn_poker", "--lanes", "32", "--updates", "5", "--out", str(out))
     result = run(*asked)
     assert result.exit_code != 0
-    assert "--continue goes on" in result.stderr
+    assert "resume with --continue" in result.stderr
     assert listed(str(out))[0]["updates"] == 2
     before = out.read_bytes()
     assert run(*asked, "--continue").exit_code != 0

@@ -31,7 +31,7 @@ QUICK = Settings(turns=8, block=64, hidden=(16,), critic=(8,))
 def learnt(game: str) -> PolicyFile:
     learner = Learner(make(game, 32, paths=False), settings=QUICK, seed=2)
     learner.learn(updates=3)
-    return learner.kept(game, "0")
+    return learner.snapshot(game, "0")
 
 
 def player(game: str, spec: str, role: int = 0, seed: int = 1) -> Learned:
@@ -167,7 +167,7 @@ def test_learning_stops_before_a_step_that_may_take_too_long() -> None:
     steps_s = iter([0.0, 1.0, 2.0, 5.0, 6.0, 6.9, 7.1])
     stops = StopsEarly(Deadline(10.0, lambda: next(steps_s)), 0.5)
     # The longest step takes 3 seconds from the third look on.
-    assert [stops.asked() for _ in range(6)] == [False] * 5 + [True]
+    assert [stops.is_late() for _ in range(6)] == [False] * 5 + [True]
 
 
 def test_files_of_other_games_are_refused(tmp_path: Path) -> None:

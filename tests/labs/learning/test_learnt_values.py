@@ -100,7 +100,7 @@ def test_files_that_say_nothing_of_states_are_refused(tmp_path: Path) -> None:
         player("breakthrough", f"mcts:values={written('krieg_tic_tac_toe', tmp_path)}")
     path = tmp_path / "q.npz"
     learner = Learner(make("number_guessing", 8, paths=False))
-    write_policy(path, learner.kept("number_guessing", "0"))
+    write_policy(path, learner.snapshot("number_guessing", "0"))
     with pytest.raises(ConfigError, match="reads more than the state"):
         player("number_guessing", f"mcts:values={path}")
 

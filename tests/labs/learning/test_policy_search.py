@@ -34,7 +34,7 @@ Turns = tuple[tuple[str, tuple[str, ...]], ...]
 def learnt(game: str) -> PolicyFile:
     learner = Learner(make(game, 64, paths=False), settings=QUICK, seed=2)
     learner.learn(updates=6)
-    return learner.kept(game, "0")
+    return learner.snapshot(game, "0")
 
 
 def player(game: str, path: Path, options: str, role: int, seed: int = 1) -> Learned:

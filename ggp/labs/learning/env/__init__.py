@@ -7,15 +7,15 @@
     >>> turn.observations.shape, turn.masks.shape, turn.state_tensor.shape
     ((4096, 2, 12), (4096, 2, 5), (4096, 16))
 
-In comes a game, out come arrays of L lanes and Q roles. Begin with `environment`, then `turn`, its
-output; `ggp.study.names` are the meaning of indices. `engine` is the interface to a machine, and
-`kernels` work lane by lane.
+An environment takes a game and actions as indices, and returns arrays for L lanes and Q roles.
+Begin with `environment`, then read `turn`, its output; `ggp.study.names` gives the meaning of the
+indices. `engine` is the interface to a machine, and `kernels` hold the loops over lanes.
 
-How long a match may be is proved in `ggp.study.lengths`. `exact` says what policies are worth in
-small games.
+`ggp.study.lengths` proves a bound on the length of a match. `exact` evaluates policies in small
+games.
 
-`pettingzoo_env` and `gymnasium_env` are what these libraries call an environment;
-both are extras, and imported by nobody else. `docs/use/environment.md` shows how all of it is used.
+`pettingzoo_env` and `gymnasium_env` wrap an environment for these two libraries; both are optional,
+and no other module imports them. `docs/use/environment.md` shows how to use all of it.
 """
 
 from ggp.labs.learning.env.environment import Environment, Episodes, make

@@ -1,9 +1,10 @@
-"""The interface between an environment and a machine: `Engine`, one that suits every machine, and a
-fast one for circuits.
+"""The interface between an environment and a machine: `Engine`, with one implementation for every
+machine and a fast one for circuits.
 
-An engine speaks in the indices of `Names` and in packed bits, so that nothing beyond it depends on
-the backend. `MachineEngine` asks a `Machine` lane by lane for lists and texts, and turns them into
-bits: it is slow, and right.
+An engine takes states and action indices, and returns successor states, legal moves and percepts
+as packed bits, in the order of `Names`; so no caller depends on the backend. `MachineEngine` asks a
+`Machine` for lists and texts, lane by lane, and turns them into bits: slow, but a reference for the
+fast one.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ from ggp.study.names import Names
 class Engine(Protocol):
     """A game in indices and bits, for L lanes.
 
-    M *movers* are the players, and then `random`, if its moves are listed. A *look* is `[L, ...]`
-    words: whether the game is over (the lowest bit of the first), then the legal moves of each
-    mover, from `starts` on.
+    The M *movers* are the players, followed by `random` if its moves are listed. A *look* is
+    `[L, ...]` words: whether the game is over (lowest bit of the first word), then the legal moves
+    of each mover, at the words that `starts` gives.
 
     Attributes:
         names: the meaning of indices.
-        starts: `[M + 2]` word at which each part of a look begins, and the end.
+        starts: `[M + 2]` first word of each part of a look, and the end.
     """
 
     names: Names
@@ -49,15 +50,16 @@ class Engine(Protocol):
         ...
 
     def look(self, states: States) -> U64:
-        """`[L, ...]` a look at each state: whether it is over, and the legal moves."""
+        """`[L, ...]` a look at each state: whether the game is over, and the legal moves."""
         ...
 
     def play(self, states: States, actions: IntArray, keys: U64) -> tuple[States, U64]:
         """Successor states, and `[L, R, words]` the percepts of every player.
 
         Args:
-            actions: `[L, M]` legal ones; any where the game is over, with any result.
-            keys: `[L]` random bits, from which moves of chance are drawn if they are not listed.
+            actions: `[L, M]` legal actions. Where the game is over, anything is accepted, and the
+                successor is arbitrary.
+            keys: `[L]` random bits for moves of chance that are not listed.
         """
         ...
 
@@ -65,8 +67,8 @@ class Engine(Protocol):
         """`[L, R]` goal values of the players, as `Machine.goals`."""
         ...
 
-    def merged(self, states: States, old: States, kept: IntArray) -> States:
-        """`states`, with the lanes `kept` replaced by those of `old`."""
+    def merged(self, states: States, old: States, lanes: IntArray) -> States:
+        """`states`, with `lanes` taken from `old`."""
         ...
 
     def fluent_words(self, states: States) -> U64:
@@ -75,7 +77,7 @@ class Engine(Protocol):
 
 
 def layout_of(names: Names) -> IntArray:
-    """The `starts` of an `Engine` with these names."""
+    """The `starts` of an `Engine` for these names."""
     sizes = [1, *[words_for(len(names.moves))] * len(names.roles)]
     if names.chance:
         sizes.append(words_for(len(names.chance)))
@@ -86,8 +88,8 @@ class MachineEngine:
     """The `Engine` of any machine.
 
     Args:
-        machine: asked lane by lane.
-        names: of its moves, percepts and fluents; may include more.
+        machine: the game; it is asked lane by lane.
+        names: names of its moves, percepts and fluents; may include others.
     """
 
     def __init__(self, machine: Machine, names: Names) -> None:
@@ -99,7 +101,7 @@ class MachineEngine:
         if names.chance and machine.random_role is not None:
             self._movers.append(machine.random_role)
         lists = [names.moves] * len(self._players) + [names.chance]
-        self._places = [{text: k for k, text in enumerate(texts)} for texts in lists]
+        self._action_index = [{text: k for k, text in enumerate(texts)} for texts in lists]
         self._percepts = {text: k for k, text in enumerate(names.percepts)}
         self._fluents = {text: k for k, text in enumerate(names.fluents)}
 
@@ -107,62 +109,62 @@ class MachineEngine:
         return self._machine.initial(num_lanes)
 
     def look(self, states: States) -> U64:
-        found = np.zeros((len(states), self.starts[-1]), dtype=np.uint64)
-        found[:, 0] = self._machine.terminal(states)
-        for number, role in enumerate(self._movers):
+        words = np.zeros((len(states), self.starts[-1]), dtype=np.uint64)
+        words[:, 0] = self._machine.terminal(states)
+        for mover, role in enumerate(self._movers):
             legal = self._machine.legal(states, role, allow_stuck=True)
             lanes = np.repeat(np.arange(len(states)), legal.counts)
             texts = map(self._machine.move_text, legal.values.tolist())
-            bits = self._indices(self._places[number], texts, "move")
-            start, end = self.starts[1 + number], self.starts[2 + number]
-            found[:, start:end] = rows_of_bits(lanes, bits, len(states), end - start)
-        return found
+            bits = self._indices(self._action_index[mover], texts, "move")
+            start, end = self.starts[1 + mover], self.starts[2 + mover]
+            words[:, start:end] = rows_of_bits(lanes, bits, len(states), end - start)
+        return words
 
     def play(self, states: States, actions: IntArray, keys: U64) -> tuple[States, U64]:
         machine = self._machine
         live = np.flatnonzero(~machine.terminal(states))
-        made = np.zeros((len(live), len(machine.roles)), dtype=np.int64)
-        for number, role in enumerate(self._movers):
-            texts = self.names.moves if number < len(self._players) else self.names.chance
-            used, place = np.unique(actions[live, number], return_inverse=True)
-            moves = [machine.move_id(texts[action]) for action in used.tolist()]
-            made[:, role] = np.array(moves, dtype=np.int64)[place]
-        going = states.take(live)
+        joint_moves = np.zeros((len(live), len(machine.roles)), dtype=np.int64)
+        for mover, role in enumerate(self._movers):
+            texts = self.names.moves if mover < len(self._players) else self.names.chance
+            distinct, inverse = np.unique(actions[live, mover], return_inverse=True)
+            moves = [machine.move_id(texts[action]) for action in distinct.tolist()]
+            joint_moves[:, role] = np.array(moves, dtype=np.int64)[inverse]
+        live_states = states.take(live)
         if len(self._movers) < len(machine.roles):
-            made[:, machine.random_role] = self._drawn(going, keys[live])
-        stepped = machine.step(going, made)
-        seen = np.zeros((len(states), len(self._players), self._percept_words), dtype=np.uint64)
-        for number, role in enumerate(self._players):
-            seen[live, number] = self._seen(stepped.percepts[:, role])
-        place = np.full(len(states), -1)
-        place[live] = len(states) + np.arange(len(live))
-        both = machine.concatenate([states, stepped.states])
-        return both.take(np.where(place < 0, np.arange(len(states)), place)), seen
+            joint_moves[:, machine.random_role] = self._draw_chance(live_states, keys[live])
+        stepped = machine.step(live_states, joint_moves)
+        percepts = np.zeros((len(states), len(self._players), self._percept_words), dtype=np.uint64)
+        for player, role in enumerate(self._players):
+            percepts[live, player] = self._percept_bits(stepped.percepts[:, role])
+        rows = np.full(len(states), -1)
+        rows[live] = len(states) + np.arange(len(live))
+        pool = machine.concatenate([states, stepped.states])
+        return pool.take(np.where(rows < 0, np.arange(len(states)), rows)), percepts
 
     def goals(self, states: States) -> FloatArray:
         return np.asarray(self._machine.goals(states)[:, self._players])
 
-    def merged(self, states: States, old: States, kept: IntArray) -> States:
-        chosen = np.arange(len(states))
-        chosen[kept] += len(states)
-        return self._machine.concatenate([states, old]).take(chosen)
+    def merged(self, states: States, old: States, lanes: IntArray) -> States:
+        rows = np.arange(len(states))
+        rows[lanes] += len(states)
+        return self._machine.concatenate([states, old]).take(rows)
 
     def fluent_words(self, states: States) -> U64:
-        held = self._machine.fluents(states)
-        lanes = np.repeat(np.arange(len(states)), list(map(len, held)))
-        # Some always hold, and have no index.
-        places = [self._fluents.get(text, -1) for texts in held for text in texts]
-        bits = np.array(places, dtype=np.int64)
-        some = bits >= 0
+        fluents = self._machine.fluents(states)
+        lanes = np.repeat(np.arange(len(states)), list(map(len, fluents)))
+        # Fluents that always hold have no index.
+        indices = [self._fluents.get(text, -1) for texts in fluents for text in texts]
+        bits = np.array(indices, dtype=np.int64)
+        varies = bits >= 0
         num_words = words_for(len(self.names.fluents))
-        return rows_of_bits(lanes[some], bits[some], len(states), num_words)
+        return rows_of_bits(lanes[varies], bits[varies], len(states), num_words)
 
     @property
     def _percept_words(self) -> int:
         return words_for(len(self.names.percepts))
 
-    def _drawn(self, states: States, keys: U64) -> IntArray:
-        """`[L]` unlisted moves of `random`, each lane drawn with its own key."""
+    def _draw_chance(self, states: States, keys: U64) -> IntArray:
+        """`[L]` unlisted moves of `random`, drawn with the key of each lane."""
         machine = self._machine
         moves = np.zeros(len(states), dtype=np.int64)
         for lane, key in enumerate(keys.tolist()):
@@ -171,35 +173,35 @@ class MachineEngine:
             moves[lane] = rng.choice(chance.moves, p=chance.probabilities)
         return moves
 
-    def _seen(self, percepts: IntArray) -> U64:
-        """`[L, words]` the bits of percept ids."""
-        used, place = np.unique(percepts, return_inverse=True)
-        rows = np.zeros((len(used), self._percept_words), dtype=np.uint64)
-        for row, percept in zip(rows, used.tolist(), strict=True):
+    def _percept_bits(self, percepts: IntArray) -> U64:
+        """`[L, words]` the percepts of `[L]` percept ids, as bits."""
+        distinct, inverse = np.unique(percepts, return_inverse=True)
+        rows = np.zeros((len(distinct), self._percept_words), dtype=np.uint64)
+        for row, percept in zip(rows, distinct.tolist(), strict=True):
             for bit in self._indices(
                 self._percepts, self._machine.percept_texts(percept), "percept"
             ).tolist():
                 row[bit >> 6] |= np.uint64(1 << (bit & 63))
-        return rows[place]
+        return rows[inverse]
 
-    def _indices(self, places: dict[str, int], texts: Iterable[str], kind: str) -> IntArray:
-        found: list[int] = []
+    def _indices(self, index_of: dict[str, int], texts: Iterable[str], kind: str) -> IntArray:
+        indices: list[int] = []
         for text in texts:
-            place = places.get(text)
-            if place is None:
+            index = index_of.get(text)
+            if index is None:
                 raise MachineError(
                     f"the {kind} {text} has no index: these are not the names of this game"
                 )
-            found.append(place)
-        return np.array(found, dtype=np.int64)
+            indices.append(index)
+        return np.array(indices, dtype=np.int64)
 
 
 # ------------------------------------------------------------------------
-# The fast `Engine`: two tapes of the circuit, one for the results of a turn, one for legal moves.
+# The fast `Engine`: two tapes of the circuit, one for successors and percepts, one for legal moves.
 #
-# The literals of legal moves and of percepts are laid out in the order of `Names`, with *false*
-# where a role has no such move, so that kernels store the masks and percepts themselves. States are
-# rows of words, and percepts are not numbered.
+# Rule: the literals of legal moves and of percepts stand in the order of `Names`, with *false*
+# where a role has no such move. So the words that the kernels write are the masks and percepts of
+# the environment; nothing is numbered or copied afterwards. States are rows of words.
 
 
 def suits(machine: Machine) -> TypeGuard[PropnetMachine]:
@@ -213,11 +215,11 @@ def engine_of(machine: Machine, names: Names) -> Engine:
 
 
 class CircuitEngine:
-    """The `Engine` of a circuit; several threads may use it at once.
+    """The `Engine` of a circuit; several threads may use it at the same time.
 
     Args:
-        machine: one that `suits`.
-        names: those of its circuit.
+        machine: a machine that `suits`.
+        names: the names of its circuit.
     """
 
     def __init__(self, machine: PropnetMachine, names: Names) -> None:
@@ -236,13 +238,13 @@ class CircuitEngine:
         ]
         terminal = np.array([circuit.terminal], dtype=np.int32)
         self._look = query_of(circuit, [terminal, *legal])
-        # Plain GDL reveals the joint move, and nothing of that is in the circuit.
-        self._told = names.told_of_moves() if names.is_plain else None
+        # Plain GDL reveals the joint move; its circuit has no percepts.
+        self._move_percepts = names.told_of_moves() if names.is_plain else None
         sees = [in_order(circuit.sees[role], names.percepts) for role in self._players]
-        told = [] if self._told is not None else sees
-        self._step = query_of(circuit, [circuit.next, *told], moves=True)
+        percepts = [] if self._move_percepts is not None else sees
+        self._step = query_of(circuit, [circuit.next, *percepts], moves=True)
         self._rows_of = self._move_rows(lists)
-        # Scratch of each query, which leaves the rows of moves as it found them: at 0.
+        # Scratch for each query. A query leaves the rows of moves at 0, as it needs them.
         self._spare: dict[int, list[tuple[U64, U64]]] = {id(self._look): [], id(self._step): []}
 
     def initial(self, num_lanes: int) -> States:
@@ -258,55 +260,55 @@ class CircuitEngine:
         rows = self._rows_of[np.arange(len(self._movers)), actions]
         out = self._ask(self._step, packed, rows)
         self._machine.states_visited += len(packed)
-        after = np.ascontiguousarray(self._step.part(out, 0))
+        successors = np.ascontiguousarray(self._step.part(out, 0))
         num_words = words_for(len(self.names.percepts))
-        if self._told is None:
-            seen = out[:, self._step.starts[1] :].reshape(len(packed), -1, num_words)
-            return PropnetStates(self._machine, after), np.ascontiguousarray(seen)
+        if self._move_percepts is None:
+            percepts = out[:, self._step.starts[1] :].reshape(len(packed), -1, num_words)
+            return PropnetStates(self._machine, successors), np.ascontiguousarray(percepts)
         lanes = np.repeat(np.arange(len(packed)), len(self._movers))
-        bits = self._told[np.arange(len(self._movers)), actions].ravel()
-        everybody = rows_of_bits(lanes, bits, len(packed), num_words)
-        seen = np.repeat(everybody[:, None], len(self._players), axis=1)
-        return PropnetStates(self._machine, after), seen
+        bits = self._move_percepts[np.arange(len(self._movers)), actions].ravel()
+        joint_move = rows_of_bits(lanes, bits, len(packed), num_words)
+        percepts = np.repeat(joint_move[:, None], len(self._players), axis=1)
+        return PropnetStates(self._machine, successors), percepts
 
     def goals(self, states: States) -> FloatArray:
         return np.asarray(self._machine.goals(states)[:, self._players])
 
-    def merged(self, states: States, old: States, kept: IntArray) -> States:
+    def merged(self, states: States, old: States, lanes: IntArray) -> States:
         packed = _packed(states).copy()
-        packed[kept] = _packed(old)[kept]
+        packed[lanes] = _packed(old)[lanes]
         return PropnetStates(self._machine, packed)
 
     def fluent_words(self, states: States) -> U64:
         return _packed(states)
 
-    def _ask(self, asked: Query, packed: U64, moves: NDArray[np.int32]) -> U64:
-        out = np.zeros((len(packed), asked.starts[-1]), dtype=np.uint64)
-        spare = self._spare[id(asked)]
+    def _ask(self, tape: Query, packed: U64, moves: NDArray[np.int32]) -> U64:
+        out = np.zeros((len(packed), tape.starts[-1]), dtype=np.uint64)
+        spare = self._spare[id(tape)]
         try:
             rows, square = spare.pop()
         except IndexError:
-            rows = aligned_words(asked.num_rows * words_of(WIDTH))
+            rows = aligned_words(tape.num_rows * words_of(WIDTH))
             square = np.zeros(64, dtype=np.uint64)
-        query(asked, packed, moves, out, rows, square, WIDTH)
+        query(tape, packed, moves, out, rows, square, WIDTH)
         spare.append((rows, square))
         return out
 
     def _move_rows(self, lists: Sequence[Sequence[str]]) -> NDArray[np.int32]:
         """`[M, ...]` row in `_step` of each action of each mover.
 
-        A move that a mover never has gets the row of some other of its moves: it is requested only
-        in lanes that are over, of which nothing is kept.
+        An action that a mover never has gets the row of another of its moves: it is requested only
+        in lanes that are over, and their successors are dropped.
         """
         circuit = self._machine.circuit
         first = 1 + len(circuit.fluents)
         ends = np.cumsum([first, *(len(outputs.names) for outputs in circuit.legal)])
         rows = np.zeros((len(self._movers), max(map(len, lists))), dtype=np.int32)
-        for number, role in enumerate(self._movers):
-            rows[number] = ends[role]
-            place = {text: k for k, text in enumerate(lists[number])}
+        for mover, role in enumerate(self._movers):
+            rows[mover] = ends[role]
+            index_of = {text: k for k, text in enumerate(lists[mover])}
             for k, text in enumerate(circuit.legal[role].names):
-                rows[number, place[text]] = ends[role] + k
+                rows[mover, index_of[text]] = ends[role] + k
         return rows
 
 
@@ -316,6 +318,6 @@ def _packed(states: States) -> U64:
 
 
 def in_order(outputs: Outputs, names: Sequence[str]) -> Literals:
-    """The literals of a role in the order of names, false where it has none."""
-    place = dict(zip(outputs.names, outputs.literals, strict=True))
-    return np.array([place.get(name, FALSE) for name in names], dtype=np.int32)
+    """The literals of a role in the order of `names`, false where it has none."""
+    literal_of = dict(zip(outputs.names, outputs.literals, strict=True))
+    return np.array([literal_of.get(name, FALSE) for name in names], dtype=np.int32)

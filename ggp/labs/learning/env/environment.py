@@ -1,7 +1,10 @@
 """A game as an environment of many lanes: `make`, `reset`, `step`.
 
-Lanes are divided into one slice per thread. A turn is checked in all slices
-before it is made in any: if an action is not legal, nothing has changed.
+A learner passes `[L, Q]` action indices, and gets back a `Turn`: arrays of observations, legal
+actions and rewards of all lanes. The states come from an `Engine`.
+
+Lanes are divided into one slice for each thread. Rule: all slices check a turn before any slice
+makes it; so after an illegal action nothing has changed.
 """
 
 from __future__ import annotations
@@ -31,11 +34,11 @@ from ggp.pickled import found_again, read, rules_of, written
 from ggp.study.lengths import Longest, longest
 from ggp.study.names import Names, names_of
 
-_MADE_AGAIN = ("program", "machine", "_engine", "_slices", "_pool", "_latest")
-"""What an environment finds or makes again when it is unpickled."""
+_REBUILT = ("program", "machine", "_engine", "_slices", "_pool", "_latest")
+"""Attributes that are not pickled, but rebuilt."""
 
 MOST_PATH_BYTES = 4 << 30
-"""Most memory that the paths of all lanes may take."""
+"""The most memory that the paths of all lanes may take."""
 
 
 def make(
@@ -50,25 +53,31 @@ def make(
     threads: int = 1,
     backend: str = "auto",
 ) -> Environment:
-    """An environment of `lanes` lanes; `reset` begins.
+    """An environment of `lanes` lanes; call `reset` to begin.
+
+        >>> env = make("kuhn_poker", lanes=2)
+        >>> turn = env.reset(seed=1)
+        >>> env.roles, env.max_turns
+        (('player1', 'player2'), 4)
 
     Args:
-        game: name of a game that comes with ggp, path of a rulesheet, or a game that is loaded.
-        lanes: L, matches side by side.
+        game: name of a game that comes with ggp, path of a rulesheet, or a loaded game.
+        lanes: L, the number of matches side by side.
         roles: Q roles that choose their moves; default: all players. The others move uniformly at
             random, as `random` does.
-        max_turns: T, after which an episode is cut off. By default the bound that the rules prove
-            (`ggp.study.lengths`): then nothing is ever cut off.
-        max_percepts: most percepts of a role in one turn; by default as many as there are.
+        max_turns: T, after which an episode is cut off. Default: the bound that the rules prove
+            (`ggp.study.lengths`); then no episode is ever cut off.
+        max_percepts: most percepts of a role in one turn; default: the number of all percepts.
         paths: whether to keep paths, see `Turn.paths`.
-        restarts: whether lanes that end begin anew by themselves, in the same turn; otherwise they
-            wait for `restart`.
-        threads: processors to use; results do not depend on it.
+        restarts: whether a lane that ends restarts in the same turn; otherwise it waits for
+            `restart`.
+        threads: processors to use; the results do not depend on it.
         backend: see `ggp.machine.build_machine`.
 
     Raises:
-        ConfigError: there is no such game or role; nothing proves how long a match may be, and
-            `max_turns` is not given; its names cannot be listed; paths would take too much memory.
+        ConfigError: there is no such game or role; no bound on the length of a match is proved, and
+            `max_turns` is not given; the names of the game cannot be listed; paths would take too
+            much memory.
         GDLError, MachineError: the rules cannot be used.
     """
     program = load_program(game) if isinstance(game, str) else game
@@ -84,7 +93,7 @@ def make(
 
 @dataclass(frozen=True, slots=True)
 class Episodes:
-    """Who plays an episode, how long it is, and what is told of it; see `make`."""
+    """Which roles choose in an episode, how long it may be, and its paths; see `make`."""
 
     roles: Sequence[str] | None = None
     max_turns: int | None = None
@@ -99,23 +108,29 @@ EPISODES = Episodes()
 class Environment:
     """L lanes of a game, in which Q roles choose moves; see `make` for the arguments.
 
+        >>> env = make("kuhn_poker", lanes=2)
+        >>> turn = env.reset(seed=1)
+        >>> turn = env.step(env.sample_legal())  # the cards are dealt
+        >>> [env.names.moves[action] for action in turn.legal[0].tolist()]  # player1 in lane 0
+        ['bet', 'check']
+
     Args:
-        names: if they are known.
-        stop: asked while it is proved how long a match may be, which may take a second; when true,
-            nothing is proved. None: nothing is to be proved.
+        names: the names of the game, if the caller has them.
+        stop: polled while a bound on the length of a match is sought, which may take a second;
+            once it returns true, there is no bound. None: do not look for a bound.
 
     Attributes:
         program, machine: the game.
-        names: the meaning of indices of moves, percepts and fluents.
+        names: the meaning of the indices of moves, percepts and fluents.
         roles: `[Q]` names of the roles.
         num_lanes: L.
         max_turns: T.
-        restarts: whether lanes that end begin anew by themselves.
-        is_proved: whether no episode can be longer.
-        seeds, lane_numbers: `[L]` what the draws of each lane come from, see `reset`.
+        restarts: whether lanes that end restart in the same turn.
+        is_proved: whether `max_turns` is proved: no episode is cut off.
+        seeds, lane_numbers: `[L]` keys of the random draws of each lane, see `reset`.
 
-    An environment can be copied and pickled: what follows is the same. In another process its
-    rules are read again.
+    An environment can be copied and pickled; a copy continues exactly as the original would. In
+    another process the rules are read again.
     """
 
     def __init__(
@@ -134,46 +149,45 @@ class Environment:
         self.names = names or names_of(program, machine)
         self.num_lanes, self.restarts = lanes, episodes.restarts
         self.roles = tuple(self.names.roles if episodes.roles is None else episodes.roles)
-        self._played = _numbers(self.roles, self.names.roles)
+        self._choosers = _player_indices(self.roles, self.names.roles)
         proved, self._most_percepts = longest(machine, stop) if stop else Longest(None, None)
-        most, paths = episodes.max_turns, episodes.paths
-        self.is_proved = proved is not None and (most is None or most >= proved)
-        self.max_turns = _turns(program, most, proved, paths)
+        turn_limit, paths = episodes.max_turns, episodes.paths
+        self.is_proved = proved is not None and (turn_limit is None or turn_limit >= proved)
+        self.max_turns = _turn_limit(program, turn_limit, proved, paths)
         self.seeds = np.zeros(lanes, dtype=np.uint64)
         self.lane_numbers = np.arange(lanes)
         self._threads = threads
-        kept = (
-            self._shape_of_paths(episodes.max_percepts) if paths else (lanes, len(self.roles), 0, 0)
-        )
-        self._paths = np.zeros(kept, dtype=np.int32)
-        self._told = self._arrays()
+        empty = (lanes, len(self.roles), 0, 0)
+        shape = self._shape_of_paths(episodes.max_percepts) if paths else empty
+        self._paths = np.zeros(shape, dtype=np.int32)
+        self._arrays = self._empty_arrays()
         self._make_slices()
 
     def _make_slices(self) -> None:
         lanes, threads = self.num_lanes, self._threads
         self._engine = engine_of(self.machine, self.names)
-        plan = Plan(self._engine, self._played, self.max_turns, self.restarts, self._paths)
+        plan = Plan(self._engine, self._choosers, self.max_turns, self.restarts, self._paths)
         bounds = np.linspace(0, lanes, min(threads, lanes) + 1).astype(int).tolist()
         self._slices = [LaneSlice(plan, *pair) for pair in pairwise(bounds)]
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
         self._latest: Turn | None = None
 
     def __copy__(self) -> Environment:
-        return deepcopy(self)  # what one of the two writes, the other must not see
+        return deepcopy(self)  # a shallow copy would write to the arrays of the original
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {name: value for name, value in vars(self).items() if name not in _MADE_AGAIN}
-        kept["rules"] = rules_of(self.program, self.machine)
-        kept["states"] = [written(self.machine, each.states) for each in self._slices]
-        return kept
+        pickled = {name: value for name, value in vars(self).items() if name not in _REBUILT}
+        pickled["rules"] = rules_of(self.program, self.machine)
+        pickled["states"] = [written(self.machine, part.states) for part in self._slices]
+        return pickled
 
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        self.program, self.machine = found_again(kept.pop("rules"))
-        states = kept.pop("states")
-        vars(self).update(kept)
+    def __setstate__(self, pickled: dict[str, Any]) -> None:
+        self.program, self.machine = found_again(pickled.pop("rules"))
+        states = pickled.pop("states")
+        vars(self).update(pickled)
         self._make_slices()
-        for each, texts in zip(self._slices, states, strict=True):
-            each.put(read(self.machine, texts))
+        for lane_slice, texts in zip(self._slices, states, strict=True):
+            lane_slice.set_states(read(self.machine, texts))
 
     def reset(
         self, seed: int | Sequence[int] | IntArray = 0, lanes: IntArray | None = None
@@ -181,105 +195,105 @@ class Environment:
         """Begin the first episode in all lanes, or in some.
 
         Args:
-            seed: of all these lanes, or one for each. The same seed gives the same draws in each
-                lane, however many lanes there are. With a seed of its own, a lane plays as the only
-                lane of an environment with that seed.
-            lanes: their numbers; default: all.
+            seed: one seed for all these lanes, or one for each. The same seed gives the same draws
+                in each lane, however many lanes there are. A lane with its own seed plays like the
+                only lane of an environment with that seed.
+            lanes: indices of lanes; default: all.
 
         Raises:
-            ConfigError: a seed is no number, negative or too large, there are not as many as lanes,
-                or there is no such lane; nothing has changed.
+            ConfigError: a seed is not a number, negative or too large, there are more or fewer
+                seeds than lanes, or there is no such lane; nothing has changed.
         """
-        chosen = np.arange(self.num_lanes) if lanes is None else self._numbered(lanes)
+        lanes = np.arange(self.num_lanes) if lanes is None else self._checked_lanes(lanes)
         if has_several(seed):
-            if len(seed) != len(chosen):
-                raise ConfigError(f"{len(chosen)} lanes need as many seeds, not {len(seed)}")
-            self.seeds[chosen] = [checked_seed(each) for each in seed]
-            self.lane_numbers[chosen] = 0
+            if len(seed) != len(lanes):
+                raise ConfigError(f"{len(lanes)} lanes need as many seeds, not {len(seed)}")
+            self.seeds[lanes] = [checked_seed(lane_seed) for lane_seed in seed]
+            self.lane_numbers[lanes] = 0
         else:
-            self.seeds[chosen] = checked_seed(seed)
-            self.lane_numbers[chosen] = chosen
-        told = self._told.next()
-        told.episodes[chosen] = -1
-        # Of paths that are left, which are wiped; a turn that failed may have written a row more.
-        told.turns[chosen] = np.minimum(told.turns[chosen] + 1, self.max_turns)
-        self._told = told
-        return self.restart(chosen)
+            self.seeds[lanes] = checked_seed(seed)
+            self.lane_numbers[lanes] = lanes
+        arrays = self._arrays.next()
+        arrays.episodes[lanes] = -1
+        # `restart` clears so many rows of old paths. A failed turn may have written one row more.
+        arrays.turns[lanes] = np.minimum(arrays.turns[lanes] + 1, self.max_turns)
+        self._arrays = arrays
+        return self.restart(lanes)
 
     def restart(self, lanes: IntArray | None = None) -> Turn:
-        """Begin the next episode in some lanes; by default in those that are over.
+        """Begin the next episode in some lanes; default: all lanes that are over.
 
         Raises:
             ConfigError: there is no such lane.
         """
         if lanes is None:
-            lanes = np.flatnonzero(self._told.terminated | self._told.truncated)
+            lanes = np.flatnonzero(self._arrays.terminated | self._arrays.truncated)
         else:
-            lanes = self._numbered(lanes)
-        told = self._told.next()
-        chosen = np.zeros(self.num_lanes, dtype=np.bool_)
-        chosen[lanes] = True
+            lanes = self._checked_lanes(lanes)
+        arrays = self._arrays.next()
+        restarting = np.zeros(self.num_lanes, dtype=np.bool_)
+        restarting[lanes] = True
         first = 0
-        for each in self._slices:
-            end = first + len(each.states)
-            some = np.flatnonzero(chosen[first:end])
-            if len(some):
-                each.begin(told, some)
+        for lane_slice in self._slices:
+            end = first + len(lane_slice.states)
+            slice_lanes = np.flatnonzero(restarting[first:end])
+            if len(slice_lanes):
+                lane_slice.begin(arrays, slice_lanes)
             first = end
-        told.terminated[chosen] = False
-        told.truncated[chosen] = False
-        self._told = told
+        arrays.terminated[restarting] = False
+        arrays.truncated[restarting] = False
+        self._arrays = arrays
         return self.turn
 
     def step(self, actions: IntArray) -> Turn:
         """Make a turn in all lanes that are not over.
 
         Args:
-            actions: `[L, Q]` an index of `names.moves` for each role; -1 draws a legal one.
+            actions: `[L, Q]` an index of `names.moves` for each role; -1 draws a legal action.
 
         Raises:
-            ConfigError: they have another shape.
-            IllegalMoveError: one is not legal; nothing has changed.
-            NoLegalMoveError: a role has no legal move, which is a mistake of the rulesheet.
+            ConfigError: the array has another shape.
+            IllegalMoveError: an action is illegal; nothing has changed.
+            NoLegalMoveError: a role has no legal move: an error in the rulesheet.
         """
         actions = np.asarray(actions)
-        wanted = (self.num_lanes, len(self.roles))
-        if actions.shape != wanted or actions.dtype.kind not in "iu":
+        expected = (self.num_lanes, len(self.roles))
+        if actions.shape != expected or actions.dtype.kind not in "iu":
             raise ConfigError(
-                f"actions must be whole numbers of shape {wanted}, lanes and roles; these are "
+                f"actions must be whole numbers of shape {expected}, lanes and roles; these are "
                 f"{actions.dtype} of shape {actions.shape}"
             )
-        given = np.full((self.num_lanes, len(self.names.roles)), -1, dtype=np.int64)
-        given[:, self._played] = actions
-        before, after = self._told, self._told.next()
-        for each in self._slices:
-            each.choose(before, given, self.seeds, self.lane_numbers)
-        self._play(before, after)
-        self._told = after
+        player_actions = np.full((self.num_lanes, len(self.names.roles)), -1, dtype=np.int64)
+        player_actions[:, self._choosers] = actions
+        current, following = self._arrays, self._arrays.next()
+        for lane_slice in self._slices:
+            lane_slice.choose(current, player_actions, self.seeds, self.lane_numbers)
+        self._play(current, following)
+        self._arrays = following
         return self.turn
 
-    def _numbered(self, lanes: IntArray) -> IntArray:
-        numbers = np.asarray(lanes)
-        if numbers.ndim != 1 or (len(numbers) and numbers.dtype.kind not in "iu"):
+    def _checked_lanes(self, lanes: IntArray) -> IntArray:
+        indices = np.asarray(lanes)
+        if indices.ndim != 1 or (len(indices) and indices.dtype.kind not in "iu"):
             raise ConfigError(f"lanes are given by their numbers, not as {lanes!r:.60}")
-        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < self.num_lanes:
+        if len(indices) and not 0 <= indices.min() <= indices.max() < self.num_lanes:
             raise ConfigError(f"lanes must be from 0 to {self.num_lanes - 1}, not {lanes!r:.60}")
-        return numbers.astype(np.int64)
+        return indices.astype(np.int64)
 
     def check_action(self, lane: int, role: int, action: int) -> None:
         """Check that an action is legal now.
 
         Args:
-            role: its index in `roles`.
+            role: index in `roles`.
 
         Raises:
-            IllegalMoveError: it is not.
+            IllegalMoveError: the action is illegal.
         """
         legal = self.turn.legal[lane * len(self.roles) + role].tolist()
         if action not in legal:
             moves = self.names.moves
-            shown = moves[action] if 0 <= action < len(moves) else f"action {action}"
-            raise IllegalMoveError(self.roles[role], shown, [moves[each] for each in legal])
+            text = moves[action] if 0 <= action < len(moves) else f"action {action}"
+            raise IllegalMoveError(self.roles[role], text, [moves[index] for index in legal])
 
     @property
     def path_shape(self) -> tuple[int, int, int, int]:
@@ -290,50 +304,54 @@ class Environment:
     def sample_legal(self, draw: int = 0) -> I64:
         """`[L, Q]` legal actions, drawn uniformly; -1 in lanes that are over.
 
-        They depend only on the seed, the lane, the episode and the turn; another `draw` gives
-        others.
+        They depend only on the seed, the lane, the episode, the turn and `draw`.
+
+            >>> env = make("kuhn_poker", lanes=2)
+            >>> turn = env.reset(seed=1)
+            >>> env.sample_legal().shape
+            (2, 2)
         """
-        told = self._told
-        actions = np.zeros(told.moves.shape, dtype=np.int64)
+        arrays = self._arrays
+        actions = np.zeros(arrays.moves.shape, dtype=np.int64)
         sample(
-            told.mask_bits.reshape(self.num_lanes, -1),
+            arrays.mask_bits.reshape(self.num_lanes, -1),
             draw,
             self.seeds,
             self.lane_numbers,
-            told.episodes,
-            told.turns,
+            arrays.episodes,
+            arrays.turns,
             np.zeros(1, dtype=np.uint64),
             actions,
         )
         return actions
 
-    def _play(self, before: Arrays, after: Arrays) -> None:
+    def _play(self, current: Arrays, following: Arrays) -> None:
         """Make the chosen moves, in all slices side by side."""
-        first, *others = self._slices
+        first, *rest = self._slices
         if self._pool is None:
-            first.play(before, after)
+            first.play(current, following)
             return
-        waiting = [self._pool.submit(each.play, before, after) for each in others]
+        futures = [self._pool.submit(part.play, current, following) for part in rest]
         try:
-            first.play(before, after)
+            first.play(current, following)
         finally:
             # Arrays are read-only after this call.
-            wait(waiting)
-        for each in waiting:
-            each.result()
+            wait(futures)
+        for future in futures:
+            future.result()
 
-    def _arrays(self) -> Arrays:
+    def _empty_arrays(self) -> Arrays:
         moves, percepts = words_for(len(self.names.moves)), words_for(len(self.names.percepts))
         return Arrays.empty(self.num_lanes, len(self.roles), moves, percepts)
 
     @property
     def turn(self) -> Turn:
         """The present situation, as `reset`, `restart` or `step` returned it."""
-        if self._latest is not None and self._latest.rewards is self._told.rewards:
+        if self._latest is not None and self._latest.rewards is self._arrays.rewards:
             return self._latest
-        names, parts = self.names, [each.states for each in self._slices]
+        names, parts = self.names, [lane_slice.states for lane_slice in self._slices]
         self._latest = Turn(
-            *self._told,
+            *self._arrays,
             paths=self._paths,
             num_moves=len(names.moves),
             num_percepts=len(names.percepts),
@@ -347,7 +365,7 @@ class Environment:
 
     def _shape_of_paths(self, max_percepts: int | None) -> tuple[int, int, int, int]:
         names = self.names
-        # In plain GDL everybody is told the move of each role.
+        # In plain GDL every role perceives the move of each role.
         most = len(names.roles) if names.is_plain else len(names.percepts)
         most = most if self._most_percepts is None else min(most, self._most_percepts)
         width = 1 + (most if max_percepts is None else max_percepts)
@@ -362,13 +380,13 @@ class Environment:
 
 
 def has_several(seed: object) -> TypeGuard[Sequence[int] | IntArray]:
-    """Whether several seeds are given, not one."""
+    """Whether `seed` is a sequence of seeds."""
     if isinstance(seed, np.ndarray):
         return bool(seed.ndim)
     return isinstance(seed, Sequence) and not isinstance(seed, str | bytes)
 
 
-def _numbers(roles: Sequence[str], players: Sequence[str]) -> IntArray:
+def _player_indices(roles: Sequence[str], players: Sequence[str]) -> IntArray:
     for role in roles:
         if role not in players:
             raise ConfigError(unknown("role", role, players, f"players: {', '.join(players)}"))
@@ -377,29 +395,29 @@ def _numbers(roles: Sequence[str], players: Sequence[str]) -> IntArray:
     return np.array([players.index(role) for role in roles], dtype=np.int64)
 
 
-def _turns(program: GameDefinition, given: int | None, proved: int | None, paths: bool) -> int:
-    if given is not None:
-        if given < 1:
-            raise ConfigError(f"max_turns must be at least 1, not {given}")
-        return given
+def _turn_limit(program: GameDefinition, limit: int | None, proved: int | None, paths: bool) -> int:
+    if limit is not None:
+        if limit < 1:
+            raise ConfigError(f"max_turns must be at least 1, not {limit}")
+        return limit
     if proved is not None:
         return proved
     if not paths:
         return DEFAULT_MAX_STEPS
     raise ConfigError(
-        f"nothing proves how many turns a match of {program.source.name} may have; give max_turns"
+        f"no bound on the turns of a match of {program.source.name} is proved; give max_turns"
     )
 
 
 # ------------------------------------------------------------------------
 # The lanes of one thread: a slice of an environment.
 #
-# Slices share nothing but the arrays that they fill in, each its own rows. So threads need no
-# locks, and a lane does not depend on the others.
+# Rule: a slice writes only to its own rows of the shared arrays. So threads need no locks, and a
+# lane does not depend on the others.
 
 
 class Arrays(NamedTuple):
-    """The output arrays of L lanes, see `Turn`; made anew for each turn."""
+    """The output arrays of L lanes, see `Turn`; each turn has new ones."""
 
     rewards: NDArray[np.float32]
     terminated: Bools
@@ -412,7 +430,7 @@ class Arrays(NamedTuple):
 
     @classmethod
     def empty(cls, lanes: int, roles: int, mask_words: int, percept_words: int) -> Arrays:
-        """Arrays in which nothing has begun, and nothing is legal."""
+        """Arrays of lanes without an episode: no action is legal."""
         return cls(
             np.zeros((lanes, roles), dtype=np.float32),
             np.zeros(lanes, dtype=np.bool_),
@@ -425,13 +443,13 @@ class Arrays(NamedTuple):
         )
 
     def next(self) -> Arrays:
-        """The arrays of the next turn, in which nothing has happened yet."""
+        """Copies for the next turn, with rewards of 0."""
         return Arrays._make(array.copy() for array in self)._replace(
             rewards=np.zeros_like(self.rewards)
         )
 
     def part(self, first: int, end: int) -> Arrays:
-        """The arrays of some lanes."""
+        """Views of lanes `first .. end`."""
         return Arrays._make(array[first:end] for array in self)
 
 
@@ -439,14 +457,14 @@ class Plan(NamedTuple):
     """Settings common to all lanes of an environment.
 
     Attributes:
-        played: `[Q]` the players that choose their moves.
+        choosers: `[Q]` the players that choose their moves.
         max_turns: number of turns after which an episode is cut off.
-        restarts: whether lanes begin anew by themselves.
+        restarts: whether lanes that end restart in the same turn.
         paths: `[L, Q, T, K]` of all lanes, see `Turn`.
     """
 
     engine: Engine
-    played: IntArray
+    choosers: IntArray
     max_turns: int
     restarts: bool
     paths: I32
@@ -473,118 +491,120 @@ class LaneSlice:
         self._word = np.zeros(1, dtype=np.uint64)
         self._paths = plan.paths[first:end]
 
-    def put(self, states: States) -> None:
+    def set_states(self, states: States) -> None:
         """Set the states of all lanes."""
         self.states, self._look = states, self._plan.engine.look(states)
 
     def begin(self, arrays: Arrays, lanes: IntArray) -> None:
-        """Begin new episodes in some lanes, by their numbers here."""
+        """Begin new episodes in some lanes, given by their indices in this slice."""
         engine = self._plan.engine
         self._look[lanes] = self._start
         self.states = engine.merged(self.states, engine.initial(len(self._look)), lanes)
-        self._told_anew(arrays.part(self._first, self._end), lanes)
+        self._record_restart(arrays.part(self._first, self._end), lanes)
 
-    def choose(self, before: Arrays, given: I64, seeds: U64, numbers: I64) -> None:
-        """Determine everybody's next action.
+    def choose(self, current: Arrays, player_actions: I64, seeds: U64, lane_numbers: I64) -> None:
+        """Determine the next action of every mover.
 
         Args:
-            given: `[L, R]` actions of all players, -1 for those to be drawn.
-            seeds, numbers: `[L]`, see `Environment.reset`.
+            player_actions: `[L, R]` actions of all players, -1 for actions to be drawn.
+            seeds, lane_numbers: `[L]` seeds and lane numbers, see `Environment.reset`.
 
         Raises:
             IllegalMoveError: an action is not legal.
             NoLegalMoveError: a role has no legal move.
         """
-        before = before.part(self._first, self._end)
-        wrong = choose(
+        part = current.part(self._first, self._end)
+        fault = choose(
             self._look,
             self._plan.engine.starts,
-            self._live(before),
-            given[self._first : self._end],
+            self._live(part),
+            player_actions[self._first : self._end],
             seeds[self._first : self._end],
-            numbers[self._first : self._end],
-            before.episodes,
-            before.turns,
+            lane_numbers[self._first : self._end],
+            part.episodes,
+            part.turns,
             self._word,
             self._actions,
             self._keys,
         )
-        if wrong != FINE:
-            lane, mover = divmod(wrong, self._actions.shape[1])
-            is_given = mover < given.shape[1]
-            self._refuse(lane, mover, int(given[self._first + lane, mover]) if is_given else -1)
+        if fault != FINE:
+            lane, mover = divmod(fault, self._actions.shape[1])
+            is_player = mover < player_actions.shape[1]
+            self._refuse(
+                lane, mover, int(player_actions[self._first + lane, mover]) if is_player else -1
+            )
 
-    def play(self, before: Arrays, after: Arrays) -> None:
-        """Make the chosen moves, and record the results.
+    def play(self, current: Arrays, following: Arrays) -> None:
+        """Make the chosen moves, and record the turn in `following`.
 
         Raises:
             GoalError: a goal value is not a number.
             MachineError: a player got more percepts than there is room for.
         """
         plan, engine = self._plan, self._plan.engine
-        live = self._live(before.part(self._first, self._end))
-        told = after.part(self._first, self._end)
+        live = self._live(current.part(self._first, self._end))
+        arrays = following.part(self._first, self._end)
         states, percepts = engine.play(self.states, self._actions, self._keys)
         look = engine.look(states)
         over = np.flatnonzero(~live)
         if len(over):
             states = engine.merged(states, self.states, over)
             look[over] = self._look[over]
-        wrong = note(
+        fault = note(
             look,
             engine.starts,
             live,
             self._actions,
             percepts,
-            plan.played,
+            plan.choosers,
             len(engine.names.moves),
             plan.max_turns,
-            told.turns,
-            told.terminated,
-            told.truncated,
-            told.moves,
-            told.percept_bits,
-            told.mask_bits,
+            arrays.turns,
+            arrays.terminated,
+            arrays.truncated,
+            arrays.moves,
+            arrays.percept_bits,
+            arrays.mask_bits,
             self._paths,
         )
-        if wrong != FINE:
+        if fault != FINE:
             raise MachineError(
-                f"lane {self._first + wrong}: a role got more than {self._paths.shape[3] - 1} "
+                f"lane {self._first + fault}: a role got more than {self._paths.shape[3] - 1} "
                 "percepts in one turn, which is what max_percepts says; make it with more"
             )
         self.states, self._look = states, look
-        self._reward(told, np.flatnonzero(told.terminated & live))
+        self._set_rewards(arrays, np.flatnonzero(arrays.terminated & live))
         if plan.restarts:
-            ended = np.flatnonzero(told.terminated | told.truncated)
+            ended = np.flatnonzero(arrays.terminated | arrays.truncated)
             if len(ended):
                 self._look[ended] = self._start
                 self.states = engine.merged(states, engine.initial(len(look)), ended)
-                self._told_anew(told, ended)
+                self._record_restart(arrays, ended)
 
-    def _reward(self, told: Arrays, ended: IntArray) -> None:
+    def _set_rewards(self, arrays: Arrays, ended: IntArray) -> None:
         if len(ended):
             goals = self._plan.engine.goals(self.states.take(ended))
-            told.rewards[ended] = goals[:, self._plan.played]
+            arrays.rewards[ended] = goals[:, self._plan.choosers]
 
-    def _told_anew(self, told: Arrays, lanes: IntArray) -> None:
+    def _record_restart(self, arrays: Arrays, lanes: IntArray) -> None:
         restart(
             lanes,
             self._start,
             self._plan.engine.starts,
-            self._plan.played,
-            told.turns,
-            told.episodes,
-            told.moves,
-            told.percept_bits,
-            told.mask_bits,
+            self._plan.choosers,
+            arrays.turns,
+            arrays.episodes,
+            arrays.moves,
+            arrays.percept_bits,
+            arrays.mask_bits,
             self._paths,
         )
 
-    def _live(self, told: Arrays) -> Bools:
+    def _live(self, arrays: Arrays) -> Bools:
         """`[L]` whether a lane plays on."""
         if self._plan.restarts:
-            return np.ones(len(told.turns), dtype=np.bool_)
-        return ~(told.terminated | told.truncated)
+            return np.ones(len(arrays.turns), dtype=np.bool_)
+        return ~(arrays.terminated | arrays.truncated)
 
     def _refuse(self, lane: int, mover: int, action: int) -> None:
         engine = self._plan.engine
@@ -596,7 +616,7 @@ class LaneSlice:
         legal = [texts[k] for k in np.flatnonzero(bits).tolist()]
         if not legal:
             words = engine.fluent_words(self.states.take(np.array([lane])))
-            held = unpack(words, len(names.fluents))[0]
-            raise NoLegalMoveError(role, [names.fluents[k] for k in np.flatnonzero(held).tolist()])
-        shown = texts[action] if 0 <= action < len(texts) else f"action {action}"
-        raise IllegalMoveError(role, f"in lane {self._first + lane}, {shown}", sorted(legal))
+            holds = unpack(words, len(names.fluents))[0]
+            raise NoLegalMoveError(role, [names.fluents[k] for k in np.flatnonzero(holds).tolist()])
+        text = texts[action] if 0 <= action < len(texts) else f"action {action}"
+        raise IllegalMoveError(role, f"in lane {self._first + lane}, {text}", sorted(legal))

@@ -1,8 +1,9 @@
-"""What policies that were learnt are worth, exactly, in games whose trees can be built.
+"""Exact values of learnt policies, in games whose whole tree can be built.
 
-A policy is a table: for each information set of a role, probabilities of its actions. Sets come as
-an environment shows them: the path, and the mask of what is legal. So whatever chooses by paths or
-masks is asked about all sets at once, and what it says is evaluated against best responses.
+`ExactGame` builds the tree of an environment's game and lists the information sets of each role in
+the form of the environment: the path, and the mask of legal actions. A learner fills in a table
+with the probabilities of its actions at all sets; `worth` evaluates one table for each role, and
+compares them with best responses.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from ggp.solve.tree_builder import MOST_STATES, TreeBounds, build_tree
 
 
 class Sets(NamedTuple):
-    """The information sets in which a role has a choice, S of them.
+    """The S information sets in which a role has a choice.
 
     Attributes:
         paths: `[S, T, K]`, see `Turn.paths`.
-        turns: `[S]` turns of each path.
+        turns: `[S]` number of turns of each path.
         masks: `[S, A]` legal actions.
     """
 
@@ -35,12 +36,12 @@ class Sets(NamedTuple):
 
 
 class ProfileWorth(NamedTuple):
-    """What a profile of policies is worth, in goal values.
+    """The value of a profile of policies, in goal values.
 
     Attributes:
-        values: `[R]` to each role.
-        best: `[R]` what each would get by a best response to the others.
-        nash_conv: what all would gain so, together; 0 in an equilibrium.
+        values: `[R]` expected goal value of each role.
+        best: `[R]` expected goal value of each role if it plays a best response to the others.
+        nash_conv: sum of the gains of all best responses; 0 in an equilibrium.
     """
 
     values: FloatArray
@@ -52,11 +53,11 @@ class ExactGame:
     """The whole tree of an environment's game.
 
     Args:
-        env: of all players, with paths.
+        env: an environment in which all players choose, with paths.
         most_states: see `ggp.solve.build_tree`.
 
     Attributes:
-        sets: of each role, in the order of `Environment.roles`.
+        sets: the `Sets` of each role, in the order of `Environment.roles`.
 
     Raises:
         ConfigError: the environment leaves players out, or has no paths.
@@ -72,10 +73,10 @@ class ExactGame:
         self.sets = tuple(self._sets(player) for player in range(len(env.roles)))
 
     def worth(self, *policies: FloatArray) -> ProfileWorth:
-        """What policies are worth, one `[S, A]` for each role.
+        """The value of a profile, given one `[S, A]` table for each role.
 
-        Probabilities of actions that are not legal are left out; the others' are scaled to sum up
-        to 1, and are uniform where they are all 0.
+        Illegal actions are ignored; the probabilities of the legal ones are scaled to sum to 1, or
+        are uniform where all of them are 0.
         """
         tree, strategies = self._tree, []
         for sets, slots, role_sets, policy in zip(
@@ -86,10 +87,10 @@ class ExactGame:
             uniform = sets.masks / sets.masks.sum(axis=1, keepdims=True)
             table = np.where(total > 0, table / np.where(total > 0, total, 1.0), uniform)
             owner = np.repeat(np.arange(len(sets.masks)), role_sets.counts)
-            begun = np.ones(tree.num_subgames)
-            strategies.append(np.concatenate([begun, table[owner, slots]]))
-        found = evaluate(tree, strategies)
-        return ProfileWorth(found.values, found.best, found.nash_conv)
+            roots = np.ones(tree.num_subgames)
+            strategies.append(np.concatenate([roots, table[owner, slots]]))
+        evaluation = evaluate(tree, strategies)
+        return ProfileWorth(evaluation.values, evaluation.best, evaluation.nash_conv)
 
     def _sets(self, player: int) -> Sets:
         env, tree = self._env, self._tree
@@ -110,7 +111,7 @@ class ExactGame:
                 key = (move, percepts)
                 if key not in tokens:
                     seen = [names.percept(text) for text in machine.percept_texts(percepts)]
-                    first = 1 + names.move(machine.move_text(move))
-                    tokens[key] = [first, *(1 + len(names.moves) + each for each in sorted(seen))]
+                    token = 1 + names.move(machine.move_text(move))
+                    tokens[key] = [token, *(1 + len(names.moves) + k for k in sorted(seen))]
                 paths[row, turn, : len(tokens[key])] = tokens[key]
         return Sets(paths, lengths, masks)

@@ -1,7 +1,8 @@
 """One role of a game as a vector environment of gymnasium, against any of our players.
 
-Against players that move at random all lanes are played by kernels. Other players are asked lane by
-lane, each with only the moves and percepts of its role.
+A learner passes `[L]` actions of its role to `VectorGame`, and gets back gymnasium's observations,
+rewards and ends. Kernels move the opponents that play at random, in all lanes together. Other
+opponents are asked lane by lane; each of them sees only the moves and percepts of its role.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ if TYPE_CHECKING:
 
 
 # ------------------------------------------------------------------------
-# An environment in the terms of gymnasium: spaces, and observations that lie in them.
+# Spaces of gymnasium, and the observations that lie in them.
 #
 # An observation has three parts, the same for every role:
 #
-# observation   [A + P] uint8       the role's last move and percepts, as ones
+#     observation   [A + P] uint8       the role's last move and percepts, as ones
 #     path          [T, K] int32        all its moves and percepts, see `Turn.paths`
 #     action_mask   [A] int8            the legal actions
 #
-# A space of actions draws legal ones, if it is not told to draw from others.
+# A space of actions draws legal actions, unless it is given a mask or probabilities.
 
 
 class Observed(TypedDict):
@@ -45,17 +46,17 @@ class Observed(TypedDict):
 
 
 def gymnasium() -> Any:
-    """The library.
+    """The library gymnasium.
 
     Raises:
         BackendUnavailableError: it is not installed; the message says how to install it.
     """
     try:
-        import gymnasium as found
+        import gymnasium as library
     except ImportError as error:
         demand_library(error, "gymnasium")
         raise BackendUnavailableError("gymnasium", extra_advice("gymnasium")) from error
-    return found
+    return library
 
 
 _Discrete: Any = gymnasium().spaces.Discrete
@@ -63,7 +64,7 @@ _MultiDiscrete: Any = gymnasium().spaces.MultiDiscrete
 
 
 def fresh_seed() -> int:
-    """A seed that nobody has chosen."""
+    """A random seed."""
     return int(np.random.SeedSequence().generate_state(1, np.uint64)[0]) & MOST_SEED
 
 
@@ -87,7 +88,7 @@ class LegalActions(_Discrete):  # type: ignore[misc]
 
     Args:
         num: A.
-        legal: returns `[A]` int8, the legal ones at present.
+        legal: returns `[A]` int8, the actions that are legal now.
     """
 
     def __init__(self, num: int, legal: Callable[[], NDArray[np.int8]]) -> None:
@@ -95,7 +96,7 @@ class LegalActions(_Discrete):  # type: ignore[misc]
         self._legal = legal
 
     def sample(self, mask: Any = None, probability: Any = None) -> Any:
-        """An action: a legal one, unless a mask or probabilities are given."""
+        """A legal action, unless a mask or probabilities are given."""
         if mask is None and probability is None:
             mask = self._legal()
         return super().sample(mask, probability)
@@ -107,7 +108,7 @@ class LegalActionsOfLanes(_MultiDiscrete):  # type: ignore[misc]
     Args:
         num: A.
         lanes: L.
-        legal: returns `[L, A]` int8, the legal ones at present.
+        legal: returns `[L, A]` int8, the actions that are legal now.
     """
 
     def __init__(self, num: int, lanes: int, legal: Callable[[], NDArray[np.int8]]) -> None:
@@ -115,7 +116,7 @@ class LegalActionsOfLanes(_MultiDiscrete):  # type: ignore[misc]
         self._legal = legal
 
     def sample(self, mask: Any = None, probability: Any = None) -> Any:
-        """`[L]` actions: legal ones, unless masks or probabilities are given."""
+        """`[L]` legal actions, unless masks or probabilities are given."""
         if mask is not None or probability is not None:
             return super().sample(mask, probability)
         legal = self._legal()
@@ -123,7 +124,7 @@ class LegalActionsOfLanes(_MultiDiscrete):  # type: ignore[misc]
 
 
 def observed(turn: Turn, role: int, lane: int | slice) -> Observed:
-    """A role's observation, in one lane or in several; copies."""
+    """Copies of a role's observation, in one lane or in several."""
     return {
         "observation": turn.observations[lane, role].copy(),
         "path": turn.paths[lane, role].copy(),
@@ -136,30 +137,38 @@ def observed(turn: Turn, role: int, lane: int | slice) -> Observed:
 _Vector: Any = gymnasium().vector.VectorEnv
 
 RANDOM_PLAYER = "random"
-"""The player that moves uniformly at random, as an environment does by itself."""
+"""The player that moves uniformly at random; the environment's kernels move it."""
 
 
 _SAME_STEP, _DISABLED = "SameStep", "Disabled"
 
-_Seen = list[tuple[str, list[str]]]
-"""The move and percepts of each other player in one turn."""
+_OpponentTurns = list[tuple[str, list[str]]]
+"""The move and percepts of each opponent in one turn."""
 
 
 class VectorGame(_Vector):  # type: ignore[misc]
     """The vector environment of one role of a game, in L lanes.
 
-    Its spaces of actions draw legal ones. It can be copied and pickled, also in the middle of a
-    match; opponents then decide again what they decided before.
+    Its spaces of actions draw legal actions. It can be copied and pickled, also in the middle of a
+    match; the opponents of a copy repeat their decisions.
+
+        >>> env = VectorGame("kuhn_poker", "player1", num_envs=2)
+        >>> observation, infos = env.reset(seed=1)
+        >>> observation["action_mask"].sum(axis=1).tolist()
+        [1, 1]
+        >>> observation, rewards, terminated, truncated, infos = env.step(env.action_space.sample())
+        >>> rewards.tolist()
+        [0.0, 0.0]
 
     Args:
         game: see `make`.
         role: the role that chooses its moves.
         num_envs: L.
         opponents: a player for each other role, as `--player` takes them; default: `random`.
-        autoreset_mode: one of gymnasium's, or its value. `SAME_STEP`: lanes that end begin anew in
-            the same step, and the last observation is in `infos["final_obs"]`. `NEXT_STEP`, which
-            gymnasium's wrappers of observations want: they do in the next step, whatever the
-            action. `DISABLED`: they wait for `reset` with a mask.
+        autoreset_mode: a mode of gymnasium, or its value. `SAME_STEP`: a lane that ends restarts in
+            the same step, and `infos["final_obs"]` has its last observation. `NEXT_STEP`, which
+            gymnasium's wrappers of observations need: it restarts in the next step, whatever the
+            action. `DISABLED`: it waits for `reset` with a mask.
         options: see `make`.
 
     Raises:
@@ -178,18 +187,18 @@ class VectorGame(_Vector):  # type: ignore[misc]
     ) -> None:
         specs = _specs(opponents or {}, role)
         self.env = make(game, num_envs, roles=[role, *specs], restarts=False, **options)
-        self._others = _Others(self.env, specs) if specs else None
+        self._opponents = _Opponents(self.env, specs) if specs else None
         self.num_envs = num_envs = self.env.num_lanes
         self.autoreset_mode = _mode(autoreset_mode)
         self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": []}
         self.render_mode = None
         num = len(self.env.names.moves)
         self.single_observation_space = observation_space(self.env)
-        self.single_action_space = LegalActions(num, self._legal_in_the_first)
+        self.single_action_space = LegalActions(num, self._legal_in_first_lane)
         batch = gymnasium().vector.utils.batch_space
         self.observation_space = batch(self.single_observation_space, num_envs)
         self.action_space = LegalActionsOfLanes(num, num_envs, self._legal)
-        self._begun = False
+        self._has_begun = False
 
     def reset(
         self,
@@ -200,17 +209,17 @@ class VectorGame(_Vector):  # type: ignore[misc]
         """Begin episodes.
 
         Args:
-            seed: begin the first episode of this seed, or of one for each lane: such a lane plays
-                as the only one of an environment with that seed. None: begin the next episode, or,
-                if there was none, the first one of a seed that nobody chose.
-            options: `reset_mask`: `[L]` bool, the lanes to begin anew; default: all.
+            seed: begin the first episode of this seed; or one seed for each lane, which then plays
+                like the only lane of an environment with that seed. None: begin the next episode
+                or, at the first call, the first episode of a random seed.
+            options: `reset_mask`: `[L]` bool, the lanes to restart; default: all.
 
         Raises:
-            ConfigError: a seed is no number from 0 to 2^63 - 1, there are not L of them, or the
-                mask is no array of L truth values of which some are true.
+            ConfigError: a seed is not a number from 0 to 2^63 - 1, there are not L of them, or the
+                mask is not an array of L truth values, at least one of them true.
         """
         lanes = self._masked((options or {}).get("reset_mask"))
-        first = not self._begun
+        first = not self._has_begun
         if first:
             lanes = np.arange(self.num_envs)
             seed = fresh_seed() if seed is None else seed
@@ -220,10 +229,10 @@ class VectorGame(_Vector):  # type: ignore[misc]
             self._reset_each(seed, lanes, first=first)
         else:
             self.env.reset(checked_seed(seed), lanes)
-        self._begun = True
-        if self._others is not None:
-            self._others.begin(lanes)
-        return self._seen(), {}
+        self._has_begun = True
+        if self._opponents is not None:
+            self._opponents.begin(lanes)
+        return self._observation(), {}
 
     def step(
         self, actions: np.ndarray
@@ -231,28 +240,29 @@ class VectorGame(_Vector):  # type: ignore[misc]
         """Make a turn.
 
         Raises:
-            ConfigError: no episode has begun, there are not L whole numbers, or a lane is over
-                that only `reset` begins anew.
-            IllegalMoveError: an action is not legal; nothing has changed.
+            ConfigError: no episode has begun, the actions are not L whole numbers, or a lane is
+                over that only `reset` restarts.
+            IllegalMoveError: an action is illegal; nothing has changed.
         """
-        if not self._begun:
+        if not self._has_begun:
             raise ConfigError("no episode has begun: call reset first")
-        before = self.env.turn
-        over = np.flatnonzero(before.ended)
+        current = self.env.turn
+        over = np.flatnonzero(current.ended)
         if len(over) and self.autoreset_mode.value == _DISABLED:
             raise ConfigError(
                 f"lane {over[0]} is over: reset it, with options={{'reset_mask': mask}}"
             )
-        given = self._whole(actions)
-        if self._others is not None:
-            # Opponents that have chosen would differ from those of a copy that has not tried this.
-            for lane in np.flatnonzero(~before.ended & (given[:, 0] != -1)).tolist():
-                self.env.check_action(lane, 0, int(given[lane, 0]))
-            given = np.concatenate([given, self._others.actions(before)], axis=1)
-        turn = self.env.step(given)
-        if self._others is not None:
-            self._others.observe(turn)
-        terminated, truncated = turn.terminated & ~before.ended, turn.truncated & ~before.ended
+        joint_actions = self._whole(actions)
+        if self._opponents is not None:
+            # Check before opponents choose: a refused step must not advance their random numbers.
+            for lane in np.flatnonzero(~current.ended & (joint_actions[:, 0] != -1)).tolist():
+                self.env.check_action(lane, 0, int(joint_actions[lane, 0]))
+            opponent_actions = self._opponents.actions(current)
+            joint_actions = np.concatenate([joint_actions, opponent_actions], axis=1)
+        turn = self.env.step(joint_actions)
+        if self._opponents is not None:
+            self._opponents.observe(turn)
+        terminated, truncated = turn.terminated & ~current.ended, turn.truncated & ~current.ended
         infos: dict[str, Any] = {}
         if self.autoreset_mode.value == _SAME_STEP:
             over = np.flatnonzero(turn.ended)
@@ -264,70 +274,71 @@ class VectorGame(_Vector):  # type: ignore[misc]
                 infos |= {"final_info": {}, "_final_info": turn.ended}
         if len(over):
             self.env.restart(over)
-            if self._others is not None:
-                self._others.begin(over)
+            if self._opponents is not None:
+                self._opponents.begin(over)
         rewards = turn.rewards[:, 0].astype(np.float64)
-        return self._seen(), rewards, terminated, truncated, infos
+        return self._observation(), rewards, terminated, truncated, infos
 
     def close_extras(self, **kwargs: Any) -> None:
         """Release nothing."""
 
     def _whole(self, actions: object) -> NDArray[np.int64]:
-        """`[L, 1]` actions as they were given."""
+        """`[L, 1]` the actions, if they are L whole numbers."""
         try:
-            given = np.asarray(actions).reshape(-1)
+            array = np.asarray(actions).reshape(-1)
         except ValueError:  # lists of several lengths
-            given = np.zeros(0)
-        if given.dtype.kind not in "iu" or len(given) != self.num_envs:
+            array = np.zeros(0)
+        if array.dtype.kind not in "iu" or len(array) != self.num_envs:
             raise ConfigError(f"actions must be {self.num_envs} whole numbers, not {actions!r:.60}")
-        return given.astype(np.int64)[:, None]
+        return array.astype(np.int64)[:, None]
 
-    def _seen(self) -> Observed:
+    def _observation(self) -> Observed:
         return observed(self.env.turn, 0, slice(None))
 
     def _legal(self) -> NDArray[np.int8]:
         return np.asarray(self.env.turn.masks[:, 0], dtype=np.int8)
 
-    def _legal_in_the_first(self) -> NDArray[np.int8]:
+    def _legal_in_first_lane(self) -> NDArray[np.int8]:
         return np.asarray(self._legal()[0])
 
     def _masked(self, mask: object) -> np.ndarray:
-        """The lanes of a mask, all if there is none."""
+        """The lanes of a mask; all lanes without a mask."""
         if mask is None:
             return np.arange(self.num_envs)
         if not isinstance(mask, np.ndarray) or mask.dtype != bool or mask.shape != (self.num_envs,):
             raise ConfigError(f"reset_mask must be an array of {self.num_envs} truth values")
         if not mask.any():
-            raise ConfigError("reset_mask has no lane that is to begin anew")
+            raise ConfigError("reset_mask selects no lane")
         return np.flatnonzero(mask)
 
     def _reset_each(
         self, seeds: Sequence[int | None] | np.ndarray, lanes: np.ndarray, *, first: bool
     ) -> None:
-        """Begin lanes anew, each with its own seed; without one, the next episode."""
+        """Restart lanes, each with its own seed; a lane without a seed begins its next episode."""
         if len(seeds) != self.num_envs:
             raise ConfigError(f"{self.num_envs} lanes need as many seeds, not {len(seeds)}")
-        own = {lane: seeds[lane] for lane in lanes.tolist()}
+        seed_of = {lane: seeds[lane] for lane in lanes.tolist()}
         if first:
-            own = {lane: fresh_seed() if each is None else each for lane, each in own.items()}
-        seeded = {lane: each for lane, each in own.items() if each is not None}
+            seed_of = {lane: fresh_seed() if s is None else s for lane, s in seed_of.items()}
+        seeded = {lane: seed for lane, seed in seed_of.items() if seed is not None}
         self.env.reset(list(seeded.values()), np.array(list(seeded), dtype=np.int64))
-        left = [lane for lane in own if lane not in seeded]
-        if left:
-            self.env.restart(np.array(left))
+        seedless = [lane for lane in seed_of if lane not in seeded]
+        if seedless:
+            self.env.restart(np.array(seedless))
 
 
-class _Others:
-    """The players of all lanes, for the roles from the second on.
+class _Opponents:
+    """The opponents' players in all lanes, for the roles from the second on.
 
-    A copy has new players, which decide again what these decided, and see what these saw.
+    Players are not copied. A copy of this object makes new ones with the same seeds, and replays
+    the decisions and percepts of the present match (`_replay`).
     """
 
     def __init__(self, env: Environment, specs: Mapping[str, PlayerSpec]) -> None:
         self._env = env
         self._specs = list(specs.items())
         self._players: list[list[Player]] = [[] for _ in range(env.num_lanes)]
-        self._seen: list[list[_Seen]] = [[] for _ in range(env.num_lanes)]
+        self._history: list[list[_OpponentTurns]] = [[] for _ in range(env.num_lanes)]
         self._copied = False
 
     def __getstate__(self) -> dict[str, Any]:
@@ -335,46 +346,46 @@ class _Others:
 
     def begin(self, lanes: np.ndarray) -> None:
         """Create new players in some lanes."""
-        self._wake()
+        self._replay()
         for lane in lanes.tolist():
-            self._players[lane], self._seen[lane] = self._new_players(lane), []
+            self._players[lane], self._history[lane] = self._new_players(lane), []
 
     def actions(self, turn: Turn) -> np.ndarray:
-        """`[L, Q - 1]` actions of the other players; -1 in lanes that are over."""
-        self._wake()
+        """`[L, Q - 1]` actions of the opponents; -1 in lanes that are over."""
+        self._replay()
         legal, roles = turn.legal, len(self._env.roles)
-        found = np.full((self._env.num_lanes, roles - 1), -1, dtype=np.int64)
+        choices = np.full((self._env.num_lanes, roles - 1), -1, dtype=np.int64)
         for lane in np.flatnonzero(~turn.ended).tolist():
-            for number, player in enumerate(self._players[lane]):
-                options = legal[lane * roles + 1 + number]
+            for seat, player in enumerate(self._players[lane]):
+                options = legal[lane * roles + 1 + seat]
                 move = player.choose().move
                 action = self._env.names.move(move)
-                # A player may think an illegal move legal: as on a server, one is drawn.
-                found[lane, number] = action if action in options else -1
-        return found
+                # A player may choose an illegal move; as on a server, a legal one is drawn instead.
+                choices[lane, seat] = action if action in options else -1
+        return choices
 
     def observe(self, turn: Turn) -> None:
-        """Give every player its move and percepts, in lanes that go on."""
+        """Pass every opponent its move and percepts, in lanes that go on."""
         names = self._env.names
         for lane in np.flatnonzero(~turn.ended).tolist():
-            told = []
-            for number, player in enumerate(self._players[lane]):
-                seen = np.flatnonzero(turn.observations[lane, 1 + number, len(names.moves) :])
+            opponent_turns = []
+            for seat, player in enumerate(self._players[lane]):
+                seen = np.flatnonzero(turn.observations[lane, 1 + seat, len(names.moves) :])
                 percepts = [names.percepts[k] for k in seen.tolist()]
-                move = names.moves[turn.moves[lane, 1 + number]]
+                move = names.moves[turn.moves[lane, 1 + seat]]
                 player.observe(move, percepts)
-                told.append((move, percepts))
-            self._seen[lane].append(told)
+                opponent_turns.append((move, percepts))
+            self._history[lane].append(opponent_turns)
 
-    def _wake(self) -> None:
-        """In a copy, create the players, and have them come to where those of the original were."""
+    def _replay(self) -> None:
+        """In a copy, create the players, and bring them to the state of the original ones."""
         if not self._copied:
             return
         self._copied, self._players = False, []
-        for lane, turns in enumerate(self._seen):
+        for lane, turns in enumerate(self._history):
             players = self._new_players(lane)
-            for told in turns:
-                for player, (move, percepts) in zip(players, told, strict=True):
+            for opponent_turns in turns:
+                for player, (move, percepts) in zip(players, opponent_turns, strict=True):
                     player.choose()
                     player.observe(move, percepts)
             self._players.append(players)
@@ -384,33 +395,33 @@ class _Others:
         from ggp.players import make_player
 
         env = self._env
-        moment = [env.seeds[lane], env.lane_numbers[lane], env.turn.episodes[lane]]
+        seed_words = [env.seeds[lane], env.lane_numbers[lane], env.turn.episodes[lane]]
         return [
             make_player(
                 spec,
                 env.machine,
                 role_index(env.machine, role),
-                np.random.default_rng([*map(int, moment), number]),
+                np.random.default_rng([*map(int, seed_words), seat]),
                 program=env.program,
             )
-            for number, (role, spec) in enumerate(self._specs)
+            for seat, (role, spec) in enumerate(self._specs)
         ]
 
 
-def _mode(given: object) -> Any:
-    """A mode of gymnasium, by itself or by its value."""
+def _mode(name: object) -> Any:
+    """A mode of gymnasium, given as such or by its value."""
     modes = gymnasium().vector.AutoresetMode
     try:
-        return modes(given)
+        return modes(name)
     except ValueError:
         possible = ", ".join(mode.value for mode in modes)
-        raise ConfigError(f"autoreset_mode must be one of {possible}, not {given}") from None
+        raise ConfigError(f"autoreset_mode must be one of {possible}, not {name}") from None
 
 
 def _specs(opponents: Mapping[str, str], role: str) -> dict[str, PlayerSpec]:
-    """The players that are not random, by role."""
+    """The players that do not move at random, by role."""
     if role in opponents:
         raise ConfigError(f"{role} is the role that is asked, and can have no opponent's player")
     from ggp.players import parse_spec
 
-    return {other: parse_spec(text) for other, text in opponents.items() if text != RANDOM_PLAYER}
+    return {name: parse_spec(text) for name, text in opponents.items() if text != RANDOM_PLAYER}

@@ -1,12 +1,14 @@
 """A game as a PettingZoo environment, of either kind.
 
-`parallel_env` asks all players in every turn, as the game does: a player that is not to move has
-one legal action. `aec_env` asks one player after the other, and only those that have a choice:
-forced moves are made without asking, and a player that chooses later in a turn does not see earlier
-choices. Everything that a player has seen since it was last asked comes in one observation.
+Both kinds take actions by agent, play one lane of an `Environment` with them, and return
+PettingZoo's observations, rewards and ends. `parallel_env` asks all players in every turn, as the
+game does: a player that is not to move has one legal action. `aec_env` asks one player at a time,
+and only players with a choice: forced moves are made without asking, and a player that chooses
+later in a turn does not see earlier choices. One observation holds everything that a player has
+seen since it was last asked.
 
 Rewards are the goal values at the end, 0 before. `state()` is `Turn.state_tensor`, for critics.
-Spaces of actions draw legal ones. Both kinds can be copied and pickled, also in the middle of a
+Spaces of actions draw legal actions. Both kinds can be copied and pickled, also in the middle of a
 match.
 """
 
@@ -46,6 +48,11 @@ _AEC: Any = pettingzoo.AECEnv
 def parallel_env(game: str | GameDefinition, **options: Any) -> ParallelGame:
     """A game in which all players act in every turn.
 
+        >>> env = parallel_env("kuhn_poker")
+        >>> observations, infos = env.reset(seed=1)
+        >>> sorted(observations)
+        ['player1', 'player2']
+
     Args:
         game, options: see `make`; there is one lane.
     """
@@ -55,6 +62,11 @@ def parallel_env(game: str | GameDefinition, **options: Any) -> ParallelGame:
 def aec_env(game: str | GameDefinition, **options: Any) -> AECGame:
     """A game in which players act one after the other.
 
+        >>> env = aec_env("kuhn_poker")
+        >>> env.reset(seed=1)
+        >>> env.agent_selection, int(env.observe("player1")["action_mask"].sum())
+        ('player1', 2)
+
     Args:
         game, options: see `make`; there is one lane.
     """
@@ -62,7 +74,7 @@ def aec_env(game: str | GameDefinition, **options: Any) -> AECGame:
 
 
 class _Seated:
-    """Common parts of both kinds: one lane, and a place for each agent.
+    """Common parts of both kinds: one lane, and a seat for each agent.
 
     Attributes:
         env: the game.
@@ -74,15 +86,15 @@ class _Seated:
         self.env = env
         self.possible_agents = list(env.roles)
         self.agents = list(self.possible_agents)
-        self._places = {role: k for k, role in enumerate(self.possible_agents)}
+        self._seats = {role: k for k, role in enumerate(self.possible_agents)}
         self._spaces = {role: observation_space(env) for role in self.possible_agents}
         num = len(env.names.moves)
         self._actions = {
-            role: LegalActions(num, partial(self._legal, place))
-            for role, place in self._places.items()
+            role: LegalActions(num, partial(self._legal, seat))
+            for role, seat in self._seats.items()
         }
         self.state_space = _state_space(env)
-        self._begun = False
+        self._has_begun = False
 
     def observation_space(self, agent: str) -> Any:
         """The observation space of an agent, always the same object."""
@@ -94,31 +106,31 @@ class _Seated:
 
     def state(self) -> np.ndarray:
         """`[F]` the fluents that hold; no player sees them."""
-        held: np.ndarray = self._now().state_tensor[0]
-        return held.copy()
+        fluents: np.ndarray = self._current_turn().state_tensor[0]
+        return fluents.copy()
 
     def render(self) -> None:
-        """Render nothing: there are no pictures."""
+        """Do nothing: there are no pictures."""
 
     def close(self) -> None:
         """Release nothing."""
 
-    def _legal(self, place: int) -> NDArray[np.int8]:
-        return np.asarray(self._now().masks[0, place], dtype=np.int8)
+    def _legal(self, seat: int) -> NDArray[np.int8]:
+        return np.asarray(self._current_turn().masks[0, seat], dtype=np.int8)
 
-    def _now(self) -> Turn:
-        return self.env.turn if self._begun else self._begin(None)
+    def _current_turn(self) -> Turn:
+        return self.env.turn if self._has_begun else self._begin(None)
 
     def _begin(self, seed: int | None) -> Turn:
-        """Begin the first episode of a seed, or without one the next episode; or, if there was
-        none, the first one of a seed that nobody chose."""
-        if seed is None and self._begun:
+        """Begin the first episode of a seed; without a seed, the next episode, or at the first call
+        the first episode of a random seed."""
+        if seed is None and self._has_begun:
             return self.env.restart(np.zeros(1, dtype=np.int64))
-        self._begun = True
+        self._has_begun = True
         return self.env.reset(fresh_seed() if seed is None else seed)
 
-    def _demand_begun(self) -> None:
-        if not self._begun:
+    def _check_begun(self) -> None:
+        if not self._has_begun:
             raise ConfigError("no episode has begun: call reset first")
 
     def _goals(self, turn: Turn) -> dict[str, float]:
@@ -138,25 +150,25 @@ class ParallelGame(_Seated, _Parallel):  # type: ignore[misc]
         """Begin an episode."""
         self.agents = list(self.possible_agents)
         self._begin(seed)
-        return self._seen(), {agent: {} for agent in self.agents}
+        return self._observations(), {agent: {} for agent in self.agents}
 
     def step(self, actions: dict[str, int]) -> tuple[dict[str, Any], ...]:
         """Make a turn.
 
         Raises:
             ConfigError: no episode has begun, it is over, or an agent has no action.
-            IllegalMoveError: an action is not legal.
+            IllegalMoveError: an action is illegal.
         """
         if not self.agents:
             raise ConfigError("the episode is over: call reset first")
-        self._demand_begun()
+        self._check_begun()
         if missing := [agent for agent in self.agents if agent not in actions]:
             raise ConfigError(f"every agent acts in every turn; there is no action of {missing[0]}")
-        given = [[_checked_action(actions[agent]) for agent in self.possible_agents]]
-        turn = self.env.step(np.array(given, dtype=np.int64))
+        joint_actions = [[_checked_action(actions[agent]) for agent in self.possible_agents]]
+        turn = self.env.step(np.array(joint_actions, dtype=np.int64))
         agents = self.agents
-        found: tuple[dict[str, Any], ...] = (
-            dict(self._seen()),
+        outcome: tuple[dict[str, Any], ...] = (
+            dict(self._observations()),
             self._goals(turn),
             dict.fromkeys(agents, bool(turn.terminated[0])),
             dict.fromkeys(agents, bool(turn.truncated[0])),
@@ -164,11 +176,11 @@ class ParallelGame(_Seated, _Parallel):  # type: ignore[misc]
         )
         if turn.ended[0]:
             self.agents = []
-        return found
+        return outcome
 
-    def _seen(self) -> dict[str, Observed]:
-        turn = self._now()
-        return {agent: observed(turn, place, 0) for agent, place in self._places.items()}
+    def _observations(self) -> dict[str, Observed]:
+        turn = self._current_turn()
+        return {agent: observed(turn, seat, 0) for agent, seat in self._seats.items()}
 
 
 class AECGame(_Seated, _AEC):  # type: ignore[misc]
@@ -187,51 +199,51 @@ class AECGame(_Seated, _AEC):  # type: ignore[misc]
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self._begin(seed)
-        self._since = self._now().observations[0].copy()
-        self._chosen: dict[str, int] = {}
-        self._ask()
+        self._news = self._current_turn().observations[0].copy()
+        self._choices: dict[str, int] = {}
+        self._select_agent()
         self._accumulate_rewards()  # a match may end before anybody has a choice
 
     def observe(self, agent: str) -> Observed:
         """An agent's moves and percepts since it was last asked, its path, and its legal actions.
 
-        While others choose, it has no legal actions.
+        While another agent chooses, it has no legal actions.
         """
-        found = observed(self._now(), self._places[agent], 0)
-        found["observation"] = self._since[self._places[agent]].copy()
+        observation = observed(self._current_turn(), self._seats[agent], 0)
+        observation["observation"] = self._news[self._seats[agent]].copy()
         if agent != self.agent_selection:
-            found["action_mask"][:] = 0
-        return found
+            observation["action_mask"][:] = 0
+        return observation
 
     def step(self, action: int | None) -> None:
         """Make the move of the selected agent.
 
         Raises:
             ConfigError: no episode has begun, or there is no action.
-            IllegalMoveError: it is not legal.
+            IllegalMoveError: the action is illegal.
         """
-        self._demand_begun()
+        self._check_begun()
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        chosen = _checked_action(action)
-        place = self._places[agent]
-        self.env.check_action(0, place, chosen)
+        index = _checked_action(action)
+        seat = self._seats[agent]
+        self.env.check_action(0, seat, index)
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
-        self._since[place] = 0
-        self._chosen[agent] = chosen
-        self._ask()
+        self._news[seat] = 0
+        self._choices[agent] = index
+        self._select_agent()
         self._accumulate_rewards()
 
-    def _ask(self) -> None:
+    def _select_agent(self) -> None:
         """Select the next agent, after making all turns in which nobody has a choice."""
-        while not self._now().ended[0]:
+        while not self._current_turn().ended[0]:
             choosers = [
                 agent
-                for agent, place in self._places.items()
-                if agent not in self._chosen and self._now().masks[0, place].sum() > 1
+                for agent, seat in self._seats.items()
+                if agent not in self._choices and self._current_turn().masks[0, seat].sum() > 1
             ]
             if choosers:
                 self.agent_selection = choosers[0]
@@ -240,10 +252,10 @@ class AECGame(_Seated, _AEC):  # type: ignore[misc]
         self.agent_selection = self.agents[0]
 
     def _make_turn(self) -> None:
-        given = [[self._chosen.get(agent, -1) for agent in self.possible_agents]]
-        turn = self.env.step(np.array(given, dtype=np.int64))
-        self._chosen = {}
-        self._since |= turn.observations[0]
+        joint_actions = [[self._choices.get(agent, -1) for agent in self.possible_agents]]
+        turn = self.env.step(np.array(joint_actions, dtype=np.int64))
+        self._choices = {}
+        self._news |= turn.observations[0]
         if turn.ended[0]:
             self.rewards = self._goals(turn)
             self.terminations = dict.fromkeys(self.agents, bool(turn.terminated[0]))

@@ -17,25 +17,31 @@ from ggp.machine.propnet.play.kernels.block_kernels import count_bits, list_bits
 
 @dataclass(frozen=True)
 class Turn:
-    """The situation of all lanes after a turn, or a new beginning.
+    """The situation of all lanes after a turn, or at the start of an episode.
 
-    Rewards and ends belong to the turn that was just made, everything else to the present state: in
-    a lane that began anew by itself that is the initial one. Properties are computed when they are
-    first asked for. A turn never changes, except for `paths`.
+    Rewards and ends belong to the turn that was just made, everything else to the present state,
+    which is the initial one in a lane that restarted. Properties are computed on first use. A turn
+    never changes, except for `paths`.
+
+        >>> from ggp.env import make
+        >>> turn = make("kuhn_poker", lanes=2).reset(seed=1)
+        >>> turn.masks.sum(axis=2).tolist()  # legal actions of each role: here they await the cards
+        [[1, 1], [1, 1]]
 
     Attributes:
         rewards: `[L, Q]` float32, the goal values (0 to 100) where the game is over, else 0.
-        terminated: `[L]` bool, whether the game came to its end; true in lanes that ended earlier.
+        terminated: `[L]` bool, whether the game is over; stays true until the lane restarts.
         truncated: `[L]` bool, whether it was cut off after `max_turns` turns instead.
         turns: `[L]` int32, turns of the episode so far: the length of every role's path.
-        episodes: `[L]` int64, number of the episode in its lane, from 0.
+        episodes: `[L]` int64, index of the episode in its lane, from 0.
         moves: `[L, Q]` int32, the last action of each role, -1 at the beginning.
         mask_bits: `[L, Q, ceil(A / 64)]` uint64, legal actions: bit a % 64 of word a // 64.
         percept_bits: `[L, Q, ceil(P / 64)]` uint64, the last percepts of each role.
         paths: `[L, Q, T, K]` int32, all moves and percepts of each role: for each turn the token of
-            its move, then those of its percepts, ascending; 0 is padding. A token is 1 + the index
-            of a move, or 1 + A + that of a percept. **It belongs to the environment, and changes
-            with the next turn**: copy what you keep. `[L, Q, 0, 0]` in environments without paths.
+            its move, then the tokens of its percepts, ascending; 0 is padding. The token of a move
+            is 1 + its index, that of a percept 1 + A + its index. **The array belongs to the
+            environment and changes with the next turn**: copy it to keep it. `[L, Q, 0, 0]` in
+            environments without paths.
         num_moves, num_percepts, num_fluents: A, P, F.
         fluent_words: returns the bits of the fluents.
     """
@@ -56,17 +62,17 @@ class Turn:
 
     @property
     def ended(self) -> Bools:
-        """`[L]` whether the episode is over, for whatever reason."""
+        """`[L]` whether the episode is over, terminated or truncated."""
         return self.terminated | self.truncated
 
     @cached_property
     def masks(self) -> Bools:
-        """`[L, Q, A]` bool, the legal actions; none in a lane that is over."""
+        """`[L, Q, A]` bool, the legal actions; all false in a lane that is over."""
         return _bytes(self.mask_bits, self.num_moves).view(np.bool_)
 
     @cached_property
     def legal(self) -> Ragged:
-        """The legal actions as L * Q lists, those of role q in lane l at l * Q + q, ascending."""
+        """The legal actions as L * Q ascending lists; role q in lane l has list l * Q + q."""
         words = self.mask_bits.reshape(-1, self.mask_bits.shape[-1])
         counts = np.zeros(len(words), dtype=np.int64)
         count_bits(words, counts)
@@ -76,7 +82,7 @@ class Turn:
 
     @cached_property
     def observations(self) -> U8:
-        """`[L, Q, A + P]` uint8, each role's last move and percepts, as ones; none at the start."""
+        """`[L, Q, A + P]` uint8, ones for each role's last move and percepts; 0 at the start."""
         out = np.zeros((*self.moves.shape, self.num_moves + self.num_percepts), dtype=np.uint8)
         rows = out.reshape(-1, out.shape[-1])
         spread(self.percept_bits.reshape(len(rows), -1), self.num_moves, rows)
@@ -90,7 +96,7 @@ class Turn:
 
     @cached_property
     def state_tensor(self) -> U8:
-        """`[L, F]` uint8, the whole state, which no role sees: for critics, not for players."""
+        """`[L, F]` uint8, the whole state: for critics, not for players, who may not see it."""
         return _bytes(self.state_bits, self.num_fluents)
 
 

@@ -1,12 +1,13 @@
-"""A bound on what a player can lose: responders learn, the better one is judged on fresh matches.
+"""A bound on a player's losses: responders learn, and the better one is scored in fresh matches.
 
-For each role apart, responders get equal budgets. While it learns, it is judged now and
-then on matches that it does not learn from: so one sees the bound over time, and which responder is
-the better one. That one plays fresh matches, and nothing is chosen any more. The mean of its scores
-is, in expectation, no more than that of a best response: the lower end of its interval bounds what
-a best response gets from below, and what the player is left with from above.
+`measure` takes a `Rival`, the measured player, and returns a `Bound`. Each role is treated
+separately, and its responders get equal budgets. A responder is scored after 1, 2, 4 ... updates,
+in matches that it does not learn from: this gives the bound over time, and selects the better
+responder. The selected one plays fresh matches, so its score is not biased by the selection. Its
+mean score is, in expectation, at most the score of a best response: the lower end of its interval
+bounds a best response from below, and what remains for the player from above.
 
-Intervals are by betting (`ggp.statistics`): they hold at whatever time one stops.
+Intervals are by betting (`ggp.statistics`): they are valid whenever one stops.
 """
 
 from __future__ import annotations
@@ -42,43 +43,43 @@ from ggp.study.names import Names
 # ------------------------------------------------------------------------
 # The responder that learns by policy gradient on its own paths, in lanes of an environment.
 #
-# It is self-play with one role that learns; the others move as the measured player does. Where the
-# tree of `response_tree` knows single paths, a net knows what they have in common: it is for games
-# whose paths are too many to be met again.
+# It is self-play with one role that learns; the others move as the measured player does. The tree
+# of `Searched` records single paths; a net generalises over paths, for games with too many paths to
+# meet any of them twice.
 
 _log = logging.getLogger(__name__)
 
 CHEAP_LANES, ASKED_LANES = 512, 16
-"""Lanes where all moves are made by tables, and where players are asked."""
+"""Lanes if all moves come from tables, and if players are asked."""
 
 BLOCKS = 4
-"""Steps of learning in an update, each from as many lanes."""
+"""Steps of the optimiser in an update, each from an equal share of the lanes."""
 
 SETTINGS = Settings(slower=1.0, warm=0.05, cold=0.005)
-"""Cooler than in self-play: the others never change, so nothing has to come to rest."""
+"""Colder than in self-play: the other roles never change, so learning cannot cycle."""
 
 TEMPERATURE = 0.2
-"""The policy that is judged is colder than the one that learnt: a best response needs no chance."""
+"""The scored policy is colder than the learning one: a best response need not be random."""
 
 _MOST_AT_ONCE = 4096
-"""Paths at which a policy is worked out together."""
+"""Most paths in one batch of a policy."""
 
 _LEAST = 1e-9
-"""Added to each probability, so that they are above 0."""
+"""Added to each probability, to keep it above 0."""
 
 
 class LearntResponder:
-    """The responder with a net, for games in which not all is known to all.
+    """The responder that trains a net, for games of imperfect information.
 
     Raises:
-        ConfigError: the game cannot be learnt, as where its moves have no names that can be listed.
+        ConfigError: the game cannot be learnt, for example because its moves cannot be listed.
     """
 
     name = "learnt"
 
     def __init__(self, rival: Rival, role: int, rng: np.random.Generator) -> None:
         if rival.program is None:
-            raise ConfigError("to learn, the rules of the game are needed")
+            raise ConfigError("learning needs the rules of the game")
         self._rival, self._role, self._rng = rival, role, rng
         lanes = CHEAP_LANES if rival.is_cheap else ASKED_LANES
         settings = replace(SETTINGS, block=lanes // BLOCKS)
@@ -92,11 +93,11 @@ class LearntResponder:
             seed=int(rng.integers(1 << 31)),
         )
 
-    def learn(self, budget: Budget, after: Callable[[int], None]) -> None:
+    def learn(self, budget: Budget, record: Callable[[int], None]) -> None:
         self._learner.learn(
             updates=budget.updates,
             seconds=budget.seconds,
-            progress=lambda told: after(self._sides.matches),
+            progress=lambda report: record(self._sides.matches),
             clock=cpu_seconds,
         )
 
@@ -109,18 +110,18 @@ class LearntResponder:
 
 
 def learnt(rival: Rival, role: int, rng: np.random.Generator) -> LearntResponder | None:
-    """A learner, or None for games that it cannot learn."""
+    """A `LearntResponder`, or None for games that it cannot learn."""
     if is_open(rival.machine):
         return None
     try:
         return LearntResponder(rival, role, rng)
     except ConfigError as error:
-        _log.info("nobody learns to respond by gradients: %s", error)
+        _log.info("no responder learns by gradients: %s", error)
         return None
 
 
 class _Follower(PathPolicy):
-    """Moves drawn by a policy that was learnt, worked out once for each path."""
+    """Draws moves from a learnt policy, which is computed once for each path."""
 
     def __init__(
         self, rival: Rival, role: int, names: Names, policy: LearntPolicy, rng: np.random.Generator
@@ -130,11 +131,11 @@ class _Follower(PathPolicy):
 
     def _ask(self, paths: IntArray, legal: Ragged) -> None:
         for start in range(0, len(paths), _MOST_AT_ONCE):
-            some = np.arange(start, min(start + _MOST_AT_ONCE, len(paths)))
-            offsets, at = take_segments(legal.offsets, some)
+            batch = np.arange(start, min(start + _MOST_AT_ONCE, len(paths)))
+            offsets, at = take_segments(legal.offsets, batch)
             part = Ragged(offsets, legal.values[at])
-            shares = self._rows.shares(self._policy, paths[some], part, TEMPERATURE)
-            self._note_all(paths[some], part, shares + _LEAST)
+            shares = self._rows.shares(self._policy, paths[batch], part, TEMPERATURE)
+            self._note_all(paths[batch], part, shares + _LEAST)
 
 
 # ------------------------------------------------------------------------
@@ -142,99 +143,103 @@ class _Follower(PathPolicy):
 
 
 class Numbers:
-    """Moves and percepts of a machine, by their indices in an environment."""
+    """Translates between ids of a machine and indices of an environment.
+
+    Attributes:
+        moves: `[A]` the move id of each index, -1 for none.
+    """
 
     def __init__(self, machine: Machine, names: Names) -> None:
         self._machine, self._names = machine, names
-        found = [machine.move_id(text) for text in names.moves]
-        self.moves = np.array([-1 if each is None else each for each in found], dtype=np.int64)
+        ids = [machine.move_id(text) for text in names.moves]
+        self.moves = np.array([-1 if k is None else k for k in ids], dtype=np.int64)
         self._percepts: dict[bytes, int] = {}
 
     def percepts(self, bits: U64) -> IntArray:
         """`[L]` percept ids of `[L, words]` bits."""
-        texts, found = self._names.percepts, np.empty(len(bits), dtype=np.int64)
+        texts, ids = self._names.percepts, np.empty(len(bits), dtype=np.int64)
         for lane, row in enumerate(bits):
             key = row.tobytes()
             if key not in self._percepts:
-                some = np.flatnonzero(unpack(row[None], len(texts))[0]).tolist()
-                said = self._machine.percept_id([texts[each] for each in some])
-                assert said is not None
-                self._percepts[key] = said
-            found[lane] = self._percepts[key]
-        return found
+                indices = np.flatnonzero(unpack(row[None], len(texts))[0]).tolist()
+                percept_id = self._machine.percept_id([texts[index] for index in indices])
+                assert percept_id is not None
+                self._percepts[key] = percept_id
+            ids[lane] = self._percepts[key]
+        return ids
 
     def actions(self, moves: IntArray) -> IntArray:
-        """`[K]` indices of moves."""
+        """`[K]` indices of `[K]` move ids."""
         order = np.argsort(self.moves)
         return np.asarray(order[np.searchsorted(self.moves, moves, sorter=order)])
 
 
 class Sides:
-    """The others in the lanes of an environment: `learner.Others`.
+    """Moves the measured player's roles in the lanes of an environment: a `learner.Others`.
 
     Attributes:
-        matches: that have begun.
+        matches: number of matches begun.
     """
 
-    def __init__(self, rival: Rival, env: Environment, others: Mapping[int, Mover]) -> None:
+    def __init__(self, rival: Rival, env: Environment, movers: Mapping[int, Mover]) -> None:
         self.matches = 0
         self._rival, self._env = rival, env
         self._numbers = Numbers(rival.machine, env.names)
         roles = rival.machine.roles
-        self._others = {env.roles.index(roles[role]): each for role, each in others.items()}
-        self._index = {env.roles.index(roles[role]): role for role in others}
+        self._movers = {env.roles.index(roles[role]): mover for role, mover in movers.items()}
+        self._role_of = {env.roles.index(roles[role]): role for role in movers}
         self._paths = np.zeros((env.num_lanes, len(env.roles)), dtype=np.int64)
 
     def __call__(self, turn: Turn) -> IntArray:
         actions = np.full(turn.moves.shape, -1, dtype=np.int64)
         new, old = np.flatnonzero(turn.turns == 0), np.flatnonzero(turn.turns > 0)
         self.matches += len(new)
-        every, legal = np.arange(len(actions)), turn.legal
-        for number, mover in self._others.items():
-            if mover.is_loose(every).all():
+        lanes, legal = np.arange(len(actions)), turn.legal
+        for seat, mover in self._movers.items():
+            if mover.is_loose(lanes).all():
                 continue
             if len(new):
                 mover.begin(new)
-                self._paths[new, number] = self._index[number]
-            self._tell(turn, number, mover, old)
-            offsets, at = take_segments(legal.offsets, every * len(self._env.roles) + number)
+                self._paths[new, seat] = self._role_of[seat]
+            self._observe(turn, seat, mover, old)
+            offsets, at = take_segments(legal.offsets, lanes * len(self._env.roles) + seat)
             options = Ragged(offsets, self._numbers.moves[legal.values[at]])
-            moves = mover.moves(every, self._paths[:, number], options)
-            actions[:, number] = self._numbers.actions(moves)
+            moves = mover.moves(lanes, self._paths[:, seat], options)
+            actions[:, seat] = self._numbers.actions(moves)
         return actions
 
-    def _tell(self, turn: Turn, number: int, mover: Mover, lanes: IntArray) -> None:
+    def _observe(self, turn: Turn, seat: int, mover: Mover, lanes: IntArray) -> None:
         if not len(lanes):
             return
-        moves = self._numbers.moves[turn.moves[lanes, number]]
-        percepts = self._numbers.percepts(turn.percept_bits[lanes, number])
+        moves = self._numbers.moves[turn.moves[lanes, seat]]
+        percepts = self._numbers.percepts(turn.percept_bits[lanes, seat])
         if mover.needs_paths:
-            before = self._paths[lanes, number]
-            self._paths[lanes, number] = self._rival.paths.extend(before, moves, percepts)
+            paths = self._paths[lanes, seat]
+            self._paths[lanes, seat] = self._rival.paths.extend(paths, moves, percepts)
         mover.observe(lanes, moves, percepts)
 
 
 # ------------------------------------------------------------------------
 
 RESPONDERS: tuple[MakeResponder, ...] = (Searched, learnt)
-"""All who try, where they can."""
+"""All responders; each is used where it can play the game."""
 
 VALIDATION_SHARE, LEAST_VALIDATION, MOST_VALIDATION = 0.2, 16, 2000
-"""Matches to judge a responder while it learns: a share of those that it learned from since the
-last time, and the bounds of their number."""
+"""Number of matches that score a learning responder: a share of the matches that it learnt from
+since its last score, and bounds of this number."""
 
 _TOTAL_DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The score of a responder at some time while it learned.
+    """The score of a responder at one point of its learning.
 
     Attributes:
-        by: its name.
-        matches: it had learned from.
-        seconds: of CPU time since this responder began, to judge it included.
-        score: the mean of its scores then, with its interval.
+        by: name of the responder.
+        matches: number of matches that it had learnt from.
+        seconds: seconds of CPU time since it began, including its evaluation.
+        score: its mean score at that point, with an interval.
     """
 
     by: str
@@ -248,10 +253,10 @@ class Response:
     """The better responder of one role.
 
     Attributes:
-        by: its name.
-        over_time: of all responders.
+        by: name of the responder.
+        over_time: the scores of all responders while they learnt.
         goals: `[L, R]` goal values of all roles in fresh matches.
-        score: the mean of its role's, with its interval.
+        score: mean goal value of its role, with an interval.
     """
 
     by: str
@@ -266,21 +271,21 @@ class Bound:
 
     Attributes:
         responses: by name of the responder's role.
-        left: by name of the player's role, the lowest mean score that it had in fresh matches
-            against a responder in another role, with an interval that counts how many there were.
-        total: what all goals of a match sum up to, if it was the same in all fresh matches.
-        nash_conv: where it was, what all roles together gained by responding, with its interval:
-            NashConv of the player is, in expectation, no less.
+        remainders: by name of the player's role, its lowest mean score in fresh matches against a
+            responder in another role, with an interval that is corrected for their number.
+        total: the sum of all goals of a match, if it was the same in all fresh matches.
+        nash_conv: if there is such a total, the sum of the gains of all responses, with an
+            interval. In expectation it is at most the NashConv of the player.
     """
 
     responses: dict[str, Response]
-    left: dict[str, Interval]
+    remainders: dict[str, Interval]
     total: float | None
     nash_conv: Interval | None
 
 
 Progress = Callable[[str, Judged | int], None]
-"""Called with the responder's role, and what it got, or the number of matches it learned from."""
+"""Called with the responder's role, and its score or the number of matches it learnt from."""
 
 
 def measure(
@@ -290,29 +295,30 @@ def measure(
     seed: int,
     *,
     responders: Sequence[MakeResponder] = RESPONDERS,
-    progress: Progress = lambda role, found: None,
+    progress: Progress = lambda role, news: None,
 ) -> Bound:
-    """Learn to respond to a player in every role, and see what that gets.
+    """Learn to respond to a player in every role, and score the responses.
 
     Args:
-        rival: the player. Each role's responders meet it anew, with no path known.
+        rival: the player. For each role it starts without the policies it reported before.
         budget: in each role: seconds for all responders together, or updates of each.
-        matches: fresh ones in each role, at the end.
-        responders: who tries; the one that gets most while it learns is judged.
+        matches: number of fresh matches in each role, at the end.
+        responders: the responders; the one with the highest score after learning plays the fresh
+            matches.
 
     Raises:
-        ConfigError: none of them can play the game.
+        ConfigError: no responder can play the game.
         MachineError: the game cannot be played to its end.
     """
-    found = {}
+    responses = {}
     for role in player_roles(rival.machine):
         course = _Course(replace(rival), role, budget, seed, progress)
-        found[rival.machine.roles[role]] = course.run(responders, matches)
-    return _summed(rival.machine, found)
+        responses[rival.machine.roles[role]] = course.run(responders, matches)
+    return _bound(rival.machine, responses)
 
 
 class _Course:
-    """All that is done for one role."""
+    """The measurement of one role: learning, selection, fresh matches."""
 
     def __init__(
         self, rival: Rival, role: int, budget: Budget, seed: int, progress: Progress
@@ -320,43 +326,43 @@ class _Course:
         self._rival, self._role, self._budget = rival, role, budget
         self._name = rival.machine.roles[role]
         self._rng = np.random.default_rng((seed, role))
-        self._others = rival.movers(role, self._rng)
+        self._movers = rival.movers(role, self._rng)
         self._progress = progress
 
     def run(self, makers: Sequence[MakeResponder], matches: int) -> Response:
-        made = [maker(self._rival, self._role, self._rng) for maker in makers]
-        responders = [each for each in made if each is not None]
+        candidates = [maker(self._rival, self._role, self._rng) for maker in makers]
+        responders = [candidate for candidate in candidates if candidate is not None]
         if not responders:
             raise ConfigError("no responder can play this game")
         seconds = self._budget.seconds
         share = Budget(self._budget.updates, seconds and seconds / len(responders))
-        courses = [self._learn(each, share) for each in responders]
+        courses = [self._learn(responder, share) for responder in responders]
         values = [course[-1].score.value or 0.0 for course in courses]
         best = responders[int(np.argmax(values))]
         mover = best.mover()
-        goals = goals_of(self._rival, {**self._others, self._role: mover}, matches, self._rng)
-        own = np.nan_to_num(goals[:, self._role], nan=self._rival.machine.goal_range[0])
-        judged = tuple(each for course in courses for each in course)
-        return Response(best.name, judged, goals, self._interval(own))
+        goals = goals_of(self._rival, {**self._movers, self._role: mover}, matches, self._rng)
+        role_goals = np.nan_to_num(goals[:, self._role], nan=self._rival.machine.goal_range[0])
+        judged = tuple(point for course in courses for point in course)
+        return Response(best.name, judged, goals, self._interval(role_goals))
 
     def _learn(self, responder: Responder, budget: Budget) -> list[Judged]:
-        """Let a responder learn; it is judged after 1, 2, 4 ... updates and at the end."""
+        """Let a responder learn, and score it after 1, 2, 4 ... updates and at the end."""
         began_s = cpu_seconds()
         judged: list[Judged] = []
-        learned = updates = before = 0
+        learned = updates = last_learned = 0
 
         def judge() -> None:
-            nonlocal before
-            wanted = int(VALIDATION_SHARE * (learned - before))
-            count = min(max(wanted, LEAST_VALIDATION), MOST_VALIDATION)
-            before = learned
+            nonlocal last_learned
+            share = int(VALIDATION_SHARE * (learned - last_learned))
+            count = min(max(share, LEAST_VALIDATION), MOST_VALIDATION)
+            last_learned = learned
             mover = responder.mover()
-            got = scores(self._rival, self._role, self._others, mover, count, self._rng)
+            goals = scores(self._rival, self._role, self._movers, mover, count, self._rng)
             seconds = cpu_seconds() - began_s
-            judged.append(Judged(responder.name, learned, seconds, self._interval(got)))
+            judged.append(Judged(responder.name, learned, seconds, self._interval(goals)))
             self._progress(self._name, judged[-1])
 
-        def after(matches: int) -> None:
+        def record(matches: int) -> None:
             nonlocal learned, updates
             learned = matches
             updates += 1
@@ -364,8 +370,8 @@ class _Course:
             if updates & (updates - 1) == 0:
                 judge()
 
-        responder.learn(budget, after)
-        if before < learned:
+        responder.learn(budget, record)
+        if last_learned < learned:
             judge()
         return judged
 
@@ -374,21 +380,23 @@ class _Course:
         return mean_interval(values.tolist(), 0, bounds, fixed=False)
 
 
-def _summed(machine: Machine, responses: dict[str, Response]) -> Bound:
+def _bound(machine: Machine, responses: dict[str, Response]) -> Bound:
+    """The bound that follows from the responses in all roles."""
     low, high = machine.goal_range
     players = player_roles(machine)
-    left: dict[str, Interval] = {}
+    remainders: dict[str, Interval] = {}
     for role in players:
-        against = [responses[machine.roles[other]] for other in players if other != role]
-        level = 1 - (1 - LEVEL) / max(len(against), 1)
-        # A match that was not over may have been worth anything to the player.
-        values = [np.nan_to_num(each.goals[:, role], nan=high) for each in against]
-        found = [
+        against = [responses[machine.roles[player]] for player in players if player != role]
+        level = 1 - (1 - LEVEL) / max(len(against), 1)  # Bonferroni: the lowest is selected
+        # An unfinished match counts as the highest goal, so that the bound stays valid.
+        values = [np.nan_to_num(response.goals[:, role], nan=high) for response in against]
+        intervals = [
             mean_interval(v.tolist(), 0, (low, high), fixed=False, level=level) for v in values
         ]
-        if found:
-            left[machine.roles[role]] = min(found, key=lambda each: each.value or 0.0)
-    sums = np.concatenate([each.goals[:, players].sum(axis=1) for each in responses.values()])
+        if intervals:
+            remainders[machine.roles[role]] = min(intervals, key=lambda i: i.value or 0.0)
+    goals = [response.goals[:, players].sum(axis=1) for response in responses.values()]
+    sums = np.concatenate(goals)
     total, nash_conv = None, None
     if (
         len(players) > 1
@@ -399,6 +407,6 @@ def _summed(machine: Machine, responses: dict[str, Response]) -> Bound:
         groups = [responses[machine.roles[role]].goals[:, role].tolist() for role in players]
         mean = mean_of_means(groups, (low, high))
         ends = (mean.value, mean.low, mean.high)
-        value, least, most = (None if x is None else len(players) * x - total for x in ends)
-        nash_conv = Interval(value, least, most, mean.method)
-    return Bound(responses, left, total, nash_conv)
+        value, low_end, high_end = (None if x is None else len(players) * x - total for x in ends)
+        nash_conv = Interval(value, low_end, high_end, mean.method)
+    return Bound(responses, remainders, total, nash_conv)

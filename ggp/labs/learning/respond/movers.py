@@ -1,9 +1,11 @@
-"""Who moves for a role in many matches at once: `Mover`, and the player that is measured.
+"""Moves of one role in many matches side by side: `Mover`, with the movers of a measured player.
 
-A player is measured as it is in a match. One that moves at random needs no asking. One that tells
-its whole policy (`tells_policy`) is asked once at each incomplete path. Any other is made anew for
-every match, with random choices of its own: an answer that is kept would make it deterministic, and
-a response to it would exploit what the player would never do again.
+A mover takes the paths and legal moves of a role, and returns its moves. A player is measured as it
+plays in a match. Random moves are drawn here (`Uniform`). A player that reports its whole policy
+(`tells_policy`) is asked once for each incomplete path (`PolicyTeller`). Any other player is
+created for every match, with its own random numbers (`AskedPlayer`). Rule: its answers are never
+reused, because reuse would make it deterministic, and responses would exploit accidents that the
+player does not repeat.
 """
 
 from __future__ import annotations
@@ -20,25 +22,25 @@ from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, 
 from ggp.search.moves import drawn_places
 from ggp.solve.exploitation import Chooser, Decided, MakeChooser, TellsPaths, has_told, turns_of
 
-_NEW, _UNTOLD = -1, -2
-"""In place of a number of a `PathPolicy`: a path is new; nothing was noted of it."""
+_NEW, _UNREPORTED = -1, -2
+"""Special list indices of a `PathPolicy`: the path is new; the player reported no policy there."""
 
 MOST_KNOWN = 1 << 18
-"""Most paths, about, at which a `PathPolicy` is known: this bounds memory. Then all are forgotten,
-and asked about anew; what is asked is a whole policy, so it says the same again."""
+"""About the most paths that a `PathPolicy` remembers, which bounds memory. Beyond it all are
+dropped, and the player is asked again; since it reports whole policies, it answers the same."""
 
 
 class Mover(Protocol):
     """Moves of one role in matches side by side, numbered from 0.
 
     Attributes:
-        needs_paths: whether it goes by the role's incomplete paths.
+        needs_paths: whether its moves depend on the role's incomplete paths.
     """
 
     needs_paths: bool
 
     def begin(self, matches: IntArray) -> None:
-        """Begin new matches with these numbers; earlier ones that had them are over."""
+        """Begin new matches with these numbers; earlier matches with the same numbers are over."""
         ...
 
     def moves(self, matches: IntArray, paths: IntArray, legal: Ragged) -> IntArray:
@@ -46,32 +48,32 @@ class Mover(Protocol):
 
         Args:
             matches: `[L]` their numbers.
-            paths: `[L]` what the role knows in each; not extended if it needs no paths.
-            legal: its legal moves in each.
+            paths: `[L]` the role's path in each; not extended if `needs_paths` is false.
+            legal: the role's legal moves in each.
         """
         ...
 
     def observe(self, matches: IntArray, moves: IntArray, percepts: IntArray) -> None:
-        """Take note of `[L]` moves that were executed for the role, and of its percepts."""
+        """Record `[L]` moves that the role executed, and its percepts."""
         ...
 
     def is_loose(self, matches: IntArray) -> BoolArray:
-        """`[L]` whether it moves uniformly at random to the end from now on."""
+        """`[L]` whether it moves uniformly at random from now on to the end."""
         ...
 
 
 class _Memoryless:
-    """Keeps nothing of single matches."""
+    """A mover without records of single matches."""
 
     def begin(self, matches: IntArray) -> None:
-        """Nothing is kept."""
+        """Do nothing."""
 
     def observe(self, matches: IntArray, moves: IntArray, percepts: IntArray) -> None:
-        """Nothing is kept."""
+        """Do nothing."""
 
 
 class Uniform(_Memoryless):
-    """Every legal move is equally likely."""
+    """Draws legal moves uniformly."""
 
     needs_paths = False
 
@@ -79,16 +81,16 @@ class Uniform(_Memoryless):
         self._rng = rng
 
     def moves(self, matches: IntArray, paths: IntArray, legal: Ragged) -> IntArray:
-        return drawn(legal, self._rng)
+        return random_choices(legal, self._rng)
 
     def is_loose(self, matches: IntArray) -> BoolArray:
         return np.ones(len(matches), dtype=np.bool_)
 
 
 class AskedPlayer:
-    """A new player for each match, that is told what its role does and sees.
+    """Asks a new player in each match, which observes the moves and percepts of its role.
 
-    A move that is not legal counts as a random legal one, as in a match.
+    A random legal move replaces an illegal one, as in a match.
 
     Args:
         make: makes a player for a role.
@@ -107,11 +109,11 @@ class AskedPlayer:
             self._players[match] = self._make(self._role, new_stream(self._rng))
 
     def moves(self, matches: IntArray, paths: IntArray, legal: Ragged) -> IntArray:
-        found = legal.values[legal.offsets[:-1]].copy()
+        choices = legal.values[legal.offsets[:-1]].copy()
         for lane in np.flatnonzero(legal.counts > 1).tolist():
-            said = self._players[matches[lane]].choose().move
-            found[lane] = id_of(self._machine, said)
-        return legalised(legal, found, self._rng)
+            move = self._players[matches[lane]].choose().move
+            choices[lane] = id_of(self._machine, move)
+        return legalise(legal, choices, self._rng)
 
     def observe(self, matches: IntArray, moves: IntArray, percepts: IntArray) -> None:
         machine = self._machine
@@ -125,11 +127,11 @@ class AskedPlayer:
 
 
 class PathPolicy(_Memoryless, ABC):
-    """Moves drawn from a policy that is asked once at each path of a role.
+    """Draws moves from a policy that is asked once for each path of a role.
 
     Args:
-        paths: names the paths.
-        role: whose moves these are.
+        paths: the tree of paths.
+        role: the role that moves.
 
     Attributes:
         num_known: number of paths whose policy is known.
@@ -141,38 +143,39 @@ class PathPolicy(_Memoryless, ABC):
         self, machine: Machine, paths: PathTree, role: int, rng: np.random.Generator
     ) -> None:
         self._machine, self._paths, self._role, self._rng = machine, paths, role, rng
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
-        """Know the policy nowhere."""
-        self._number = np.full(64, _NEW, dtype=np.int64)
+    def _reset(self) -> None:
+        """Drop the policy at all paths."""
+        self._list_of = np.full(64, _NEW, dtype=np.int64)
         self.num_known = 0
-        self._new: list[tuple[IntArray, IntArray, FloatArray]] = []
+        self._notes: list[tuple[IntArray, IntArray, FloatArray]] = []
         self._lists = Ragged(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))
         self._ends = np.zeros(0)
 
     @abstractmethod
     def _ask(self, paths: IntArray, legal: Ragged) -> None:
-        """Ask for the policy at distinct new paths, and `_note` what it says, if anything."""
+        """Ask for the policy at distinct new paths, and `_note` it where it is reported."""
 
     def _unknown(self, path: int) -> int:
-        """A move at a path at which nothing was noted, `UNKNOWN` for any."""
+        """A move at a path without a reported policy, `UNKNOWN` for any."""
         return UNKNOWN
 
     def moves(self, matches: IntArray, paths: IntArray, legal: Ragged) -> IntArray:
-        found = legal.values[legal.offsets[:-1]].copy()
-        several = np.flatnonzero(legal.counts > 1)
-        if not len(several):
-            return found
-        self._learn(paths[several], several, legal)
-        numbers = self._number[paths[several]]
-        known = numbers >= 0
-        points = self._rng.random(int(known.sum()))
-        places = drawn_places(self._lists, self._ends, numbers[known], points)
-        found[several[known]] = self._lists.values[self._lists.offsets[numbers[known]] + places]
-        for lane in several[~known].tolist():
-            found[lane] = self._unknown(int(paths[lane]))
-        return legalised(legal, found, self._rng)
+        choices = legal.values[legal.offsets[:-1]].copy()
+        lanes = np.flatnonzero(legal.counts > 1)
+        if not len(lanes):
+            return choices
+        self._learn(paths[lanes], lanes, legal)
+        lists = self._list_of[paths[lanes]]
+        has_policy = lists >= 0
+        points = self._rng.random(int(has_policy.sum()))
+        slots = drawn_places(self._lists, self._ends, lists[has_policy], points)
+        slots = slots + self._lists.offsets[lists[has_policy]]
+        choices[lanes[has_policy]] = self._lists.values[slots]
+        for lane in lanes[~has_policy].tolist():
+            choices[lane] = self._unknown(int(paths[lane]))
+        return legalise(legal, choices, self._rng)
 
     def is_loose(self, matches: IntArray) -> BoolArray:
         return np.zeros(len(matches), dtype=np.bool_)
@@ -184,41 +187,42 @@ class PathPolicy(_Memoryless, ABC):
 
     def _note_all(self, paths: IntArray, moves: Ragged, shares: FloatArray) -> None:
         """Note the policy at `[N]` paths: N lists of K moves, and `[K]` shares."""
-        self._number[paths] = self.num_known + np.arange(len(paths))
+        self._list_of[paths] = self.num_known + np.arange(len(paths))
         self.num_known += len(paths)
-        self._new.append((moves.counts, moves.values, shares))
+        self._notes.append((moves.counts, moves.values, shares))
 
     def _learn(self, paths: IntArray, lanes: IntArray, legal: Ragged) -> None:
-        """Ask about the paths in some lanes that are new."""
+        """Ask for the policy at the new paths among some lanes."""
         if self.num_known > MOST_KNOWN:
-            self._forget()
-        self._number = enlarged(self._number, len(self._paths), _NEW)
+            self._reset()
+        self._list_of = enlarged(self._list_of, len(self._paths), _NEW)
         first, _ = first_seen(paths)
-        first = first[self._number[paths[first]] == _NEW]
+        first = first[self._list_of[paths[first]] == _NEW]
         if not len(first):
             return
-        self._number[paths[first]] = _UNTOLD
+        self._list_of[paths[first]] = _UNREPORTED
         offsets, at = take_segments(legal.offsets, lanes[first])
         self._ask(paths[first], Ragged(offsets, legal.values[at]))
-        self._take_down()
+        self._flush_notes()
 
-    def _take_down(self) -> None:
-        """Add what was noted to the lists that moves are drawn from."""
-        if not self._new:
+    def _flush_notes(self) -> None:
+        """Append the noted policies to the lists from which moves are drawn."""
+        if not self._notes:
             return
-        counts, moves, shares = map(np.concatenate, zip(*self._new, strict=True))
-        self._new.clear()
+        counts, moves, shares = map(np.concatenate, zip(*self._notes, strict=True))
+        self._notes.clear()
         offsets, values = self._lists
         offsets = np.concatenate([offsets, offsets[-1] + np.cumsum(counts)])
-        before = self._ends[-1] if len(self._ends) else 0.0
+        last_end = self._ends[-1] if len(self._ends) else 0.0
         self._lists = Ragged(offsets, np.concatenate([values, moves]))
-        self._ends = np.concatenate([self._ends, before + np.cumsum(shares)])
+        self._ends = np.concatenate([self._ends, last_end + np.cumsum(shares)])
 
 
 class PolicyTeller(PathPolicy):
-    """A player that tells its policy, asked once at each path, of many together if it can.
+    """Asks a player that reports its policy once for each path, for many paths together if it can.
 
-    Where it cannot tell it, as where its belief is sampled, a new player is asked every time.
+    Where the player cannot report it, for example because its belief is sampled, a new player is
+    asked every time.
 
     Args:
         make: makes a player for a role.
@@ -238,17 +242,17 @@ class PolicyTeller(PathPolicy):
 
     def _ask(self, paths: IntArray, legal: Ragged) -> None:
         if self._teller is not None:
-            said = self._teller.shares_at(self._paths, paths, legal)
-            if said is not None:
-                self._note_all(paths, legal, said)
+            shares = self._teller.shares_at(self._paths, paths, legal)
+            if shares is not None:
+                self._note_all(paths, legal, shares)
                 return
         for path in paths.tolist():
             chooser, decision = self._choose(path)
-            told = decision.probabilities if has_told(chooser, decision) else None
-            shares = {id_of(self._machine, text): share for text, share in (told or {}).items()}
-            some = {move: share for move, share in shares.items() if share > 0}
-            if some:
-                self._note(path, list(some), list(some.values()))
+            policy = decision.probabilities if has_told(chooser, decision) else None
+            ids = {id_of(self._machine, text): share for text, share in (policy or {}).items()}
+            support = {move: share for move, share in ids.items() if share > 0}
+            if support:
+                self._note(path, list(support), list(support.values()))
             if isinstance(chooser, TellsPaths):
                 self._teller = chooser
 
@@ -262,26 +266,26 @@ class PolicyTeller(PathPolicy):
         return chooser, chooser.choose()
 
 
-def drawn(legal: Ragged, rng: np.random.Generator) -> IntArray:
-    """`[L]` a random legal move of each lane; none may be without one."""
-    places = (rng.random(len(legal.counts)) * legal.counts).astype(np.int64)
-    return np.asarray(legal.values[legal.offsets[:-1] + places])
+def random_choices(legal: Ragged, rng: np.random.Generator) -> IntArray:
+    """`[L]` a random legal move of each lane; every lane must have one."""
+    slots = (rng.random(len(legal.counts)) * legal.counts).astype(np.int64)
+    return np.asarray(legal.values[legal.offsets[:-1] + slots])
 
 
-def legalised(legal: Ragged, moves: IntArray, rng: np.random.Generator) -> IntArray:
-    """`[L]` the moves that are made: in place of those that are not legal, random legal ones."""
+def legalise(legal: Ragged, moves: IntArray, rng: np.random.Generator) -> IntArray:
+    """`[L]` the moves, with random legal moves in place of illegal ones."""
     owner = segment_ids(legal.offsets)
-    fine = np.zeros(len(moves), dtype=np.bool_)
-    fine[owner[legal.values == moves[owner]]] = True
-    return moves if fine.all() else np.where(fine, moves, drawn(legal, rng))
+    is_legal = np.zeros(len(moves), dtype=np.bool_)
+    is_legal[owner[legal.values == moves[owner]]] = True
+    return moves if is_legal.all() else np.where(is_legal, moves, random_choices(legal, rng))
 
 
 def id_of(machine: Machine, move: str) -> int:
     """The id of a move that a player names, `UNKNOWN` if there is no such move."""
-    found = machine.move_id(move)
-    return UNKNOWN if found is None else found
+    move_id = machine.move_id(move)
+    return UNKNOWN if move_id is None else move_id
 
 
 def new_stream(rng: np.random.Generator) -> np.random.Generator:
-    """A stream of random numbers of its own, seeded by another one."""
+    """A new stream of random numbers, seeded by another stream."""
     return np.random.default_rng(int(rng.integers(1 << 62)))

@@ -1,4 +1,9 @@
-"""Those who learn to respond to a fixed player: `Responder`, and the one that searches."""
+"""Responders, which learn to respond to a fixed player: the protocol, and the one that searches.
+
+A `Responder` takes a `Rival` (the measured player), a role and a budget. It learns from many
+matches, played side by side by `play`, and returns a `Mover` that plays its response. `Searched`
+grows a tree of its own incomplete paths; the responder that trains a net is in `measuring`.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +36,18 @@ from ggp.search.moves import random_moves
 from ggp.solve.exploitation import MakeChooser
 
 # ------------------------------------------------------------------------
-# The kernels of a tree of responses: choosing, growing, and backing goals up.
+# The kernels of a response tree: choose, grow, and back goals up.
 #
-# A *node* is an incomplete path at which the responder had a choice, its *edges* are the moves that
-# were legal there. Nodes of one role are a tree: each has one edge above it, the responder's last
-# choice on its path. What follows an edge is up to the others, who never change. So the value of an
-# edge is a mean over what came of it, and that of a node is the best of its edges.
+# A *node* is an incomplete path at which the responder had a choice; its *edges* are the moves that
+# were legal there. The nodes of one role form a tree: the parent edge of a node is the responder's
+# last choice on its path.
 #
-# Goals go from 0 to 1.
+# Rule: the value of an edge is the mean of its outcomes, since they depend only on chance and on
+# the other roles, who never change; the value of a node is the value of its best edge. `back_up`
+# keeps both up to date: each node records in `part` its contribution to the edge above, and
+# replaces it when its own value changes.
+#
+# Goals are scaled to 0 .. 1.
 
 I32 = NDArray[np.int32]
 Bools = NDArray[np.bool_]
@@ -53,14 +62,15 @@ class Tree(NamedTuple):
 
     Attributes:
         sizes: numbers of nodes and edges.
-        first, num_edges: `[N]` edges of each node.
+        first, num_edges: `[N]` the first edge of each node, and their number.
         visits, returns: `[N]` matches through a node, and the sum of their goals.
-        value: `[N]` estimate of its value.
-        part: `[N]` what the edge above it holds of it: visits times value, when last backed up.
+        value: `[N]` estimate of the node's value.
+        part: `[N]` the node's contribution to the edge above: visits times value, when last backed
+            up.
         owner: `[E]` node of each edge.
-        move: `[E]`.
-        tries, pending: `[E]` matches in which it was chosen; those of them that are under way.
-        total: `[E]` sum of what came of them.
+        move: `[E]` move of each edge.
+        tries, pending: `[E]` finished matches in which it was chosen, and matches under way.
+        total: `[E]` sum of the outcomes of the finished matches.
     """
 
     sizes: IntArray
@@ -97,22 +107,22 @@ def new_tree() -> Tree:
 
 
 def wider_tree(tree: Tree, nodes: int, edges: int) -> Tree:
-    """The same tree, with room for so many nodes and edges in all."""
-    made = {name: enlarged(getattr(tree, name), nodes, 0) for name in _NODE_KINDS}
-    made |= {name: enlarged(getattr(tree, name), edges, 0) for name in _EDGE_KINDS}
-    return tree._replace(**made)
+    """The same tree, with room for `nodes` nodes and `edges` edges in all."""
+    columns = {name: enlarged(getattr(tree, name), nodes, 0) for name in _NODE_KINDS}
+    columns |= {name: enlarged(getattr(tree, name), edges, 0) for name in _EDGE_KINDS}
+    return tree._replace(**columns)
 
 
 @inlined
 def _worth(tree: Tree, node: int, edge: int, doubt: float) -> float:
-    """Value of an edge that was tried, drawn towards the mean of its node."""
+    """The value of a tried edge, shrunk towards the mean of its node."""
     mean = tree.returns[node] / max(tree.visits[node], 1)
     return float((tree.total[edge] + doubt * mean) / (tree.tries[edge] + doubt))
 
 
 @inlined
-def _place(tree: Tree, node: int, at: int, move: int) -> int:
-    """The edge of a node with a move, which may be the one in this place; -1 if there is none."""
+def _edge_of(tree: Tree, node: int, at: int, move: int) -> int:
+    """The edge of a node with a move, -1 for none; the edge at index `at` is looked up first."""
     first, count = int(tree.first[node]), int(tree.num_edges[node])
     if at < count and tree.move[first + at] == move:
         return first + at
@@ -133,29 +143,30 @@ def _ucb(
     doubt: float,
     random: NDArray[np.uint64],
 ) -> int:
-    """The place among legal moves of the edge of highest value + bonus; -1 if none is known.
+    """The index in `legal` of the edge of highest value + bonus (UCB1); -1 if there is no edge.
 
-    Edges never chosen come first, by lot. Choices under way count as chosen, with the value so far.
+    Edges that were never chosen come first, in random order. Choices under way count as trials with
+    the value so far, so that matches side by side spread over the edges.
     """
     best, highest, untried = -1, -1.0, 0
     at_all = float(tree.visits[node])
     for k in range(start, end):
-        edge = _place(tree, node, k - start, int(legal[k]))
+        edge = _edge_of(tree, node, k - start, int(legal[k]))
         if edge >= 0:
             at_all += tree.pending[edge]
     log_all = np.log(at_all + 1.0)
     for k in range(start, end):
-        edge = _place(tree, node, k - start, int(legal[k]))
+        edge = _edge_of(tree, node, k - start, int(legal[k]))
         if edge < 0:
             continue
-        chosen = tree.tries[edge] + tree.pending[edge]
-        if chosen == 0:
+        trials = tree.tries[edge] + tree.pending[edge]
+        if trials == 0:
             untried += 1
             if uniform(random) * untried < 1.0:
                 best = k
         elif untried == 0:
             value = 0.5 if tree.tries[edge] == 0 else _worth(tree, node, edge, doubt)
-            score = value + exploration * np.sqrt(log_all / chosen)
+            score = value + exploration * np.sqrt(log_all / trials)
             if score > highest:
                 highest = score
                 best = k
@@ -178,10 +189,10 @@ def choose(
 ) -> None:
     """Choose a move in each lane, and add a node where a lane leaves the tree.
 
-    There must be room for a node a lane, and an edge a legal move.
+    There must be room for one node for each lane, and one edge for each legal move.
 
     Args:
-        node_of: node of each path, -1 for none; those of new nodes are filled in.
+        node_of: node of each path, -1 for none; new nodes are filled in.
         paths, offsets, legal: `[L]` paths, and legal moves of each lane as in `Ragged`.
         random: `[1]` state of a stream.
         loose: `[L]` whether a lane has left the tree; updated.
@@ -221,7 +232,7 @@ def choose(
                 continue
             pick = best
             picks[lane] = pick
-        edges[lane] = _place(tree, node, pick - start, int(legal[pick]))
+        edges[lane] = _edge_of(tree, node, pick - start, int(legal[pick]))
         tree.pending[edges[lane]] += 1
 
 
@@ -229,10 +240,10 @@ def choose(
 def back_up(
     tree: Tree, lanes: IntArray, edges: IntArray, goals: FloatArray, below: IntArray, doubt: float
 ) -> None:
-    """Add what came of the choices of one turn; those of later turns must have been added.
+    """Add the outcomes of the choices of one turn; later turns must have been added before.
 
     Args:
-        lanes, edges: `[K]` who chose, and what.
+        lanes, edges: `[K]` lanes with a choice, and the chosen edges.
         goals: goal of each lane.
         below: node of the next choice of each lane, -1 for none; updated.
     """
@@ -251,9 +262,9 @@ def back_up(
         tree.visits[node] += 1
         tree.returns[node] += goals[lane]
         best = -1.0
-        for each in range(tree.first[node], tree.first[node] + tree.num_edges[node]):
-            if tree.tries[each] > 0:
-                best = max(best, _worth(tree, node, each, doubt))
+        for sibling in range(tree.first[node], tree.first[node] + tree.num_edges[node]):
+            if tree.tries[sibling] > 0:
+                best = max(best, _worth(tree, node, sibling, doubt))
         tree.value[node] = best
         below[lane] = node
 
@@ -271,7 +282,7 @@ def best_moves(
     """Find the move of highest value in each lane.
 
     Args:
-        paths, offsets, legal: as in `choose`; `paths` beyond `node_of` have no node.
+        paths, offsets, legal: as in `choose`; paths beyond the end of `node_of` have no node.
         picks: `[L]` filled in: index of the move in `legal`; -1 outside of the tree.
     """
     for lane in range(len(paths)):
@@ -284,7 +295,7 @@ def best_moves(
             continue
         highest = -1.0
         for k in range(start, end):
-            edge = _place(tree, node, k - start, int(legal[k]))
+            edge = _edge_of(tree, node, k - start, int(legal[k]))
             if edge >= 0 and tree.tries[edge] > 0:
                 value = _worth(tree, node, edge, doubt)
                 if value > highest:
@@ -295,11 +306,11 @@ def best_moves(
 # ------------------------------------------------------------------------
 
 CHEAP_LANES, ASKED_LANES = (256, 4096), (8, 32)
-"""Matches of the first update, and most matches of one, or side by side: where all moves are made
-by tables, and where players are asked. Matches of one update learn nothing from each other."""
+"""Matches of the first update, and most matches of an update, or side by side: if all moves come
+from tables, and if players are asked. Matches of the same update do not learn from each other."""
 
 _GROWTH = 1.1
-"""By which updates grow."""
+"""Factor by which the number of matches grows with each update."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,31 +318,31 @@ class Budget:
     """The budget of a responder that learns.
 
     Attributes:
-        updates: number of updates; the same seed then gives the same responder.
-        seconds: of CPU time, to judge it included; None if updates alone decide.
+        updates: number of updates; with it the same seed gives the same responder.
+        seconds: seconds of CPU time, including evaluation; None without a limit of time.
     """
 
     updates: int | None
     seconds: float | None
 
     def is_over(self, updates: int, seconds: float) -> bool:
-        """Whether so many updates, or seconds, are all that there may be."""
+        """Whether the budget is used up after these updates and seconds."""
         most = self.updates, self.seconds
         return updates == most[0] or (most[1] is not None and seconds >= most[1])
 
 
 @dataclass(frozen=True)
 class Rival:
-    """The player that is measured, as it moves in matches.
+    """The measured player, as it moves in matches.
 
     Attributes:
-        machine: plays them.
-        make: makes a player for a role, as it is in one match; None for uniform random moves.
-        tells: whether it may tell its policy.
-        program: the rules of the game; without them nobody learns by gradients.
-        few: whether an update has as few matches as if it were asked in each of them: then the same
-            updates are the same responder's whoever is measured.
-        told: what it told so far, by role: that is asked for only once.
+        machine: the machine of the matches.
+        make: makes a player for a role in one match; None for uniform random moves.
+        tells: whether the player may report its policy.
+        program: the rules of the game; without them no responder trains a net.
+        few: whether an update has as few matches as if the player were asked in each of them; then
+            responders compare whichever player is measured.
+        tellers: by role, the policies that it reported so far; each is asked for once.
     """
 
     machine: Machine
@@ -339,32 +350,32 @@ class Rival:
     tells: bool = False
     program: GameDefinition | None = None
     few: bool = False
-    told: dict[int, PolicyTeller] = field(init=False, default_factory=dict)
+    tellers: dict[int, PolicyTeller] = field(init=False, default_factory=dict)
 
     @cached_property
     def paths(self) -> PathTree:
-        """Names incomplete paths."""
+        """The tree of incomplete paths."""
         return PathTree(self.machine)
 
     def movers(self, responder: int, rng: np.random.Generator) -> dict[int, Mover]:
-        """The player in every role except that of the responder, and `random`.
+        """The player in every role except `random` and the role of the responder.
 
-        Whoever plays matches that go on while others are played needs movers of its own.
+        Matches that overlap in time need separate movers.
         """
         roles = range(len(self.machine.roles))
-        others = [role for role in roles if role not in (responder, self.machine.random_role)]
-        return {role: self._mover(role, new_stream(rng)) for role in others}
+        seats = [role for role in roles if role not in (responder, self.machine.random_role)]
+        return {role: self._mover(role, new_stream(rng)) for role in seats}
 
     @property
     def is_cheap(self) -> bool:
-        """Whether there may be many matches side by side: nobody has to be asked in each."""
+        """Whether many matches may run side by side: no player has to be asked in each of them."""
         return not self.few and (self.make is None or self.tells)
 
     @property
     def lanes(self) -> tuple[int, int]:
         """Matches of the first update, and most matches side by side.
 
-        Each match has players of its own to be asked, so there must not be many at a time.
+        Where players are asked, each match has its own, so few may run at a time.
         """
         return CHEAP_LANES if self.is_cheap else ASKED_LANES
 
@@ -372,9 +383,9 @@ class Rival:
         if self.make is None:
             return Uniform(rng)
         if self.tells:
-            if role not in self.told:
-                self.told[role] = PolicyTeller(self.machine, self.paths, role, self.make, rng)
-            return self.told[role]
+            if role not in self.tellers:
+                self.tellers[role] = PolicyTeller(self.machine, self.paths, role, self.make, rng)
+            return self.tellers[role]
         return AskedPlayer(self.machine, role, self.make, rng)
 
 
@@ -382,21 +393,21 @@ class Responder(Protocol):
     """Learns to respond in one role.
 
     Attributes:
-        name: one word for how it does so.
+        name: one word for its method.
     """
 
     name: str
 
-    def learn(self, budget: Budget, after: Callable[[int], None]) -> None:
+    def learn(self, budget: Budget, record: Callable[[int], None]) -> None:
         """Learn from matches, update by update.
 
         Args:
-            after: called after each update with the number of matches that were learned from.
+            record: called after each update with the number of matches learnt from so far.
         """
         ...
 
     def mover(self) -> Mover:
-        """Plays as well as the responder can now, without learning."""
+        """The responder's present response, which does not learn."""
         ...
 
 
@@ -405,26 +416,26 @@ MakeResponder = Callable[[Rival, int, np.random.Generator], Responder | None]
 
 
 class Searched:
-    """The responder with a tree of its own paths, see `response_tree`."""
+    """The responder with a tree of its own paths, see `ResponseTree`."""
 
     name = "searched"
 
     def __init__(self, rival: Rival, role: int, rng: np.random.Generator) -> None:
         self._rival, self._role, self._rng = rival, role, rng
-        self._others = rival.movers(role, rng)
+        self._movers = rival.movers(role, rng)
         self._tree = ResponseTree(rival.machine, rival.paths)
         self._walker = Walker(self._tree, rng)
 
-    def learn(self, budget: Budget, after: Callable[[int], None]) -> None:
+    def learn(self, budget: Budget, record: Callable[[int], None]) -> None:
         first, most = self._rival.lanes
         rival, role, walker = self._rival, self._role, self._walker
         began_s, lanes, matches, updates = cpu_seconds(), float(first), 0, 0
         while not updates or not budget.is_over(updates, cpu_seconds() - began_s):
-            walker.learn(scores(rival, role, self._others, walker, int(lanes), self._rng))
+            walker.learn(scores(rival, role, self._movers, walker, int(lanes), self._rng))
             matches += int(lanes)
             updates += 1
             lanes = min(_GROWTH * lanes, most)
-            after(matches)
+            record(matches)
 
     def mover(self) -> Mover:
         return Follower(self._tree, Uniform(new_stream(self._rng)))
@@ -433,20 +444,20 @@ class Searched:
 def scores(
     rival: Rival,
     role: int,
-    others: Mapping[int, Mover],
+    movers: Mapping[int, Mover],
     mover: Mover,
     count: int,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """`[L]` goal values of a role in `count` new matches; the least where one was not over."""
-    goals = goals_of(rival, {**others, role: mover}, count, rng)[:, role]
+    """`[L]` goal values of a role in `count` new matches; the lowest goal for unfinished ones."""
+    goals = goals_of(rival, {**movers, role: mover}, count, rng)[:, role]
     return np.nan_to_num(goals, nan=rival.machine.goal_range[0])
 
 
 def goals_of(
     rival: Rival, movers: Mapping[int, Mover], count: int, rng: np.random.Generator
 ) -> FloatArray:
-    """`[L, R]` goal values in `count` new matches, not too many of them side by side."""
+    """`[L, R]` goal values in `count` new matches, played in batches."""
     _, most = rival.lanes
     parts = [
         play(rival.machine, rival.paths, movers, min(most, count - start), rng)
@@ -456,7 +467,7 @@ def goals_of(
 
 
 # ------------------------------------------------------------------------
-# Plays many matches side by side, turn by turn, each role by a `Mover`.
+# Many matches side by side, turn by turn, with a `Mover` for each role.
 
 
 def play(
@@ -467,12 +478,12 @@ def play(
     rng: np.random.Generator,
     max_turns: int = DEFAULT_MAX_STEPS,
 ) -> FloatArray:
-    """`[L, R]` goals of `count` new matches; NaN in those that are not over after `max_turns`.
+    """`[L, R]` goals of `count` new matches; NaN in matches that are not over after `max_turns`.
 
     Args:
-        paths: names the paths of roles whose movers go by them.
-        movers: of every role except `random`.
-        rng: draws chance, and what is left of matches in which all roles move uniformly.
+        paths: the tree of paths, for movers that need them.
+        movers: one for every role except `random`.
+        rng: draws moves of chance, and the rest of matches in which all roles move uniformly.
 
     Raises:
         NoLegalMoveError: a role has no legal move in a state that is not over.
@@ -483,7 +494,7 @@ def play(
     views = np.tile(np.arange(len(machine.roles)), (count, 1))
     for mover in movers.values():
         mover.begin(matches)
-    told: tuple[IntArray, IntArray] | None = None
+    last_turn: tuple[IntArray, IntArray] | None = None
     for _ in range(max_turns):
         over = machine.terminal(states)
         goals[matches[over]] = machine.goals(states.take(np.flatnonzero(over)))
@@ -498,15 +509,15 @@ def play(
         if not going.all():
             states = states.take(np.flatnonzero(going))
             matches, views = matches[going], views[going]
-        if told is not None:  # as in a match, nobody is asked about the last turn
-            _tell(paths, movers, matches, views, *(each[going] for each in told))
+        if last_turn is not None:  # as in a match, no mover observes the final turn
+            _observe(paths, movers, matches, views, *(array[going] for array in last_turn))
         joint = _joint_moves(machine, movers, matches, states, views, rng)
         states, percepts = machine.step(states, joint)
-        told = joint, percepts
+        last_turn = joint, percepts
     return goals
 
 
-def _tell(
+def _observe(
     paths: PathTree,
     movers: Mapping[int, Mover],
     matches: IntArray,
@@ -514,7 +525,7 @@ def _tell(
     joint: IntArray,
     percepts: IntArray,
 ) -> None:
-    """Tell movers of the turn before; `[L, R]` views are extended in place."""
+    """Let the movers observe the last turn; `[L, R]` views are extended in place."""
     for role, mover in movers.items():
         if mover.needs_paths:
             views[:, role] = paths.extend(views[:, role], joint[:, role], percepts[:, role])
@@ -522,10 +533,10 @@ def _tell(
 
 
 def _are_loose(movers: Mapping[int, Mover], matches: IntArray) -> BoolArray:
-    found = np.ones(len(matches), dtype=np.bool_)
+    loose = np.ones(len(matches), dtype=np.bool_)
     for mover in movers.values():
-        found &= mover.is_loose(matches)
-    return found
+        loose &= mover.is_loose(matches)
+    return loose
 
 
 def _joint_moves(
@@ -550,30 +561,30 @@ def _joint_moves(
 # A best response by search: a tree over the responder's own incomplete paths.
 #
 # After ISMCTS-BR (Timbers et al., *Approximate Exploitability: Learning a Best Response in Large
-# Games*, IJCAI 2022), without its networks. Matches begin at the initial state, and the others move
-# as the measured player does. The responder walks down its tree by UCB1; where it leaves the tree a
-# node is added, and from there on it moves at random.
+# Games*, IJCAI 2022), without its networks. Matches begin at the initial state, and the other roles
+# move as the measured player does. The responder walks down its tree by UCB1; where it leaves the
+# tree, a node is added, and it moves at random from there on.
 #
-# One difference: a node is worth its best move, not the mean over all that were tried. Nobody else
-# learns, so each match tells the truth about what follows a move, whatever the responder did later.
-# A move that was tried seldom is drawn towards the mean of its node, so that luck does not make it
-# the best.
+# One difference: a node has the value of its best move, not the mean over all tried moves. This is
+# sound because no other role learns: every match is an unbiased sample of what follows a move,
+# whatever the responder did later. The value of a move with few trials is shrunk towards the mean
+# of its node, so that luck does not make it the best.
 
 EXPLORATION = 0.5
-"""Weight of what was tried seldom, where goals go from 0 to 1."""
+"""Weight of the exploration bonus, for goals from 0 to 1."""
 
 DOUBT = 2.0
-"""Number of matches that count, for each move, as if they had ended with the mean of its node."""
+"""Number of virtual trials of each move, which have the mean of its node as outcome."""
 
 MOST_EDGES, MOST_PATHS = 12_000_000, 6_000_000
-"""A tree with more does not grow any further: some 500 MB."""
+"""Sizes beyond which a tree stops growing, at about 500 MB."""
 
 
 class ResponseTree:
     """The statistics of one responder.
 
     Args:
-        paths: names its paths.
+        paths: the tree of its paths.
     """
 
     def __init__(self, machine: Machine, paths: PathTree) -> None:
@@ -589,13 +600,13 @@ class ResponseTree:
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing more is added."""
+        """Whether the tree has stopped growing."""
         return int(self._tree.sizes[EDGES]) > MOST_EDGES or len(self.paths) > MOST_PATHS
 
     def choose(
         self, paths: IntArray, legal: Ragged, random: WordArray, loose: BoolArray
     ) -> tuple[IntArray, IntArray]:
-        """`[L]` edges and moves, see `tree_kernels.choose`."""
+        """`[L]` edges and moves, see the kernel `choose`."""
         self._reserve(len(paths), len(legal.values))
         edges, picks = np.empty_like(paths), np.empty_like(paths)
         choose(
@@ -617,7 +628,7 @@ class ResponseTree:
         """Add the results of matches.
 
         Args:
-            records: for each turn, matches and edges chosen.
+            records: for each turn, the matches with a choice, and the chosen edges.
             goals: `[L]` goal values.
         """
         scaled = np.clip((goals - self._low) / self._span, 0.0, 1.0)
@@ -638,11 +649,7 @@ class ResponseTree:
 
 
 class Walker:
-    """The responder while it learns.
-
-    Args:
-        tree: is walked, and grows until it is full.
-    """
+    """The mover of a learning responder: walks down a tree, which grows until it is full."""
 
     needs_paths = True
 
@@ -660,51 +667,51 @@ class Walker:
         loose = self._loose[matches]
         edges, moves = self._tree.choose(paths, legal, self._random, loose)
         self._loose[matches] = loose
-        chosen = np.flatnonzero(edges >= 0)
-        self._records.append((matches[chosen], edges[chosen]))
+        in_tree = np.flatnonzero(edges >= 0)
+        self._records.append((matches[in_tree], edges[in_tree]))
         return moves
 
     def observe(self, matches: IntArray, moves: IntArray, percepts: IntArray) -> None:
-        """All that is needed is in the paths."""
+        """Do nothing: paths hold everything that is needed."""
 
     def is_loose(self, matches: IntArray) -> BoolArray:
         return self._loose[matches]
 
     def learn(self, goals: FloatArray) -> None:
-        """Learn from `[L]` goal values of the matches that were begun last."""
+        """Learn from `[L]` goal values of the matches begun last."""
         self._tree.learn(self._records, goals)
 
 
 class Follower:
-    """The responder that makes the best moves of a tree.
+    """The mover that plays the best moves of a tree.
 
     Args:
-        beyond: moves outside of the tree.
+        fallback: moves outside of the tree.
     """
 
     needs_paths = True
 
-    def __init__(self, tree: ResponseTree, beyond: Mover) -> None:
-        self._tree, self._beyond = tree, beyond
-        self._left = np.zeros(0, dtype=np.bool_)
+    def __init__(self, tree: ResponseTree, fallback: Mover) -> None:
+        self._tree, self._fallback = tree, fallback
+        self._outside = np.zeros(0, dtype=np.bool_)
 
     def begin(self, matches: IntArray) -> None:
-        self._left = np.zeros(len(matches), dtype=np.bool_)
-        self._beyond.begin(matches)
+        self._outside = np.zeros(len(matches), dtype=np.bool_)
+        self._fallback.begin(matches)
 
     def moves(self, matches: IntArray, paths: IntArray, legal: Ragged) -> IntArray:
         picks = self._tree.best(paths, legal)
-        found = legal.values[np.maximum(picks, 0)]
+        moves = legal.values[np.maximum(picks, 0)]
         outside = np.flatnonzero(picks < 0)
         if len(outside):
-            self._left[matches[outside]] = True
+            self._outside[matches[outside]] = True
             offsets, at = take_segments(legal.offsets, outside)
-            some = Ragged(offsets, legal.values[at])
-            found[outside] = self._beyond.moves(matches[outside], paths[outside], some)
-        return found
+            options = Ragged(offsets, legal.values[at])
+            moves[outside] = self._fallback.moves(matches[outside], paths[outside], options)
+        return moves
 
     def observe(self, matches: IntArray, moves: IntArray, percepts: IntArray) -> None:
-        self._beyond.observe(matches, moves, percepts)
+        self._fallback.observe(matches, moves, percepts)
 
     def is_loose(self, matches: IntArray) -> BoolArray:
-        return self._left[matches] & self._beyond.is_loose(matches)
+        return self._outside[matches] & self._fallback.is_loose(matches)

@@ -8,13 +8,28 @@
     >>> sorted(learner.policies())
     ['player1', 'player2']
 
-In comes an environment, out come policies. Begin with `learner`, which plays and learns; actors
-are its parts, a policy for each role and a critic, which `threads` let learn side by
-side. `features` say what nets read, `nets` compute, and `policies` are what is learnt,
-`files` where it is kept. `rollouts` play matches on by policies.
+A `Learner` takes an environment, and returns a policy for each role. Begin with `learner`: it plays
+segments of matches, and improves an actor for each role and a critic, in several `threads`.
+`features` turn a role's knowledge into bits, `nets` compute from bits, `policies` wrap trained
+nets, and `files` store them. `rollouts` play matches to their ends by policies.
 """
 
-from ggp.labs.learning.selfplay.learner import Learner, Settings, StoppedError, Told, usual_settings
+from ggp.labs.learning.selfplay.learner import (
+    Learner,
+    LearningReport,
+    Settings,
+    StoppedError,
+    Told,
+    usual_settings,
+)
 from ggp.labs.learning.selfplay.policies import LearntPolicy
 
-__all__ = ["Learner", "LearntPolicy", "Settings", "StoppedError", "Told", "usual_settings"]
+__all__ = [
+    "Learner",
+    "LearningReport",
+    "LearntPolicy",
+    "Settings",
+    "StoppedError",
+    "Told",
+    "usual_settings",
+]

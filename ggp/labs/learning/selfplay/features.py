@@ -1,14 +1,14 @@
-"""The inputs of nets: which bits there are, and what each of them means.
+"""The inputs of nets: turns and paths as rows of bits, and the meaning of each bit.
 
-A role's policy reads what the role knows. In plain GDL everybody knows the state, so that is what
-is read there. Else it is the incomplete path: the moves and percepts of the last two turns, which
-ones there were so far, the number of turns, and what happened in each of the first turns, which is
-the whole path of most small games. Legal moves are read in both cases. A critic reads the state,
-and may read what roles know beside it (`Joined`).
+A policy reads the knowledge of its role. In plain GDL every role knows the state, and the policy
+reads it. In GDL-II it reads the incomplete path: the moves and percepts of the last two turns, the
+set of all moves and percepts so far, the number of turns, and each of the first turns separately,
+which is the whole path of most small games. Legal moves are read in both cases. A critic reads the
+state, and may also read the knowledge of roles (`Joined`).
 
-Rows of bits are kept up to date turn by turn (`Reader`), or made of whole paths (`of_paths`); both
-give the same. Most bits are as they were when a role chose last. So nets are given what has changed
-since then (`Choices`), which is found once, however often it is read.
+A `Reader` updates rows turn by turn, from the `Turn`s of an environment; `of_paths` makes the same
+rows from whole paths. Most bits stay as they were at the role's previous choice. So nets get the
+changes since then (`Choices`), which are computed once, however often they are read.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from ggp.machine.compiling.vectors import count_ones, lowest_one
 from ggp.study.names import Names
 
 # ------------------------------------------------------------------------
-# Kernels that keep what nets read up to date, as packed bits.
+# Kernels that update rows of packed bits.
 #
-# A *row* of bits is what one role knows in one lane. It consists of fields that begin at words of
-# their own: what is legal now, the turn before this one, the one before that, everything since the
-# beginning, the number of turns, and each turn by itself. `features` has the layout.
+# A *row* of bits is the knowledge of one role in one lane. Each of its fields begins at a new word:
+# the legal moves, the last turn, the turn before it, the set of everything so far, the number of
+# turns, and each of the first turns. `Features.layout` says where.
 
 MASKS, LAST, BEFORE, EVER, COUNT, TIMED, END = range(7)
-"""The fields of a row: each entry of a layout is the word at which one begins."""
+"""The fields of a row: a layout has the first word of each, and the end."""
 
 NUM_MOVES, NUM_PERCEPTS, NUM_COUNTED, NUM_TIMED = range(7, 11)
 """The other entries of a layout: numbers of moves, of percepts, of turns that are counted, and of
-turns that have a field of their own."""
+turns with a field of their own."""
 
 NO_ROW = -1
-"""Stands for the row before the first one of a lane."""
+"""Stands for the row before the first row of a lane."""
 
 _ONE = np.uint64(1)
 
@@ -58,8 +58,8 @@ def _set(rows: U64, row: int, bit: int) -> None:
 
 
 @inlined
-def _begun(rows: U64, row: int, layout: I64) -> None:
-    """Forget everything: the first turn is next."""
+def _start_row(rows: U64, row: int, layout: I64) -> None:
+    """Clear all fields but the legal moves: a match begins."""
     for w in range(layout[LAST], layout[END]):
         rows[row, w] = np.uint64(0)
     if layout[NUM_COUNTED]:
@@ -67,8 +67,8 @@ def _begun(rows: U64, row: int, layout: I64) -> None:
 
 
 @inlined
-def _turned(rows: U64, row: int, turn: int, layout: I64) -> None:
-    """Make room for turn `turn`, from 1, whose move and percepts are told next."""
+def _shift_turns(rows: U64, row: int, turn: int, layout: I64) -> None:
+    """Shift the fields of the last turns for turn `turn` (from 1), whose tokens follow."""
     for k in range(layout[EVER] - layout[BEFORE]):
         rows[row, layout[BEFORE] + k] = rows[row, layout[LAST] + k]
         rows[row, layout[LAST] + k] = np.uint64(0)
@@ -79,13 +79,13 @@ def _turned(rows: U64, row: int, turn: int, layout: I64) -> None:
 
 
 @inlined
-def _told(rows: U64, row: int, turn: int, token: int, layout: I64) -> None:
-    """Take down a token of turn `turn`: a move, or after all moves a percept."""
-    place = token
-    if token >= layout[NUM_MOVES]:  # percepts begin at a word of their own
-        place = 64 * ((layout[NUM_MOVES] + 63) >> 6) + token - layout[NUM_MOVES]
-    _set(rows, row, 64 * layout[LAST] + place)
-    _set(rows, row, 64 * layout[EVER] + place)
+def _add_token(rows: U64, row: int, turn: int, token: int, layout: I64) -> None:
+    """Set the bits of a token of turn `turn`: a move, or `NUM_MOVES` + a percept."""
+    bit = token
+    if token >= layout[NUM_MOVES]:  # percepts begin at a new word
+        bit = 64 * ((layout[NUM_MOVES] + 63) >> 6) + token - layout[NUM_MOVES]
+    _set(rows, row, 64 * layout[LAST] + bit)
+    _set(rows, row, 64 * layout[EVER] + bit)
     if turn <= layout[NUM_TIMED]:
         tokens = layout[NUM_MOVES] + layout[NUM_PERCEPTS]
         _set(rows, row, 64 * layout[TIMED] + (turn - 1) * tokens + token)
@@ -95,12 +95,12 @@ def _told(rows: U64, row: int, turn: int, token: int, layout: I64) -> None:
 def observe(
     masks: U64, moves: I32, percepts: U64, turns: I32, role: int, layout: I64, rows: U64
 ) -> None:
-    """Bring a role's rows up to date after a turn, or a new beginning.
+    """Update a role's rows after a turn, or at the start of an episode.
 
     Args:
         masks, moves, percepts, turns: as `Turn.mask_bits` and so on.
-        role: its index there.
-        layout: of its rows, see `Features`.
+        role: index of the role in these arrays.
+        layout: layout of the rows, see `Features`.
         rows: `[L, W]` as they were before the turn; changed in place.
     """
     for lane in range(len(rows)):
@@ -108,43 +108,45 @@ def observe(
             rows[lane, w] = masks[lane, role, w]
         turn = int(turns[lane])
         if turn == 0:
-            _begun(rows, lane, layout)
+            _start_row(rows, lane, layout)
             continue
-        _turned(rows, lane, turn, layout)
-        _told(rows, lane, turn, int(moves[lane, role]), layout)
+        _shift_turns(rows, lane, turn, layout)
+        _add_token(rows, lane, turn, int(moves[lane, role]), layout)
         for w in range(percepts.shape[2]):
             bits = percepts[lane, role, w]
             while bits:
                 token = layout[NUM_MOVES] + 64 * w + lowest_one(bits)
-                _told(rows, lane, turn, token, layout)
+                _add_token(rows, lane, turn, token, layout)
                 bits &= bits - _ONE
 
 
 @kernel
 def read_paths(masks: U64, paths: I32, turns: I32, layout: I64, rows: U64) -> None:
-    """Make the rows of whole paths.
+    """Make the rows of whole paths, as `observe` would after their turns.
 
     Args:
-        masks: `[N, words]` what is legal at the end of each path.
+        masks: `[N, words]` legal moves at the end of each path.
         paths: `[N, T, K]`, `turns`: `[N]`, as `Turn.paths`.
         rows: `[N, W]` filled in.
     """
     for n in range(len(rows)):
         for w in range(masks.shape[1]):
             rows[n, w] = masks[n, w]
-        _begun(rows, n, layout)
+        _start_row(rows, n, layout)
         for t in range(turns[n]):
-            _turned(rows, n, t + 1, layout)
+            _shift_turns(rows, n, t + 1, layout)
             for k in range(paths.shape[2]):
                 if paths[n, t, k] == 0:
                     break
-                _told(rows, n, t + 1, int(paths[n, t, k]) - 1, layout)
+                _add_token(rows, n, t + 1, int(paths[n, t, k]) - 1, layout)
 
 
 @inlined
 def _changes(bits: U64, old: U64, lane: int, is_new: bool, input_of: I32, at: int, to: I32) -> int:
-    """Write down the inputs that changed in a lane, those of cleared bits inverted; `old` becomes
-    as `bits` is. Returns the place after the last one."""
+    """Write the inputs that changed in a lane to `to[at:]`, and copy `bits` to `old`.
+
+    An input that was cleared is written as `~input`. Returns the position after the last change.
+    """
     for w in range(bits.shape[1]):
         now = bits[lane, w]
         changed = now if is_new else now ^ old[lane, w]
@@ -153,8 +155,8 @@ def _changes(bits: U64, old: U64, lane: int, is_new: bool, input_of: I32, at: in
             b = lowest_one(changed)
             changed &= changed - _ONE
             is_set = (now >> np.uint64(b)) & _ONE
-            number = input_of[64 * w + b]
-            to[at] = number if is_set else ~number
+            index = input_of[64 * w + b]
+            to[at] = index if is_set else ~index
             at += 1
     return at
 
@@ -166,28 +168,32 @@ def take_choices(
     input_of: I32,
     last: I64,
     old: U64,
-    place: I64,
+    cursor: I64,
     lanes: I64,
     previous: I64,
     masks: U64,
     starts: I64,
     changes: I32,
 ) -> None:
-    """Append a row for each lane in which there is a choice, as long as there is room.
+    """Append a row for each lane with a choice, while there is room.
+
+    Rule: the changes of a row, applied to the inputs of its previous row, give its own inputs; a
+    lane's first row lists all its inputs. So `accumulate` reaches each row by additions.
 
     Args:
-        bits: `[L, W]` what is known in every lane, which begins with what is legal.
-        mask_words: words of that; without any there is a choice everywhere.
-        input_of: `[64 * W]` the number of the input that each bit is.
-        last: `[L]` number of the last row that each lane appended, or `NO_ROW`; changed.
-        old: `[L, W]` the bits there; changed.
-        place: `[2]` the next lane, and the next row; changed. It is L once all are done.
-        lanes, previous, masks: `[N]`, `[N]`, `[N, words]` the lane of each row, the row that it
-            follows and what is legal; filled in.
-        starts: `[N + 1]` where its changes begin, and where they end; filled in but for the first.
-        changes: `[K]` inputs that were set since the row before, and `~` those cleared.
+        bits: `[L, W]` the knowledge in every lane; the first words are the legal moves.
+        mask_words: number of these words; with 0, every lane has a choice.
+        input_of: `[64 * W]` the input of each bit.
+        last: `[L]` the last row that each lane appended, or `NO_ROW`; changed.
+        old: `[L, W]` the bits of that row; changed.
+        cursor: `[2]` the next lane (L once all are done), and the next row; changed.
+        lanes, previous, masks: `[N]`, `[N]`, `[N, words]` the lane of each row, the previous row of
+            that lane, and the legal moves; filled in.
+        starts: `[N + 1]` where the changes of each row begin, and the end; all but the first are
+            filled in.
+        changes: `[K]` inputs that were set since the previous row, and `~` inputs cleared.
     """
-    lane, end = place[0], place[1]
+    lane, end = cursor[0], cursor[1]
     room = len(changes) - 64 * bits.shape[1]
     while lane < len(bits) and starts[end] <= room:
         total = 0 if mask_words else 2
@@ -202,7 +208,7 @@ def take_choices(
             starts[end + 1] = _changes(bits, old, lane, is_new, input_of, starts[end], changes)
             end += 1
         lane += 1
-    place[0], place[1] = lane, end
+    cursor[0], cursor[1] = lane, end
 
 
 @kernel
@@ -214,38 +220,38 @@ def into_blocks(
     starts: I64,
     changes: I32,
     ends: I64,
-    places: I64,
+    positions: I64,
     order: I64,
     new_previous: I64,
     new_masks: U64,
     new_starts: I64,
     new_changes: I32,
 ) -> None:
-    """Put rows in order of blocks of lanes, and as they were within each.
+    """Sort rows by blocks of lanes (a stable counting sort).
 
     Args:
         size: lanes of a block.
-        lanes, previous, masks, starts, changes: of N rows, see `take_choices`.
-        ends: `[B + 1]` zeros; filled in with the number of the first row of each block, and N.
-        places, order: `[N]` the new number of each row, and the row that has each; filled in.
-        new_previous: `[N]` which row of its block each follows, or `NO_ROW`; the others are the
-            rows in their new order.
+        lanes, previous, masks, starts, changes: N rows, see `take_choices`.
+        ends: `[B + 1]` zeros; filled in with the first row of each block, and N.
+        positions, order: `[N]` the new position of each row, and its inverse; filled in.
+        new_previous: `[N]` the previous row, as an index into the block, or `NO_ROW`; the other
+            `new_` arrays hold the rows in their new order.
     """
     for n in range(len(lanes)):
         ends[lanes[n] // size + 1] += 1
     for block in range(1, len(ends)):
         ends[block] += ends[block - 1]
     for n in range(len(lanes)):
-        # The number of the block's next row is kept where it begins, and put right below.
+        # `ends[block]` counts up to the end of its block here, and is shifted back below.
         block = lanes[n] // size
-        place = ends[block]
+        position = ends[block]
         ends[block] += 1
-        places[n], order[place] = place, n
-        before = previous[n]
-        new_previous[place] = NO_ROW if before < 0 else places[before]
-        new_starts[place + 1] = starts[n + 1] - starts[n]
+        positions[n], order[position] = position, n
+        row = previous[n]
+        new_previous[position] = NO_ROW if row < 0 else positions[row]
+        new_starts[position + 1] = starts[n + 1] - starts[n]
         for w in range(masks.shape[1]):
-            new_masks[place, w] = masks[n, w]
+            new_masks[position, w] = masks[n, w]
     for k in range(len(ends) - 1):
         block = len(ends) - 1 - k
         ends[block] = ends[block - 1]
@@ -257,7 +263,7 @@ def into_blocks(
             if new_previous[n] >= 0:
                 new_previous[n] -= ends[block]
     for n in range(len(lanes)):
-        to = new_starts[places[n]]
+        to = new_starts[positions[n]]
         for k in range(starts[n + 1] - starts[n]):
             new_changes[to + k] = changes[starts[n] + k]
 
@@ -265,10 +271,10 @@ def into_blocks(
 # ------------------------------------------------------------------------
 
 MOST_TIMED = 1 << 12
-"""Most inputs for what happened in each single turn; later turns go without."""
+"""Most inputs for the fields of single turns; later turns have none."""
 
 MOST_COUNTED = 64
-"""Most inputs for the number of turns, and most turns remembered by themselves."""
+"""Most inputs for the number of turns, and most turns with a field of their own."""
 
 MOST_INPUTS = 1 << 20
 """Most inputs of a net in all."""
@@ -280,10 +286,10 @@ class Features:
 
     Attributes:
         num_moves, num_percepts, num_fluents: A, P, F of the game.
-        num_counted: turns that are counted; longer matches count as that long.
-        num_timed: turns each of which is remembered by itself, from the first; 0 for none.
+        num_counted: inputs for the number of turns; a longer match sets the last one.
+        num_timed: number of first turns that have a field of their own.
         reads_state: whether fluents are read instead of a path.
-        reads_legal: whether legal moves are read; critics do not.
+        reads_legal: whether legal moves are read; critics do not read them.
     """
 
     num_moves: int
@@ -300,14 +306,14 @@ class Features:
         _check_size(self.num_inputs)
 
     def fit(self, names: Names) -> bool:
-        """Whether they are a policy's in the game that has these names."""
-        told = (self.num_moves, self.num_percepts, self.num_fluents)
-        own = (len(names.moves), len(names.percepts), len(names.fluents))
-        return told == own and self.reads_legal and self.reads_state == names.is_plain
+        """Whether a policy with these features can play the game with these names."""
+        sizes = (self.num_moves, self.num_percepts, self.num_fluents)
+        game_sizes = (len(names.moves), len(names.percepts), len(names.fluents))
+        return sizes == game_sizes and self.reads_legal and self.reads_state == names.is_plain
 
     @cached_property
     def layout(self) -> I64:
-        """Where the fields of a path's row begin: see `feature_kernels`."""
+        """First words of the fields of a path's row, then `NUM_MOVES` and so on."""
         words = [words_for(size) for size in self._sizes]
         fields = [words[0], *(sum(words[k : k + 2]) for k in (1, 3, 5)), *words[7:]]
         return np.array([0, *np.cumsum(fields), *self._numbers], dtype=np.int64)
@@ -319,19 +325,19 @@ class Features:
 
     @cached_property
     def mask_words(self) -> int:
-        """The number of words at the beginning that say what is legal."""
+        """The number of words of legal moves, which come first."""
         return words_for(self.num_moves) if self.reads_legal else 0
 
     @cached_property
     def input_of(self) -> I32:
-        """`[64 * W]` the number of the input that each bit is, -1 for bits that are never set."""
-        found = np.full(64 * self.num_words, -1, dtype=np.int32)
-        start = number = 0
+        """`[64 * W]` the input of each bit, -1 for bits that are never set."""
+        inputs = np.full(64 * self.num_words, -1, dtype=np.int32)
+        start = first = 0
         for size in self._sizes:
-            found[start : start + size] = np.arange(number, number + size)
+            inputs[start : start + size] = np.arange(first, first + size)
             start += 64 * words_for(size)
-            number += size
-        return found
+            first += size
+        return inputs
 
     @property
     def num_inputs(self) -> int:
@@ -344,12 +350,12 @@ class Features:
 
     @property
     def _sizes(self) -> list[int]:
-        """Bits of each part of a row that begins at a word of its own."""
+        """Number of bits of each part of a row that begins at a new word."""
         legal = [self.num_moves] if self.reads_legal else []
         if self.reads_state:
             return [*legal, self.num_fluents]
-        told = [self.num_moves, self.num_percepts]
-        return [*legal, *told * 3, self.num_counted, self.num_timed * sum(told)]
+        tokens = [self.num_moves, self.num_percepts]
+        return [*legal, *tokens * 3, self.num_counted, self.num_timed * sum(tokens)]
 
 
 def features_of(names: Names, max_turns: int | None) -> Features:
@@ -376,16 +382,16 @@ def features_of_states(names: Names) -> Features:
 
 
 class Joined:
-    """The bits of several rows beside each other, as a net reads them that chooses no move.
+    """The bits of several rows side by side, for a net that chooses no move.
 
     Args:
-        parts: what each row means, in order.
+        parts: the features of each row, in order.
 
     Attributes:
-        num_inputs, num_words, mask_words, input_of: as of `Features`.
+        num_inputs, num_words, mask_words, input_of: as in `Features`.
 
     Raises:
-        ConfigError: these are more bits than a net may read.
+        ConfigError: there are more bits than a net may read.
     """
 
     mask_words = 0
@@ -418,7 +424,7 @@ class Reader:
         role: the role's index in `Environment.roles`.
 
     Attributes:
-        rows: `[L, W]` as of the last turn.
+        rows: `[L, W]` the rows after the last turn.
     """
 
     def __init__(self, features: Features, lanes: int, role: int = 0) -> None:
@@ -446,14 +452,14 @@ class Reader:
 
 
 class RowChanges(NamedTuple):
-    """What nets read in N rows, as changes.
+    """N rows of inputs, as changes from earlier rows.
 
     Attributes:
-        masks: `[N, words]` what is legal.
-        previous: `[N]` the earlier row that each follows, `NO_ROW` for none.
-        starts: `[N + 1]` where the changes of each begin, and where the last ones end.
-        changes: `[K]` inputs that were set since the row before, and `~` those that were cleared.
-        order: `[N]` numbers of the rows where they were taken from.
+        masks: `[N, words]` legal moves.
+        previous: `[N]` the previous row of the same lane, `NO_ROW` for none.
+        starts: `[N + 1]` where the changes of each row begin, and the end.
+        changes: `[K]` inputs that were set since the previous row, and `~` inputs cleared.
+        order: `[N]` index of each row in `Choices`.
     """
 
     masks: U64
@@ -464,50 +470,50 @@ class RowChanges(NamedTuple):
 
 
 class Choices:
-    """Rows in which there is a choice, in L lanes, turn by turn.
+    """The rows of L lanes in which a role has a choice, turn by turn.
 
     Args:
-        features: what rows of bits mean.
+        features: the meaning of the bits. If legal moves are not read, every row is taken.
         lanes: L.
-        most: rows at a time; default: L. All rows are taken if legal moves are not read.
+        size: the most rows that are kept; default: L.
 
     Attributes:
-        num_rows: N, those at present.
-        lanes: `[N]` the lane of each.
+        num_rows: N, the number of rows so far.
+        lanes: `[N]` the lane of each row.
     """
 
-    def __init__(self, features: Features | Joined, lanes: int, most: int | None = None) -> None:
+    def __init__(self, features: Features | Joined, lanes: int, size: int | None = None) -> None:
         self._features, self._words = features, features.mask_words
-        most = lanes if most is None else most
+        size = lanes if size is None else size
         self._last = np.full(lanes, NO_ROW)
         self._old: U64 = np.zeros((lanes, features.num_words), dtype=np.uint64)
-        self._lanes, self._places, *orders = np.zeros((4, most), dtype=np.int64)
+        self._lanes, self._places, *orders = np.zeros((4, size), dtype=np.int64)
         room = 64 * features.num_words
-        kept, ordered = (
+        rows, ordered = (
             RowChanges(
-                np.zeros((most, self._words), dtype=np.uint64),
-                np.zeros(most, dtype=np.int64),
-                np.zeros(most + 1, dtype=np.int64),
+                np.zeros((size, self._words), dtype=np.uint64),
+                np.zeros(size, dtype=np.int64),
+                np.zeros(size + 1, dtype=np.int64),
                 np.zeros(room, dtype=np.int32),
                 order,
             )
             for order in orders
         )
-        self._kept, self._ordered = kept, ordered
-        self._kept.order[:] = np.arange(most)
+        self._rows, self._ordered = rows, ordered
+        self._rows.order[:] = np.arange(size)
         self.num_rows = 0
 
     def begin(self) -> None:
-        """Drop all rows; the next ones follow none."""
+        """Drop all rows; the next row of a lane is its first."""
         self._last[:] = NO_ROW
         self.num_rows = 0
 
     def clear(self) -> None:
-        """Drop all rows; the next ones tell what has changed since the last of their lanes."""
+        """Drop all rows, but remember their bits: the next rows have changes from them."""
         self.num_rows = 0
 
     def take(self, lanes: IntArray) -> None:
-        """Go on in some lanes only."""
+        """Drop all lanes but these."""
         self._last, self._old = self._last[lanes], self._old[lanes]
 
     @property
@@ -515,49 +521,49 @@ class Choices:
         return self._lanes[: self.num_rows]
 
     def add(self, bits: U64) -> RowChanges:
-        """Add the rows of lanes in which there is a choice, and return them.
+        """Add the rows of lanes with a choice, and return them.
 
         Args:
             bits: `[L, W]` as in `Reader.read`.
         """
         features, first = self._features, self.num_rows
-        place = np.array([0, first])
+        cursor = np.array([0, first])
         while True:
-            kept = self._kept
+            rows = self._rows
             take_choices(
                 bits,
                 self._words,
                 features.input_of,
                 self._last,
                 self._old,
-                place,
+                cursor,
                 self._lanes,
-                kept.previous,
-                kept.masks,
-                kept.starts,
-                kept.changes,
+                rows.previous,
+                rows.masks,
+                rows.starts,
+                rows.changes,
             )
-            if place[0] == len(bits):
+            if cursor[0] == len(bits):
                 break
-            more = np.zeros_like(kept.changes)
-            self._kept = kept._replace(changes=np.concatenate([kept.changes, more]))
-        self.num_rows = int(place[1])
-        return _part(self._kept, first, self.num_rows)
+            room = np.zeros_like(rows.changes)
+            self._rows = rows._replace(changes=np.concatenate([rows.changes, room]))
+        self.num_rows = int(cursor[1])
+        return _part(self._rows, first, self.num_rows)
 
     def blocks(self, size: int) -> list[RowChanges]:
-        """All rows, those of `size` lanes together; valid until the next call."""
-        kept, lanes = self._kept, len(self._last)
-        if len(self._ordered.changes) < len(kept.changes):
-            self._ordered = self._ordered._replace(changes=np.zeros_like(kept.changes))
+        """All rows, in one block for each `size` lanes; valid until the next call."""
+        rows, lanes = self._rows, len(self._last)
+        if len(self._ordered.changes) < len(rows.changes):
+            self._ordered = self._ordered._replace(changes=np.zeros_like(rows.changes))
         ordered = self._ordered
         ends = np.zeros(-(-lanes // size) + 1, dtype=np.int64)
         into_blocks(
             size,
             self.lanes,
-            kept.previous,
-            kept.masks,
-            kept.starts,
-            kept.changes,
+            rows.previous,
+            rows.masks,
+            rows.starts,
+            rows.changes,
             ends,
             self._places,
             ordered.order,
@@ -585,7 +591,7 @@ def of_paths(features: Features, mask_bits: U64, paths: I32, turns: NDArray[np.i
     """`[N, W]` the rows of whole paths.
 
     Args:
-        mask_bits: `[N, words]` what is legal after each; `paths`, `turns`: as in `Turn`.
+        mask_bits: `[N, words]` legal moves at the end of each; `paths`, `turns`: as in `Turn`.
     """
     assert not features.reads_state, "a state is no path"
     rows = np.zeros((len(paths), features.num_words), dtype=np.uint64)
@@ -594,5 +600,5 @@ def of_paths(features: Features, mask_bits: U64, paths: I32, turns: NDArray[np.i
 
 
 def bound_of(env: Environment) -> int | None:
-    """A bound on the turns of a match, None if none is known."""
+    """A bound on the turns of a match, None if no bound is proved."""
     return env.max_turns if env.is_proved else None

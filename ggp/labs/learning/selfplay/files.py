@@ -1,8 +1,9 @@
-"""Policies in files: npz archives that hold numbers and one text, and nothing that could run.
+"""Policies in files: npz archives that hold arrays and one text, and no code.
 
-A file may come from a stranger. So nothing is unpickled, sizes are looked at before memory is taken
-for them, and shapes are those that the text says. What it says of a game is compared with the game
-before anything is played (`PolicyFile.check_game`). The members:
+`write_policy` stores a `PolicyFile`, which a learner returns; `read_policy` reads it back, for
+players and for more learning. A file may come from a stranger. So nothing is unpickled, sizes are
+checked before memory is allocated, and arrays must have the shapes that follow from the text.
+`PolicyFile.check_game` compares the game in the text with the game to be played. The members:
 
     about   bytes of JSON: the game, the digest of rules and names, the version, the layers, and
             the training record
@@ -36,22 +37,22 @@ SUFFIX = ".policy.npz"
 """The usual end of the names of such files."""
 
 FORMAT = 1
-"""Of the files that are written and read."""
+"""Version of the file format."""
 
 MOST_BYTES = 1 << 30
 """Most bytes of a file, and of its contents."""
 
 MOST_TEXT = 1 << 22
-"""Most bytes of its text."""
+"""Most bytes of the text in a file."""
 
 MOST_POINTS = 1000
-"""Most points of its learning curve."""
+"""Most points of the learning curve in a file."""
 
 MOST_ROLES = 64
-"""Most roles of a game in it."""
+"""Most roles in a file."""
 
 WEIGHTS, AVERAGE, MEAN, SQUARE = range(4)
-"""The rows of arrays."""
+"""The rows of each array."""
 
 _NO_POLICY = "it is no policy file of `ggp learn`"
 
@@ -62,15 +63,16 @@ class About:
 
     Attributes:
         game: name of the game.
-        digest: of its rules and names, see `Names.digest`.
-        version: of the package that wrote it.
-        roles: those that learnt.
-        features: what their policies read; `critic_features`: what the critic reads of the state.
-        critic_paths: of how many roles it reads beside it what their policies read.
-        hidden, critic: units of hidden layers.
+        digest: digest of its rules and names, see `Names.digest`.
+        version: version of the package that wrote the file.
+        roles: the roles that learnt.
+        features: the bits that policies read; `critic_features`: the bits of the state that the
+            critic reads.
+        critic_paths: number of roles whose knowledge the critic reads beside the state.
+        hidden, critic: units of the hidden layers of policies, and of the critic.
         num_roles: outputs of the critic.
-        steps: of the optimiser of each role, and of the critic.
-        record: how it was learnt: seed, settings, updates, states, seconds, and the curve.
+        steps: steps of the optimiser of each role, and of the critic.
+        record: the training record: seed, settings, updates, states, seconds, and the curve.
     """
 
     game: str
@@ -88,12 +90,12 @@ class About:
 
     @property
     def shape(self) -> NetShape:
-        """Of the policy of each role."""
+        """The layers of each policy."""
         return NetShape(self.features.num_inputs, self.hidden, self.features.num_moves)
 
     @property
     def critic_shape(self) -> NetShape:
-        """Of the critic."""
+        """The layers of the critic."""
         paths = self.critic_paths * self.features.num_inputs
         return NetShape(paths + self.critic_features.num_inputs, self.critic, self.num_roles)
 
@@ -103,8 +105,8 @@ class PolicyFile:
     """The content of a file.
 
     Attributes:
-        about: its text.
-        arrays: `[4, N]` of each role, then of the critic.
+        about: the text.
+        arrays: one `[4, N]` array for each role, then one for the critic.
     """
 
     about: About
@@ -119,7 +121,7 @@ class PolicyFile:
         }
 
     def values(self) -> LearntValues | None:
-        """What states are worth by the critic; None if it reads more than the state."""
+        """The values of states by the critic; None if it reads more than the state."""
         about = self.about
         if about.critic_paths:
             return None
@@ -127,19 +129,19 @@ class PolicyFile:
         return LearntValues(about.critic_features, about.critic, about.num_roles, flat)
 
     def check_game(self, names: Names, file: str) -> None:
-        """Check that this was learnt in a game.
+        """Check that the policies were learnt in the game with these names.
 
         Args:
-            file: what messages call it.
+            file: name of the file in messages.
 
         Raises:
-            ConfigError: it was another one, or one whose rules or names are others; or the file
-                says so, but its policies read what this game does not have.
+            ConfigError: they were learnt in another game, or with other rules or names; or the
+                text names this game, but the nets read bits that it does not have.
         """
         if self.about.digest != names.digest:
             raise ConfigError(
                 f"the policy in {file} was learnt in {self.about.game}, with other rules than "
-                "those of this game; learn one with `ggp learn`"
+                "this game has; learn one with `ggp learn`"
             )
         # Kernels that read rows of bits do not check their indices.
         about = self.about
@@ -151,31 +153,31 @@ class PolicyFile:
             )
 
 
-def bytes_of(kept: PolicyFile) -> bytes:
+def bytes_of(policy_file: PolicyFile) -> bytes:
     """The bytes of a file."""
-    text = json.dumps({"format": FORMAT} | asdict(kept.about)).encode()
-    names = [*(f"role {k}" for k in range(len(kept.about.roles))), "critic"]
+    text = json.dumps({"format": FORMAT} | asdict(policy_file.about)).encode()
+    names = [*(f"role {k}" for k in range(len(policy_file.about.roles))), "critic"]
     arrays: dict[str, Any] = {"about": np.frombuffer(text, dtype=np.uint8)}
-    arrays |= dict(zip(names, kept.arrays, strict=True))
+    arrays |= dict(zip(names, policy_file.arrays, strict=True))
     out = io.BytesIO()
     np.savez_compressed(out, **arrays)
     return out.getvalue()
 
 
-def write_policy(path: Path, kept: PolicyFile) -> None:
-    """Write a file; all of it, or none.
+def write_policy(path: Path, policy_file: PolicyFile) -> None:
+    """Write a file completely, or not at all.
 
     Raises:
         GGPError: see `write_whole`.
     """
-    write_whole(path, bytes_of(kept))
+    write_whole(path, bytes_of(policy_file))
 
 
 def read_policy(path: Path) -> PolicyFile:
     """Read a file.
 
     Raises:
-        ConfigError: it cannot be read, is no such file, or does not hold what it says.
+        ConfigError: the file cannot be read, has another format, or contradicts its own text.
     """
     try:
         if path.stat().st_size > MOST_BYTES:
@@ -193,12 +195,12 @@ def read_policy(path: Path) -> PolicyFile:
             )
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
-    except Exception as error:  # whatever a damaged archive, or what is in it, raises
-        raise ConfigError(f"{path}: {_NO_POLICY} ({_said(error)})") from error
+    except Exception as error:  # damaged archives raise many types
+        raise ConfigError(f"{path}: {_NO_POLICY} ({_message(error)})") from error
     return PolicyFile(about, arrays)
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error)[:200]}"
 
 
@@ -206,54 +208,58 @@ def _about(archive: zipfile.ZipFile) -> About:
     text = _bytes(archive, "about", MOST_TEXT)
     shape, dtype, start = _header(text)
     if dtype != np.uint8 or shape != (len(text) - start,):
-        raise ValueError("its text is no text")
-    told = json.loads(text[start:])
-    if told["format"] != FORMAT:
-        raise ValueError(f"its format is {str(told['format'])[:20]}, not {FORMAT}")
+        raise ValueError("its text is not an array of bytes")
+    fields = json.loads(text[start:])
+    if fields["format"] != FORMAT:
+        raise ValueError(f"its format is {str(fields['format'])[:20]}, not {FORMAT}")
     about = About(
-        game=_word(told["game"]),
-        digest=_word(told["digest"]),
-        version=_word(told["version"]),
-        roles=tuple(map(_word, _few(told["roles"], MOST_ROLES))),
-        features=_features(told["features"]),
-        critic_features=_features(told["critic_features"]),
-        critic_paths=_count(told.get("critic_paths", 0)),  # files of version 1 lack it
-        hidden=tuple(map(_count, _few(told["hidden"], 16))),
-        critic=tuple(map(_count, _few(told["critic"], 16))),
-        num_roles=_count(told["num_roles"]),
-        steps=tuple(map(_count, _few(told["steps"], MOST_ROLES + 1))),
-        record=_record(told["record"], told["roles"]),
+        game=_short_text(fields["game"]),
+        digest=_short_text(fields["digest"]),
+        version=_short_text(fields["version"]),
+        roles=tuple(map(_short_text, _short_list(fields["roles"], MOST_ROLES))),
+        features=_features(fields["features"]),
+        critic_features=_features(fields["critic_features"]),
+        critic_paths=_count(fields.get("critic_paths", 0)),  # files of version 1 lack it
+        hidden=tuple(map(_count, _short_list(fields["hidden"], 16))),
+        critic=tuple(map(_count, _short_list(fields["critic"], 16))),
+        num_roles=_count(fields["num_roles"]),
+        steps=tuple(map(_count, _short_list(fields["steps"], MOST_ROLES + 1))),
+        record=_record(fields["record"], fields["roles"]),
     )
     if len(about.steps) != len(about.roles) + 1:
-        raise ValueError("its numbers of steps are not those of its roles")
+        raise ValueError("it needs a number of steps for each role and the critic")
     return about
 
 
 def _weights(archive: zipfile.ZipFile, name: str, size: int) -> F32:
     """`[4, size]` of a member."""
-    wanted = 16 * size
-    data = _bytes(archive, name, wanted + 4096)
-    shape, dtype, start = _header(data)
-    if dtype != np.dtype("<f4") or shape != (4, size) or len(data) - start != wanted:
+    num_bytes = 16 * size
+    content = _bytes(archive, name, num_bytes + 4096)
+    shape, dtype, start = _header(content)
+    if dtype != np.dtype("<f4") or shape != (4, size) or len(content) - start != num_bytes:
         raise ValueError(f"{name} has the shape {shape} of {dtype}, not {(4, size)} of float32")
-    found = np.frombuffer(data, dtype="<f4", offset=start).reshape(4, size).astype(np.float32)
-    if not np.isfinite(found).all() or (found[SQUARE] < 0).any():
-        raise ValueError(f"{name} has numbers that no weights are")
-    return found
+    weights = np.frombuffer(content, dtype="<f4", offset=start).reshape(4, size).astype(np.float32)
+    if not np.isfinite(weights).all() or (weights[SQUARE] < 0).any():
+        raise ValueError(f"{name} has numbers that cannot be weights")
+    return weights
 
 
 def _bytes(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
-    """The bytes of a member, if they are not more than `most`."""
+    """The bytes of a member.
+
+    Raises:
+        ValueError: there are more than `most`.
+    """
     member = archive.getinfo(f"{name}.npy")
     if member.file_size > most:
         raise ValueError(f"{name} has {member.file_size:,} bytes, more than {most:,}")
     with archive.open(member) as file:
-        return file.read(most + 1)  # whatever the archive says of its size
+        return file.read(most + 1)  # the size in the archive may be wrong
 
 
-def _header(data: bytes) -> tuple[tuple[int, ...], np.dtype[Any], int]:
-    """Shape, dtype, and where the numbers begin, of an array in numpy's format 1.0."""
-    file = io.BytesIO(data)
+def _header(content: bytes) -> tuple[tuple[int, ...], np.dtype[Any], int]:
+    """Shape, dtype, and offset of the numbers of an array in numpy's format 1.0."""
+    file = io.BytesIO(content)
     if npy.read_magic(file) != (1, 0):
         raise ValueError("arrays must be in format 1.0")
     shape, is_fortran, dtype = npy.read_array_header_1_0(file, max_header_size=4096)
@@ -262,24 +268,24 @@ def _header(data: bytes) -> tuple[tuple[int, ...], np.dtype[Any], int]:
     return shape, dtype, file.tell()
 
 
-def _features(told: Mapping[str, Any]) -> Features:
+def _features(fields: Mapping[str, Any]) -> Features:
     return Features(
-        num_moves=_count(told["num_moves"]),
-        num_percepts=_count(told["num_percepts"]),
-        num_fluents=_count(told["num_fluents"]),
-        num_counted=_count(told["num_counted"]),
-        num_timed=_count(told["num_timed"]),
-        reads_state=told["reads_state"] is True,
-        reads_legal=told["reads_legal"] is True,
+        num_moves=_count(fields["num_moves"]),
+        num_percepts=_count(fields["num_percepts"]),
+        num_fluents=_count(fields["num_fluents"]),
+        num_counted=_count(fields["num_counted"]),
+        num_timed=_count(fields["num_timed"]),
+        reads_state=fields["reads_state"] is True,
+        reads_legal=fields["reads_legal"] is True,
     )
 
 
-def _record(told: Mapping[str, Any], roles: Sequence[str]) -> dict[str, Any]:
-    """The training record, if it has all that learning goes on with, and that is shown of it."""
-    _check_numbers(told)
-    curve = told["curve"]
+def _record(fields: Mapping[str, Any], roles: Sequence[str]) -> dict[str, Any]:
+    """The training record, if it has every field that more learning and reports need."""
+    _check_numbers(fields)
+    curve = fields["curve"]
     if not isinstance(curve, list) or len(curve) > MOST_POINTS:
-        raise ValueError("its learning curve is no list of points")
+        raise ValueError("its learning curve is not a list of points")
     for point in curve:
         _check_numbers(point)
         _finite(point["error"])
@@ -287,35 +293,35 @@ def _record(told: Mapping[str, Any], roles: Sequence[str]) -> dict[str, Any]:
             _finite(point["entropy"][role])
             if point["rewards"][role] is not None:
                 _finite(point["rewards"][role])
-    if any(one["updates"] >= other["updates"] for one, other in pairwise(curve)):
-        raise ValueError("the points of its learning curve are in no order")
-    return dict(told)
+    if any(point["updates"] >= following["updates"] for point, following in pairwise(curve)):
+        raise ValueError("the points of its learning curve are not in order")
+    return dict(fields)
 
 
-def _check_numbers(told: Mapping[str, Any]) -> None:
+def _check_numbers(fields: Mapping[str, Any]) -> None:
     for name in ("updates", "states", "decisions"):
-        _count(told[name])
-    _finite(told["seconds"])
+        _count(fields[name])
+    _finite(fields["seconds"])
 
 
-def _finite(told: Any) -> None:
-    if type(told) not in (int, float) or not isfinite(told):
-        raise ValueError(f"{str(told)[:20]} is no number")
+def _finite(number: Any) -> None:
+    if type(number) not in (int, float) or not isfinite(number):
+        raise ValueError(f"{str(number)[:20]} is not a number")
 
 
-def _few(told: Any, most: int) -> Sequence[Any]:
-    if not isinstance(told, list) or not 0 < len(told) <= most:
+def _short_list(entries: Any, most: int) -> Sequence[Any]:
+    if not isinstance(entries, list) or not 0 < len(entries) <= most:
         raise ValueError(f"a list is missing, or has more than {most} entries")
-    return told
+    return entries
 
 
-def _word(told: Any) -> str:
-    if not isinstance(told, str) or len(told) > 1000:
+def _short_text(text: Any) -> str:
+    if not isinstance(text, str) or len(text) > 1000:
         raise ValueError("a text is missing, or too long")
-    return told
+    return text
 
 
-def _count(told: Any) -> int:
-    if type(told) is not int or not 0 <= told < 1 << 40:
-        raise ValueError(f"{str(told)[:20]} is no number of things")
-    return told
+def _count(number: Any) -> int:
+    if type(number) is not int or not 0 <= number < 1 << 40:
+        raise ValueError(f"{str(number)[:20]} is not a count")
+    return number

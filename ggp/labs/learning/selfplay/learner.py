@@ -1,22 +1,22 @@
-"""Learns policies by playing: regularised policy gradient with a critic that sees the state.
+"""Learns policies by self-play: regularised policy gradient, with a critic that sees the state.
 
-All roles play in L lanes for a *segment* of some turns. The critic says how much better each came
-out than was expected (generalised advantages), and every policy learns from that once, in blocks of
-lanes, by the clipped gradient of PPO. A temperature weighs the entropy of policies, so that
-self-play comes to rest instead of running in circles (S. Sokota et al., ICLR 2023; M. Rudolph et
-al., arXiv 2502.08938); it falls while learning goes on. What counts in the end are the averages of
-the weights.
+A `Learner` plays in the L lanes of an environment, and returns a policy for each role. All roles
+play a *segment* of some turns. The critic gives generalised advantages: how much better than
+expected each role came out. Every policy learns from them once, in blocks of lanes, by the clipped
+gradient of PPO. A temperature weighs the entropy of policies, so that self-play converges instead
+of cycling (S. Sokota et al., ICLR 2023; M. Rudolph et al., arXiv 2502.08938); it falls with the
+share of the budget that is used. The final policies have the averages of the weights.
 
-To learn a best response, let one role learn and name who moves the others:
+To learn a best response, let one role learn, and pass a function that moves the others:
 
     env = make("krieg_tic_tac_toe", 1024)
     learner = Learner(env, roles=["xplayer"], others=opponent, seed=1)
     learner.learn(updates=200)
     learner.policies()["xplayer"]
 
-`opponent(turn)` is called once a turn with the `Turn` of all lanes and returns `[L, Q]` actions;
-those of roles that learn are ignored, -1 draws a legal one. Its matches begin where `turn.turns` is
-0. `turn.paths` is what roles know, if the environment keeps paths.
+`opponent(turn)` is called once a turn with the `Turn` of all lanes and returns `[L, Q]` actions; -1
+draws a legal action, and columns of roles that learn are ignored. A match begins where `turn.turns`
+is 0. `turn.paths` is the knowledge of the roles, if the environment keeps paths.
 """
 
 from __future__ import annotations
@@ -60,40 +60,39 @@ from ggp.machine.mixing import finalised
 from ggp.seeds import MOST_SEED, check_seed
 
 Others = Callable[[Turn], I64]
-"""Says how roles that do not learn move: `[L, Q]` actions, -1 for one that is drawn."""
+"""Moves the roles that do not learn: returns `[L, Q]` actions, -1 to draw a legal action."""
 
 MOST_POINTS = 200
-"""Most points of a learning curve that are kept."""
+"""Most points of a learning curve."""
 
 _NEWEST = 0.1
-"""Share of the last segment in the variance of rewards."""
+"""Weight of the last segment in the variance of rewards."""
 
 _LEAST_SPREAD = 0.05
-"""The least standard deviation of rewards that the temperature goes by."""
+"""Lower bound of the standard deviation of rewards that scales the temperature."""
 
 
 class StoppedError(GGPError):
-    """Whoever lets a learner learn wants it to stop."""
+    """The caller stopped a learner."""
 
 
 class Learner:
     """Learns in the lanes of an environment.
 
     Args:
-        env: of all players, with `restarts`; see above for `paths`.
-        roles: those that learn; default: all.
-        others: how all other roles move; default: at random.
-        settings: default: those of `usual_settings`.
-        seed: of everything random.
-        threads: processors to use; what is learnt does not depend on it.
+        env: an environment of all players, with `restarts`; see above for `paths`.
+        roles: the roles that learn; default: all.
+        others: moves the other roles; default: uniformly at random.
+        settings: default: `usual_settings`.
+        seed: seed of all random draws.
+        threads: processors to use; the policies do not depend on it.
 
     Attributes:
-        updates, states, decisions: see `Told`.
-        curve: points of the learning curve, the fields of `Told`.
+        updates, states, decisions: see `LearningReport`.
+        curve: points of the learning curve, with the fields of `LearningReport`.
 
     Raises:
-        ConfigError: there is no such role, nets would be too large, or lanes that end are not begun
-            anew.
+        ConfigError: there is no such role, nets would be too large, or lanes do not restart.
     """
 
     def __init__(
@@ -109,8 +108,7 @@ class Learner:
         check_seed(seed)
         if not env.restarts:
             raise ConfigError(
-                "learning needs lanes that begin anew by themselves: make the environment with "
-                "restarts=True"
+                "learning needs lanes that restart: make the environment with restarts=True"
             )
         self._crew = Crew(threads)
         self.env, self.seed = env, seed
@@ -122,17 +120,17 @@ class Learner:
                 raise ConfigError(unknown("role", role, env.roles, ", ".join(env.roles)))
         features = features_of(env.names, bound_of(env))
         self._actors = [
-            Actor(env, number, features, settings.hidden, settings.turns)
-            for number, role in enumerate(env.roles)
+            Actor(env, index, features, settings.hidden, settings.turns)
+            for index, role in enumerate(env.roles)
             if roles is None or role in roles
         ]
-        known = self._actors if settings.informed else []
-        self._critic = Critic(env, known, settings.critic, settings.turns)
+        informers = self._actors if settings.informed else []
+        self._critic = Critic(env, informers, settings.critic, settings.turns)
         rng = np.random.default_rng([seed, 0])
         for actor in self._actors:
             actor.begin(rng)
         self._critic.begin(rng)
-        self._come_to(env.reset(seed))
+        self._observe_turn(env.reset(seed))
         lanes = env.num_lanes
         self._rewards = np.zeros((settings.turns, lanes, len(env.roles)), dtype=np.float32)
         self._ended = np.zeros((settings.turns, lanes), dtype=np.bool_)
@@ -147,56 +145,58 @@ class Learner:
         updates: int | None = None,
         states: int | None = None,
         seconds: float | None = None,
-        progress: Callable[[Told], None] | None = None,
+        progress: Callable[[LearningReport], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
         stop: Callable[[], bool] = lambda: False,
-    ) -> Told:
-        """Learn until a budget is used up: of several, the one that is used up first.
+    ) -> LearningReport:
+        """Learn until the first of the given budgets is used up.
 
-        With updates or states, the same seed gives the same policies.
+        With a budget of updates or states, the same seed gives the same policies.
 
         Args:
             updates: segments to learn from, in this call.
             states: turns in all lanes together.
-            seconds: by the clock. An update that would take longer is not begun, but for the first.
+            seconds: time by the clock. Except for the first update, an update that would take
+                longer is not begun.
             progress: called after each update.
-            stop: asked once a turn, and before each block; when true, learning ends at once.
+            stop: asked once a turn, and before each block; when true, learning ends immediately.
 
         Raises:
-            ConfigError: there is no budget, or it is not above 0; `others` returned other arrays.
-            StoppedError: `stop` was true; what was not yet learnt from the segment is lost.
+            ConfigError: there is no budget, or it is not above 0; `others` returned an array of
+                another shape or type.
+            StoppedError: `stop` was true; the rest of the segment is lost.
         """
-        budgets = [each for each in (updates, states, seconds) if each is not None]
+        budgets = [limit for limit in (updates, states, seconds) if limit is not None]
         if not budgets or not min(budgets) > 0:
             raise ConfigError("learning needs a budget above 0: updates, states, or seconds")
         began, spent = clock(), self._seconds
         first_update, first_state = self.updates, self.states
-        told, share, longest = None, 0.0, 0.0
+        report, share, longest = None, 0.0, 0.0
         with one_thread():
-            while told is None or share < 1:
+            while report is None or share < 1:
                 started = clock()
                 self._segment(stop)
                 error = self._improve(share, stop)
-                gone = clock() - began
-                self._seconds = spent + gone
-                told = self._told(share, error)
-                self._take_down(told)
+                elapsed = clock() - began
+                self._seconds = spent + elapsed
+                report = self._report(share, error)
+                self._record(report)
                 if progress is not None:
-                    progress(told)
-                if told.updates > first_update + 1:  # the first one loads machine code
+                    progress(report)
+                if report.updates > first_update + 1:  # the first update loads machine code
                     longest = max(longest, clock() - started)
                 share = max(
                     (self.updates - first_update) / updates if updates else 0.0,
                     (self.states - first_state) / states if states else 0.0,
-                    (gone + longest) / seconds if seconds else 0.0,
+                    (elapsed + longest) / seconds if seconds else 0.0,
                 )
-        return told
+        return report
 
     def policies(self, *, averaged: bool = True) -> dict[str, LearntPolicy]:
         """The policies learnt so far, by role.
 
         Args:
-            averaged: whether weights are averages over time, or the last ones.
+            averaged: whether to use averages of the weights over time, or the last weights.
         """
         return {
             self.env.roles[actor.role]: LearntPolicy(
@@ -211,14 +211,14 @@ class Learner:
         """See `Critic.learnt`."""
         return self._critic.learnt()
 
-    def kept(self, game: str, version: str) -> PolicyFile:
-        """The policies, and all that is needed to go on learning.
+    def snapshot(self, game: str, version: str) -> PolicyFile:
+        """The policies, with everything that is needed to resume learning.
 
         Args:
-            game: its name; `version`: of the package.
+            game: name of the game; `version`: version of the package.
         """
         settings, names = self.settings, self.env.names
-        optimisers = [each.optimiser for each in self._parts]
+        optimisers = [part.optimiser for part in self._parts]
         record = {
             "seed": self.seed,
             "lanes": self.env.num_lanes,
@@ -240,22 +240,22 @@ class Learner:
             settings.hidden,
             settings.critic,
             len(self.env.roles),
-            tuple(each.steps for each in optimisers),
+            tuple(optimiser.steps for optimiser in optimisers),
             record,
         )
-        return PolicyFile(about, tuple(each.kept() for each in optimisers))
+        return PolicyFile(about, tuple(optimiser.snapshot() for optimiser in optimisers))
 
-    def go_on(self, kept: PolicyFile, file: str) -> None:
-        """Go on from what was kept: at the last temperature, and at a tenth of the first rate.
+    def resume(self, snapshot: PolicyFile, file: str) -> None:
+        """Resume from a snapshot: at the final temperature, and at a tenth of the initial rate.
 
         Args:
-            file: what messages call it.
+            file: name of the file in messages.
 
         Raises:
-            ConfigError: it is of another game, other roles or other layers.
+            ConfigError: the snapshot has another game, other roles or other layers.
         """
-        kept.check_game(self.env.names, file)
-        about, settings = kept.about, self.settings
+        snapshot.check_game(self.env.names, file)
+        about, settings = snapshot.about, self.settings
         if about.roles != tuple(self.learns):
             raise ConfigError(f"in {file} other roles have learnt: {', '.join(about.roles)}")
         features = features_of(self.env.names, bound_of(self.env))
@@ -268,19 +268,19 @@ class Learner:
             raise ConfigError(f"the layers in {file} are {about.hidden}, not {settings.hidden}")
         if about.critic_shape != self._critic.net.shape:
             raise ConfigError(f"the critic in {file} has other layers than {settings.critic}")
-        for each, array, steps in zip(self._parts, kept.arrays, about.steps, strict=True):
-            each.optimiser.go_on(array, steps)
+        for part, array, steps in zip(self._parts, snapshot.arrays, about.steps, strict=True):
+            part.optimiser.resume(array, steps)
         record = about.record
         self.updates, self.states = int(record["updates"]), int(record["states"])
         self.decisions, self._seconds = int(record["decisions"]), float(record["seconds"])
         self.curve = list(record["curve"])
         self._goes_on = True
-        self._come_to(self.env.reset((self.seed + self.updates) & MOST_SEED))
+        self._observe_turn(self.env.reset((self.seed + self.updates) & MOST_SEED))
         self._key = self.updates << 16
 
     @property
     def _parts(self) -> list[Actor | Critic]:
-        """All that learn, the critic last, as in files."""
+        """The actors, then the critic, as in files."""
         return [*self._actors, self._critic]
 
     @property
@@ -288,8 +288,8 @@ class Learner:
         """The roles that learn."""
         return [self.env.roles[actor.role] for actor in self._actors]
 
-    def _come_to(self, turn: Turn) -> None:
-        """A turn begins, which each role observes."""
+    def _observe_turn(self, turn: Turn) -> None:
+        """Set the present turn, and let each role observe it."""
         self._turn = turn
         self._crew.do(partial(actor.observe, turn) for actor in self._actors)
 
@@ -297,42 +297,42 @@ class Learner:
         """Play some turns in all lanes."""
         env = self.env
         actions = np.full((env.num_lanes, len(env.roles)), -1, dtype=np.int64)
-        for each in self._parts:
-            each.begin_segment()
-        for number in range(self.settings.turns):
+        for part in self._parts:
+            part.begin_segment()
+        for step in range(self.settings.turns):
             if stop():
                 raise StoppedError("learning was stopped")
             self._critic.watch(self._turn)
             if self._others is not None:
                 actions[:] = self._others_actions(self._others)
             self._crew.do(
-                partial(actor.act, number, self._new_key(), actions) for actor in self._actors
+                partial(actor.act, step, self._new_key(), actions) for actor in self._actors
             )
             turn = env.step(actions)
-            self._come_to(turn)
-            self._ended[number] = turn.ended
-            # A match that is cut off is worth nothing to anybody.
+            self._observe_turn(turn)
+            self._ended[step] = turn.ended
+            # A match that is cut off has reward 0 for every role.
             rewards = (turn.rewards - MIDDLE) / HALF
-            self._rewards[number] = np.where(turn.terminated[:, None], rewards, 0)
+            self._rewards[step] = np.where(turn.terminated[:, None], rewards, 0)
         self._critic.watch(self._turn)
         self.updates += 1
         self.states += env.num_lanes * self.settings.turns
         self.decisions += sum(actor.num_rows for actor in self._actors)
 
     def _others_actions(self, others: Others) -> I64:
-        """`[L, Q]` what others do now.
+        """`[L, Q]` actions of the roles that do not learn.
 
         Raises:
-            ConfigError: they returned something else.
+            ConfigError: `others` returned an array of another shape or type.
         """
-        found = np.asarray(others(self._turn))
-        wanted = (self.env.num_lanes, len(self.env.roles))
-        if found.shape != wanted or found.dtype.kind not in "iu":
+        actions = np.asarray(others(self._turn))
+        shape = (self.env.num_lanes, len(self.env.roles))
+        if actions.shape != shape or actions.dtype.kind not in "iu":
             raise ConfigError(
-                f"others must return whole numbers of shape {wanted}, lanes and roles; these are "
-                f"{found.dtype} of shape {found.shape}"
+                f"others must return whole numbers of shape {shape}, lanes and roles; these are "
+                f"{actions.dtype} of shape {actions.shape}"
             )
-        return found
+        return actions
 
     def _new_key(self) -> int:
         """Random bits for one role in one turn."""
@@ -340,30 +340,30 @@ class Learner:
         return (self.seed * 1_000_003 + self._key * 7_919) & ((1 << 63) - 1)
 
     def _improve(self, share: float, stop: Callable[[], bool]) -> float:
-        """Learn from the segment; returns the error of the critic."""
+        """Learn from the segment, and return the error of the critic."""
         settings = self.settings
         rate = settings.rate_at(share, self._goes_on)
         warmth = settings.temperature_at(1.0 if self._goes_on else share) * self._spread()
         steps = Steps(rate, warmth, settings.clip)
         lanes = self.env.num_lanes
         size = -(-lanes // max(1, round(lanes / settings.block)))
-        self._crew.do(partial(each.end_segment, size) for each in self._parts)
+        self._crew.do(partial(part.end_segment, size) for part in self._parts)
         for actor in self._actors:
-            actor.told[:] = 0
+            actor.totals[:] = 0
         squares = 0.0
-        for number, low in enumerate(range(0, lanes, size)):
+        for block, low in enumerate(range(0, lanes, size)):
             if stop():
                 raise StoppedError("learning was stopped")
-            values = self._critic.values(number)
-            here = slice(low, low + size)
-            rewards, ended = self._rewards[:, here], self._ended[:, here]
+            values = self._critic.values(block)
+            block_lanes = slice(low, low + size)
+            rewards, ended = self._rewards[:, block_lanes], self._ended[:, block_lanes]
             gains = np.empty(rewards.shape, dtype=np.float32)
             advantages(values, rewards, ended, settings.decay, gains)
             self._crew.do(
                 [
                     partial(self._critic.learn, gains, rate),
                     *(
-                        partial(actor.learn, number, low, gains[:, :, actor.role], steps)
+                        partial(actor.learn, block, low, gains[:, :, actor.role], steps)
                         for actor in self._actors
                     ),
                 ]
@@ -372,20 +372,20 @@ class Learner:
         return squares / lanes
 
     def _spread(self) -> float:
-        """The standard deviation of rewards, over the last segments; or the widest so far."""
+        """The standard deviation of rewards over the last segments, or the widest so far."""
         rewards = self._rewards[self._ended]
         if len(rewards):
             share = 1.0 if self._variance is None else _NEWEST
-            before = self._variance or 0.0
-            newest = before + share * (float(rewards.var(axis=0).mean()) - before)
-            self._variance = max(newest, before) if self.settings.widest else newest
+            old = self._variance or 0.0
+            new = old + share * (float(rewards.var(axis=0).mean()) - old)
+            self._variance = max(new, old) if self.settings.widest else new
         return max(sqrt(self._variance or 0.0), _LEAST_SPREAD)
 
-    def _take_down(self, told: Told) -> None:
+    def _record(self, report: LearningReport) -> None:
         """Add a point to the curve, which has at most `MOST_POINTS`, at even distances."""
         if (self.updates - 1) % self._stride:
             return
-        self.curve.append(asdict(told))
+        self.curve.append(asdict(report))
         if len(self.curve) > MOST_POINTS:
             self.curve = self.curve[::2]
 
@@ -396,10 +396,10 @@ class Learner:
             return 1
         return int(self.curve[1]["updates"]) - int(self.curve[0]["updates"])
 
-    def _told(self, share: float, error: float) -> Told:
+    def _report(self, share: float, error: float) -> LearningReport:
         goals = MIDDLE + HALF * self._rewards[self._ended]
         means = goals.mean(axis=0).tolist() if len(goals) else [None] * len(self.env.roles)
-        return Told(
+        return LearningReport(
             self.updates,
             self.states,
             self.decisions,
@@ -407,7 +407,7 @@ class Learner:
             share,
             dict(zip(self.env.roles, means, strict=True)),
             {
-                name: float(actor.told[0]) / max(actor.num_rows, 1)
+                name: float(actor.totals[0]) / max(actor.num_rows, 1)
                 for name, actor in zip(self.learns, self._actors, strict=True)
             },
             error,
@@ -415,25 +415,24 @@ class Learner:
 
 
 # ------------------------------------------------------------------------
-# Settings of a learner, and what it tells; docs/measured/learning.md has what else was tried.
+# Settings of a learner, and its reports. docs/measured/learning.md lists the alternatives tried.
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to learn.
+    """The settings of a learner.
 
     Attributes:
-        turns: S, of a segment.
-        block: lanes from which there is one step.
+        turns: S, the turns of a segment.
+        block: lanes of one step of the optimiser.
         hidden, critic: units of the hidden layers of policies, and of the critic.
-        informed: whether the critic reads what roles know that learn, beside the state.
-        rate: of learning, at the beginning; it falls to a tenth, and besides
-        slower: by this factor. At low temperatures roles that play against each other run in
-            circles unless they learn slowly: steps must be small beside the temperature.
-        warm, cold: temperature at the beginning and at the end, in standard deviations of the
-            rewards of matches.
-        widest: whether these are the widest so far, not the present ones.
-        clip: how far a step may change probabilities, as a ratio.
+        informed: whether the critic reads the knowledge of learning roles, beside the state.
+        rate: the initial learning rate. By the end it falls to a tenth, times
+        slower: this factor. At low temperatures, roles that play against each other cycle unless
+            they learn slowly: steps must be small compared with the temperature.
+        warm, cold: initial and final temperature, in standard deviations of the rewards of matches.
+        widest: whether to use the largest standard deviation so far, not the present one.
+        clip: how much a step may change probabilities, as a ratio.
         decay: lambda of advantages, from 0 to 1.
 
     Raises:
@@ -455,20 +454,20 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name in ("turns", "block"):
-            _check(name, getattr(self, name), least=1)
+            _check(name, getattr(self, name), minimum=1)
         for name in ("hidden", "critic"):
             for units in getattr(self, name):
-                _check(name, units, least=1)
+                _check(name, units, minimum=1)
         for name in ("rate", "slower", "warm", "cold", "clip"):
-            _check(name, getattr(self, name), least=0)
+            _check(name, getattr(self, name), minimum=0)
         if not 0 <= self.decay <= 1:
             raise ConfigError(f"decay must be from 0 to 1, not {self.decay:g}")
 
     def rate_at(self, share: float, goes_on: bool = False) -> float:
-        """The rate of learning when a share of the budget is used up.
+        """The learning rate when a share of the budget is used up.
 
         Args:
-            goes_on: whether from what was learnt earlier: then it begins with a tenth.
+            goes_on: whether learning was resumed; then the rate begins at a tenth.
         """
         falling = 0.1 if goes_on else 1 - 0.9 * share
         return self.rate * falling * float(self.slower**share)
@@ -479,16 +478,16 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Told:
-    """How learning goes on.
+class LearningReport:
+    """A report on the progress of learning.
 
     Attributes:
         updates, states, decisions: segments learnt from, turns in all lanes, choices in them.
-        seconds: of learning, by the clock.
-        share: of the budget that is used up.
-        rewards: by role, mean goal of the matches that ended in the last segment; None without
-            any.
-        entropy: by role, mean entropy of its decisions there, in nats.
+        seconds: seconds of learning, by the clock.
+        share: share of the budget that is used up.
+        rewards: by role, mean goal of the matches that ended in the last segment; None if no match
+            ended.
+        entropy: by role, mean entropy of its decisions in the last segment, in nats.
         error: mean square error of the critic, for rewards from -1 to 1.
     """
 
@@ -502,21 +501,21 @@ class Told:
     error: float
 
 
-def _check(name: str, given: float, *, least: int) -> None:
-    """Refuse what is less than 1, or, if the least is 0, not above it."""
-    if not isfinite(given) or given < least or given <= 0:
-        bound = f"at least {least}" if least else "above 0"
-        raise ConfigError(f"{name} must be {bound}, not {given:g}")
+def _check(name: str, number: float, *, minimum: int) -> None:
+    """Check that a setting is finite, above 0, and at least `minimum`."""
+    if not isfinite(number) or number < minimum or number <= 0:
+        bound = f"at least {minimum}" if minimum else "above 0"
+        raise ConfigError(f"{name} must be {bound}, not {number:g}")
 
 
 def usual_settings(env: Environment) -> Settings:
-    """The settings for an environment.
+    """The default settings for an environment.
 
-    Where only one role plays, nobody can take advantage of it, and it needs no entropy for that in
-    the end. But there may be much to find out while entropy is paid for: which questions are best
-    is told apart late. So there is more time for that, and a critic that knows what has been asked.
-    Once most matches are won, rewards hardly differ; a temperature that fell with them would freeze
-    what is nearly right.
+    A role that plays alone has no opponent to exploit it, so its final policy needs no entropy. But
+    it needs much exploration: for example, it learns late which questions are best. So the rate
+    falls less (`slower`), and the critic reads the questions asked so far. Once most matches are
+    won, rewards hardly differ; a temperature that fell with their spread would freeze a policy that
+    is only nearly right (`widest`).
     """
     if len(env.names.roles) > 1:
         return Settings()
@@ -532,18 +531,21 @@ def usual_settings(env: Environment) -> Settings:
     )
 
 
+Told = LearningReport
+"""The former name of `LearningReport`."""
+
 # ------------------------------------------------------------------------
 # The learning parts: an `Actor` for each role, with a policy, and a `Critic` of states for all.
 #
-# Both keep the rows of a *segment*, some turns in all lanes, and learn from it in blocks of lanes,
-# once. Only rows in which there is a choice are looked at.
+# Both keep the rows of a *segment*, some turns in all lanes, and learn from it once, in blocks of
+# lanes. An actor keeps only rows with a choice.
 
 
 class Steps(NamedTuple):
-    """How to learn from a block.
+    """The settings of a step of the optimiser.
 
     Attributes:
-        rate: of learning.
+        rate: the learning rate.
         temperature: the weight of entropy.
         clip: see `improve`.
     """
@@ -557,15 +559,15 @@ class Actor:
     """The policy of one role while it learns.
 
     Args:
-        env: where it plays.
-        role: the role's index in `env.roles`.
-        turns: S, of a segment.
+        env: the environment.
+        role: index in `env.roles`.
+        turns: S, the turns of a segment.
 
     Attributes:
-        features: what it reads.
-        net: the policy's.
-        num_rows: decisions in the segment so far.
-        told: `[2]` see `improve`.
+        features: the bits that the policy reads.
+        net: the net of the policy.
+        num_rows: number of decisions in the segment so far.
+        totals: `[2]` see `improve`.
     """
 
     def __init__(
@@ -574,12 +576,12 @@ class Actor:
         self.role, self.features = role, features
         self.net = Net(features, hidden, features.num_moves)
         self.optimiser = Optimiser(self.net)
-        self.told = np.zeros(2, dtype=np.float32)
-        lanes, most = env.num_lanes, env.num_lanes * turns
+        self.totals = np.zeros(2, dtype=np.float32)
+        lanes, capacity = env.num_lanes, env.num_lanes * turns
         self._reader = Reader(features, lanes, role)
-        self._drawing = Drawing(self.net, lanes, most)
-        self._turns: I64 = np.zeros(most, dtype=np.int64)
-        self._every = np.arange(most)
+        self._drawing = Drawing(self.net, lanes, capacity)
+        self._turns: I64 = np.zeros(capacity, dtype=np.int64)
+        self._row_indices = np.arange(capacity)
         self._spare: F32 = np.zeros((2, features.num_moves), dtype=np.float32)
         self._scratch = Scratch()
 
@@ -588,67 +590,67 @@ class Actor:
         return self._drawing.choices.num_rows
 
     def begin(self, rng: np.random.Generator) -> None:
-        """Draw the first weights."""
+        """Draw the initial weights."""
         self.net.weights.flat[:] = first_weights(self.net.shape, rng)
         self.optimiser.average[:] = self.net.weights.flat
 
     def begin_segment(self) -> None:
-        """Forget the rows of the last segment."""
+        """Drop the rows of the last segment."""
         self._drawing.choices.begin()
 
     @property
-    def known(self) -> U64:
-        """`[L, W]` what the role knows, as bits, as of the last turn that it observed."""
+    def knowledge(self) -> U64:
+        """`[L, W]` the role's knowledge after the last observed turn, as bits."""
         return self._reader.rows
 
     def observe(self, turn: Turn) -> None:
-        """Take note of a turn; of each one once, in order."""
+        """Observe a turn; call it for every turn once, in order."""
         self._reader.read(turn)
 
-    def act(self, number: int, key: int, actions: I64) -> None:
-        """Draw a move in each lane in which there is a choice.
+    def act(self, step: int, key: int, actions: I64) -> None:
+        """Draw a move in each lane with a choice.
 
         Args:
-            number: of the turn in the segment.
+            step: index of the turn in the segment.
             key: random bits.
-            actions: `[L, Q]`, of which the role's column is filled in, -1 where there is no choice.
+            actions: `[L, Q]`; the role's column is filled in, -1 where there is no choice.
         """
-        first, own = self.num_rows, actions[:, self.role]
-        own[:] = -1
+        first, column = self.num_rows, actions[:, self.role]
+        column[:] = -1
         key_bits = finalised(np.array([key], dtype=np.uint64))[0]
-        self._drawing.act(self.known, key_bits, own, trusted=True)
-        self._turns[first : self.num_rows] = number
+        self._drawing.act(self.knowledge, key_bits, column, trusted=True)
+        self._turns[first : self.num_rows] = step
 
     def end_segment(self, size: int) -> None:
         """Prepare to `learn` from blocks of `size` lanes."""
         self._blocks = self._drawing.choices.blocks(size)
 
-    def learn(self, number: int, low: int, gains: F32, steps: Steps) -> None:
+    def learn(self, block: int, low: int, gains: F32, steps: Steps) -> None:
         """Learn from a block of the segment.
 
         Args:
-            number: of the block.
+            block: index of the block.
             low: its first lane.
             gains: `[S, size]` the role's advantages.
         """
-        rows, net, drawing = self._blocks[number], self.net, self._drawing
+        rows, net, drawing = self._blocks[block], self.net, self._drawing
         order = rows.order
         if not len(order):
             return
         sums = self._scratch.take("sums", len(order), net.shape.hidden[0])
-        places = self._every[: len(order)]
-        net.sums(rows, rows.previous, places, sums)
-        logits = net.forward(sums, places)
+        indices = self._row_indices[: len(order)]
+        net.sums(rows, rows.previous, indices, sums)
+        logits = net.forward(sums, indices)
         improve(
             rows.masks,
             logits,
-            drawing.chosen[order],
+            drawing.moves[order],
             drawing.logs[order],
             gains[self._turns[order], drawing.choices.lanes[order] - low],
             steps.temperature,
             steps.clip,
             self._spare,
-            self.told,
+            self.totals,
         )
         slopes = net.backward(logits, self.optimiser.gradient)
         net.backward_sums(rows, slopes, self.optimiser.gradient)
@@ -656,16 +658,16 @@ class Actor:
 
 
 class Critic:
-    """Expected rewards of all roles, by what the state is, and what roles know.
+    """Expected rewards of all roles, given the state and the knowledge of some roles.
 
-    The state alone may not say what a role has found out, and so what it will do (A. Baisero, C.
+    The state alone may not determine the knowledge of a role, and so its moves (A. Baisero, C.
     Amato, *Unbiased Asymmetric Reinforcement Learning under Partial Observability*, AAMAS 2022). In
-    number_guessing no fluent remembers the questions.
+    number_guessing, for example, no fluent remembers the questions.
 
     Args:
-        env: where it watches.
-        actors: of roles whose knowledge it reads; they have observed each turn that it watches.
-        turns: S, of a segment.
+        env: the environment.
+        actors: actors whose knowledge it reads; they observe each turn before it does.
+        turns: S, the turns of a segment.
     """
 
     def __init__(
@@ -675,7 +677,7 @@ class Critic:
         hidden: tuple[int, ...],
         turns: int,
     ) -> None:
-        # Where everybody knows the state, there is nothing else to know.
+        # A role that knows the state knows nothing else.
         self._actors = [actor for actor in actors if not actor.features.reads_state]
         self._of_states = features_of_states(env.names)
         features = Joined([*(actor.features for actor in self._actors), self._of_states])
@@ -683,35 +685,35 @@ class Critic:
         self.optimiser = Optimiser(self.net)
         self.error = 0.0
         self._seen: U64 = np.zeros((env.num_lanes, features.num_words), dtype=np.uint64)
-        self._turns, most = turns, (turns + 1) * env.num_lanes
-        self._states = Choices(features, env.num_lanes, most)
-        self._every = np.arange(most)
+        self._turns, capacity = turns, (turns + 1) * env.num_lanes
+        self._states = Choices(features, env.num_lanes, capacity)
+        self._row_indices = np.arange(capacity)
         self._scratch = Scratch()
 
     @property
     def num_paths(self) -> int:
-        """Of how many roles it reads what they know."""
+        """The number of roles whose knowledge it reads."""
         return len(self._actors)
 
     def learnt(self) -> LearntValues | None:
-        """What states are worth, by averages of the weights; None if more than states is read."""
+        """The values of states, by averaged weights; None if it reads more than the state."""
         if self._actors:
             return None
         shape, flat = self.net.shape, self.optimiser.average
         return LearntValues(self._of_states, shape.hidden, shape.outputs, flat.copy())
 
     def begin(self, rng: np.random.Generator) -> None:
-        """Draw the first weights."""
+        """Draw the initial weights."""
         self.net.weights.flat[:] = first_weights(self.net.shape, rng)
 
     def begin_segment(self) -> None:
-        """Forget the states of the last segment."""
+        """Drop the states of the last segment."""
         self._states.begin()
 
     def watch(self, turn: Turn) -> None:
-        """Take down the states before a turn, and what actors know."""
+        """Record the states before a turn, and the knowledge of the actors."""
         np.concatenate(
-            [*(actor.known for actor in self._actors), turn.state_bits], axis=1, out=self._seen
+            [*(actor.knowledge for actor in self._actors), turn.state_bits], axis=1, out=self._seen
         )
         self._states.add(self._seen)
 
@@ -719,17 +721,17 @@ class Critic:
         """Prepare for `values` of blocks of `size` lanes."""
         self._blocks = self._states.blocks(size)
 
-    def values(self, number: int) -> F32:
-        """`[S + 1, size, Q]` what the states of a block are worth; for `learn` after it."""
-        self._rows = rows = self._blocks[number]
-        places = self._every[: len(rows.order)]
-        sums = self._scratch.take("sums", len(places), self.net.shape.hidden[0])
-        self.net.sums(rows, rows.previous, places, sums)
+    def values(self, block: int) -> F32:
+        """`[S + 1, size, Q]` the values of the states of a block, which `learn` then improves."""
+        self._rows = rows = self._blocks[block]
+        indices = self._row_indices[: len(rows.order)]
+        sums = self._scratch.take("sums", len(indices), self.net.shape.hidden[0])
+        self.net.sums(rows, rows.previous, indices, sums)
         roles = self.net.shape.outputs
-        return self.net.forward(sums, places).reshape(self._turns + 1, -1, roles)
+        return self.net.forward(sums, indices).reshape(self._turns + 1, -1, roles)
 
     def learn(self, gains: F32, rate: float) -> None:
-        """Learn that the states of the last `values` were worth more by `gains`.
+        """Move the last `values` towards `values + gains`.
 
         Args:
             gains: `[S, L, Q]`.

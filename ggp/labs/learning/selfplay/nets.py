@@ -1,8 +1,10 @@
-"""Dense nets on bits: forward and backward on whole batches, in float32.
+"""Dense nets that read bits: forward and backward on whole batches, in float32.
 
-The first layer sums up the weights of the bits that are set (`net_kernels.accumulate`), which costs
-as much as bits have changed since the row before. The others are products of matrices, which
-numpy's BLAS makes at some 90 thousand million operations a second and core; kernels do the rest.
+A `Net` takes rows of bits as changes (`RowChanges`), and returns logits or values; an `Optimiser`
+fits its weights. The first layer sums the weights of the bits that are set (`accumulate`); its cost
+is proportional to the number of bits that changed since the previous row. The other layers are
+matrix products, which numpy's BLAS computes at about 90 thousand million operations a second and
+core; kernels do the rest.
 
 All weights are one array, so that a step of Adam is one loop, and so is an average.
 """
@@ -34,16 +36,19 @@ from ggp.machine.compiling.vectors import (
 from ggp.machine.mixing import GOLDEN, finalised
 
 # ------------------------------------------------------------------------
-# Kernels of nets: all that is not a product of two matrices.
+# Theory of operation: everything that is not a product of two matrices.
 #
-# The first layer of a net reads bits. Most of them are as they were in the row before, so its sums
-# are not made anew: only bits that changed are added or taken away, as in the efficiently updatable
-# nets of chess programs (Y. Nasu, 2018). Backwards the same holds: the gradient of a bit's weights
-# is the sum of those of all rows from the one in which it was set to the one in which it was
-# cleared.
+# The first layer of a net reads bits, and most bits are the same as in the previous row. So its
+# sums are copied from there, and only the weights of changed bits are added or subtracted, as in
+# the efficiently updatable nets of chess programs (Y. Nasu, 2018).
+#
+# Rule: sums[n] = sums[previous[n]] + weights of bits set - weights of bits cleared. So a change at
+# row n counts in n and in all rows that follow from it: the gradient of its weights is the sum of
+# the slopes of these rows. `scatter` goes backwards, and adds each row's slopes to its previous
+# row, so that each row has this sum when its changes are read.
 
 # ------------------------------------------------------------------------
-# Kernels of policies: probabilities of legal moves, draws from them, and how to improve them.
+# Kernels of policies: probabilities of legal moves, draws from them, and the slopes of their loss.
 
 
 @inlined
@@ -80,10 +85,10 @@ def _softmax(rows: U64, words: int, logits: F32, n: int) -> None:
 
 @kernel
 def probabilities(rows: U64, words: int, logits: F32) -> None:
-    """Replace logits by probabilities of legal moves, 0 for all others.
+    """Replace logits by probabilities of legal moves, 0 for illegal ones.
 
     Args:
-        rows: `[N, W]`, of which the first `words` words say what is legal.
+        rows: `[N, W]`; the first `words` words are the legal moves.
         logits: `[N, A]`, changed in place.
     """
     for n in range(len(logits)):
@@ -94,30 +99,32 @@ def probabilities(rows: U64, words: int, logits: F32) -> None:
 
 
 @kernel
-def draw(masks: U64, logits: F32, key: np.uint64, chosen: I64, logs: F32) -> None:
+def draw(masks: U64, logits: F32, key: np.uint64, moves: I64, logs: F32) -> None:
     """Draw a move for each of N rows.
 
     Args:
-        masks: `[N, words]` what is legal.
-        logits: `[N, A]`, replaced by probabilities of what is legal.
+        masks: `[N, words]` legal moves.
+        logits: `[N, A]`, replaced by probabilities of legal moves.
         key: random bits of this call.
-        chosen, logs: `[N]` the move drawn, and the log of its probability, filled in.
+        moves, logs: `[N]` the move drawn, and the log of its probability, filled in.
     """
+    # Inverse transform: probabilities are subtracted from a uniform number until it is below 0. If
+    # rounding leaves it above, the last move with a probability above 0 stays.
     words = masks.shape[1]
     for n in range(len(logits)):
         _softmax(masks, words, logits, n)
         key += GOLDEN
-        left = np.float32(finalised(key) >> np.uint64(40)) * np.float32(1.0 / 16777216.0)
+        remainder = np.float32(finalised(key) >> np.uint64(40)) * np.float32(1.0 / 16777216.0)
         action = -1
         for w in range(words):
             bits = masks[n, w]
             while bits:
                 a = 64 * w + lowest_one(bits)
-                if logits[n, a] > np.float32(0) and (action < 0 or left >= np.float32(0)):
+                if logits[n, a] > np.float32(0) and (action < 0 or remainder >= np.float32(0)):
                     action = a
-                    left -= logits[n, a]
+                    remainder -= logits[n, a]
                 bits &= bits - np.uint64(1)
-        chosen[n] = action
+        moves[n] = action
         logs[n] = math.log(logits[n, action])
 
 
@@ -125,30 +132,30 @@ def draw(masks: U64, logits: F32, key: np.uint64, chosen: I64, logs: F32) -> Non
 def improve(
     masks: U64,
     logits: F32,
-    chosen: I64,
+    moves: I64,
     logs: F32,
     advantages: F32,
     temperature: float,
     clip: float,
     spare: F32,
-    told: F32,
+    totals: F32,
 ) -> None:
     """Replace logits by slopes of the loss: clipped policy gradient, and entropy.
 
-    The loss is that of PPO (J. Schulman et al., 2017), minus the temperature times the entropy of
-    the policy, in the mean over rows.
+    The loss of a row is PPO's (J. Schulman et al., 2017), minus the temperature times the entropy
+    of the policy; the loss of the batch is the mean over rows.
 
     Args:
-        masks: `[N, words]` what is legal.
-        logits: `[N, A]`, replaced; 0 for what is not legal.
-        chosen: `[N]` moves that were made, and `logs`: `[N]` the logs of their probabilities then.
-        advantages: `[N]` how much better they were than expected.
-        clip: how far the ratio of probabilities may leave 1.
-        spare: `[2, A]` for numbers on the way.
-        told: `[2]` sum of entropies, and number of rows that were clipped; added to.
+        masks: `[N, words]` legal moves.
+        logits: `[N, A]`, replaced; 0 for illegal moves.
+        moves: `[N]` moves that were made; `logs`: `[N]` the logs of their probabilities then.
+        advantages: `[N]` how much better than expected each came out.
+        clip: the ratio of probabilities counts up to this distance from 1.
+        spare: `[2, A]` scratch.
+        totals: `[2]` sum of entropies, and number of clipped rows; added to.
     """
     scale = np.float32(1.0 / max(len(logits), 1))
-    warm, words = np.float32(temperature), masks.shape[1]
+    weight, words = np.float32(temperature), masks.shape[1]
     for n in range(len(logits)):
         top = _highest(masks, words, logits, n)
         total = weighted = np.float32(0)
@@ -157,21 +164,21 @@ def improve(
             while bits:
                 a = 64 * w + lowest_one(bits)
                 depth = logits[n, a] - top
-                part = np.float32(math.exp(depth))
-                spare[0, a], spare[1, a] = depth, part
-                total += part
-                weighted += part * depth
+                power = np.float32(math.exp(depth))
+                spare[0, a], spare[1, a] = depth, power
+                total += power
+                weighted += power * depth
                 bits &= bits - np.uint64(1)
         divisor = np.float32(math.log(total))
         entropy = divisor - weighted / total
-        action = chosen[n]
+        action = moves[n]
         ratio = math.exp(min(float(spare[0, action] - divisor - logs[n]), 20.0))
-        gain = float(advantages[n])
-        force = np.float32(ratio * gain)
-        if (gain > 0 and ratio > 1 + clip) or (gain < 0 and ratio < 1 - clip):
-            force = np.float32(0)
-            told[1] += np.float32(1)
-        told[0] += entropy
+        advantage = float(advantages[n])
+        push = np.float32(ratio * advantage)
+        if (advantage > 0 and ratio > 1 + clip) or (advantage < 0 and ratio < 1 - clip):
+            push = np.float32(0)
+            totals[1] += np.float32(1)
+        totals[0] += entropy
         for a in range(logits.shape[1]):
             logits[n, a] = np.float32(0)
         for w in range(words):
@@ -179,10 +186,10 @@ def improve(
             while bits:
                 a = 64 * w + lowest_one(bits)
                 share = spare[1, a] / total
-                pull = force + warm * (spare[0, a] - divisor + entropy)
+                pull = push + weight * (spare[0, a] - divisor + entropy)
                 logits[n, a] = scale * share * pull
                 bits &= bits - np.uint64(1)
-        logits[n, action] -= scale * force
+        logits[n, action] -= scale * push
 
 
 @kernel
@@ -190,7 +197,7 @@ def advantages(values: F32, rewards: F32, ended: np.ndarray, decay: float, gains
     """Generalised advantage estimates (J. Schulman et al., ICLR 2016), without discount.
 
     Args:
-        values: `[S + 1, L, Q]` of the states before each turn, and of the last one.
+        values: `[S + 1, L, Q]` values of the state before each turn, and of the last state.
         rewards: `[S, L, Q]` of each turn; `ended`: `[S, L]` whether the match ended with it.
         decay: lambda.
         gains: `[S, L, Q]` filled in.
@@ -214,34 +221,34 @@ F32 = NDArray[np.float32]
 
 @inlined
 def _input(change: int) -> int:
-    """The input that a change is of."""
+    """The input of a change."""
     return change if change >= 0 else ~change
 
 
 @inlined
 def _sign(change: int) -> np.float32:
-    """1 if its bit was set, -1 if cleared."""
+    """1 if the bit was set, -1 if it was cleared."""
     return np.float32(1) if change >= 0 else np.float32(-1)
 
 
 @kernel
 def accumulate(
-    starts: I64, changes: I32, before: I64, places: I64, weights: F32, bias: F32, sums: F32
+    starts: I64, changes: I32, sources: I64, targets: I64, weights: F32, bias: F32, sums: F32
 ) -> None:
-    """Sum up the weights of the bits that are set in N rows, one after the other.
+    """Sum the weights of the bits that are set in N rows, in order.
 
     Args:
-        starts: `[N + 1]`, changes: `[K]` what changed in each, see `take_choices`.
-        before: `[N]` where the sums are from which it changed, or -1.
-        places: `[N]` where its sums are to be.
+        starts: `[N + 1]`, changes: `[K]` the changes of each row, see `take_choices`.
+        sources: `[N]` the row of `sums` from which each row changed, or -1.
+        targets: `[N]` the row of `sums` that each row fills.
         weights: `[F, H]` of each input; `bias`: `[H]`.
         sums: `[M, H]` changed in place.
     """
     width = len(bias)
     whole = width - width % FLOATS
-    for n in range(len(places)):
+    for n in range(len(targets)):
         first, end = starts[n], starts[n + 1]
-        source, place = before[n], places[n]
+        source, target = sources[n], targets[n]
         for start in range(0, whole, FLOATS):
             if source < 0:
                 total = load_floats(bias, start)
@@ -249,29 +256,29 @@ def accumulate(
                 total = load_floats(sums, source * width + start)
             for k in range(first, end):
                 change = item(changes, k)
-                added = load_floats(weights, _input(change) * width + start)
-                total = plus_times(total, added, _sign(change))
-            store_floats(sums, place * width + start, total)
+                row = load_floats(weights, _input(change) * width + start)
+                total = plus_times(total, row, _sign(change))
+            store_floats(sums, target * width + start, total)
         if whole == width:
             continue
         for h in range(whole, width):
-            sums[place, h] = bias[h] if source < 0 else sums[source, h]
+            sums[target, h] = bias[h] if source < 0 else sums[source, h]
         for k in range(first, end):
             change = item(changes, k)
-            at, sign = _input(change), _sign(change)
+            index, sign = _input(change), _sign(change)
             for h in range(whole, width):
-                sums[place, h] += sign * weights[at, h]
+                sums[target, h] += sign * weights[index, h]
 
 
 @kernel
 def sum_up_bits(rows: U64, input_of: I32, weights: F32, bias: F32, inputs: I32, sums: F32) -> None:
-    """Sum up the weights of the bits that are set in N rows, none of which follows another.
+    """Sum the weights of the bits that are set in N independent rows.
 
     Args:
         rows: `[N, W]`
-        input_of: `[64 * W]` the number of the input that each bit is, -1 for none.
+        input_of: `[64 * W]` the input of each bit, -1 for none.
         weights: `[F, H]` of each input; `bias`: `[H]`.
-        inputs: `[64 * W]` any values; used up.
+        inputs: `[64 * W]` scratch.
         sums: `[N, H]` filled in.
     """
     width = len(bias)
@@ -282,9 +289,9 @@ def sum_up_bits(rows: U64, input_of: I32, weights: F32, bias: F32, inputs: I32, 
         for w in range(rows.shape[1]):
             bits = rows[n, w]
             while bits:
-                found = input_of[64 * w + lowest_one(bits)]
-                if found >= 0:
-                    inputs[count] = found
+                index = input_of[64 * w + lowest_one(bits)]
+                if index >= 0:
+                    inputs[count] = index
                     count += 1
                 bits &= bits - np.uint64(1)
         for start in range(0, whole, FLOATS):
@@ -300,12 +307,12 @@ def sum_up_bits(rows: U64, input_of: I32, weights: F32, bias: F32, inputs: I32, 
 
 @kernel
 def scatter(starts: I64, changes: I32, previous: I64, slopes: F32, gradient: F32) -> None:
-    """Add the gradient of the first layer's weights, given that of its sums.
+    """Add the gradient of the first layer's weights, given the slopes of its sums.
 
     Args:
         starts, changes: as in `accumulate`.
         previous: `[N]` the earlier row from which each changed, or -1.
-        slopes: `[N, H]` of the sums; afterwards each has those of all rows that follow it.
+        slopes: `[N, H]` of the sums; changed: the slopes of following rows are added to each.
         gradient: `[F, H]` added to.
     """
     width = slopes.shape[1]
@@ -313,37 +320,37 @@ def scatter(starts: I64, changes: I32, previous: I64, slopes: F32, gradient: F32
     one = np.float32(1)
     for back in range(len(previous)):
         n = len(previous) - 1 - back
-        before = previous[n]
+        source = previous[n]
         first, end = starts[n], starts[n + 1]
         for start in range(0, whole, FLOATS):
             slope = load_floats(slopes, n * width + start)
-            if before >= 0:
-                place = before * width + start
-                store_floats(slopes, place, plus_times(load_floats(slopes, place), slope, one))
+            if source >= 0:
+                offset = source * width + start
+                store_floats(slopes, offset, plus_times(load_floats(slopes, offset), slope, one))
             for k in range(first, end):
                 change = item(changes, k)
-                place = _input(change) * width + start
-                added = plus_times(load_floats(gradient, place), slope, _sign(change))
-                store_floats(gradient, place, added)
+                offset = _input(change) * width + start
+                total = plus_times(load_floats(gradient, offset), slope, _sign(change))
+                store_floats(gradient, offset, total)
         if whole == width:
             continue
-        if before >= 0:
+        if source >= 0:
             for h in range(whole, width):
-                slopes[before, h] += slopes[n, h]
+                slopes[source, h] += slopes[n, h]
         for k in range(first, end):
             change = item(changes, k)
-            at, sign = _input(change), _sign(change)
+            index, sign = _input(change), _sign(change)
             for h in range(whole, width):
-                gradient[at, h] += sign * slopes[n, h]
+                gradient[index, h] += sign * slopes[n, h]
 
 
 @kernel
-def rectify(sums: F32, places: I64, out: F32) -> None:
-    """`out[n] = max(sums[places[n]], 0)`"""
-    for n in range(len(places)):
-        place = places[n]
+def rectify(sums: F32, rows: I64, out: F32) -> None:
+    """`out[n] = max(sums[rows[n]], 0)`"""
+    for n in range(len(rows)):
+        row = rows[n]
         for h in range(sums.shape[1]):
-            out[n, h] = max(sums[place, h], np.float32(0))
+            out[n, h] = max(sums[row, h], np.float32(0))
 
 
 @kernel
@@ -364,7 +371,7 @@ def add_bias(sums: F32, bias: F32) -> None:
 
 @kernel
 def sum_up(slopes: F32, gradient: F32) -> None:
-    """The gradient of biases: `gradient += ` the sum of all rows of slopes."""
+    """Add the gradient of biases: the sum of all rows of slopes."""
     for n in range(len(slopes)):
         for h in range(slopes.shape[1]):
             gradient[h] += slopes[n, h]
@@ -372,7 +379,7 @@ def sum_up(slopes: F32, gradient: F32) -> None:
 
 @kernel
 def mask_slopes(activations: F32, slopes: F32, gradient: F32) -> None:
-    """Slopes become 0 where a unit is; then see `sum_up`."""
+    """Set slopes to 0 where a unit is 0; then add them to the gradient, as `sum_up`."""
     for n in range(len(slopes)):
         for h in range(slopes.shape[1]):
             slope = slopes[n, h] if activations[n, h] > np.float32(0) else np.float32(0)
@@ -392,14 +399,14 @@ def adam(
     correction: np.float32,
     share: np.float32,
 ) -> None:
-    """A step of Adam (D. P. Kingma, J. Ba, ICLR 2015), down the gradient.
+    """Make a step of Adam (D. P. Kingma, J. Ba, ICLR 2015), down the gradient.
 
     Args:
         weights, gradient, mean, square, average: `[N]`; the gradient is cleared.
-        rate: of learning, divided by the bias of the mean.
+        rate: the learning rate, divided by the bias of the mean.
         scale: factor of the gradient, which limits its length.
         correction: 1 / the bias of the square.
-        share: of the new weights in their average.
+        share: weight of the new weights in their average.
     """
     b1, b2 = np.float32(0.9), np.float32(0.99)
     one = np.float32(1)
@@ -418,10 +425,10 @@ MOST_WEIGHTS = 1 << 26
 """Most weights of a net."""
 
 TYPICAL_BITS = 16
-"""About as many inputs are 1 at a time; weights are drawn accordingly."""
+"""A typical number of inputs that are 1; it scales the initial weights."""
 
 LAST_LAYER = 0.1
-"""Factor of the first weights of the last layer: what comes out is small to begin with."""
+"""Factor of the initial weights of the last layer: outputs are small at first."""
 
 
 @dataclass(frozen=True)
@@ -429,9 +436,9 @@ class NetShape:
     """The layers of a net.
 
     Attributes:
-        inputs: bits that it reads.
-        hidden: units of each layer between, at least one layer.
-        outputs: numbers that come out.
+        inputs: number of bits.
+        hidden: units of each hidden layer; at least one layer.
+        outputs: number of outputs.
     """
 
     inputs: int
@@ -449,13 +456,13 @@ class NetShape:
 
     @property
     def sizes(self) -> list[tuple[int, int]]:
-        """Rows and columns of the matrix of each layer."""
+        """Numbers of rows and columns of the matrix of each layer."""
         widths = (self.inputs, *self.hidden, self.outputs)
         return list(pairwise(widths))
 
     @property
     def num_weights(self) -> int:
-        """The number of weights, those of biases with them."""
+        """The number of weights, including biases."""
         return sum((rows + 1) * columns for rows, columns in self.sizes)
 
 
@@ -480,23 +487,23 @@ class Weights:
 
 
 def first_weights(shape: NetShape, rng: np.random.Generator) -> F32:
-    """`[N]` random weights to begin with (K. He et al., ICCV 2015)."""
+    """`[N]` random initial weights (K. He et al., ICCV 2015)."""
     flat = np.zeros(shape.num_weights, dtype=np.float32)
     matrices = Weights(shape, flat).matrices
-    for number, matrix in enumerate(matrices):
-        size = min(TYPICAL_BITS, len(matrix)) if number == 0 else len(matrix)
+    for layer, matrix in enumerate(matrices):
+        size = min(TYPICAL_BITS, len(matrix)) if layer == 0 else len(matrix)
         matrix[:] = rng.standard_normal(matrix.shape) * sqrt(2 / size)
     matrices[-1] *= LAST_LAYER
     return flat
 
 
 def aligned_floats(count: int) -> F32:
-    """Floats, all 0, that begin where a vector register may be loaded at once."""
+    """`[count]` zeros, aligned to vector registers."""
     return aligned_words(-(-count // 2)).view(np.float32)[:count]
 
 
 class Scratch:
-    """Arrays that are used again: new ones of some MB cost as much as what is done with them."""
+    """Arrays that are reused: allocating some MB costs as much as the work on them."""
 
     def __init__(self) -> None:
         self._arrays: dict[str, np.ndarray] = {}
@@ -514,9 +521,9 @@ class Net:
     """A net that reads bits.
 
     Args:
-        features: what its rows of bits mean.
+        features: the meaning of the bits.
         hidden, outputs: see `NetShape`.
-        flat: `[N]` its weights.
+        flat: `[N]` its weights; default: 0.
     """
 
     def __init__(
@@ -534,40 +541,34 @@ class Net:
         self._scratch = Scratch()
         self._active: list[F32] = []
 
-    def sums(self, rows: RowChanges, before: I64, places: I64, out: F32) -> None:
+    def sums(self, rows: RowChanges, sources: I64, targets: I64, out: F32) -> None:
         """Fill in the sums of the first layer.
 
         Args:
-            before: `[N]` where in `out` the sums are from which each row changed, or -1.
-            places: `[N]` where its own are to be.
+            sources: `[N]` the row of `out` from which each row changed, or -1.
+            targets: `[N]` the row of `out` that each row fills.
             out: `[M, H]`
         """
         weights = self.weights
         accumulate(
-            rows.starts,
-            rows.changes,
-            before,
-            places,
-            weights.matrices[0],
-            weights.biases[0],
-            out,
+            rows.starts, rows.changes, sources, targets, weights.matrices[0], weights.biases[0], out
         )
 
-    def forward(self, sums: F32, places: I64) -> F32:
-        """`[N, outputs]` what comes out, given where the sums of the first layer are.
+    def forward(self, sums: F32, rows: I64) -> F32:
+        """`[N, outputs]` the outputs, from some rows of the sums of the first layer.
 
-        The result is valid until the next call, and may be written to.
+        The array is valid until the next call, and may be written to.
         """
         scratch, weights = self._scratch, self.weights
-        active = scratch.take("layer 0", len(places), sums.shape[1])
-        rectify(sums, places, active)
+        active = scratch.take("layer 0", len(rows), sums.shape[1])
+        rectify(sums, rows, active)
         self._active = [active]
         last = len(weights.matrices) - 1
-        for number in range(1, last + 1):
-            matrix, bias = weights.matrices[number], weights.biases[number]
-            out = scratch.take(f"layer {number}", len(places), matrix.shape[1])
+        for layer in range(1, last + 1):
+            matrix, bias = weights.matrices[layer], weights.biases[layer]
+            out = scratch.take(f"layer {layer}", len(rows), matrix.shape[1])
             np.matmul(active, matrix, out=out)
-            if number == last:
+            if layer == last:
                 add_bias(out, bias)
             else:
                 rectify_with(out, bias)
@@ -576,7 +577,7 @@ class Net:
         return active
 
     def backward(self, slopes: F32, gradient: Weights) -> F32:
-        """Fill in the gradient of all layers but the first, and add that of all biases.
+        """Fill in the gradient of all matrices but the first, and add the gradient of all biases.
 
         Args:
             slopes: `[N, outputs]` of the loss, for the batch of the last `forward`.
@@ -585,22 +586,22 @@ class Net:
             `[N, H]` slopes of the sums of the first layer, for `scatter`.
         """
         sum_up(slopes, gradient.biases[-1])
-        for number in range(len(self._active), 0, -1):
-            active = self._active[number - 1]
-            np.matmul(active.T, slopes, out=gradient.matrices[number])
-            below = self._scratch.take(f"slopes {number}", *active.shape)
-            np.matmul(slopes, self.weights.matrices[number].T, out=below)
-            mask_slopes(active, below, gradient.biases[number - 1])
+        for layer in range(len(self._active), 0, -1):
+            active = self._active[layer - 1]
+            np.matmul(active.T, slopes, out=gradient.matrices[layer])
+            below = self._scratch.take(f"slopes {layer}", *active.shape)
+            np.matmul(slopes, self.weights.matrices[layer].T, out=below)
+            mask_slopes(active, below, gradient.biases[layer - 1])
             slopes = below
         return slopes
 
     def backward_sums(self, rows: RowChanges, slopes: F32, gradient: Weights) -> None:
-        """Add the gradient of the first layer's matrix; slopes are used up."""
+        """Add the gradient of the first layer's matrix; slopes are overwritten."""
         scatter(rows.starts, rows.changes, rows.previous, slopes, gradient.matrices[0])
 
     def __call__(self, bits: U64) -> F32:
-        """`[N, outputs]` what comes out for rows of bits, none of which follows another."""
-        weights, every = self.weights, np.arange(len(bits))
+        """`[N, outputs]` the outputs for independent rows of bits."""
+        weights, rows = self.weights, np.arange(len(bits))
         sums = self._scratch.take("sums", len(bits), self.shape.hidden[0])
         input_of = self.features.input_of
         sum_up_bits(
@@ -611,17 +612,17 @@ class Net:
             np.empty(len(input_of), dtype=np.int32),
             sums,
         )
-        return self.forward(sums, every).copy()
+        return self.forward(sums, rows).copy()
 
 
 class Optimiser:
     """Adam on the weights of a net, and their average over time.
 
-    The average is one of polynomial decay (O. Shamir, T. Zhang, ICML 2013): later weights count
-    more, whatever the number of steps will be.
+    The average decays polynomially (O. Shamir, T. Zhang, ICML 2013): later weights count more, and
+    the number of steps need not be known.
 
     Attributes:
-        gradient: to be filled in before a step, which clears it.
+        gradient: the caller fills it in before a step, which clears it.
         average: `[N]` the average.
     """
 
@@ -636,17 +637,17 @@ class Optimiser:
         self.average = net.weights.flat.copy()
         self.steps = 0
 
-    def kept(self) -> F32:
-        """`[4, N]` the weights, their average, and both moments: all that is needed to go on."""
+    def snapshot(self) -> F32:
+        """`[4, N]` the weights, their average, and both moments: the state to resume from."""
         return np.stack([self._net.weights.flat, self.average, self.mean, self.square])
 
-    def go_on(self, kept: F32, steps: int) -> None:
-        """Go on from what was kept after so many steps."""
-        self._net.weights.flat[:], self.average[:], self.mean[:], self.square[:] = kept
+    def resume(self, snapshot: F32, steps: int) -> None:
+        """Resume from a snapshot that was taken after `steps` steps."""
+        self._net.weights.flat[:], self.average[:], self.mean[:], self.square[:] = snapshot
         self.steps = steps
 
     def step(self, rate: float) -> None:
-        """Go down the gradient."""
+        """Make a step down the gradient."""
         self.steps += 1
         flat = self.gradient.flat
         length = sqrt(float(flat @ flat))

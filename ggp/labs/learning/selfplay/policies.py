@@ -1,5 +1,10 @@
-"""What was learnt: policies, which give probabilities of moves by what a role knows, and draws from
-them, and what states are worth by a critic."""
+"""Learnt policies and values: probabilities of moves, draws from them, and expected goals.
+
+A policy reads a role's knowledge as rows of bits (`features`), and returns probabilities of its
+moves (`LearntPolicy`) or draws moves in many lanes (`Drawing`). A critic reads a state, and returns
+the expected goal of each role (`LearntValues`). Both come from a `Learner` or from a file.
+`NetPaths` makes the rows of bits for players, who have paths in a `PathTree`.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +25,7 @@ from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, Ragged
 from ggp.study.names import Names
 
 MIDDLE, HALF = np.float32(50), np.float32(50)
-"""Goal values, from 0 to 100, are learnt as rewards from -1 to 1."""
+"""Nets learn rewards from -1 to 1, which stand for goal values from 0 to 100."""
 
 _OVERFLOWS: dict[str, Any] = {"over": "ignore", "invalid": "ignore"}
 
@@ -31,37 +36,37 @@ class Drawing:
     The sums of the first layer are kept from one decision of a lane to the next.
 
     Args:
-        net: the policy's.
+        net: the net of the policy.
         lanes: L.
-        most: decisions at a time; default: L.
+        capacity: the most decisions that are kept; default: L.
 
     Attributes:
-        choices: the decisions. Somebody has to clear them, or begin anew.
-        chosen, logs: of each, the move, and the log of its probability.
+        choices: the decisions so far. The caller clears them, or begins again.
+        moves, logs: the move of each decision, and the log of its probability.
     """
 
-    def __init__(self, net: Net, lanes: int, most: int | None = None) -> None:
+    def __init__(self, net: Net, lanes: int, capacity: int | None = None) -> None:
         self._net = net
-        self.choices = Choices(net.features, lanes, most)
+        self.choices = Choices(net.features, lanes, capacity)
         self._sums = aligned_floats(lanes * net.shape.hidden[0]).reshape(lanes, -1)
-        most = lanes if most is None else most
-        self.chosen: I64 = np.zeros(most, dtype=np.int64)
-        self.logs: F32 = np.zeros(most, dtype=np.float32)
+        capacity = lanes if capacity is None else capacity
+        self.moves: I64 = np.zeros(capacity, dtype=np.int64)
+        self.logs: F32 = np.zeros(capacity, dtype=np.float32)
 
     def take(self, lanes: IntArray) -> None:
-        """Go on in some lanes only."""
+        """Drop all lanes but these."""
         self.choices.take(lanes)
         self._sums = self._sums[lanes]
 
     def act(self, bits: U64, key: np.uint64, actions: I64, *, trusted: bool = False) -> None:
-        """Draw a move in each lane in which there is a choice.
+        """Draw a move in each lane with a choice.
 
         Args:
-            bits: `[L, W]` what the role knows.
+            bits: `[L, W]` the role's knowledge.
             key: random bits.
-            actions: `[L]` filled in where there is a choice.
-            trusted: whether weights are known to be of a usual size. Others may be so large that
-                sums overflow: even then moves can be drawn.
+            actions: `[L]`, filled in where there is a choice.
+            trusted: whether the weights are of a usual size. The weights of a file may be so large
+                that sums overflow; moves are drawn even then.
         """
         choices = self.choices
         first = choices.num_rows
@@ -74,17 +79,26 @@ class Drawing:
             logits = self._net.forward(self._sums, lanes)
         if not trusted:
             np.nan_to_num(logits, copy=False)
-        chosen = self.chosen[first : choices.num_rows]
-        draw(rows.masks, logits, key, chosen, self.logs[first : choices.num_rows])
-        actions[lanes] = chosen
+        moves = self.moves[first : choices.num_rows]
+        draw(rows.masks, logits, key, moves, self.logs[first : choices.num_rows])
+        actions[lanes] = moves
 
 
 class LearntPolicy:
     """The policy of one role.
 
+        >>> from ggp.env import make
+        >>> from ggp.learn import Learner
+        >>> env = make("kuhn_poker", 512)
+        >>> policy = Learner(env, seed=1).policies()["player1"]
+        >>> turn = env.reset(seed=1)
+        >>> turn = env.step(env.sample_legal())  # the cards are dealt
+        >>> policy.at_paths(turn.mask_bits[:, 0], turn.paths[:, 0], turn.turns).shape
+        (512, 5)
+
     Args:
-        features: what it reads.
-        hidden: units of its hidden layers.
+        features: the bits that its net reads.
+        hidden: units of the hidden layers.
         flat: `[N]` float32, the weights.
     """
 
@@ -93,11 +107,11 @@ class LearntPolicy:
         self.net = Net(features, hidden, features.num_moves, flat)
 
     def at(self, rows: U64, temperature: float = 1.0) -> F32:
-        """`[N, A]` probabilities of moves, 0 for what is not legal.
+        """`[N, A]` probabilities of moves, 0 for illegal ones.
 
         Args:
-            rows: `[N, W]` of bits, see `Reader.read`.
-            temperature: below 1 makes likely moves likelier; above 0.
+            rows: `[N, W]` rows of bits, see `Reader.read`.
+            temperature: above 0; below 1, likely moves become likelier.
         """
         with np.errstate(**_OVERFLOWS):  # see `Drawing.act`
             logits = self.net(rows)
@@ -109,7 +123,7 @@ class LearntPolicy:
     def at_paths(
         self, mask_bits: U64, paths: I32, turns: NDArray[np.int32], temperature: float = 1.0
     ) -> F32:
-        """`[N, A]` probabilities of moves after whole paths, see `features.of_paths`."""
+        """`[N, A]` probabilities of moves at the end of whole paths, see `features.of_paths`."""
         return self.at(of_paths(self.features, mask_bits, paths, turns), temperature)
 
     def at_sets(self, sets: Sets) -> FloatArray:
@@ -121,11 +135,11 @@ class LearntPolicy:
 
 
 class LearntValues:
-    """What states are worth to the roles when all of them move by the policies learnt with it.
+    """Values of states for all roles, when every role moves by the policy learnt with them.
 
     Args:
-        features: what the critic reads of a state.
-        hidden: units of its hidden layers.
+        features: the bits of a state that the critic reads.
+        hidden: units of the hidden layers.
         num_roles: Q.
         flat: `[N]` float32, the weights.
     """
@@ -136,7 +150,7 @@ class LearntValues:
         self._net = Net(features, hidden, num_roles, flat)
 
     def at(self, fluents: U64) -> F32:
-        """`[L, Q]` goals expected in states, from 0 to 100.
+        """`[L, Q]` expected goal values, from 0 to 100.
 
         Args:
             fluents: `[L, W]` the states as packed bits, see `Turn.state_bits`.
@@ -148,33 +162,33 @@ class LearntValues:
 
 
 # ------------------------------------------------------------------------
-# What nets read of incomplete paths, where moves and percepts are numbered by a machine.
+# Rows of bits for incomplete paths whose moves and percepts are ids of a machine.
 #
-# paths (nodes of a `PathTree`) ──▶ rows of bits (`NetPaths`) ──▶ a net ──▶ shares of moves
+# paths (nodes of a `PathTree`) ──▶ rows of bits (`NetPaths`) ──▶ a net ──▶ probabilities of moves
 
 
 class NetPaths:
-    """What nets read of incomplete paths.
+    """Turns incomplete paths into the rows of bits that nets read.
 
     Args:
-        machine, tree: number moves, percepts and paths.
-        names: number them for nets.
+        machine, tree: the ids of moves, percepts and paths.
+        names: the indices of moves and percepts in nets.
     """
 
     def __init__(self, machine: Machine, tree: PathTree, names: Names) -> None:
         self._machine, self._tree, self.names = machine, tree, names
         self._actions: dict[int, int] = {}
-        self._seen: dict[int, list[int]] = {}
+        self._percept_tokens: dict[int, list[int]] = {}
 
     def depth(self, path: int) -> int:
         """The number of turns of a path."""
         return self._tree.depth(path)
 
     def actions(self, moves: IntArray) -> IntArray:
-        """`[M]` indices of moves."""
-        used, place = np.unique(moves, return_inverse=True)
-        found = [self._action(move) for move in used.tolist()]
-        return np.array(found, dtype=np.int64)[place]
+        """`[M]` indices of `[M]` move ids."""
+        distinct, inverse = np.unique(moves, return_inverse=True)
+        actions = [self._action(move) for move in distinct.tolist()]
+        return np.array(actions, dtype=np.int64)[inverse]
 
     def masks(self, legal: Ragged) -> U64:
         """`[N, words]` bits of N lists of moves."""
@@ -186,7 +200,7 @@ class NetPaths:
         """`[N, W]` the rows of N paths.
 
         Args:
-            masks: `[N, words]` what is legal after each; default: nothing.
+            masks: `[N, words]` legal moves at the end of each; default: none.
         """
         if masks is None:
             masks = np.zeros((len(paths), features.mask_words), dtype=np.uint64)
@@ -196,53 +210,54 @@ class NetPaths:
     def shares(
         self, policy: LearntPolicy, paths: IntArray, legal: Ragged, temperature: float = 1.0
     ) -> FloatArray:
-        """`[K]` probabilities of moves by a policy that reads paths; those of a path sum to 1.
+        """`[K]` probabilities of moves by a policy that reads paths; they sum to 1 for each path.
 
         Args:
-            paths: N of them.
+            paths: `[N]` path ids.
             legal: K moves, in N lists.
         """
         owner, rows = (
             segment_ids(legal.offsets),
             self.rows(policy.features, paths, self.masks(legal)),
         )
-        found = policy.at(rows, temperature)[owner, self.actions(legal.values)].astype(np.float64)
-        return np.asarray(found / np.bincount(owner, found, len(paths))[owner])
+        shares = policy.at(rows, temperature)[owner, self.actions(legal.values)].astype(np.float64)
+        return np.asarray(shares / np.bincount(owner, shares, len(paths))[owner])
 
     def _tokens(self, paths: IntArray, depths: IntArray) -> I32:
-        """`[N, T, K]` tokens of paths, as `Turn.paths`; unknown ones are left out."""
+        """`[N, T, K]` tokens of paths, as `Turn.paths`; unknown moves and percepts are left out."""
         steps = self._tree.beginnings(paths)[1:]
         if not steps:
             return np.zeros((len(paths), 0, 0), dtype=np.int32)
-        # All of them end with the last step; shorter ones begin later.
+        # All paths end with the last step; shorter ones begin later.
         turns, late = np.arange(len(steps)), len(steps) - depths[:, None]
-        within = turns < depths[:, None]
-        places = np.minimum(turns + late, len(steps) - 1)
-        last = self._tree.last_turns(np.take_along_axis(np.stack(steps, axis=1), places, 1)[within])
+        filled = turns < depths[:, None]
+        columns = np.minimum(turns + late, len(steps) - 1)
+        nodes = np.take_along_axis(np.stack(steps, axis=1), columns, 1)[filled]
+        last = self._tree.last_turns(nodes)
         moves, percepts = last[:, 0] - UNKNOWN, last[:, 1] - UNKNOWN
-        # A turn is often that of many paths.
+        # Many paths share a turn: each distinct turn is translated once.
         keys = moves + (1 + moves.max()) * percepts
-        _, first, number = np.unique(keys, return_index=True, return_inverse=True)
-        told = [self._told(*turn) for turn in last[first, :2].tolist()]
-        table = np.zeros((len(told), max(map(len, told))), dtype=np.int32)
-        for row, tokens in zip(table, told, strict=True):
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        turn_tokens = [self._turn_tokens(*turn) for turn in last[first, :2].tolist()]
+        table = np.zeros((len(turn_tokens), max(map(len, turn_tokens))), dtype=np.int32)
+        for row, tokens in zip(table, turn_tokens, strict=True):
             row[: len(tokens)] = tokens
-        found = np.zeros((*within.shape, table.shape[1]), dtype=np.int32)
-        found[within] = table[number]
-        return found
+        path_tokens = np.zeros((*filled.shape, table.shape[1]), dtype=np.int32)
+        path_tokens[filled] = table[inverse]
+        return path_tokens
 
-    def _told(self, move: int, percepts: int) -> list[int]:
+    def _turn_tokens(self, move: int, percepts: int) -> list[int]:
         """The tokens of a turn."""
         tokens = [] if move == UNKNOWN else [1 + self._action(move)]
-        return tokens if percepts == UNKNOWN else tokens + self._percepts(percepts)
+        return tokens if percepts == UNKNOWN else tokens + self._tokens_of_percepts(percepts)
 
     def _action(self, move: int) -> int:
         if move not in self._actions:
             self._actions[move] = self.names.move(self._machine.move_text(move))
         return self._actions[move]
 
-    def _percepts(self, percepts: int) -> list[int]:
-        if percepts not in self._seen:
-            found = map(self.names.percept, self._machine.percept_texts(percepts))
-            self._seen[percepts] = [1 + len(self.names.moves) + each for each in found]
-        return self._seen[percepts]
+    def _tokens_of_percepts(self, percepts: int) -> list[int]:
+        if percepts not in self._percept_tokens:
+            indices = map(self.names.percept, self._machine.percept_texts(percepts))
+            self._percept_tokens[percepts] = [1 + len(self.names.moves) + k for k in indices]
+        return self._percept_tokens[percepts]

@@ -1,7 +1,8 @@
-"""Rollouts: matches that are played to their ends from given states, all roles by their policies.
+"""Rollouts: matches played from given states to their ends, with a policy for each role.
 
-Each role knows only its own path, as in a match. Lanes that are over are dropped, so that a turn
-costs as much as there are matches going on.
+`Rollouts` takes states of an engine and the knowledge of each role, and returns the goal values at
+the ends (`Ended`). Each role moves by its own path only, as in a match. Lanes that are over are
+dropped, so that a turn costs no more than the matches that still go on.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ MOST_TURNS = 1000
 
 
 class Ended(NamedTuple):
-    """What came of L matches.
+    """The outcome of L matches.
 
     Attributes:
-        goals: `[L, Q]` goal values of the players; the value of broken ones where one was.
-        turns: `[L]` to the end.
+        goals: `[L, Q]` goal values of the players, `middle` in matches that were broken off.
+        turns: `[L]` turns to the end.
         finished: `[L]` whether the match came to its end.
     """
 
@@ -38,12 +39,12 @@ class Ended(NamedTuple):
 
 
 class Rollouts:
-    """Plays matches on by policies.
+    """Plays matches to their ends by policies.
 
     Args:
-        engine: of the game.
-        policies: of each player, in the order of the engine's names; a role without one draws any
-            legal move.
+        engine: the game.
+        policies: the policy of each player, in the order of the engine's names; a player without
+            one moves uniformly at random.
         middle: the goal value of matches that are broken off.
     """
 
@@ -54,17 +55,17 @@ class Rollouts:
         self._mask_words = int(engine.starts[2] - engine.starts[1])
 
     def matches(self, num: int, rng: np.random.Generator) -> Ended:
-        """Whole matches."""
+        """Play `num` whole matches."""
         rows = [
             np.zeros((num, 0 if policy is None else policy.features.num_words), dtype=np.uint64)
             for policy in self._policies
         ]
-        for policy, each in zip(self._policies, rows, strict=True):
+        for policy, role_rows in zip(self._policies, rows, strict=True):
             if policy is not None and not policy.features.reads_state:
                 masks = np.zeros((num, policy.features.mask_words), dtype=np.uint64)
-                nothing = np.zeros((num, 0, 0), dtype=np.int32)
+                paths = np.zeros((num, 0, 0), dtype=np.int32)
                 turns = np.zeros(num, dtype=np.int32)
-                each[:] = of_paths(policy.features, masks, nothing, turns)
+                role_rows[:] = of_paths(policy.features, masks, paths, turns)
         return self.run(self._engine.initial(num), rows, 0, -1, np.zeros(0, dtype=np.int64), rng)
 
     def run(
@@ -77,118 +78,117 @@ class Rollouts:
         rng: np.random.Generator,
         stop: Callable[[], bool] = lambda: False,
     ) -> Ended:
-        """One match from each of L states, none of which is over.
+        """Play one match from each of L states, none of which is terminal.
 
         Args:
-            rows: `[L, W]` of each player, what it knows (`features`), whatever they say
-                is legal; they are used up.
-            turns: that were made before.
-            role: whose first action is given; -1 for nobody's.
-            actions: `[L]` it; one that is not legal becomes a random legal one.
+            rows: for each player `[L, W]`, its knowledge as bits (`features`); the bits of legal
+                moves may be anything. Overwritten.
+            turns: number of turns before these states.
+            role: the role whose first action is given; -1 for none.
+            actions: `[L]` its first actions; a random legal action replaces an illegal one.
             stop: asked once a turn; when true, all matches that go on are broken off.
 
         Raises:
-            NoLegalMoveError: a role has no legal move, which is a mistake of the rulesheet.
+            NoLegalMoveError: a role has no legal move: an error in the rulesheet.
         """
         engine, num = self._engine, len(states)
         goals = np.full((num, len(self._policies)), self._middle)
-        finished, lasted = np.zeros(num, dtype=np.bool_), np.zeros(num, dtype=np.int64)
+        finished, lengths = np.zeros(num, dtype=np.bool_), np.zeros(num, dtype=np.int64)
         lanes = np.arange(num)
         seats = [
-            None if policy is None else _Seat(policy, each)
-            for policy, each in zip(self._policies, rows, strict=True)
+            None if policy is None else _Seat(policy, role_rows)
+            for policy, role_rows in zip(self._policies, rows, strict=True)
         ]
         seed = np.uint64(rng.integers(1 << 63))
         look = engine.look(states)
         for seat, masks in zip(seats, self._masks(look).swapaxes(0, 1), strict=True):
             if seat is not None:
                 seat.see(masks, engine, states)
-        given = actions
         with one_thread():
             for turn in range(MOST_TURNS):
                 if stop():
-                    lasted[lanes] = turn
+                    lengths[lanes] = turn
                     break
-                chosen = self._chosen(seats, look, role if turn == 0 else -1, given, rng)
-                made, keys = self._made(look, chosen, seed, turns + turn)
-                states, percepts = engine.play(states, made, keys)
+                choices = self._choose(seats, look, role if turn == 0 else -1, actions, rng)
+                joint_moves, keys = self._complete(look, choices, seed, turns + turn)
+                states, percepts = engine.play(states, joint_moves, keys)
                 look = engine.look(states)
                 over = (look[:, 0] & np.uint64(1)).astype(np.bool_)
                 if over.any():
-                    ended, on = np.flatnonzero(over), np.flatnonzero(~over)
+                    ended, live = np.flatnonzero(over), np.flatnonzero(~over)
                     goals[lanes[ended]] = engine.goals(states.take(ended))
-                    finished[lanes[ended]], lasted[lanes[ended]] = True, turn + 1
-                    states, look, lanes = states.take(on), look[on], lanes[on]
-                    made, percepts = made[on], percepts[on]
+                    finished[lanes[ended]], lengths[lanes[ended]] = True, turn + 1
+                    states, look, lanes = states.take(live), look[live], lanes[live]
+                    joint_moves, percepts = joint_moves[live], percepts[live]
                     for seat in seats:
                         if seat is not None:
-                            seat.take(on)
+                            seat.take(live)
                 if not len(lanes):
                     break
                 masks = self._masks(look)
-                told = made[:, : len(seats)].astype(np.int32)
-                now = np.full(len(lanes), turns + turn + 1, dtype=np.int32)
-                for number, seat in enumerate(seats):
+                moves = joint_moves[:, : len(seats)].astype(np.int32)
+                depths = np.full(len(lanes), turns + turn + 1, dtype=np.int32)
+                for index, seat in enumerate(seats):
                     if seat is not None:
-                        seat.observe(masks, told, percepts, now, number, engine, states)
+                        seat.observe(masks, moves, percepts, depths, index, engine, states)
             else:
-                lasted[lanes] = MOST_TURNS
-        return Ended(goals, lasted, finished)
+                lengths[lanes] = MOST_TURNS
+        return Ended(goals, lengths, finished)
 
     def _masks(self, look: U64) -> U64:
-        """`[L, Q, words]` what is legal for the players."""
+        """`[L, Q, words]` the legal moves of the players."""
         start, end = self._engine.starts[1], self._engine.starts[1 + len(self._policies)]
         return np.ascontiguousarray(look[:, start:end]).reshape(len(look), -1, self._mask_words)
 
-    def _chosen(
+    def _choose(
         self,
         seats: Sequence[_Seat | None],
         look: U64,
         role: int,
-        given: I64,
+        actions: I64,
         rng: np.random.Generator,
     ) -> I64:
-        """`[L, Q]` actions of the players, -1 for those to be drawn."""
-        chosen = np.full((len(look), len(seats)), -1, dtype=np.int64)
+        """`[L, Q]` actions of the players, -1 for actions to be drawn."""
+        choices = np.full((len(look), len(seats)), -1, dtype=np.int64)
         keys = rng.integers(1 << 63, size=len(seats), dtype=np.uint64)
-        for number, seat in enumerate(seats):
-            if number == role:
-                start = self._engine.starts[1 + number]
-                words = look[np.arange(len(look)), start + (given >> 6)]
-                legal = (words >> (given & 63).astype(np.uint64)) & np.uint64(1)
-                chosen[:, number] = np.where(legal, given, -1)
+        for index, seat in enumerate(seats):
+            if index == role:
+                start = self._engine.starts[1 + index]
+                words = look[np.arange(len(look)), start + (actions >> 6)]
+                legal = (words >> (actions & 63).astype(np.uint64)) & np.uint64(1)
+                choices[:, index] = np.where(legal, actions, -1)
             elif seat is not None:
-                seat.act(keys[number], chosen[:, number])
-        return chosen
+                seat.act(keys[index], choices[:, index])
+        return choices
 
-    def _made(self, look: U64, chosen: I64, seed: np.uint64, turn: int) -> tuple[I64, U64]:
+    def _complete(self, look: U64, picks: I64, seed: np.uint64, turn: int) -> tuple[I64, U64]:
         """`[L, M]` actions of all movers, and `[L]` random bits."""
         num, starts = len(look), self._engine.starts
-        made, keys = np.zeros((num, len(starts) - 2), dtype=np.int64), np.zeros(num, np.uint64)
+        moves, keys = np.zeros((num, len(starts) - 2), dtype=np.int64), np.zeros(num, np.uint64)
         live, episodes = np.ones(num, dtype=np.bool_), np.zeros(num, dtype=np.int64)
-        now, word = np.full(num, turn, dtype=np.int32), np.zeros(1, dtype=np.uint64)
-        seeds, numbers = np.full(num, seed), np.arange(num)
-        wrong = choose(look, starts, live, chosen, seeds, numbers, episodes, now, word, made, keys)
-        if wrong != FINE:
+        turns, word = np.full(num, turn, dtype=np.int32), np.zeros(1, dtype=np.uint64)
+        seeds, lanes = np.full(num, seed), np.arange(num)
+        fault = choose(look, starts, live, picks, seeds, lanes, episodes, turns, word, moves, keys)
+        if fault != FINE:
             roles = (*self._engine.names.roles, "random")
-            raise NoLegalMoveError(roles[wrong % made.shape[1]], [])
-        return made, keys
+            raise NoLegalMoveError(roles[fault % moves.shape[1]], [])
+        return moves, keys
 
 
 class _Seat:
-    """A role in L lanes: what it knows, and its moves."""
+    """A role in L lanes: its knowledge, and the draws of its moves."""
 
     def __init__(self, policy: LearntPolicy, rows: U64) -> None:
         self._features, self._rows = policy.features, rows
         self._drawing = Drawing(policy.net, len(rows))
 
     def take(self, lanes: IntArray) -> None:
-        """Go on in these lanes only."""
+        """Drop all lanes but these."""
         self._rows = self._rows[lanes]
         self._drawing.take(lanes)
 
     def see(self, masks: U64, engine: Engine, states: States) -> None:
-        """Take down what is legal in the first states."""
+        """Record the legal moves and, where the policy reads it, the state."""
         words = self._features.mask_words
         self._rows[:, :words] = masks
         if self._features.reads_state:
@@ -200,18 +200,18 @@ class _Seat:
         moves: I32,
         percepts: U64,
         turns: I32,
-        number: int,
+        role: int,
         engine: Engine,
         states: States,
     ) -> None:
-        """Take down what a turn tells the role, whose number this is."""
+        """Record the role's view of a turn; `role` is the role's index."""
         features = self._features
         if features.reads_state:
-            self.see(masks[:, number], engine, states)
+            self.see(masks[:, role], engine, states)
         else:
-            observe(masks, moves, percepts, turns, number, features.layout, self._rows)
+            observe(masks, moves, percepts, turns, role, features.layout, self._rows)
 
-    def act(self, key: np.uint64, chosen: I64) -> None:
-        """Draw a move in each lane in which there is a choice; `chosen` is filled in there."""
+    def act(self, key: np.uint64, actions: I64) -> None:
+        """Draw a move in each lane with a choice, and fill in `actions` there."""
         self._drawing.choices.clear()
-        self._drawing.act(self._rows, key, chosen)
+        self._drawing.act(self._rows, key, actions)

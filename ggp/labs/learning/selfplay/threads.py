@@ -1,13 +1,14 @@
-"""Threads: a crew that does the work of the roles side by side, and one thread for each product.
+"""Threads: a crew that runs the work of the roles side by side, and one thread for each product.
 
-Roles share nothing. Kernels and products of matrices let other threads run, so that two roles learn
-at the same time on two processors. Each piece is done by one thread from its beginning to its end,
-so the result is the same however many there are.
+The learner passes one piece of work for each role to a `Crew`. Roles share nothing. Kernels and
+products of matrices release the interpreter's lock, so that two roles learn at the same time on two
+processors. Rule: one thread does a piece from beginning to end; so the outcome does not depend on
+the number of threads.
 
-Numpy's products of matrices use one thread while nets are computed. Ours are small. OpenBLAS
-divides them among all cores all the same, and waits for each; where the cores have other things to
-do, that takes a hundred times as long. Numpy has no function for it, so the one of the OpenBLAS
-that comes with numpy is called. With another library nothing is changed.
+While nets are computed, numpy's products of matrices use one thread (`one_thread`). The matrices
+are small, but OpenBLAS divides the products among all cores, and waits for each; where the cores
+are busy, that takes a hundred times as long. Numpy has no function to prevent it, so we call the
+OpenBLAS that comes with numpy. With another library nothing changes.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 from ggp.errors import ConfigError
 
 _NAMES = ("scipy_openblas_{}_num_threads64_", "scipy_openblas_{}_num_threads")
-"""The functions in numpy's wheels, with `get` and `set`."""
+"""The functions in numpy's wheels; the gap is for `get` or `set`."""
 
 
 class _Threads(NamedTuple):
@@ -34,22 +35,22 @@ class _Threads(NamedTuple):
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Compute products of matrices in one thread, in the whole process, until this ends."""
-    found = _functions()
-    if found is None:
+    """Compute products of matrices in one thread, in the whole process, inside this context."""
+    openblas = _functions()
+    if openblas is None:
         yield
         return
-    before = found.get()
-    found.set(1)
+    num_threads = openblas.get()
+    openblas.set(1)
     try:
         yield
     finally:
-        found.set(before)
+        openblas.set(num_threads)
 
 
 @cache
 def _functions() -> _Threads | None:
-    """The functions of OpenBLAS, None if there is none."""
+    """The functions of OpenBLAS, None with another library."""
     try:
         library = ctypes.CDLL(np._core._multiarray_umath.__file__)  # type: ignore[attr-defined]
     except (AttributeError, OSError):
@@ -63,13 +64,13 @@ def _functions() -> _Threads | None:
 
 
 class Crew:
-    """Does pieces of work.
+    """Runs pieces of work in several threads.
 
     Args:
-        threads: that work at the same time.
+        threads: number of threads, the caller's included.
 
     Raises:
-        ConfigError: there is not even one.
+        ConfigError: the number is below 1.
     """
 
     def __init__(self, threads: int = 1) -> None:
@@ -78,16 +79,16 @@ class Crew:
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
 
     def do(self, pieces: Iterable[Callable[[], None]]) -> None:
-        """Do all of them; the first error of any is raised when none is under way."""
-        first, *others = pieces
+        """Do all pieces, wait for all of them, then raise the first error if there was one."""
+        first, *rest = pieces
         if self._pool is None:
-            for piece in (first, *others):
+            for piece in (first, *rest):
                 piece()
             return
-        waiting = [self._pool.submit(piece) for piece in others]
+        futures = [self._pool.submit(piece) for piece in rest]
         try:
             first()
         finally:
-            wait(waiting)
-        for each in waiting:
-            each.result()
+            wait(futures)
+        for future in futures:
+            future.result()

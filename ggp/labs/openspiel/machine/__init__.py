@@ -1,7 +1,7 @@
 """Games of OpenSpiel as machines: `openspiel:leduc_poker` works wherever a game is named.
 
-In comes the name of a game, out goes a `Machine`: `spiel_machine`, the one to open first. `games`
-finds a game and says why some cannot be played. `nodes` keep states, `terms` names moves and
-percepts. Beliefs ask for other histories (`redraw`), made with small changes, as far as they agree
-with a `known_path`, the percepts of what players know.
+The input is the name of a game, the output a `Machine`. Begin with `spiel_machine`. `games` finds a
+game, and refuses games that cannot be played. `nodes` keep states, `terms` name moves and
+percepts. For beliefs, `redraw` finds other histories by small changes, and `known_path` compares
+them with the percepts of a role.
 """

@@ -1,10 +1,11 @@
-"""Finds a game of OpenSpiel by its name, and refuses those that cannot be played here.
+"""Finds a game of OpenSpiel by its name, and refuses games that cannot be played here.
 
-A game is named as OpenSpiel names it, after `openspiel:`, with parameters in brackets:
-`openspiel:goofspiel(num_cards=4,imp_info=True)`. There is no text of its rules other than that
-name, so records keep the name as it was given, and workers are sent it: the one that OpenSpiel
-gives to a game it has loaded may lack parameters, such as files. Games in Python are registered
-when their modules are imported; see `IMPORTS`.
+`spiel_game` takes a text, and returns a `SpielGame`, which a machine plays. The text is OpenSpiel's
+name of the game after `openspiel:`, with parameters in brackets:
+`openspiel:goofspiel(num_cards=4,imp_info=True)`. This name is all the rules that there are, so
+records and workers get it as the user wrote it: the name that OpenSpiel gives to a loaded game may
+lack parameters, such as files. Games in Python are registered when their modules are imported; see
+`IMPORTS`.
 """
 
 from __future__ import annotations
@@ -38,26 +39,26 @@ PREFIX = "openspiel:"
 """Beginning of the names of games of OpenSpiel."""
 
 _OWN_MODULE, _OWN_MARK = "open_spiel.python.games", "python_"
-"""The module that registers OpenSpiel's own games in Python, and how their names begin."""
+"""The module that registers OpenSpiel's own games in Python, and the prefix of their names."""
 
 _TURNS_HIDDEN, _TURNS_SHOWN = "obstype", "reveal-numturns"
-"""The parameter of OpenSpiel that says how much players observe, and the value that shows them
-the number of turns so far: paths of GDL-II always have it."""
+"""The parameter of OpenSpiel that selects what players observe, and the value that shows them the
+number of turns so far: paths of GDL-II always have it."""
 
 
 _GAMBIT = "efg_game"
-"""The game that OpenSpiel makes of a file of Gambit's."""
+"""The name of games that OpenSpiel reads from a file of Gambit."""
 
 _FILE = re.compile(r"\b(filename|\w*_file)\s*=")
 """Parameters of OpenSpiel's games that name a file to read."""
 
 _SHOWN = 80
-"""Number of characters of a text that a message shows."""
+"""Most characters of a text in a message."""
 
 HIDES_TURNS = frozenset(
     {"dark_hex_ir", "go_fish", "liars_dice_ir", "phantom_ttt_ir", "repeated_leduc_poker"}
 )
-"""Games whose players do not know the number of turns so far, or forget what they did."""
+"""Games whose players do not know the number of turns so far, or forget their moves."""
 
 _log = logging.getLogger(__name__)
 
@@ -67,9 +68,9 @@ class SpielGame:
     """A game of OpenSpiel, as a `GameDefinition`.
 
     Attributes:
-        utilities: least and greatest utility of a player; goals 0 to 100 stand for them.
-        title: OpenSpiel's name of the game.
-        strings: how far the strings of information states can be trusted.
+        utilities: lowest and highest utility of a player; goals 0 to 100 stand for them.
+        title: OpenSpiel's long name of the game.
+        strings: faults of the strings of information states.
     """
 
     prefix: ClassVar[str] = PREFIX
@@ -83,47 +84,50 @@ class SpielGame:
 
     @cached_property
     def digest(self) -> str:
-        """Of the name with all parameters."""
+        """The digest of the name with all parameters."""
         return blake2b(self.source.text.encode(), digest_size=16).hexdigest()
 
     def describe(self) -> Description:
-        """Its title: OpenSpiel says no more."""
+        """The title; OpenSpiel has no other description."""
         return Description(self.title, "OpenSpiel plays this game; it has no rules to show.")
 
     def as_program(self) -> Program:
-        """There are no rules to look into."""
+        """A program without rules."""
         return without_rules(self.roles, self.source.name)
 
 
 def refuse_files(text: str) -> None:
-    """Refuse a game with a parameter that names a file: for texts that others wrote.
+    """Refuse a game with a parameter that names a file, in a text from a stranger.
 
     Raises:
         ConfigError: the text has such a parameter.
     """
-    found = _FILE.search(text)
-    if found:
+    match = _FILE.search(text)
+    if match:
         raise ConfigError(
-            f"{text.strip()[:_SHOWN]!r} names a file ({found[1]}), which only games named on the "
+            f"{text.strip()[:_SHOWN]!r} names a file ({match[1]}), which only games named on the "
             "command line may"
         )
 
 
 def spiel_game(text: str, name: str) -> SpielGame:
-    """The game that a text `openspiel:NAME(PARAMETERS)` names.
+    """The game named by a text `openspiel:NAME(PARAMETERS)`.
 
-    Where the game has the parameter `obstype` and the text leaves it open, players observe the
-    number of turns, as they always do in GDL-II. Warns of games of OpenSpiel in which they do not,
-    or forget what they did.
+    If the game has the parameter `obstype` and the text does not set it, players observe the number
+    of turns, as they always do in GDL-II. A warning is logged for games in which they do not, or
+    forget their moves.
+
+        >>> spiel_game("openspiel:kuhn_poker", "kuhn_poker").roles
+        ('p0', 'p1', 'random')
 
     Args:
-        name: what messages call it.
+        name: name of the game in messages.
 
     Raises:
         BackendUnavailableError: OpenSpiel is not installed.
         ConfigError: there is no such game, or it cannot be played here; the message says why.
     """
-    game, given = _loaded(text)
+    game, full_name = _loaded(text)
     kind = game.get_type()
     strings = Strings()
     if kind.provides_information_state_string and not is_open(game):
@@ -140,7 +144,7 @@ def spiel_game(text: str, name: str) -> SpielGame:
     if kind.chance_mode == pyspiel().GameType.ChanceMode.EXPLICIT_STOCHASTIC:
         roles.append(RANDOM)
     return SpielGame(
-        source=Source(name, f"{PREFIX}{given.removesuffix('()')}"),
+        source=Source(name, f"{PREFIX}{full_name.removesuffix('()')}"),
         roles=tuple(roles),
         utilities=(game.min_utility(), game.max_utility()),
         title=kind.long_name,
@@ -155,44 +159,44 @@ def is_open(game: Any) -> bool:
 
 
 def load_game(text: str) -> Any:
-    """The `pyspiel.Game` that a text names; see `spiel_game`."""
+    """The `pyspiel.Game` named by a text; see `spiel_game`."""
     return _loaded(text)[0]
 
 
 def _loaded(text: str) -> tuple[Any, str]:
-    """The game, and its name as it was given, but for what was added to it."""
+    """The game, and its full name: the name in the text, with `obstype` added if need be."""
     library = pyspiel()
     name, bracket, parameters = text.strip().removeprefix(PREFIX).strip().partition("(")
-    given = f"{name.rstrip()}{bracket}{parameters}"  # OpenSpiel takes a blank for part of the name
-    _import_modules(given)
-    _check_name(given)
+    full_name = f"{name.rstrip()}{bracket}{parameters}"  # OpenSpiel reads blanks as part of names
+    _import_modules(full_name)
+    _check_name(full_name)
     try:
-        game = library.load_game(given)
-        asked = library.game_parameters_from_string(given)
-        if _TURNS_HIDDEN in game.get_parameters() and _TURNS_HIDDEN not in asked:
-            given = _with_turns(given)
-            game = library.load_game(given)
-    except Exception as error:  # of OpenSpiel, of what C++ lets through, or of a game in Python
-        raise ConfigError(f"OpenSpiel has no game {given!r}: {_first_line(error)}") from error
+        game = library.load_game(full_name)
+        settings = library.game_parameters_from_string(full_name)
+        if _TURNS_HIDDEN in game.get_parameters() and _TURNS_HIDDEN not in settings:
+            full_name = _with_turns(full_name)
+            game = library.load_game(full_name)
+    except Exception as error:  # of OpenSpiel, C++, or a game in Python
+        raise ConfigError(f"OpenSpiel has no game {full_name!r}: {_first_line(error)}") from error
     _check_kind(text, game)
-    return game, given
+    return game, full_name
 
 
-def _import_modules(given: str) -> None:
+def _import_modules(full_name: str) -> None:
     """Import the modules that may register a game in Python.
 
     Raises:
-        ConfigError: one that the user named cannot be imported.
+        ConfigError: a module that the user named cannot be imported.
     """
-    if _OWN_MARK in given:
-        with suppress(ImportError):  # then the name is unknown
+    if _OWN_MARK in full_name:
+        with suppress(ImportError):  # the name is then reported as unknown
             import_module(_OWN_MODULE)
     for module in filter(None, os.environ.get(IMPORTS, "").split(",")):
         if os.getcwd() not in sys.path:
             sys.path.append(os.getcwd())
         try:
             import_module(module)
-        except (Exception, SystemExit) as error:  # whatever is in it
+        except (Exception, SystemExit) as error:  # a module of the user may raise anything
             raise ConfigError(
                 f"the module {module!r} cannot be imported, as --import says: "
                 f"{type(error).__name__}: {_first_line(error)}"
@@ -212,13 +216,13 @@ def pyspiel() -> ModuleType:
         raise BackendUnavailableError(
             "OpenSpiel", f"{extra_advice('openspiel')} ({error})"
         ) from error
-    found: ModuleType = library
-    return found
+    module: ModuleType = library
+    return module
 
 
-def _check_name(given: str) -> None:
-    """Refuse names that OpenSpiel would complain about on standard error, too."""
-    name = given.partition("(")[0].strip()
+def _check_name(full_name: str) -> None:
+    """Refuse unknown names, which OpenSpiel would also report on standard error."""
+    name = full_name.partition("(")[0].strip()
     names = pyspiel().registered_names()
     if name not in names:
         raise ConfigError(
@@ -235,7 +239,7 @@ def _check_kind(text: str, game: Any) -> None:
     """Refuse games that a machine cannot play.
 
     Raises:
-        ConfigError: the game is one of them; the message says why.
+        ConfigError: a machine cannot play it; the message says why.
     """
     kinds, kind = pyspiel().GameType, game.get_type()
     reason = None
@@ -243,8 +247,8 @@ def _check_kind(text: str, game: Any) -> None:
         reason = "it is a mean-field game, which is played by a population, not by players"
     elif kind.chance_mode == kinds.ChanceMode.SAMPLED_STOCHASTIC:
         reason = (
-            "its chance is sampled inside the game, so nobody can tell what else might have "
-            "happened, nor how likely it was"
+            "its chance is sampled inside the game, so other outcomes and their probabilities are "
+            "unknown"
         )
     elif kind.action_structs_only:
         reason = "its actions are structures, not numbers"
@@ -253,14 +257,14 @@ def _check_kind(text: str, game: Any) -> None:
     elif not (
         kind.provides_information_state_string or kind.provides_observation_string or is_open(game)
     ):
-        reason = "it does not say what its players see"
+        reason = "it does not define what its players see"
     if reason is not None:
         raise ConfigError(f"{text} cannot be played: {reason}")
 
 
 @cache
 def _warn_of_turns(text: str) -> None:
-    """Warn once that our roles tell states apart that players of OpenSpiel do not."""
+    """Warn once that our roles distinguish states that players of OpenSpiel do not."""
     _log.warning(
         "%s: our roles count turns and remember what they did, and this game hides it from its "
         "players; so they tell apart what players of OpenSpiel do not",
@@ -269,14 +273,14 @@ def _warn_of_turns(text: str) -> None:
 
 
 def _unlike_roles(strings: Strings) -> str:
-    """Words for what players of a game lack that roles of GDL-II have."""
+    """A phrase for messages: in which way players of a game differ from roles of GDL-II."""
     if strings.forgotten:
         return f"a player forgets what it did before information state {strings.forgotten!r}"
     return "an information state lies at several depths, and roles of GDL-II count turns"
 
 
-def _with_turns(given: str) -> str:
-    name, _, rest = given.partition("(")
+def _with_turns(full_name: str) -> str:
+    name, _, rest = full_name.partition("(")
     comma = "," if rest.strip(" )") else ""
     return f"{name.strip()}({_TURNS_HIDDEN}={_TURNS_SHOWN}{comma}{rest or ')'}"
 
@@ -286,33 +290,36 @@ def _first_line(error: BaseException) -> str:
 
 
 # ------------------------------------------------------------------------
-# Examines whether the strings of a game of OpenSpiel tell players no more than they know.
+# Tests whether the strings of a game of OpenSpiel leak hidden information.
 #
-# OpenSpiel defines `information_state_string` for the player who acts, and most games have one for
-# the others, too. Some give these what the player who acts knows: so does every game from a file of
-# Gambit's. So matches are walked, as many as a bound on states allows, the shortest first. Whoever
-# acts knows its information state, and no more. If two ways lead a player there by the same moves
-# of its own, but gave it other strings in between, these strings told what it does not know.
+# OpenSpiel defines `information_state_string` for the player that acts, and most games have one for
+# the other players, too. Some games give them the knowledge of the acting player: for example all
+# games from files of Gambit. So we walk through the game, breadth first and then in random matches,
+# up to a bound on states.
 #
-# In the same walks shows whether players forget their moves, or cannot count turns.
+# Rule: a player that acts knows its information state, and no more. If two histories lead a player
+# to the same information state by the same moves of its own, but gave it different strings on the
+# way, these strings leaked.
+#
+# The same walks show whether players forget their moves, or cannot count turns.
 
 MOST_STATES = 1_000
-"""Number of states to walk through: all of a small game."""
+"""Most states that walks visit: all states of a small game."""
 
 MOST_TURNS = 50
-"""Length of a walk: later, hardly any information state comes twice."""
+"""Length of a walk: later, information states hardly ever recur."""
 
 _SHARE = 0.5
-"""Share of these states that are visited from the start on, turn by turn; the others in matches."""
+"""Share of states that are visited breadth first; the rest are visited in random matches."""
 
 
 @dataclass(slots=True)
 class Strings:
-    """What walks through a game showed of the strings of its information states.
+    """Faults of the strings of information states, as far as walks through a game showed them.
 
     Attributes:
-        leak: whether a player that does not act is told what it does not know.
-        hide_turns: whether a player is in one information state in different turns.
+        leak: whether strings show a player that does not act hidden information.
+        hide_turns: whether a player has the same information state in different turns.
         forgotten: an information state that follows different moves of its player; empty for none.
     """
 
@@ -322,13 +329,13 @@ class Strings:
 
 
 class _Memory(NamedTuple):
-    """What a player may remember, as numbers that are equal for equal memories.
+    """The memory of a player, as ids that are equal for equal memories.
 
     Attributes:
-        last: the string it got last.
-        strings: all strings that it got, repeated ones once, and its moves between them.
-        choices: its information states and moves.
-        turns: the turns of these.
+        last: its last string.
+        strings: id of all its strings, repetitions once, and the moves between them.
+        choices: id of its information states and moves.
+        turns: id of the turns of its moves.
     """
 
     last: str | None
@@ -338,13 +345,13 @@ class _Memory(NamedTuple):
 
 
 def examine(game: Any, most_states: int = MOST_STATES) -> Strings:
-    """Walk through a game that provides strings of information states.
+    """Walk through a game that provides strings of information states, and report their faults.
 
     Args:
         game: the `pyspiel.Game`.
-        most_states: number of states to visit.
+        most_states: most states to visit.
     """
-    return _Walks(game).walked(most_states)
+    return _Walks(game).walk(most_states)
 
 
 _Moves = dict[int, int]
@@ -352,41 +359,42 @@ _Moves = dict[int, int]
 
 
 class _Walks:
+    """Walks through a game, which compare the memories of players at equal information states."""
+
     def __init__(self, game: Any) -> None:
         self._root = game.new_initial_state()
         self._players = range(game.num_players())
         self._numbers: dict[tuple[object, ...], int] = {}
-        self._known: dict[tuple[int, str], tuple[_Memory, int]] = {}
-        self._seen = Strings()
+        self._first_visits: dict[tuple[int, str], tuple[_Memory, int]] = {}
+        self._faults = Strings()
 
-    def walked(self, most_states: int) -> Strings:
-        rng, left = Random(0), most_states
-        begun = [_Memory(None, 0, 0, 0) for _ in self._players]
-        waiting = deque([(self._root, self._arrived(self._root, begun, {}, 0), 0)])
-        while waiting and left > most_states * (1 - _SHARE):
-            state, memories, turn = waiting.popleft()
-            for after, moves in islice(_all_after(state), left):
-                left -= 1
-                known = self._arrived(after, memories, moves, turn + 1)
-                if not after.is_terminal():
-                    waiting.append((after, known, turn + 1))
-        while waiting and left > 0:
-            state, memories, turn = waiting[rng.randrange(len(waiting))]
-            until = min(left, MOST_TURNS)
-            while not state.is_terminal() and until > 0:
-                until -= 1
-                state, moves = _one_after(state, rng)
-                left, turn = left - 1, turn + 1
-                memories = self._arrived(state, memories, moves, turn)
-        return self._seen
+    def walk(self, most_states: int) -> Strings:
+        rng, budget = Random(0), most_states
+        blank = [_Memory(None, 0, 0, 0) for _ in self._players]
+        queue = deque([(self._root, self._remember(self._root, blank, {}, 0), 0)])
+        while queue and budget > most_states * (1 - _SHARE):
+            state, memories, turn = queue.popleft()
+            for child, moves in islice(_children(state), budget):
+                budget -= 1
+                child_memories = self._remember(child, memories, moves, turn + 1)
+                if not child.is_terminal():
+                    queue.append((child, child_memories, turn + 1))
+        while queue and budget > 0:
+            state, memories, turn = queue[rng.randrange(len(queue))]
+            steps = min(budget, MOST_TURNS)
+            while not state.is_terminal() and steps > 0:
+                steps -= 1
+                state, moves = _random_child(state, rng)
+                budget, turn = budget - 1, turn + 1
+                memories = self._remember(state, memories, moves, turn)
+        return self._faults
 
-    def _arrived(
-        self, state: Any, before: list[_Memory], moves: _Moves, turn: int
+    def _remember(
+        self, state: Any, memories: list[_Memory], moves: _Moves, turn: int
     ) -> list[_Memory]:
-        """What the players remember in a state, given what they remembered before the moves that
-        led there."""
-        found = []
-        for player, memory in zip(self._players, before, strict=True):
+        """The memories of the players in a state, given those before the moves that led there."""
+        updated = []
+        for player, memory in zip(self._players, memories, strict=True):
             strings, choices, turns = memory.strings, memory.choices, memory.turns
             if player in moves:
                 strings = self._number(strings, moves[player])
@@ -395,20 +403,20 @@ class _Walks:
             words = self._words(state, player)
             if words != memory.last:
                 strings = self._number(strings, words)
-            now = _Memory(words, strings, choices, turns)
-            found.append(now)
+            new = _Memory(words, strings, choices, turns)
+            updated.append(new)
             if words is not None and acts(state, player):
-                self._compare(player, words, now, turn)
-        return found
+                self._compare(player, words, new, turn)
+        return updated
 
     def _compare(self, player: int, words: str, memory: _Memory, turn: int) -> None:
-        """Compare with another way to the information state of a player that acts."""
-        other, its_turn = self._known.setdefault((player, words), (memory, turn))
-        if other.choices != memory.choices:
-            self._seen.forgotten = self._seen.forgotten or words
-        elif other.strings != memory.strings:
-            self._seen.leak = True
-        self._seen.hide_turns |= its_turn != turn or other.turns != memory.turns
+        """Compare with the first visit of the same information state of a player that acts."""
+        first, first_turn = self._first_visits.setdefault((player, words), (memory, turn))
+        if first.choices != memory.choices:
+            self._faults.forgotten = self._faults.forgotten or words
+        elif first.strings != memory.strings:
+            self._faults.leak = True
+        self._faults.hide_turns |= first_turn != turn or first.turns != memory.turns
 
     def _number(self, *key: object) -> int:
         return self._numbers.setdefault(key, len(self._numbers) + 1)
@@ -429,7 +437,7 @@ def acts(state: Any, player: int) -> bool:
     return bool(state.current_player() == player)
 
 
-def _all_after(state: Any) -> Iterator[tuple[Any, _Moves]]:
+def _children(state: Any) -> Iterator[tuple[Any, _Moves]]:
     """The states after each joint move."""
     if not state.is_simultaneous_node():
         player = state.current_player()
@@ -438,18 +446,18 @@ def _all_after(state: Any) -> Iterator[tuple[Any, _Moves]]:
         return
     players = range(state.num_players())
     for actions in product(*(state.legal_actions(player) or [0] for player in players)):
-        after = state.clone()
-        after.apply_actions(list(actions))
-        yield after, dict(enumerate(actions))
+        child = state.clone()
+        child.apply_actions(list(actions))
+        yield child, dict(enumerate(actions))
 
 
-def _one_after(state: Any, rng: Random) -> tuple[Any, _Moves]:
+def _random_child(state: Any, rng: Random) -> tuple[Any, _Moves]:
     """The state after a random joint move."""
     if not state.is_simultaneous_node():
         action = rng.choice(state.legal_actions())
         return state.child(action), {state.current_player(): action}
     players = range(state.num_players())
     actions = [rng.choice(state.legal_actions(player) or [0]) for player in players]
-    after = state.clone()
-    after.apply_actions(actions)
-    return after, dict(enumerate(actions))
+    child = state.clone()
+    child.apply_actions(actions)
+    return child, dict(enumerate(actions))

@@ -1,13 +1,14 @@
-"""Compares histories with a role's knowledge: how long they agree, and how nearly beyond.
+"""Compares histories with a role's knowledge: how long they agree, and how similar they are then.
 
-A role's percepts are digests, which are equal or not. Where the words that one stands for came with
-it, the words of another history can be more or less similar to them:
+`KnownPath` holds a role's incomplete path. It takes the actions of a history, and returns the
+`History` of the turns that agree with the path. A role's percepts are digests, which are equal or
+not. Where a digest comes with its words, the words of another history can be more or less similar:
 
-    it was told     Hand: S KT2  H 4        of these, K, T and 2 of S and 4 of H
-    this tells      Hand: S KT   H 42       all but one, and one that is not among them
+    words of the path       Hand: S KT2  H 4
+    words of a history      Hand: S KT   H 42       3 of these 4 cards, and a card that is not there
 
-A history that was changed is played through from the start, on one state that changes. Where words
-contain everything that a role has ever known, those at the end are enough to see whether it agrees.
+A changed history is played from the start, on one state that is changed in place. Where words
+contain everything that a role ever knew, the words at the end suffice to see whether it agrees.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import numpy as np
 
 from ggp.labs.openspiel.machine.games import Strings, acts, is_open, pyspiel
 from ggp.labs.openspiel.machine.nodes import Node
-from ggp.labs.openspiel.machine.terms import NOOP, YOUR_MOVE, SpielTerms, told
+from ggp.labs.openspiel.machine.terms import NOOP, YOUR_MOVE, SpielTerms, told_percept
 from ggp.machine.base import UNKNOWN
 from ggp.machine.percepts import joint_percepts
 
@@ -37,11 +38,11 @@ class PathTurn(NamedTuple):
     """A role's knowledge of a turn.
 
     Attributes:
-        move: its own move, `UNKNOWN` if it was not told.
+        move: the role's move, or `UNKNOWN`.
         refused: see `PathTree.extend`.
-        acts: whether it moves next; None if it was not told.
-        digest: digest of its knowledge afterwards; None if it was not told.
-        words: the same in full, if they came with the digest.
+        acts: whether it moves next; None if that is unknown.
+        digest: digest of its knowledge afterwards; None if that is unknown.
+        words: the words of the digest, if they came with it.
     """
 
     move: int
@@ -53,24 +54,24 @@ class PathTurn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The first turns of a history, as far as they agree with what a role knows.
+    """The first turns of a history, up to the last that agrees with a role's knowledge.
 
     Attributes:
         actions: the action of each turn.
         players: the player of each turn; chance is negative.
-        names: the name of each action: a number may stand for different things in different turns.
-        after: the `pyspiel.State` that it leads to, which is never changed.
-        likeness: similarity of the words the role could get next to those it got; the higher the
-            more.
-        told: the most similar words.
+        names: the name of each action: a number may mean different actions in different turns.
+        state: the `pyspiel.State` at its end, which is never changed.
+        likeness: similarity between the words that could come next and the words of the path;
+            higher is more similar.
+        next_words: the most similar words that could come next.
     """
 
     actions: list[int]
     players: list[int]
     names: list[str]
-    after: Any
+    state: Any
     likeness: float = 0.0
-    told: str = ""
+    next_words: str = ""
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -79,19 +80,19 @@ class History:
         """Number and name of the action of a turn."""
         return self.actions[at], self.names[at]
 
-    def is_no_worse(self, other: History) -> bool:
-        """Whether it agrees for longer than another history, or as long and as nearly beyond."""
-        return (len(self), self.likeness) >= (len(other), other.likeness)
+    def is_no_worse(self, old: History) -> bool:
+        """Whether it agrees longer than an old history, or as long and with similar words next."""
+        return (len(self), self.likeness) >= (len(old), old.likeness)
 
 
 class KnownPath:
     """The incomplete path of a role.
 
     Args:
-        root: the `pyspiel.State` that matches begin in.
+        root: the initial `pyspiel.State`.
         knowledge: makes the percepts of the game.
-        role: the role whose path it is; a player, not chance.
-        turns: the turns, one after the other.
+        role: the role that knows the path; a player, not chance.
+        turns: the turns in order.
 
     Attributes:
         visited: number of states visited.
@@ -109,31 +110,31 @@ class KnownPath:
         return len(self._turns)
 
     def news(self, at: int) -> set[str]:
-        """The words that the role got in a turn and had not got in the turn before."""
-        before, after = (self._turns[turn].words or "" for turn in (max(at - 1, 0), at))
-        return set(_WORD.findall(after)) - set(_WORD.findall(before))
+        """The words of a turn that are not among the words of the turn before."""
+        old, new = (self._turns[turn].words or "" for turn in (max(at - 1, 0), at))
+        return set(_WORD.findall(new)) - set(_WORD.findall(old))
 
-    def begun(self, actions: Sequence[int]) -> History:
-        """The history of the first of these actions, as long as they agree."""
-        state, found = self.root.clone(), History([], [], [], None)
+    def agreeing(self, actions: Sequence[int]) -> History:
+        """The history of the longest beginning of these actions that agrees with the path."""
+        state, history = self.root.clone(), History([], [], [], None)
         for at, action in enumerate(actions[: len(self)]):
             player, name = state.current_player(), name_of(state, action)
-            before = self._before(state, at)
-            if not self._plays(state, at, action) or not self._is_told(state, at, before):
-                state = self.after(found.actions)
+            old_words = self._old_words(state, at)
+            if not self._plays(state, at, action) or not self._words_agree(state, at, old_words):
+                state = self.state_after(history.actions)
                 break
-            found.actions.append(action)
-            found.players.append(player)
-            found.names.append(name)
-        return replace(found, after=state)
+            history.actions.append(action)
+            history.players.append(player)
+            history.names.append(name)
+        return replace(history, state=state)
 
     def replayed(self, old: History, actions: list[int]) -> History | None:
-        """The history of other actions than those of an old one, if all of them agree.
+        """The history of `actions`, which differ from an old history's, if all agree.
 
-        In turns where only the history says what the role knew before, this is not checked.
+        In turns without a digest, words are not compared.
         """
         pairs = enumerate(zip(old.actions, actions, strict=True))
-        changed = {at for at, (before, after) in pairs if before != after}
+        changed = {at for at, (was, now) in pairs if was != now}
         if not changed:
             return old
         state, players, names = self.root.clone(), list(old.players), list(old.names)
@@ -150,54 +151,55 @@ class KnownPath:
                     return None
                 names[at] = name_of(state, action)
             if not self._plays(state, at, action) or (
-                (looks is None or at in looks) and not self._is_told(state, at)
+                (looks is None or at in looks) and not self._words_agree(state, at)
             ):
                 return None
         return History(actions, players, names, state)
 
     def extended(self, history: History, rng: np.random.Generator) -> History:
-        """The history extended by one possible action after the other, as long as some agree."""
+        """The history, extended by random actions that agree, until none does."""
         actions, players = list(history.actions), list(history.players)
-        names, state = list(history.names), history.after
+        names, state = list(history.names), history.state
         for at in range(len(actions), len(self)):
             player, possible = state.current_player(), state.legal_actions()
             if player == self.role and self._turns[at].move != UNKNOWN:
                 possible = [self._turns[at].move - 1]
-            others, before = [], self._before(state, at)
-            for place in rng.permutation(len(possible)).tolist():
-                after = state.clone()
-                if not self._plays(after, at, possible[place]):
+            rejected, old_words = [], self._old_words(state, at)
+            for index in rng.permutation(len(possible)).tolist():
+                child = state.clone()
+                if not self._plays(child, at, possible[index]):
                     continue
-                if self._is_told(after, at, before):
+                if self._words_agree(child, at, old_words):
                     break
-                others.append(after)
+                rejected.append(child)
             else:
-                return History(actions, players, names, state, *self._likest(others, at))
-            names.append(name_of(state, possible[place]))
-            actions.append(possible[place])
+                return History(actions, players, names, state, *self._closest(rejected, at))
+            names.append(name_of(state, possible[index]))
+            actions.append(possible[index])
             players.append(player)
-            state = after
+            state = child
         return History(actions, players, names, state)
 
     def log_priors(self, actions: list[int], first: int = 0) -> list[float]:
-        """Logs of the probabilities of actions, from turn `first` on, if the players other than the
-        role move uniformly at random."""
-        found = []
-        state = self.after(actions[:first])
+        """Logs of the probabilities of actions, from turn `first` on, if the other players move
+        uniformly at random."""
+        logs = []
+        state = self.state_after(actions[:first])
         for at in range(first, len(actions)):
             action, player, turn = actions[at], state.current_player(), self._turns[at]
             if player < 0:
-                share = sum(share for other, share in state.chance_outcomes() if other == action)
-                found.append(math.log(share) if share > 0 else -math.inf)
-            # Moves that we chose are certain; one drawn for us is as likely as our other moves.
+                share = sum(p for outcome, p in state.chance_outcomes() if outcome == action)
+                logs.append(math.log(share) if share > 0 else -math.inf)
+            # A move that the role chose is certain. A move drawn for it, in place of a refused one,
+            # is as likely as any other.
             elif player == self.role and turn.move != UNKNOWN == turn.refused:
-                found.append(0.0)
+                logs.append(0.0)
             else:
-                found.append(-math.log(len(state.legal_actions())))
+                logs.append(-math.log(len(state.legal_actions())))
             state.apply_action(action)
-        return found
+        return logs
 
-    def after(self, actions: Sequence[int]) -> Any:
+    def state_after(self, actions: Sequence[int]) -> Any:
         """The `pyspiel.State` after possible actions."""
         state = self.root.clone()
         for action in actions:
@@ -205,7 +207,7 @@ class KnownPath:
         return state
 
     def _plays(self, state: Any, at: int, action: int) -> bool:
-        """Play an action if it may have been played in that turn; this changes the state."""
+        """Play an action in place, if it may have been played in that turn; whether it was."""
         turn, legal = self._turns[at], state.legal_actions()
         if action not in legal:
             return False
@@ -219,47 +221,47 @@ class KnownPath:
         player = state.current_player()
         return player != self._is_over and (turn.acts is None or (player == self.role) == turn.acts)
 
-    def _before(self, state: Any, at: int) -> str | None:
-        """The role's knowledge before a turn in which it is told nothing new, if only the history
-        says what that is."""
+    def _old_words(self, state: Any, at: int) -> str | None:
+        """The role's words before a turn that gives it no digest, in which they must not change;
+        None for other turns."""
         turn = self._turns[at]
         if turn.digest is not None or turn.acts is None:
             return None
         return self._knowledge.words_of(state, self.role)
 
-    def _is_told(self, state: Any, at: int, before: str | None = None) -> bool:
-        """Whether the role is told in this state, after a turn, what it was told in the match."""
+    def _words_agree(self, state: Any, at: int, old_words: str | None = None) -> bool:
+        """Whether the role's words in this state, after a turn, agree with its path."""
         turn = self._turns[at]
         if turn.digest is None:
-            return before is None or before == self._knowledge.words_of(state, self.role)
+            return old_words is None or old_words == self._knowledge.words_of(state, self.role)
         words = self._knowledge.words_of(state, self.role)
         return digest_of(words) == turn.digest if turn.words is None else words == turn.words
 
-    def _likest(self, states: list[Any], at: int) -> tuple[float, str]:
-        """The words for the role after a turn, in whichever of some states they are most similar to
-        the words it got: their similarity, and the words."""
-        told = self._turns[at].words
-        if not states or told is None:
+    def _closest(self, states: list[Any], at: int) -> tuple[float, str]:
+        """The role's words in the state where they are most similar to the words of a turn: their
+        similarity, and the words."""
+        target = self._turns[at].words
+        if not states or target is None:
             return (0.0 if states else -math.inf), ""
         words = [self._knowledge.words_of(state, self.role) for state in states]
-        return max((-_difference(each, told), each) for each in words)
+        return max((-_difference(text, target), text) for text in words)
 
-    def learnt(self, old: History, new: History) -> tuple[bool, bool] | None:
-        """Whether the words added and the words dropped between two histories are part of what the
-        role was told; None if the words are the same.
+    def compare_next(self, old: History, new: History) -> tuple[bool, bool] | None:
+        """Whether the letters gained, and the letters lost, between the next words of two histories
+        are part of the path's next words; None if the next words are the same.
 
         Args:
             old, new: histories of the same length.
         """
-        told = self._turns[len(old)].words
-        if told is None or old.told == new.told:
+        target = self._turns[len(old)].words
+        if target is None or old.next_words == new.next_words:
             return None
         gained, lost = [], []
-        for before, after, wanted in zip_longest(
-            *map(_LINE.split, (old.told, new.told, told)), fillvalue=""
+        for old_line, new_line, target_line in zip_longest(
+            *map(_LINE.split, (old.next_words, new.next_words, target)), fillvalue=""
         ):
-            if before != after:
-                were, are, should = map(_letters, (before, after, wanted))
+            if old_line != new_line:
+                were, are, should = map(_letters, (old_line, new_line, target_line))
                 gained.append(are - were <= should - were)
                 lost.append(were - are <= should - are)
         return all(gained), all(lost)
@@ -270,17 +272,17 @@ def name_of(state: Any, action: int) -> str:
     return str(state.action_to_string(state.current_player(), action))
 
 
-def _difference(left: str, right: str) -> int:
-    """Number of parts that one of two texts for a role has and the other has not, line by line."""
-    lines = zip_longest(_LINE.split(left), _LINE.split(right), fillvalue="")
+def _difference(text: str, target: str) -> int:
+    """Number of parts that only one of two texts has, line by line."""
+    lines = zip_longest(_LINE.split(text), _LINE.split(target), fillvalue="")
     return sum(_line_difference(*pair) for pair in lines if pair[0] != pair[1])
 
 
 @lru_cache(100_000)
-def _line_difference(left: str, right: str) -> int:
-    """The difference of two lines: in their words, and in the characters of these."""
-    ours, others = _parts(left), _parts(right)
-    return (ours - others).total() + (others - ours).total()
+def _line_difference(line: str, target: str) -> int:
+    """Number of parts that only one of two lines has; parts are words, and their letters."""
+    parts, target_parts = _parts(line), _parts(target)
+    return (parts - target_parts).total() + (target_parts - parts).total()
 
 
 def _parts(line: str) -> Counter[str]:
@@ -294,17 +296,17 @@ def _letters(line: str) -> Counter[str]:
 # ------------------------------------------------------------------------
 # The knowledge of players, as percepts.
 #
-# OpenSpiel has a string for what a player knows (`information_state_string`), or at least for what
-# it sees (`observation_string`). A player gets a digest of it as a percept whenever it has changed,
-# and another percept if it moves next. Where strings tell players that do not act more than they
-# know (see `strings`), a player gets one only when it moves next. In games of perfect information,
-# all see the joint move, as in plain GDL.
+# OpenSpiel has a string for the knowledge of a player (`information_state_string`), or at least for
+# its view (`observation_string`). A player gets a digest of it as a percept whenever it has
+# changed, and another percept if it moves next. Where the strings of players that do not act leak
+# hidden information (see `Strings`), a player gets a digest only when it moves next. In games of
+# perfect information, all players see the joint move, as in plain GDL.
 
 _DIGEST_BYTES = 8
 
 
 def digest_of(words: str) -> str:
-    """The digest that stands for the string of what a player knows."""
+    """The digest of the words for a player's knowledge."""
     return blake2b(words.encode(), digest_size=_DIGEST_BYTES).hexdigest()
 
 
@@ -314,11 +316,11 @@ class SpielPercepts:
     Args:
         game: the `pyspiel.Game`.
         roles: its roles, `random` last if there is chance.
-        strings: how far its strings can be trusted.
+        strings: faults of its strings.
 
     Attributes:
         is_open: whether players see joint moves.
-        remembers: whether the strings of what players know contain all that they ever knew.
+        remembers: whether the words contain everything that a player ever knew.
     """
 
     def __init__(self, game: Any, roles: tuple[str, ...], strings: Strings) -> None:
@@ -332,11 +334,11 @@ class SpielPercepts:
         self._joint: dict[tuple[int, ...], int] = {}
 
     def words(self, node: Node, player: int) -> str:
-        """The string of what a player knows; empty where OpenSpiel has none."""
+        """OpenSpiel's string for a player's knowledge; empty where there is none."""
         return self.words_of(node.state, player)
 
     def words_of(self, state: Any, player: int) -> str:
-        """The string of what a player knows in a `pyspiel.State`."""
+        """OpenSpiel's string for a player's knowledge in a `pyspiel.State`."""
         if self._only_when_acting and not acts(state, player):
             return ""
         try:
@@ -347,46 +349,46 @@ class SpielPercepts:
             return ""
 
     def percepts(
-        self, terms: SpielTerms, before: Node, row: tuple[int, ...], after: Node
+        self, terms: SpielTerms, node: Node, row: tuple[int, ...], child: Node
     ) -> list[int]:
         """`[R]` the percept ids of a joint move."""
         if self.is_open:
             return [self._joint_percept(terms, row)] * len(self._roles)
-        return [self._percept(terms, before, after, role) for role in range(len(self._roles))]
+        return [self._percept(terms, node, child, role) for role in range(len(self._roles))]
 
-    def remember(self, terms: SpielTerms, after: Node, percepts: list[int]) -> None:
-        """Keep the words of the percepts of the turn before a node: see `InformationState`."""
+    def remember(self, terms: SpielTerms, child: Node, percepts: list[int]) -> None:
+        """Keep the words of the percepts that led to a node: see `InformationState`."""
         for player in range(0 if self.is_open else self._num_players):
-            terms.remember(percepts[player], self.words(after, player))
+            terms.remember(percepts[player], self.words(child, player))
 
     def percept(
-        self, terms: SpielTerms, before: Node, row: tuple[int, ...], after: Node, role: int
+        self, terms: SpielTerms, node: Node, row: tuple[int, ...], child: Node, role: int
     ) -> int:
         """The percept id of a single role after a joint move."""
         if self.is_open:
             return self._joint_percept(terms, row)
-        return self._percept(terms, before, after, role)
+        return self._percept(terms, node, child, role)
 
-    def _percept(self, terms: SpielTerms, before: Node, after: Node, role: int) -> int:
-        # A node has one history, so the percepts of its last turn are remembered with it.
-        found = after.percepts.get(role)
-        if found is None:
+    def _percept(self, terms: SpielTerms, node: Node, child: Node, role: int) -> int:
+        # A node has one history, so it can cache the percepts of its last turn.
+        percept_id = child.percepts.get(role)
+        if percept_id is None:
             texts: tuple[str, ...] = ()
             if role < self._num_players:
-                new, acting = self.digest(after, role), after.acts(role)
-                if acting if self._only_when_acting else new != self.digest(before, role):
-                    texts = (told(new),)
+                new, acting = self.digest(child, role), child.acts(role)
+                if acting if self._only_when_acting else new != self.digest(node, role):
+                    texts = (told_percept(new),)
                 if acting:
                     texts = (*texts, YOUR_MOVE)
-            found = after.percepts[role] = terms.number_of(texts)
-        return found
+            percept_id = child.percepts[role] = terms.number_of(texts)
+        return percept_id
 
     def digest(self, node: Node, player: int) -> str:
-        """The digest of the string of what a player knows."""
-        found = node.digests.get(player)
-        if found is None:
-            found = node.digests[player] = digest_of(self.words(node, player))
-        return found
+        """The digest of the words for a player's knowledge."""
+        digest = node.digests.get(player)
+        if digest is None:
+            digest = node.digests[player] = digest_of(self.words(node, player))
+        return digest
 
     def _joint_percept(self, terms: SpielTerms, row: tuple[int, ...]) -> int:
         if row not in self._joint:

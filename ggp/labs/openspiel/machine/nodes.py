@@ -1,8 +1,10 @@
-"""States of a game of OpenSpiel as nodes, one for each history that is in use.
+"""States of a game of OpenSpiel as immutable nodes, one for each history in use.
 
-OpenSpiel's states are changed by playing. A node never is: playing copies its state first. The
-answers about a node are remembered as long as it lives. Two histories are two nodes, except in the
-games of `POSITIONAL`, whose states are told apart by what is on the board.
+A `NodeStore` takes a node and a joint move, and returns the child node; a machine keeps one store.
+Playing changes a state of OpenSpiel in place, so the store plays on a copy. Legal moves and
+percepts of a node are cached while it lives. Rule: equal keys mean equal nodes. The key is a digest
+of the history, or in the games of `POSITIONAL` a digest of the board, so that there transpositions
+are one node.
 """
 
 from __future__ import annotations
@@ -23,10 +25,10 @@ from ggp.machine.base import FloatArray, IntArray, ShownStates
 POSITIONAL = frozenset(
     {"breakthrough", "connect_four", "hex", "nim", "pentago", "tic_tac_toe", "y"}
 )
-"""Games whose state string contains everything that the rules still depend on."""
+"""Games whose state string determines everything that may still happen."""
 
 Trail = tuple["Trail", tuple[int, ...]] | None
-"""A history as nested pairs, the last joint move outermost, so that its continuations share it."""
+"""A history as nested pairs, the last joint move outermost, so that continuations share it."""
 
 _KEY_BYTES = 16
 
@@ -35,15 +37,15 @@ _NOOP_ONLY = np.full(1, NOOP)
 
 
 class Node:
-    """A state and what is known about it.
+    """A state, with cached facts about it.
 
     Attributes:
         state: the `pyspiel.State`; it is never changed.
         key: equal for equal nodes.
         trail: the joint moves that led here.
-        player: number of the player to move, or OpenSpiel's number in place of it.
-        digests: digests of what players know, by player, as far as asked for.
-        percepts: percepts of the turn that led here, by role, as far as asked for.
+        player: the player to move, or OpenSpiel's number for chance, all players, or the end.
+        digests: cached digests of the knowledge of players, by player.
+        percepts: cached percepts of the turn that led here, by role.
     """
 
     __slots__ = ("__weakref__", "_moves", "digests", "key", "percepts", "player", "state", "trail")
@@ -77,13 +79,13 @@ class Node:
         Raises:
             MachineError: OpenSpiel fails to list them.
         """
-        found = self._moves.get(role)
-        if found is None:
+        moves = self._moves.get(role)
+        if moves is None:
             try:
-                found = self._moves[role] = self._find_moves(role, num_players)
+                moves = self._moves[role] = self._find_moves(role, num_players)
             except RuntimeError as error:  # OpenSpiel's error is a subclass
                 raise MachineError(f"OpenSpiel cannot tell the legal moves: {error}") from error
-        return found
+        return moves
 
     def _find_moves(self, role: int, num_players: int) -> IntArray:
         if self.is_over:
@@ -96,24 +98,24 @@ class Node:
             if self.player != role and not self.is_simultaneous:
                 return _NOOP_ONLY
             actions = self.state.legal_actions(role)
-            if not actions:  # the game is stuck if nobody else moves, which callers report
+            if not actions:  # if no other player moves, the game is stuck, which callers report
                 return _NOOP_ONLY if self.is_simultaneous else _NONE
         return 1 + np.array(actions, dtype=np.int64)
 
     @property
     def chance(self) -> list[tuple[int, float]]:
-        """The actions of chance, with probabilities; impossible ones are left out."""
+        """The possible actions of chance, with their probabilities."""
         return [(action, share) for action, share in self.state.chance_outcomes() if share > 0]
 
 
 class _Players:
-    """OpenSpiel's player numbers that stand for no player."""
+    """OpenSpiel's player numbers for chance, all players, and the end."""
 
     CHANCE, SIMULTANEOUS, TERMINAL = -1, -2, -4
 
 
 class NodeStore:
-    """The nodes of one machine; unused ones are forgotten.
+    """The nodes of one machine; unused nodes are dropped.
 
     Args:
         game: the `pyspiel.Game`.
@@ -130,18 +132,18 @@ class NodeStore:
         self.root = Node(game.new_initial_state(), b"", None)
         self._living[self.root.key] = self.root
 
-    def after(self, node: Node, row: tuple[int, ...]) -> Node:
-        """The node that a joint move leads to.
+    def child(self, node: Node, row: tuple[int, ...]) -> Node:
+        """The node to which a joint move leads.
 
         Raises:
-            IllegalMoveError: a move is not legal, or the game is over.
+            IllegalMoveError: a move is illegal, or the game is over.
             MachineError: OpenSpiel fails to play it.
         """
         if not self.is_positional:
             key = _digest(node.key + self._packed(*row))
-            known = self._living.get(key)
-            if known is not None:
-                return known
+            living = self._living.get(key)
+            if living is not None:
+                return living
         self._check(node, row)
         state = node.state.clone()
         try:
@@ -150,26 +152,26 @@ class NodeStore:
             raise MachineError(f"OpenSpiel cannot play {row}: {error}") from error
         if self.is_positional:
             key = _digest(f"{state.current_player()} {state}".encode())
-            known = self._living.get(key)
-            if known is not None:
-                return known
-        after = Node(state, key, (node.trail, row))
-        self._living[key] = after
-        return after
+            living = self._living.get(key)
+            if living is not None:
+                return living
+        new = Node(state, key, (node.trail, row))
+        self._living[key] = new
+        return new
 
     def along(self, rows: Iterable[tuple[int, ...]], state: Any) -> Node:
-        """The node that joint moves from the start lead to, in a game that is not positional.
+        """The node to which joint moves from the start lead, in a game that is not positional.
 
         Args:
-            state: the `pyspiel.State` that they lead to; it must not be changed any more.
+            state: the `pyspiel.State` after them; the caller must not change it any more.
         """
         key, trail = self.root.key, self.root.trail
         for row in rows:
             key, trail = _digest(key + self._packed(*row)), (trail, row)
-        found = self._living.get(key)
-        if found is None:
-            found = self._living[key] = Node(state, key, trail)
-        return found
+        node = self._living.get(key)
+        if node is None:
+            node = self._living[key] = Node(state, key, trail)
+        return node
 
     def _apply(self, state: Any, node: Node, row: tuple[int, ...]) -> None:
         if node.is_simultaneous:
@@ -180,10 +182,10 @@ class NodeStore:
             state.apply_action_with_legality_check(row[mover] - 1)
 
     def _check(self, node: Node, row: tuple[int, ...]) -> None:
-        # An id out of range that reaches OpenSpiel may end the interpreter.
+        # An id out of range may crash OpenSpiel, and with it the interpreter.
         for role, (name, move) in enumerate(zip(self._roles, row, strict=True)):
             legal = node.moves(role, self._num_players)
-            # Most roles have no choice: comparing is faster than searching an array.
+            # Most roles have no choice: a comparison is faster than a search in an array.
             if move != NOOP if legal is _NOOP_ONLY else move not in legal:
                 texts = sorted(f"(act {m - 1})" if m else "noop" for m in legal.tolist())
                 raise IllegalMoveError(name, f"move number {move}", texts)
@@ -223,7 +225,7 @@ def history_of(node: Node) -> list[tuple[int, ...]]:
 
 
 def returns_of(node: Node) -> FloatArray:
-    """`[P]` the players' utilities; before the end, those gained so far.
+    """`[P]` the players' utilities; before the end, the utilities gained so far.
 
     Raises:
         MachineError: OpenSpiel fails to give them.

@@ -1,8 +1,9 @@
 """The machine of a game of OpenSpiel.
 
-One node of OpenSpiel's tree is one turn: whoever acts there has its actions as moves, and all
-others play `noop`. Chance is the role `random`, with the probabilities of its node. Goals are
-utilities stretched to 0 to 100.
+`SpielMachine` takes a `SpielGame`, and implements `Machine`: states and joint moves go in,
+successors, percepts and goals come out. One node of OpenSpiel's tree is one turn: the acting role
+has its actions as moves, and all others play `noop`. Chance is the role `random`, with the
+probabilities of its node. Goals are utilities scaled to 0 to 100.
 """
 
 from __future__ import annotations
@@ -46,14 +47,14 @@ _SPAN = MOST_GOAL - LEAST_GOAL
 
 
 class SpielMachine:
-    """`Machine` on OpenSpiel; several threads may use it at once (see `ggp.machine.threads`).
+    """`Machine` on OpenSpiel; several threads may use it together (see `ggp.machine.threads`).
 
     Args:
         program: from `spiel_game`.
         threads: processors that a search may use.
 
     Attributes:
-        growing: held while tables grow.
+        growing: lock for growing tables.
     """
 
     backend = "openspiel"
@@ -73,12 +74,12 @@ class SpielMachine:
         is_open = self._knowledge.is_open
         self.growing = RLock()
         self._terms = SpielTerms(self.roles, num_actions, is_open=is_open, growing=self.growing)
-        self._told = JointMovesTold(PLAIN, self.growing) if is_open else None
+        self._joint_moves = JointMovesTold(PLAIN, self.growing) if is_open else None
         self._matches = RandomMatches(game)
         kind, dynamics = game.get_type(), pyspiel().GameType.Dynamics
         self.redraws_histories = (
             not self._knowledge.is_open
-            and not program.strings.leak  # mending compares what was told turn by turn
+            and not program.strings.leak  # mending compares the words of every turn
             and kind.dynamics == dynamics.SEQUENTIAL
             and game.max_chance_nodes_in_history() >= LEAST_DEALT
         )
@@ -95,8 +96,8 @@ class SpielMachine:
 
     def groups(self, states: States) -> IntArray:
         seen: dict[bytes, int] = {}
-        found = [seen.setdefault(node.key, len(seen)) for node in self._nodes(states)]
-        return np.array(found, dtype=np.int64)
+        groups = [seen.setdefault(node.key, len(seen)) for node in self._nodes(states)]
+        return np.array(groups, dtype=np.int64)
 
     # ---------------------------------------------------------------- semantics
 
@@ -104,14 +105,14 @@ class SpielMachine:
         return np.array([node.is_over for node in self._nodes(states)], dtype=np.bool_)
 
     def goals(self, states: States) -> FloatArray:
-        found = np.zeros((len(states), len(self.roles)))
+        goals = np.zeros((len(states), len(self.roles)))
         for lane, node in enumerate(self._nodes(states)):
             if node.is_over:
-                found[lane, : self._num_players] = self._final_goals(returns_of(node))
-            else:  # utilities so far may be less than those of any complete match
-                goals = self._goals_of(returns_of(node)).clip(*self.goal_range)
-                found[lane, : self._num_players] = goals
-        return found
+                goals[lane, : self._num_players] = self._final_goals(returns_of(node))
+            else:  # utilities so far may be lower than in any complete match
+                partial = self._goals_of(returns_of(node)).clip(*self.goal_range)
+                goals[lane, : self._num_players] = partial
+        return goals
 
     def legal(self, states: States, role: int, *, allow_stuck: bool = False) -> Ragged:
         lists = []
@@ -130,8 +131,8 @@ class SpielMachine:
         shares: list[FloatArray] = []
         for node in self._nodes(states):
             if node.is_chance:
-                found = np.array([share for _, share in node.chance])
-                shares.append(found / found.sum())
+                weights = np.array([share for _, share in node.chance])
+                shares.append(weights / weights.sum())
             elif not node.is_over:
                 shares.append(np.ones(1))
         return Chance(offsets, moves, np.concatenate(shares) if shares else np.zeros(0))
@@ -139,48 +140,43 @@ class SpielMachine:
     def step(self, states: States, joint_moves: IntArray) -> Stepped:
         nodes = self._nodes(states)
         self.states_visited += len(nodes)
-        known: dict[tuple[int, tuple[int, ...]], tuple[Node, list[int]]] = {}
-        after = np.empty(len(nodes), dtype=object)
+        stepped: dict[tuple[int, tuple[int, ...]], tuple[Node, list[int]]] = {}
+        children = np.empty(len(nodes), dtype=object)
         percepts = np.zeros((len(nodes), len(self.roles)), dtype=np.int64)
         for lane, (node, moves) in enumerate(zip(nodes, joint_moves.tolist(), strict=True)):
             row = tuple(moves)
-            found = known.get((id(node), row))
-            if found is None:
-                child = self._store.after(node, row)
-                seen = self._knowledge.percepts(self._terms, node, row, child)
-                known[(id(node), row)] = found = (child, seen)
-            after[lane], percepts[lane] = found
-        if len(nodes) == 1:  # a match, or a look at one; searches step many
-            self._knowledge.remember(self._terms, after[0], percepts[0].tolist())
-        return Stepped(SpielStates(self._store, after), percepts)
+            pair = stepped.get((id(node), row))
+            if pair is None:
+                child = self._store.child(node, row)
+                pair = (child, self._knowledge.percepts(self._terms, node, row, child))
+                stepped[(id(node), row)] = pair
+            children[lane], percepts[lane] = pair
+        if len(nodes) == 1:  # a match steps one state; searches step many
+            self._knowledge.remember(self._terms, children[0], percepts[0].tolist())
+        return Stepped(SpielStates(self._store, children), percepts)
 
     def step_matching(
-        self,
-        states: States,
-        lanes: IntArray,
-        joint_moves: IntArray,
-        role: int,
-        percepts: IntArray,
+        self, states: States, lanes: IntArray, joint_moves: IntArray, role: int, percepts: IntArray
     ) -> tuple[IntArray, States] | None:
-        """See `Matcher`: percepts of the other roles are never asked for."""
+        """See `Matcher`: percepts of the other roles are not computed."""
         nodes = self._nodes(states)
         self.states_visited += len(lanes)
-        wanted = percepts.tolist()
+        targets = percepts.tolist()
         matching: list[int] = []
-        after: list[Node] = []
-        for place, (lane, moves) in enumerate(
+        children: list[Node] = []
+        for index, (lane, moves) in enumerate(
             zip(lanes.tolist(), joint_moves.tolist(), strict=True)
         ):
             row = tuple(moves)
-            child = self._store.after(nodes[lane], row)
-            if wanted[lane] not in (
+            child = self._store.child(nodes[lane], row)
+            if targets[lane] not in (
                 UNKNOWN,
                 self._knowledge.percept(self._terms, nodes[lane], row, child, role),
             ):
                 continue
-            matching.append(place)
-            after.append(child)
-        return np.array(matching, dtype=np.int64), SpielStates(self._store, after)
+            matching.append(index)
+            children.append(child)
+        return np.array(matching, dtype=np.int64), SpielStates(self._store, children)
 
     def playout(
         self,
@@ -212,13 +208,13 @@ class SpielMachine:
         return self._terms.percept_texts(percept)
 
     def told_moves(self, percepts: IntArray) -> IntArray | None:
-        return None if self._told is None else self._told.of(self, percepts)
+        return None if self._joint_moves is None else self._joint_moves.of(self, percepts)
 
     def fluents(self, states: States) -> list[tuple[str, ...]]:
         return [self._fluents_of(node) for node in self._nodes(states)]
 
     def written(self, states: States) -> list[tuple[str, ...]]:
-        """See `StateWriter`: the numbers of the joint moves that led to each."""
+        """See `StateWriter`: the ids of the joint moves that led to each state."""
         return [
             tuple(" ".join(map(str, row)) for row in history_of(node))
             for node in self._nodes(states)
@@ -230,12 +226,12 @@ class SpielMachine:
         for rows in texts:
             node = self._store.root
             for row in rows:
-                node = self._store.after(node, tuple(map(int, row.split())))
+                node = self._store.child(node, tuple(map(int, row.split())))
             nodes.append(node)
         return SpielStates(self._store, nodes)
 
     def close(self) -> None:
-        """Do nothing: only memory is held."""
+        """Do nothing: the machine holds only memory."""
 
     def use_one_thread(self) -> None:
         """See `Forkable`."""
@@ -245,8 +241,8 @@ class SpielMachine:
 
     def redraws(self, role: int, turns: IntArray, rng: np.random.Generator) -> Redraws:
         """See `Redrawer`."""
-        known = self._known_turns(role, turns)
-        path = KnownPath(self._store.root.state, self._knowledge, role, known)
+        path_turns = self._path_turns(role, turns)
+        path = KnownPath(self._store.root.state, self._knowledge, role, path_turns)
         return HistoryRedraws(self._store, path, len(self.roles), rng, self._count)
 
     # ---------------------------------------------------------------- words
@@ -274,8 +270,8 @@ class SpielMachine:
     def _count(self, visited: int) -> None:
         self.states_visited += visited
 
-    def _known_turns(self, role: int, turns: IntArray) -> list[PathTurn]:
-        found = []
+    def _path_turns(self, role: int, turns: IntArray) -> list[PathTurn]:
+        path_turns = []
         digest: str | None = self._knowledge.digest(self._store.root, role)
         words: str | None = self._knowledge.words(self._store.root, role)
         for move, percept, refused in turns.tolist():
@@ -284,10 +280,10 @@ class SpielMachine:
                 digest, words = None, None
             else:
                 acts = YOUR_MOVE in self._terms.percept_texts(percept)
-                told = self._terms.digest_and_words(percept)
-                digest, words = (digest, words) if told[0] is None else told
-            found.append(PathTurn(move, refused, acts, digest, words))
-        return found
+                news = self._terms.digest_and_words(percept)
+                digest, words = (digest, words) if news[0] is None else news
+            path_turns.append(PathTurn(move, refused, acts, digest, words))
+        return path_turns
 
     def _nodes(self, states: States) -> np.ndarray[Any, Any]:
         if not isinstance(states, SpielStates) or states.store is not self._store:
@@ -305,7 +301,7 @@ class SpielMachine:
         if len(outside) and not self._is_warned:
             self._is_warned = True
             _log.warning(
-                "a utility of %g is outside what OpenSpiel says, %g to %g: it is kept",
+                "a utility of %g is outside the range that OpenSpiel gives, %g to %g: it is kept",
                 outside[0],
                 low,
                 high,
@@ -313,7 +309,7 @@ class SpielMachine:
         return self._goals_of(utilities)
 
     def _fluents_of(self, node: Node) -> tuple[str, ...]:
-        """`(done TURN ROLE MOVE)` of all moves made, or the digest of a position."""
+        """`(done TURN ROLE MOVE)` for all moves so far, or the digest of a position."""
         if self._store.is_positional:
             return (f"(position x{node.key.hex()})",)
         return tuple(
@@ -327,13 +323,13 @@ class SpielMachine:
 
 
 # ------------------------------------------------------------------------
-# Random matches of OpenSpiel's games, in C++ if they are played to the end.
+# Random matches of OpenSpiel's games; whole matches run in C++.
 
 _MOST_SEED = 1 << 30
 
 
 class RandomMatches:
-    """Continues matches of a game from its states.
+    """Plays random matches of a game from given states.
 
     Args:
         game: the `pyspiel.Game`.
@@ -359,7 +355,7 @@ class RandomMatches:
         utilities = np.zeros((len(nodes), self._num_players))
         steps = np.zeros(len(nodes), dtype=np.int64)
         finished = np.zeros(len(nodes), dtype=np.bool_)
-        # Bots that are seeded anew for each match cost more than most matches.
+        # New bots with new seeds for each match would cost more than most matches.
         bots = [
             self._library.make_uniform_random_bot(player, int(rng.integers(_MOST_SEED)))
             for player in range(self._num_players)
@@ -379,18 +375,18 @@ class RandomMatches:
                     self._library.evaluate_bots(state, bots, seeds[lane])
                 except self._error:
                     continue
-            made = self._num_turns(state) - self._num_turns(node.state)
-            steps[lane] = min(made, max_steps)
-            if state.is_terminal() and made <= max_steps:
+            num_turns = self._num_turns(state) - self._num_turns(node.state)
+            steps[lane] = min(num_turns, max_steps)
+            if state.is_terminal() and num_turns <= max_steps:
                 utilities[lane], finished[lane] = state.returns(), True
         return utilities, steps, finished
 
     def _num_turns(self, state: Any) -> int:
-        """Number of joint moves so far; choices of all players one after the other count as one."""
-        # OpenSpiel's own count leaves chance out in some games.
+        """Number of joint moves so far; one choice of every player in turn counts as one."""
+        # OpenSpiel's own count omits chance in some games.
         if self._is_sequential:
             return len(state.history())
-        players = [each.player for each in state.full_history()]
+        players = [choice.player for choice in state.full_history()]
         everybody = list(range(self._num_players))
         at = turns = 0
         while at < len(players):

@@ -1,7 +1,7 @@
-"""The names of moves and percepts: `(act 5)`, `noop`, `your_move`, `(told x0123456789abcdef)`.
+"""The terms of moves and percepts: `(act 5)`, `noop`, `your_move`, `(told x0123456789abcdef)`.
 
-Moves have the same number in every match: 0 for `noop`, and N + 1 for `(act N)`. Percept sets are
-numbered as they are first seen.
+`SpielTerms` translates the ids of a machine to texts and back. Moves have the same id in every
+match: 0 for `noop`, and N + 1 for `(act N)`. Percept sets get their ids when they are first seen.
 """
 
 from __future__ import annotations
@@ -16,41 +16,41 @@ from ggp.gdl import canonical_term
 from ggp.machine.percepts import PerceptTable
 
 NOOP = 0
-"""Move of the roles whose turn it is not."""
+"""Move of a role whose turn it is not."""
 
 NOOP_TEXT = "noop"
 YOUR_MOVE = "your_move"
-"""Percept of the roles that move next."""
+"""Percept of a role that moves next."""
 
 _ACT = re.compile(r"\(act (0|[1-9][0-9]*)\)")
 _TOLD = re.compile(r"\(told x[0-9a-f]{16}\)")
 _TOLD_BEGINS = "(told x"
 
 MOST_WORDS = 10_000
-"""Number of percepts whose words a machine keeps, the latest ones."""
+"""Number of latest percepts whose words a machine keeps."""
 
 
-def told(digest: str) -> str:
-    """The percept that stands for what a player now knows."""
+def told_percept(digest: str) -> str:
+    """The percept that stands for a player's knowledge."""
     return f"{_TOLD_BEGINS}{digest})"
 
 
 class InformationState(str):
-    """A percept that stands for what a player now knows, with the same in OpenSpiel's words.
+    """A percept that stands for a player's knowledge, with OpenSpiel's words for it.
 
-    It is a string like others, and equal to the same one without words. Only players in the same
-    process can use the words: no record keeps them, and no server sends them.
+    It is a string, and equal to the same percept without words. Only players in the same process
+    can use the words: no record keeps them, and no server sends them.
 
     Attributes:
-        words: the string that the digest is of.
+        words: the string from which the digest is computed.
     """
 
     words: str
 
     def __new__(cls, text: str, words: str) -> InformationState:
-        made = super().__new__(cls, text)
-        made.words = words
-        return made
+        percept = super().__new__(cls, text)
+        percept.words = words
+        return percept
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
         return str, (str(self),)
@@ -61,9 +61,9 @@ class SpielTerms:
 
     Args:
         roles: roles of the game.
-        num_actions: all actions have lower numbers.
+        num_actions: number of actions; all of them are lower.
         is_open: whether players see joint moves, not digests.
-        growing: held while tables grow; see `ggp.machine.threads`.
+        growing: lock for growing tables; see `ggp.machine.threads`.
     """
 
     def __init__(
@@ -89,8 +89,8 @@ class SpielTerms:
             act = _ACT.fullmatch(term)
         if act is None or len(act[1]) > len(str(self._num_actions)):
             return None
-        number = int(act[1])
-        return number + 1 if number < self._num_actions else None
+        action = int(act[1])
+        return action + 1 if action < self._num_actions else None
 
     def move_text(self, move: int) -> str:
         if not 0 <= move <= self._num_actions:
@@ -102,11 +102,11 @@ class SpielTerms:
             if isinstance(text, InformationState):
                 self._keep(str(text), text.words)
         plain = [str(text) for text in texts]
-        found = self._percepts.find(plain)
-        return self._percepts.find(list(map(canonical_term, plain))) if found is None else found
+        percept = self._percepts.find(plain)
+        return self._percepts.find(list(map(canonical_term, plain))) if percept is None else percept
 
     def number_of(self, percepts: tuple[str, ...]) -> int:
-        """The id of possible percepts, given canonical and sorted."""
+        """The id of possible percepts, which must be canonical and sorted."""
         return self._percepts.number(percepts)
 
     def percept_texts(self, percept: int) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ class SpielTerms:
             )
 
     def digest_and_words(self, percept: int) -> tuple[str | None, str | None]:
-        """The digest of a player's knowledge in percepts, and its words if they were kept."""
+        """The digest in a set of percepts, and its words if they are kept."""
         for text in self._percepts.texts(percept):
             if text != YOUR_MOVE:
                 with self._growing:
@@ -128,7 +128,7 @@ class SpielTerms:
         return None, None
 
     def remember(self, percept: int, words: str) -> None:
-        """Keep the words that the digest in some percepts stands for, if they have one."""
+        """Keep the words of the digest in a set of percepts, if it has one."""
         for text in self._percepts.texts(percept):
             if text != YOUR_MOVE:
                 self._keep(text, words)

@@ -7,11 +7,11 @@
     [0, 1, 2, 3, 4, 5]
 
 Importing this package registers the game `gdl` with OpenSpiel. `rules` is the name of a game that
-comes with ggp, or the path of a rulesheet. `docs/use/openspiel.md` says how a rulesheet is
+comes with ggp, or the path of a rulesheet. `docs/use/openspiel.md` describes how a rulesheet is
 represented.
 
-`sheet` numbers the moves of a game, `turns` draw histories and make single choices of joint
-moves, in positions, and `game` has OpenSpiel's classes, which show what players know as tensors.
+`sheet` numbers the moves of a game. `turns` splits joint moves into single choices (`Position`),
+and draws histories. `game` has OpenSpiel's classes, which show the knowledge of players as tensors.
 """
 
 from ggp.labs.openspiel.rulesheets.game import GdlGame, GdlState, register

@@ -1,7 +1,9 @@
 """Rulesheets as games of OpenSpiel: `gdl(rules=NAME_OR_PATH)`.
 
-OpenSpiel holds games and states in C++ and calls these classes for their content. It copies states
-often, so a state has one attribute, whose copy is itself (`positions`).
+`GdlGame` and `GdlState` are OpenSpiel's game and state on a rulesheet (`sheet`, `turns`): actions
+come in as numbers, and legal actions, utilities, and the players' knowledge as texts and tensors go
+out. OpenSpiel holds these objects in C++ and calls their methods. It copies states often, so a
+state has a single attribute, a `Position`, whose copy is the same object.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ PARAMETERS = {"rules": "kuhn_poker", "verify_states": MOST_STATES, "max_turns": 
 """Parameters of the game `gdl`, with their default values."""
 
 MOST_PLAYERS = 64
-"""Number of players that OpenSpiel is given for rulesheets in general; each has its own number."""
+"""Number of players that OpenSpiel gets for rulesheets in general; each game gives its own."""
 
 
 class GdlGame(_Game):  # type: ignore[misc]
@@ -51,27 +53,27 @@ class GdlGame(_Game):  # type: ignore[misc]
     Args:
         params: `rules`, the name of a game that comes with ggp or the path of a rulesheet;
             `verify_states`, see `ggp.study.lengths`, where 0 claims nothing; and `max_turns`, the
-            number of turns that tensors have room for, 0 for as many as are proved.
+            number of turns that tensors have room for, 0 for the proved bound.
 
     Raises:
         ConfigError: there is no such game, or only chance plays it.
         GDLError: the rules cannot be used.
-        MachineError: the rules are too much for the fast backend.
+        MachineError: the rules are too large for a circuit.
     """
 
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
-        given = {**PARAMETERS, **(params or {})}
-        numbers = [int(given[name]) for name in ("verify_states", "max_turns")]
-        playing_ = playing(str(given["rules"]), *numbers)
+        settings = {**PARAMETERS, **(params or {})}
+        numbers = [int(settings[name]) for name in ("verify_states", "max_turns")]
+        playing_ = playing(str(settings["rules"]), *numbers)
         sheet = playing_.sheet
         coder = Coder(sheet)
-        # Names are the same wherever the game is loaded again.
-        super().__init__(_type(sheet, coder), _info(sheet), {**given, "rules": sheet.rules})
+        # The name of the rules is valid in any folder, so the game can be loaded again anywhere.
+        super().__init__(_type(sheet, coder), _info(sheet), {**settings, "rules": sheet.rules})
         self._playing, self._coder = playing_, coder
 
     @property
     def sheet(self) -> Sheet:
-        """The data of the rulesheet: its machine, its moves as actions, and their names."""
+        """The data of the rulesheet: its machine, its actions, and their names."""
         return self._playing.sheet
 
     def new_initial_state(self) -> GdlState:
@@ -79,18 +81,18 @@ class GdlGame(_Game):  # type: ignore[misc]
         return GdlState(self, start(self._playing))
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> PathObserver:
-        """An observer of incomplete paths, or of observations, see this module."""
+        """An observer of incomplete paths, or of observations, see `PathObserver`."""
         return observer_of(
             self._coder, len(self.sheet.players), iig_obs_type, pyspiel.PrivateInfoType
         )
 
     def max_chance_nodes_in_history(self) -> int:
-        """Greatest number of choices of `random` in a match."""
+        """Most choices of `random` in a match."""
         return self.sheet.most_chances
 
 
 class GdlState(_State):  # type: ignore[misc]
-    """A state of a rulesheet, and whose turn it is."""
+    """A state of a rulesheet, with the player to choose."""
 
     def __init__(self, game: GdlGame, position: Position) -> None:
         super().__init__(game)
@@ -121,15 +123,15 @@ class GdlState(_State):  # type: ignore[misc]
         return self._position.turn.outcomes
 
     def resample_from_infostate(self, player: int, sampler: Callable[[], float]) -> GdlState:
-        """A state that the player, who is to choose, cannot tell from this one.
+        """A random state that the player, who is to choose, cannot distinguish from this one.
 
-        It is drawn by its probability if the others' moves are uniformly random.
+        It is drawn by its probability if the other players move uniformly at random.
 
         Args:
             sampler: returns a uniform number from 0 to 1.
 
         Raises:
-            BeliefDepletedError: none was found.
+            BeliefDepletedError: no such state was found.
             ValueError: it is not this player's turn.
         """
         if player != self.current_player():
@@ -144,7 +146,7 @@ class GdlState(_State):  # type: ignore[misc]
         return self._position.actions()
 
     def _apply_action(self, action: int) -> None:
-        self._position = self._position.after(action)
+        self._position = self._position.child(action)
 
     def _action_to_string(self, player: int, action: int) -> str:
         sheet = self._position.turn.game.sheet
@@ -156,7 +158,7 @@ class GdlState(_State):  # type: ignore[misc]
 
 
 def _type(sheet: Sheet | None = None, coder: Coder | None = None) -> Any:
-    """OpenSpiel's type of a game; without a sheet, that of rulesheets in general."""
+    """OpenSpiel's type of a game; without a sheet, the type of rulesheets in general."""
     kinds = pyspiel.GameType
     utility = kinds.Utility.GENERAL_SUM
     if sheet is not None and sheet.has_zero_sum:
@@ -188,13 +190,13 @@ def _type(sheet: Sheet | None = None, coder: Coder | None = None) -> Any:
 
 
 def _info(sheet: Sheet) -> Any:
-    least, most = sheet.bounds
+    low, high = sheet.bounds
     return pyspiel.GameInfo(
         num_distinct_actions=len(sheet.actions),
         max_chance_outcomes=len(sheet.outcomes) if sheet.has_chance else 0,
         num_players=len(sheet.players),
-        min_utility=least,
-        max_utility=most,
+        min_utility=low,
+        max_utility=high,
         utility_sum=0.0 if sheet.has_zero_sum else None,
         max_game_length=sheet.most_decisions,
     )
@@ -208,31 +210,31 @@ def register() -> None:
 # ------------------------------------------------------------------------
 # Players' knowledge as tensors: OpenSpiel's `information_state_tensor` and `observation_tensor`.
 #
-# Both are made of *rows* of ones, one for each turn: the move a player made and the percepts it
-# got, by the indices of `ggp.study.names`. So an algorithm that learns here learns from the same
-# data as environments show.
+# Both consist of *rows*, one for each turn, with ones for the player's move and percepts, by the
+# indices of `ggp.study.names`. So an algorithm learns here from the same data as in our
+# environments.
 #
-# information state   the player [P] | every turn [T, A + S] | its choice in this turn [A]
+#     information state   the player [P] | every turn [T, A + S] | its choice in this turn [A]
 #     observation         the player [P] | the last turn [A + S] | all before it, together [A + S]
 #                         | its choice in this turn [A]
 #
-# for P players, at most T turns, A moves and S percepts. Two information states are the same tensor
-# if and only if they are the same text. Observations have earlier percepts as a set: they are not
-# meant to contain everything.
+# for P players, at most T turns, A moves and S percepts. Two information states have equal tensors
+# if and only if they have equal texts. Observations have earlier percepts as a set: they need not
+# contain everything.
 
 MOST_NUMBERS = 1 << 20
-"""Greatest size of an information state; games in which it is larger have observations only."""
+"""Largest size of an information state; games in which it is larger have only observations."""
 
 MOST_REMEMBERED = 50_000
-"""Number of turns whose rows are remembered."""
+"""Number of turns whose rows are cached."""
 
 
 class Coder:
     """The rows of turns of one game.
 
     Attributes:
-        names: the meanings of the indices of a row: moves, then percepts.
-        most_turns: greatest number of turns of a match; None if that is not known.
+        names: the meaning of the indices of a row: moves, then percepts.
+        most_turns: most turns of a match; None if no bound is known.
     """
 
     def __init__(self, sheet: Sheet) -> None:
@@ -249,18 +251,18 @@ class Coder:
 
     @property
     def has_information_states(self) -> bool:
-        """Whether there are tensors of whole paths, whose size is known and not too large."""
+        """Whether tensors of whole paths have a known size that is not too large."""
         return self.most_turns is not None and self.most_turns * self.width <= MOST_NUMBERS
 
     def places(self, turn: ChoiceTurn, player: int) -> IntArray:
-        """Places of the ones in the rows of the turns before this one, row after row.
+        """Indices of the ones in the rows of the earlier turns, if the rows are one flat array.
 
         Raises:
-            MachineError: there are more than `most_turns`.
+            MachineError: there are more than `most_turns` turns.
         """
         key = (turn.number, player)
-        found = self._places.get(key)
-        if found is None:
+        places = self._places.get(key)
+        if places is None:
             if len(self._places) >= MOST_REMEMBERED:
                 self._places.clear()
             past = turns_of(turn.past)
@@ -269,10 +271,10 @@ class Coder:
                     f"a match of {self._sheet.rules} has more than {self.most_turns} turns, for "
                     "which tensors have room; give a larger max_turns"
                 )
-            rows = [self._row(each, player) for each in past]
-            flat = [self.width * k + place for k, row in enumerate(rows) for place in row]
-            found = self._places[key] = np.array(flat, dtype=np.int64)
-        return found
+            rows = [self._row(past_turn, player) for past_turn in past]
+            flat = [self.width * k + index for k, row in enumerate(rows) for index in row]
+            places = self._places[key] = np.array(flat, dtype=np.int64)
+        return places
 
     def _row(self, past: Past, player: int) -> list[int]:
         sheet = self._sheet
@@ -284,22 +286,22 @@ class Coder:
             seen = self._percepts[percepts] = [
                 len(self.names.moves) + self.names.percept(text) for text in texts
             ]
-        # Actions have the numbers of moves: both are sorted by text.
+        # An action has the same number as its move: both are sorted by text.
         return [sheet.actions.action(past.joint_move[role]), *seen]
 
 
 class PathObserver:
-    """Shows what a player knows of a state, as text and as a tensor.
+    """Shows a player's knowledge of a state, as text and as a tensor.
 
     Args:
         coder: the rows of the game.
         players: number of players.
-        recalls: whether everything that a player knows is shown, or an observation.
-        shows: whether anything is shown: players share no common observations.
+        recalls: whether to show the whole information state, or an observation.
+        shows: whether to show anything: there are no common observations of all players.
 
     Attributes:
         tensor: the numbers that were last shown; None if there are no tensors.
-        dict: parts of it by their names.
+        dict: named parts of the tensor.
     """
 
     def __init__(self, coder: Coder, players: int, *, recalls: bool, shows: bool = True) -> None:
@@ -337,12 +339,12 @@ class PathObserver:
             start = width * (position.turn.depth - 1)
             self.dict["last"][places[places >= start] - start] = 1
             self.dict["before"][places[places < start] % width] = 1
-        chosen = position.choice(player)
-        if chosen is not None:
-            self.dict["chosen"][chosen] = 1
+        action = position.choice(player)
+        if action is not None:
+            self.dict["chosen"][action] = 1
 
     def string_from(self, state: Any, player: int) -> str:
-        """The player's name, and a line for each turn, or the last one: its move, its percepts."""
+        """The player's name, and a line for each turn, or for the last one: move and percepts."""
         if not self._shows:
             return ""
         path: str = state.position.path(player)
@@ -350,11 +352,11 @@ class PathObserver:
             return path
         name, *lines = path.split("\n")
         unfinished = bool(lines) and lines[-1].endswith("/ ?")
-        shown = lines[-2:] if unfinished else lines[-1:]
-        before = sorted(
-            {part for line in lines[: len(lines) - len(shown)] for part in _parts(line)}
+        tail = lines[-2:] if unfinished else lines[-1:]
+        earlier = sorted(
+            {part for line in lines[: len(lines) - len(tail)] for part in _parts(line)}
         )
-        return "\n".join([name, f"before: {' '.join(before)}", *shown])
+        return "\n".join([name, f"before: {' '.join(earlier)}", *tail])
 
 
 def _parts(line: str) -> list[str]:
@@ -368,14 +370,14 @@ def _parts(line: str) -> list[str]:
 
 
 def observer_of(coder: Coder, players: int, kind: Any, private: Any) -> PathObserver:
-    """The observer that OpenSpiel asks for.
+    """The observer of a kind that OpenSpiel requests.
 
     Args:
         kind: an `IIGObservationType`; None for an observation.
         private: OpenSpiel's `PrivateInfoType`.
 
     Raises:
-        ValueError: the common knowledge of all players is asked for, which is not available.
+        ValueError: OpenSpiel requests the knowledge of all players, which is not available.
     """
     if kind is None:
         return PathObserver(coder, players, recalls=False)

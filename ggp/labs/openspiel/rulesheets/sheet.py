@@ -1,7 +1,8 @@
-"""A rulesheet in the form OpenSpiel needs: numbered actions, bounds, one choice after the other.
+"""A rulesheet with the data that OpenSpiel needs: numbered actions, bounds on turns and utilities.
 
-Actions are numbered by the sorted texts of moves: those of all players together, and those of
-`random` separately. So they are the same in every process.
+`Sheet` loads a rulesheet, builds its machine, and surveys its states for bounds; all states of the
+game share it. Actions are numbered by the sorted texts of moves: the moves of all players together,
+and the moves of `random` separately. So they have the same numbers in every process.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ggp.study.lengths import Survey, proved_turns, survey
 from ggp.study.names import names_of
 
 _LIMITS = Limits(grounding_seconds=120.0)
-"""No match waits for its start, and there is no other backend."""
+"""A long time for grounding: no match waits, and no other backend could take over."""
 
 _NO_PATH = frozenset(",()=")
 """Characters that OpenSpiel cannot read in the names of games."""
@@ -31,14 +32,14 @@ class Actions:
     """Moves of a machine with their numbers in OpenSpiel.
 
     Attributes:
-        texts: the moves as canonical KIF; action n is the n-th.
+        texts: the moves as canonical KIF, by action.
     """
 
     def __init__(self, machine: PropnetMachine, roles: Sequence[int]) -> None:
         names = {name for role in roles for name in machine.circuit.legal[role].names}
         self.texts = tuple(sorted(names))
-        found = [machine.move_id(text) for text in self.texts]
-        self._moves = [move for move in found if move is not None]  # the machine knows all moves
+        moves = [machine.move_id(text) for text in self.texts]
+        self._moves = [move for move in moves if move is not None]  # the machine knows all moves
         self._actions = {move: action for action, move in enumerate(self._moves)}
 
     def __len__(self) -> int:
@@ -62,27 +63,27 @@ class Sheet:
 
     Attributes:
         rules: name of the game, or path of its rulesheet.
-        verify_states: greatest number of states visited for the survey.
+        verify_states: most states that the survey visits.
         max_turns: number of turns that tensors have room for; 0 if it was not given.
-        names_of_indices: the meanings of the indices of tensors, as in environments.
-        machine: the machine that plays it.
-        players: `[P]` roles that are not `random`, in the order of the rulesheet.
+        names_of_indices: the meaning of the indices of tensors, as in environments.
+        machine: the machine of the game.
+        players: `[P]` all roles except `random`, in the order of the rulesheet.
         actions: the actions of the players.
         outcomes: the actions of chance.
-        survey: what holds in all matches; None if there are too many states to know.
+        survey: properties of all matches; None if there are too many states.
     """
 
     def __init__(self, rules: str, verify_states: int, max_turns: int = 0) -> None:
         """The game of a rulesheet; without a survey if `verify_states` is 0.
 
         Args:
-            max_turns: number of turns that tensors have room for; 0 for as many as are proved.
+            max_turns: number of turns that tensors have room for; 0 for the proved bound.
 
         Raises:
             ConfigError: there is no such game, or only chance plays it.
             GDLError: the rules cannot be used.
-            MachineError: the rules are too much for the fast backend, the only one that knows all
-                moves beforehand.
+            MachineError: the rules are too large for the circuit, the only backend that lists all
+                moves in advance.
         """
         program = load(rules)
         machine = build_machine(program, "propnet", _LIMITS)
@@ -114,33 +115,34 @@ class Sheet:
 
     @cached_property
     def share(self) -> float:
-        """The amount by which utilities are less than goal values.
+        """The difference between goal values and utilities.
 
-        It is a player's part of the sum if that is known to be constant; so the game has zero sum.
+        It is a player's share of the sum of goals, if that is known to be constant, so that the
+        game has zero sum; otherwise 0.
         """
         total = None if self.survey is None else self.survey.sum_of_goals
         return total / len(self.players) if total is not None and len(self.players) > 1 else 0.0
 
     @property
     def has_zero_sum(self) -> bool:
-        """Whether utilities are known to sum up to 0, with more than one player."""
-        known = self.survey is not None and self.survey.sum_of_goals is not None
-        return known and len(self.players) > 1
+        """Whether the utilities of several players are known to sum to 0."""
+        is_constant = self.survey is not None and self.survey.sum_of_goals is not None
+        return is_constant and len(self.players) > 1
 
     @property
     def has_common_goal(self) -> bool:
-        """Whether several players are known always to have the same goal value."""
+        """Whether several players are known to have the same goal value in every match."""
         return self.survey is not None and len(self.players) > 1 and self.survey.is_common
 
     @property
     def is_open(self) -> bool:
-        """Whether the game is known to have perfect information whenever anybody chooses."""
-        known = self.survey is not None and not self.survey.simultaneous
-        return known and is_open(self.machine)
+        """Whether the game is known to have perfect information at every choice."""
+        is_sequential = self.survey is not None and not self.survey.simultaneous
+        return is_sequential and is_open(self.machine)
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The least and the greatest utility."""
+        """The lowest and the highest utility."""
         if self.survey is None:
             return self.machine.goal_range
         goals = self.survey.goals - self.share
@@ -148,7 +150,7 @@ class Sheet:
 
     @property
     def most_decisions(self) -> int:
-        """Greatest number of choices of all players together in a match."""
+        """Most choices of all players together in a match."""
         if self.survey is None:
             return DEFAULT_MAX_STEPS * len(self.players)
         return self.survey.most_decisions
@@ -160,19 +162,19 @@ class Sheet:
 
     @property
     def most_chances(self) -> int:
-        """Greatest number of choices of `random` in a match."""
+        """Most choices of `random` in a match."""
         if self.survey is None:
             return DEFAULT_MAX_STEPS if len(self.outcomes) > 1 else 0
         return self.survey.most_chances
 
     def utilities(self, goals: FloatArray) -> list[float]:
-        """The utilities of the players for goal values of all roles."""
-        found: list[float] = (goals[self.players] - self.share).tolist()
-        return found
+        """The utilities of the players, given the goal values of all roles."""
+        utilities: list[float] = (goals[self.players] - self.share).tolist()
+        return utilities
 
 
 def canonical_name(rules: str) -> tuple[str, int]:
-    """The name of a game that is valid in any folder, and when its file was changed.
+    """The name of a game that is valid in any folder, and the time of its file's last change.
 
     Args:
         rules: name of a game that comes with ggp, or path of a rulesheet.

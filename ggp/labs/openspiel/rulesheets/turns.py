@@ -1,7 +1,9 @@
-"""Makes the turns of a rulesheet in which somebody has a choice, and remembers them.
+"""Splits the turns of a rulesheet into single choices, as OpenSpiel needs, and caches the turns.
 
-Turns in which nobody has one are played automatically. The knowledge of players comes from all
-turns before, including these: their incomplete paths.
+A `Position` takes one action, and returns the next position; OpenSpiel's states wrap positions.
+`Playing` makes and caches the turns in which somebody has a choice (`ChoiceTurn`). Turns without a
+choice are played automatically. The knowledge of a player is its incomplete path, which includes
+these turns. `worlds_of` draws whole histories that agree with such a path.
 """
 
 from __future__ import annotations
@@ -22,24 +24,24 @@ from ggp.machine.arrays import log_sums
 from ggp.machine.base import DEFAULT_MAX_STEPS, UNKNOWN, FloatArray, IntArray, Machine, States
 
 KEPT_GAMES = 8
-"""Number of games that are kept ready; those still in use are kept anyway."""
+"""Number of games in the cache, beside the games that are still in use."""
 
 MOST_TURNS = 50_000
-"""Number of turns remembered for each game, so that repeating them takes no reasoning."""
+"""Number of cached turns of each game, so that repeating them takes no reasoning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """A turn that is over, and those before it.
+    """A turn that is over, linked to the turns before it.
 
     Attributes:
-        before: None for the first turn.
-        depth: number of these turns.
+        previous: the turn before; None for the first turn.
+        depth: number of turns, including this one.
         joint_move: the move of every role.
         percepts: id of every role's percepts.
     """
 
-    before: Past | None
+    previous: Past | None
     depth: int
     joint_move: tuple[int, ...]
     percepts: tuple[int, ...]
@@ -52,11 +54,11 @@ def depth_of(past: Past | None) -> int:
 
 def turns_of(past: Past | None) -> list[Past]:
     """All turns that are over, in order."""
-    found = []
+    turns = []
     while past is not None:
-        found.append(past)
-        past = past.before
-    return found[::-1]
+        turns.append(past)
+        past = past.previous
+    return turns[::-1]
 
 
 class ChoiceTurn:
@@ -66,8 +68,8 @@ class ChoiceTurn:
         lane: the state.
         past: the turns before; None at the beginning.
         over: whether the game is over.
-        choosers: players with a choice, in their order, and the actions of each.
-        outcomes: actions of chance with their probabilities; empty if it has no choice.
+        choosers: the players with a choice, in order, with their actions.
+        outcomes: the actions of chance with their probabilities; empty if it has no choice.
     """
 
     def __init__(self, game: Playing, number: int, lane: States, past: Past | None) -> None:
@@ -116,23 +118,23 @@ class ChoiceTurn:
         """Number of choices to be made before the turn is over."""
         return len(self.choosers) + bool(self.outcomes)
 
-    def joint_move(self, chosen: tuple[int, ...]) -> tuple[int, ...]:
-        """The move of every role after all choices, forced or chosen."""
+    def joint_move(self, choices: tuple[int, ...]) -> tuple[int, ...]:
+        """The move of every role, given all choices; roles without a choice make forced moves."""
         sheet = self.game.sheet
         moves = list(self._first)
-        for (player, _), action in zip(self.choosers, chosen, strict=False):
+        for (player, _), action in zip(self.choosers, choices, strict=False):
             moves[sheet.players[player]] = sheet.actions.move(action)
         if self.outcomes and sheet.machine.random_role is not None:
-            moves[sheet.machine.random_role] = sheet.outcomes.move(chosen[-1])
+            moves[sheet.machine.random_role] = sheet.outcomes.move(choices[-1])
         return tuple(moves)
 
-    def chosen(self, joint_move: tuple[int, ...]) -> tuple[int, ...]:
+    def choices_of(self, joint_move: tuple[int, ...]) -> tuple[int, ...]:
         """The choices that make a joint move."""
         sheet = self.game.sheet
-        found = [sheet.actions.action(joint_move[sheet.players[p]]) for p, _ in self.choosers]
+        choices = [sheet.actions.action(joint_move[sheet.players[p]]) for p, _ in self.choosers]
         if self.outcomes and sheet.machine.random_role is not None:
-            found.append(sheet.outcomes.action(joint_move[sheet.machine.random_role]))
-        return tuple(found)
+            choices.append(sheet.outcomes.action(joint_move[sheet.machine.random_role]))
+        return tuple(choices)
 
     @cached_property
     def utilities(self) -> list[float]:
@@ -147,14 +149,14 @@ class ChoiceTurn:
         """The incomplete path of every player: its name, and a line for each turn."""
         machine = self.game.sheet.machine
         turns = turns_of(self.past)
-        found = []
+        paths = []
         for role in self.game.sheet.players:
             lines = [machine.roles[role]]
             for turn in turns:
                 seen = " ".join(machine.percept_texts(turn.percepts[role]))
                 lines.append(f"{machine.move_text(turn.joint_move[role])} / ({seen})")
-            found.append("\n".join(lines))
-        return found
+            paths.append("\n".join(lines))
+        return paths
 
     @cached_property
     def fluents(self) -> str:
@@ -163,80 +165,80 @@ class ChoiceTurn:
 
 
 class Playing:
-    """The turns of one game, as far as they are remembered.
+    """The turns of one game, with a cache.
 
     Attributes:
-        worlds: the histories last drawn for the path of a player (see `worlds`).
+        worlds: the histories last drawn for the path of a player (see `resampled`).
     """
 
     def __init__(self, sheet: Sheet) -> None:
         self.sheet = sheet
-        self._after: dict[tuple[int, tuple[int, ...]], ChoiceTurn] = {}
-        self._made = 0
+        self._children: dict[tuple[int, tuple[int, ...]], ChoiceTurn] = {}
+        self._num_turns = 0
         self.worlds: dict[str, DrawnWorlds] = {}
         self.first = self._turn(sheet.machine.initial(1), None)
 
     def step(
         self, lane: States, past: Past | None, joint_move: tuple[int, ...]
     ) -> tuple[States, Past]:
-        """The state after a joint move, and the turns that are then over."""
+        """The state after a joint move, and the turns up to it."""
         stepped = self.sheet.machine.step(lane, np.array([joint_move], dtype=np.int64))
         percepts = tuple(stepped.percepts[0].tolist())
         return stepped.states, Past(past, 1 + depth_of(past), joint_move, percepts)
 
-    def after(self, turn: ChoiceTurn, chosen: tuple[int, ...]) -> ChoiceTurn:
-        """The next turn with a choice."""
-        key = (turn.number, chosen)
-        found = self._after.get(key)
-        if found is None:
-            found = self._turn(*self.step(turn.lane, turn.past, turn.joint_move(chosen)))
-            if len(self._after) >= MOST_TURNS:
-                self._after.clear()
-            self._after[key] = found
-        return found
+    def child(self, turn: ChoiceTurn, choices: tuple[int, ...]) -> ChoiceTurn:
+        """The next turn with a choice, after all choices of a turn."""
+        key = (turn.number, choices)
+        child = self._children.get(key)
+        if child is None:
+            child = self._turn(*self.step(turn.lane, turn.past, turn.joint_move(choices)))
+            if len(self._children) >= MOST_TURNS:
+                self._children.clear()
+            self._children[key] = child
+        return child
 
     def replayed(self, joint_moves: Sequence[tuple[int, ...]]) -> tuple[list[int], ChoiceTurn]:
-        """All choices that make joint moves from the beginning on, and the turn after them."""
-        at = self.first
+        """All choices that make joint moves from the start, and the turn after them."""
+        turn = self.first
         actions: list[int] = []
-        while at.depth < len(joint_moves):
-            chosen = at.chosen(joint_moves[at.depth])
-            actions += chosen
-            at = self.after(at, chosen)
-        return actions, at
+        while turn.depth < len(joint_moves):
+            choices = turn.choices_of(joint_moves[turn.depth])
+            actions += choices
+            turn = self.child(turn, choices)
+        return actions, turn
 
     def _turn(self, lane: States, past: Past | None) -> ChoiceTurn:
-        self._made += 1
-        return ChoiceTurn(self, self._made, lane, past)
+        self._num_turns += 1
+        return ChoiceTurn(self, self._num_turns, lane, past)
 
 
 def playing(rules: str, verify_states: int, max_turns: int = 0) -> Playing:
-    """The turns of a game; the same object while the file of the rules is the same.
+    """The turns of a game; the same object until the file of the rules changes.
 
     Raises:
         GGPError: see `Sheet` and `canonical_name`.
     """
-    return _kept(*canonical_name(rules), verify_states, max_turns)
+    return _cached_playing(*canonical_name(rules), verify_states, max_turns)
 
 
 @lru_cache(maxsize=KEPT_GAMES)
-def _kept(name: str, changed: int, verify_states: int, max_turns: int) -> Playing:
-    """The turns of a game whose file was changed at the time `changed`."""
+def _cached_playing(name: str, changed: int, verify_states: int, max_turns: int) -> Playing:
+    """The turns of a game whose file was last changed at the time `changed`."""
     return Playing(Sheet(name, verify_states, max_turns))
 
 
 # ------------------------------------------------------------------------
 # The position of a match in OpenSpiel: a turn of the rulesheet, and the choices in it so far.
 #
-# Roles move at once in GDL-II, in turn in OpenSpiel. So a turn becomes a row of choices:
+# Roles move simultaneously in GDL-II, in turn in OpenSpiel. So a turn becomes a row of choices:
 #
-# turn: player1 has moves a b, player2 only noop, player3 has c d, random has x y
+#     turn: player1 has moves a b, player2 only noop, player3 has c d, random has x y
 #
-# player1 chooses -> player3 chooses (it is not told what player1 chose) -> chance -> next turn
+#     player1 chooses -> player3 chooses (it does not see player1's choice) -> chance -> next turn
 #
-# Forced moves are made without asking, and turns in which nobody has a choice pass by themselves.
-# The knowledge of a player is its incomplete path: its own moves and percepts of all turns,
-# including forced moves. Before the turn is complete it also knows its own choice.
+# Forced moves, and whole turns without a choice, are made without asking. The knowledge of a player
+# is its incomplete path: its own moves and percepts of all turns, including forced moves. Before
+# the turn is complete it also knows its own choice.
 #
 # Positions are values. OpenSpiel copies and pickles the states of games that are written in Python;
 # a copy of a position is the position itself, and its pickle is the history that leads there.
@@ -244,32 +246,33 @@ def _kept(name: str, changed: int, verify_states: int, max_turns: int) -> Playin
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A turn and the choices made in it so far, each known to its chooser only.
+    """A turn and the choices made in it so far; only its chooser knows each choice.
+
+        >>> position = start(playing("kuhn_poker", verify_states=0))
+        >>> position.is_chance, position.player, len(position.actions())
+        (True, None, 6)
+        >>> position.child(0).player  # player 0 chooses after the deal
+        0
 
     Attributes:
-        chosen: actions of the choosers in their order.
+        choices: the actions of the choosers, in their order.
     """
 
     turn: ChoiceTurn
-    chosen: tuple[int, ...]
+    choices: tuple[int, ...]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Position:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         sheet = self.turn.game.sheet
-        return _restored, (
-            sheet.rules,
-            sheet.verify_states,
-            sheet.max_turns,
-            tuple(self.history()),
-        )
+        return _restored, (sheet.rules, sheet.verify_states, sheet.max_turns, tuple(self.history()))
 
     @property
     def player(self) -> int | None:
         """The player that chooses next; None if it is chance, or nobody."""
         choosers = self.turn.choosers
-        return choosers[len(self.chosen)][0] if len(self.chosen) < len(choosers) else None
+        return choosers[len(self.choices)][0] if len(self.choices) < len(choosers) else None
 
     @property
     def is_chance(self) -> bool:
@@ -279,10 +282,10 @@ class Position:
     def actions(self) -> list[int]:
         """The actions that may be chosen next, increasing."""
         if self.player is not None:
-            return self.turn.choosers[len(self.chosen)][1]
+            return self.turn.choosers[len(self.choices)][1]
         return [action for action, _ in self.turn.outcomes]
 
-    def after(self, action: int) -> Position:
+    def child(self, action: int) -> Position:
         """The position after a choice.
 
         Raises:
@@ -290,22 +293,22 @@ class Position:
         """
         if action not in self.actions():
             raise self._illegal(action)
-        chosen = (*self.chosen, action)
-        if len(chosen) < self.turn.num_choices:
-            return Position(self.turn, chosen)
-        return Position(self.turn.game.after(self.turn, chosen), ())
+        choices = (*self.choices, action)
+        if len(choices) < self.turn.num_choices:
+            return Position(self.turn, choices)
+        return Position(self.turn.game.child(self.turn, choices), ())
 
     def path(self, player: int) -> str:
-        """The knowledge of a player: two positions are the same to it if their texts are."""
-        known = self.turn.paths[player]
+        """The knowledge of a player: it cannot distinguish positions with equal texts."""
+        path = self.turn.paths[player]
         action = self.choice(player)
         if action is None:
-            return known
-        return f"{known}\n{self.turn.game.sheet.actions.texts[action]} / ?"
+            return path
+        return f"{path}\n{self.turn.game.sheet.actions.texts[action]} / ?"
 
     def choice(self, player: int) -> int | None:
         """The choice of a player in this turn; None if it made none."""
-        for (chooser, _), action in zip(self.turn.choosers, self.chosen, strict=False):
+        for (chooser, _), action in zip(self.turn.choosers, self.choices, strict=False):
             if chooser == player:
                 return action
         return None
@@ -314,24 +317,23 @@ class Position:
         """The fluents, and the choices in this turn."""
         sheet = self.turn.game.sheet
         lines = [self.turn.fluents]
-        for (player, _), action in zip(self.turn.choosers, self.chosen, strict=False):
+        for (player, _), action in zip(self.turn.choosers, self.choices, strict=False):
             lines.append(f"{sheet.names[player]}: {sheet.actions.texts[action]}")
         return "\n".join(lines)
 
     def history(self) -> list[int]:
-        """All choices from the beginning on."""
+        """All choices from the start."""
         moves = [turn.joint_move for turn in turns_of(self.turn.past)]
-        before, _ = self.turn.game.replayed(moves)
-        return [*before, *self.chosen]
+        earlier, _ = self.turn.game.replayed(moves)
+        return [*earlier, *self.choices]
 
     def _illegal(self, action: int) -> IllegalMoveError:
         sheet = self.turn.game.sheet
         player = self.player
         names = sheet.outcomes if player is None else sheet.actions
         role = "random" if player is None else sheet.names[player]
-        known = 0 <= action < len(names)
-        shown = names.texts[action] if known else f"action {action}"
-        return IllegalMoveError(role, shown, [names.texts[legal] for legal in self.actions()])
+        text = names.texts[action] if 0 <= action < len(names) else f"action {action}"
+        return IllegalMoveError(role, text, [names.texts[legal] for legal in self.actions()])
 
 
 def start(game: Playing) -> Position:
@@ -340,10 +342,10 @@ def start(game: Playing) -> Position:
 
 
 def resampled(position: Position, rng: np.random.Generator) -> list[int]:
-    """All choices of a history that whoever chooses at a position cannot tell from its own.
+    """All choices of a random history that the player to choose cannot distinguish from its own.
 
     Raises:
-        BeliefDepletedError: none was found.
+        BeliefDepletedError: no such history was found.
         ValueError: no player chooses there.
     """
     player = position.player
@@ -352,7 +354,7 @@ def resampled(position: Position, rng: np.random.Generator) -> list[int]:
     game = position.turn.game
     path = position.turn.paths[player]
     if path not in game.worlds:
-        game.worlds.clear()  # searches ask again and again for one and the same
+        game.worlds.clear()  # a search asks repeatedly for the same path
         role = game.sheet.players[player]
         turns = [(t.joint_move[role], t.percepts[role]) for t in turns_of(position.turn.past)]
         game.worlds[path] = worlds_of(game.sheet.machine, role, turns, rng)
@@ -365,36 +367,36 @@ def resampled(position: Position, rng: np.random.Generator) -> list[int]:
 
 
 def _restored(rules: str, verify_states: int, max_turns: int, history: tuple[int, ...]) -> Position:
-    """A position that was pickled."""
+    """The position of a pickle."""
     position = start(playing(rules, verify_states, max_turns))
     for action in history:
-        position = position.after(action)
+        position = position.child(action)
     return position
 
 
 # ------------------------------------------------------------------------
-# Draws whole histories that a player cannot tell from the true one.
+# Draws whole histories that a player cannot distinguish from the true one.
 #
 # OpenSpiel's information-set search asks for them (`resample_from_infostate`). They are drawn turn
-# by turn from the player's incomplete path, like particles (`ggp.belief`), but with the turns
-# before: K histories side by side, all of them if they are few, otherwise a weighted sample. The
-# others' moves are taken to be uniformly random.
+# by turn from the player's incomplete path, like particles (`ggp.belief`), but with all turns: K
+# histories side by side, all of them if they are few, otherwise a weighted sample. The other roles
+# are assumed to move uniformly at random.
 
 MOST_WORLDS = 1_000
 """Number of histories of a sample."""
 
 LISTED = 1 << 16
-"""Number of joint moves of one turn up to which all are tried; of more, some are drawn."""
+"""Most joint moves of one turn that are all tried; of more, some are drawn."""
 
 DRAWS = 4_096
-"""Greatest number of joint moves drawn to continue one history."""
+"""Most joint moves drawn to continue one history."""
 
 TRIES = 5
-"""Number of samples made before a player's path counts as one that nothing agrees with."""
+"""Number of samples after which no history is taken to agree with a player's path."""
 
 
 KnownTurn = tuple[int, int]
-"""A role's knowledge of a turn: its move and its percepts; either may be `UNKNOWN`."""
+"""A role's knowledge of a turn: its move and its percepts' id; either may be `UNKNOWN`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,15 +420,15 @@ class DrawnWorlds:
 def worlds_of(
     machine: Machine, role: int, turns: Sequence[KnownTurn], rng: np.random.Generator
 ) -> DrawnWorlds:
-    """Histories that agree with what a role did and saw in these turns.
+    """Histories that agree with a role's moves and percepts.
 
     Raises:
-        BeliefDepletedError: none was found.
+        BeliefDepletedError: no such history was found.
     """
     for _ in range(TRIES):
-        found = _sample(machine, role, turns, rng)
-        if found is not None:
-            return found
+        worlds = _sample(machine, role, turns, rng)
+        if worlds is not None:
+            return worlds
     texts = [machine.move_text(move) for move, _ in turns if move != UNKNOWN]
     raise BeliefDepletedError(texts, TRIES * MOST_WORLDS, exhausted=False)
 
@@ -435,27 +437,28 @@ def _sample(
     machine: Machine, role: int, turns: Sequence[KnownTurn], rng: np.random.Generator
 ) -> DrawnWorlds | None:
     states, log_weights = machine.initial(1), np.zeros(1)
-    made = np.zeros((1, 0, len(machine.roles)), dtype=np.int64)
+    histories = np.zeros((1, 0, len(machine.roles)), dtype=np.int64)
     for move, percepts in turns:
         lanes = len(log_weights)
-        seen, own = np.full(lanes, percepts), np.full(lanes, move)
-        options = open_moves(machine, role, states, Learnt(own, seen, np.full(lanes, UNKNOWN)))
+        seen, role_moves = np.full(lanes, percepts), np.full(lanes, move)
+        learnt = Learnt(role_moves, seen, np.full(lanes, UNKNOWN))
+        options = open_moves(machine, role, states, learnt)
         turn = OpenTurn(machine, role, states, options, seen)
         open_ = np.flatnonzero(options.counts > 0)
         if options.counts.sum() <= LISTED:
-            found, _ = list_completions(turn, open_, Polling())
+            completions, _ = list_completions(turn, open_, Polling())
         else:
             shares = np.full(len(open_), -(-MOST_WORLDS // len(open_)))
             limits = np.full(len(open_), DRAWS)
-            found, _ = draw_completions(turn, open_, shares, limits, rng, Polling())
-        if not len(found.lanes):
+            completions, _ = draw_completions(turn, open_, shares, limits, rng, Polling())
+        if not len(completions.lanes):
             return None
-        logs = log_weights[found.lanes] + found.log_factors
+        logs = log_weights[completions.lanes] + completions.log_factors
         logs = logs - log_sums(logs, np.zeros(len(logs), dtype=np.int64), 1)
-        every = np.array([0, len(logs)], dtype=np.int64)
-        kept, log_weights, _ = choose_entries(logs, every, np.array([MOST_WORLDS]), rng)
-        states = found.states.take(kept)
-        moves = found.joint_moves[kept][:, None]
-        made = np.concatenate([made[found.lanes[kept]], moves], axis=1)
+        offsets = np.array([0, len(logs)], dtype=np.int64)
+        entries, log_weights, _ = choose_entries(logs, offsets, np.array([MOST_WORLDS]), rng)
+        states = completions.states.take(entries)
+        moves = completions.joint_moves[entries][:, None]
+        histories = np.concatenate([histories[completions.lanes[entries]], moves], axis=1)
     weights = np.exp(log_weights)
-    return DrawnWorlds(made, weights / weights.sum())
+    return DrawnWorlds(histories, weights / weights.sum())

@@ -197,7 +197,7 @@ def test_players_are_told_what_their_role_saw() -> None:
     one, _ = play(env, 12, seed=1)
     again, _ = play(env, 12, seed=1)
     assert one == again
-    for players in env._others._players:
+    for players in env._opponents._players:
         assert all(player.choose().is_sound for player in players)
 
 
@@ -389,7 +389,7 @@ def test_wrong_seeds_are_refused_and_change_nothing(seed: Any, message: str) -> 
         ([True] * 5, "an array of 5 truth values"),
         (np.ones(4, dtype=bool), "an array of 5 truth values"),
         (np.ones(5), "an array of 5 truth values"),
-        (np.zeros(5, dtype=bool), "no lane that is to begin anew"),
+        (np.zeros(5, dtype=bool), "selects no lane"),
     ],
 )
 def test_wrong_masks_are_refused(mask: Any, message: str) -> None:

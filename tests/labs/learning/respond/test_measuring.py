@@ -126,7 +126,7 @@ def test_scores_of_both_sides_add_up() -> None:
     scores = [each.score.value or 0.0 for each in found.responses.values()]
     assert found.nash_conv.value == pytest.approx(sum(scores) - 100)
     for mine, other in (("player1", "player2"), ("player2", "player1")):
-        left, score = found.left[mine].value, found.responses[other].score.value
+        left, score = found.remainders[mine].value, found.responses[other].score.value
         assert left is not None
         assert score is not None
         assert left + score == pytest.approx(100)
@@ -136,7 +136,7 @@ def test_a_game_of_one_player_is_only_solved() -> None:
     found = measure(
         Rival(machine_of_game("monty_hall", "propnet"), None), Budget(12, None), 2000, seed=1
     )
-    assert (found.left, found.total, found.nash_conv) == ({}, None, None)
+    assert (found.remainders, found.total, found.nash_conv) == ({}, None, None)
     (response,) = found.responses.values()
     assert response.score.value == pytest.approx(200 / 3, abs=4)
 

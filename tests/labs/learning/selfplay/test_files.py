@@ -30,7 +30,7 @@ def environment(game: str = "kuhn_poker") -> Environment:
 def kept() -> PolicyFile:
     learner = Learner(environment(), settings=QUICK, seed=3)
     learner.learn(updates=3)
-    return learner.kept("kuhn_poker", "1.2.3")
+    return learner.snapshot("kuhn_poker", "1.2.3")
 
 
 def test_a_policy_comes_back_as_it_was_written(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_a_policy_comes_back_as_it_was_written(tmp_path: Path) -> None:
 
 def test_learning_goes_on_where_it_ended() -> None:
     learner = Learner(environment(), settings=QUICK, seed=3)
-    learner.go_on(kept(), "it")
+    learner.resume(kept(), "it")
     before = learner.policies()["player1"].net.weights.flat
     np.testing.assert_array_equal(before, kept().policies()["player1"].net.weights.flat)
     learner.learn(updates=2)
@@ -60,10 +60,10 @@ def test_learning_goes_on_only_with_a_critic_that_reads_the_same() -> None:
     informed = replace(QUICK, informed=True)
     learner = Learner(environment(), settings=informed, seed=3)
     with pytest.raises(ConfigError, match="critic, read other bits"):
-        learner.go_on(kept(), "it")
+        learner.resume(kept(), "it")
     learner.learn(updates=1)
     other = Learner(environment(), settings=informed, seed=4)
-    other.go_on(learner.kept("kuhn_poker", "1"), "it")
+    other.resume(learner.snapshot("kuhn_poker", "1"), "it")
     assert other.learn(updates=1).updates == 2
 
 
@@ -76,15 +76,15 @@ def test_files_from_before_critics_read_paths_are_read(tmp_path: Path) -> None:
     assert about.pop("critic_paths") == 0
     members["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
     np.savez(path, **members)
-    Learner(environment(), settings=QUICK, seed=3).go_on(read_policy(path), "it")
+    Learner(environment(), settings=QUICK, seed=3).resume(read_policy(path), "it")
 
 
 def test_other_games_and_other_layers_are_refused() -> None:
     with pytest.raises(ConfigError, match="other rules"):
-        Learner(environment("krieg_tic_tac_toe"), settings=QUICK).go_on(kept(), "it")
+        Learner(environment("krieg_tic_tac_toe"), settings=QUICK).resume(kept(), "it")
     other = Settings(hidden=(9,), critic=(8,))
     with pytest.raises(ConfigError, match="layers"):
-        Learner(environment(), settings=other).go_on(kept(), "it")
+        Learner(environment(), settings=other).resume(kept(), "it")
 
 
 @pytest.mark.parametrize(
@@ -98,13 +98,13 @@ def test_features_that_the_game_does_not_have_are_refused(change: dict[str, Any]
     with pytest.raises(ConfigError, match="does not have"):
         forged.check_game(environment().names, "it")
     with pytest.raises(ConfigError, match="does not have"):
-        Learner(environment(), settings=QUICK).go_on(forged, "it")
+        Learner(environment(), settings=QUICK).resume(forged, "it")
 
 
 def test_learning_does_not_go_on_from_policies_that_read_other_bits() -> None:
     about = replace(kept().about, features=replace(kept().about.features, num_timed=0))
     with pytest.raises(ConfigError, match="other bits"):
-        Learner(environment(), settings=QUICK).go_on(PolicyFile(about, kept().arrays), "it")
+        Learner(environment(), settings=QUICK).resume(PolicyFile(about, kept().arrays), "it")
 
 
 def test_weights_that_overflow_still_give_probabilities() -> None:

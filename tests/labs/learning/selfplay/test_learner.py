@@ -12,7 +12,7 @@ from ggp.errors import ConfigError
 from ggp.labs.learning.env import Turn, make
 from ggp.labs.learning.env.engine import engine_of
 from ggp.labs.learning.env.exact import ExactGame
-from ggp.labs.learning.selfplay import Learner, Settings, StoppedError, Told
+from ggp.labs.learning.selfplay import Learner, LearningReport, Settings, StoppedError
 from ggp.labs.learning.selfplay.rollouts import Rollouts
 
 QUICK = Settings(turns=8, block=256, hidden=(32,), critic=(16,))
@@ -68,7 +68,7 @@ def test_who_stops_it_in_a_segment_loses_no_more_than_that() -> None:
     learner = Learner(make("kuhn_poker", 32, paths=False), settings=QUICK, seed=1)
     seen: list[np.ndarray] = []
 
-    def remember(_: Told) -> None:
+    def remember(_: LearningReport) -> None:
         seen.append(learner.policies()["player1"].net.weights.flat)
 
     looks = iter(range(1000))
@@ -127,7 +127,7 @@ def test_the_same_seed_learns_the_same_with_any_number_of_threads() -> None:
 @pytest.mark.verify
 def test_budgets_are_kept_and_progress_is_told() -> None:
     learner = Learner(make("connect_four", 64, paths=False), settings=QUICK)
-    told: list[Told] = []
+    told: list[LearningReport] = []
     learner.learn(states=8 * 64 * 3 - 1, progress=told.append)
     assert [each.updates for each in told] == [1, 2, 3]
     assert set(told[0].entropy) == set(told[0].rewards) == {"first", "second"}

@@ -63,7 +63,7 @@ def test_a_history_is_mended_from_the_start_of_the_game(
         assert path.visited < MOST_STATES
         rng = np.random.default_rng(path.visited)
         history = mender.mended(path.extended(start, rng), lambda: path.visited > MOST_STATES)
-    assert len(path.begun(history.actions)) == num_turns
+    assert len(path.agreeing(history.actions)) == num_turns
 
 
 @pytest.mark.parametrize(("name", "num_turns"), [("skat", 45), ("hearts", 80)])
@@ -72,12 +72,12 @@ def test_a_changed_history_is_kept_where_each_turn_agrees(name: str, num_turns: 
     redraws = machine.redraws(1, turns, np.random.default_rng(0))
     path, lots = path_in(redraws), Random(0)
     states = redraws.draw(machine.initial(), 1, lambda: False).states
-    history = path.begun(states.nodes[0].state.history())  # type: ignore[attr-defined]
+    history = path.agreeing(states.nodes[0].state.history())  # type: ignore[attr-defined]
     kept = 0
     for _ in range(300):
         cards, others = dealt(history), not_of(history, 1)
         one, other, at = lots.choice(cards), lots.choice(cards), lots.choice(others)
-        action = lots.choice(path.after(history.actions[:at]).legal_actions())
+        action = lots.choice(path.state_after(history.actions[:at]).legal_actions())
         change = lots.choice(
             [
                 traded(history, one, other),
@@ -86,7 +86,7 @@ def test_a_changed_history_is_kept_where_each_turn_agrees(name: str, num_turns: 
             ]
         )
         new = path.replayed(history, change.actions)
-        slow = path.begun(change.actions)
+        slow = path.agreeing(change.actions)
         assert (new is not None) == (len(slow) == num_turns)
         if new is not None:
             assert (new.actions, new.players, new.names) == (slow.actions, slow.players, slow.names)
