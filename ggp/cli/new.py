@@ -1,4 +1,4 @@
-"""`ggp new`: a small game to begin with."""
+"""`ggp new`: writes a small game to start from."""
 
 from __future__ import annotations
 
@@ -79,17 +79,17 @@ SKELETON = """\
 @click.argument("file", type=FilePath())
 @verbose_option
 def new(file: Path) -> None:
-    """Write a small game with comments to FILE, to begin one's own with.
+    """Write a small commented game to FILE, as a start for your own.
 
-    It has chance, hidden information and two players, and plays as it is. A file that is there
-    already is left alone.
+    The game has chance, hidden information and two players, and is playable as it is. An existing
+    file is not overwritten.
     """
     if file.suffix not in _SUFFIXES:
         raise ConfigError(f"{file} must end in {' or '.join(_SUFFIXES)}, as rulesheets do")
     title = printable(file.stem.replace("_", " ").strip().capitalize()) or "A new game"
     write_new(file, SKELETON.format(title=title))
     name = printable(str(file))
-    click.echo(f"{name} is a game that plays. What to try next:")
+    click.echo(f"{name} is a playable game. Try next:")
     for command in (
         f"ggp validate {name} --strict --play 100",
         f"ggp trace --watch {name}",

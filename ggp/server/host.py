@@ -43,7 +43,7 @@ _NO_LOG = MatchLog(None, "")
 _log = logging.getLogger(__name__)
 
 
-class _Left(NamedTuple):
+class _GaveWay(NamedTuple):
     """A match that gave way, and may go on: its log, and its backend."""
 
     log: MatchLog
@@ -112,8 +112,8 @@ class Host:
         self._waiting: dict[int, int] = {}
         self._hung_up: dict[int, set[asyncio.Future[bool]]] = {}
         self._stay_open: set[int] = set()  # matches whose connections do until they are answered
-        self._given: dict[int, tuple[int, int]] = {}
-        self._left: dict[tuple[str, str], _Left] = {}  # by id and role
+        self._num_replies: dict[int, tuple[int, int]] = {}
+        self._gave_way: dict[tuple[str, str], _GaveWay] = {}  # by id and role
         self._background = Background()
         self._latencies = Latencies()
         self._texts = TextReader(self.lobby, options.limits)
@@ -124,8 +124,8 @@ class Host:
         options = self.options
         if options.log_folder is not None:
             now_s = time.monotonic()
-            for each in restore(options.log_folder, self.lobby, now_s, self._listens_since_s):
-                self._resume(each) if each.has_place else self._remember(each)
+            for restored in restore(options.log_folder, self.lobby, now_s, self._listens_since_s):
+                self._resume(restored) if restored.has_place else self._remember(restored)
         self._background.start(self._forget())
         if self._prepare is not None:
             self._background.start(self._get_ready(self._prepare))
@@ -185,11 +185,11 @@ class Host:
             self._background.start(self._end(receipt.match, why, receipt.path))
         if ask is None:
             return HostReply(reply)
-        number, times_given = self._given.get(ask.match, (0, 0))
+        number, num_sent = self._num_replies.get(ask.match, (0, 0))
         if ask.match in self._matches:
-            self._given[ask.match] = ask.number, times_given * (number == ask.number) + 1
+            self._num_replies[ask.match] = ask.number, num_sent * (number == ask.number) + 1
         on_sent = None if times is None else partial(times.sent, ask)
-        on_taken = partial(self.lobby.taken, ask)
+        on_taken = partial(self.lobby.delivered, ask)
         return HostReply(reply, False, on_sent, partial(self._lost, ask), on_taken)
 
     # ---------------------------------------------------------------- private
@@ -222,20 +222,20 @@ class Host:
             for number in receipt.released:
                 match.pair.hurry(number)
         for serial in receipt.ended:
-            left = self._matches.get(serial)
-            if left is not None and serial != receipt.match:
+            leaving = self._matches.get(serial)
+            if leaving is not None and serial != receipt.match:
                 start = receipt.message if isinstance(receipt.message, Start) else None
-                is_replaced = start is not None and start.match_id == left.match_id
+                is_replaced = start is not None and start.match_id == leaving.match_id
                 why = "replaced" if is_replaced else "silent"
                 self._background.start(self._end(serial, why))
         return receipt
 
     def _begin(self, opening: Opening, receipt: Receipt, peer: str) -> None:
         match_id = opening.start.match_id
-        left = self._left.pop((match_id, opening.role), None)
-        if left is not None:
-            left.log.reopen()
-            self._new_match(opening, left.log, peer).resume(receipt.ask, backend=left.backend)
+        waiting = self._gave_way.pop((match_id, opening.role), None)
+        if waiting is not None:
+            waiting.log.reopen()
+            self._new_match(opening, waiting.log, peer).resume(receipt.ask, backend=waiting.backend)
             return
         match = self._new_match(opening, self._logs.begin(match_id), peer)
         match.begin()
@@ -254,7 +254,7 @@ class Host:
         match_id = opening.start.match_id
         log = self._logs.resume(restored.path, match_id, restored.began_s)
         log.close()
-        self._left[match_id, opening.role] = _Left(log, restored.backend)
+        self._gave_way[match_id, opening.role] = _GaveWay(log, restored.backend)
 
     def _new_match(self, opening: Opening, log: MatchLog, peer: str = "") -> HostedMatch:
         latency = self._latencies.of(peer) if self.options.margin_s is None else None
@@ -291,9 +291,9 @@ class Host:
             _add(self._waiting, ask.number, -1)
             if hung_up is not None:
                 hung_up.remove_done_callback(on_hung_up)
-                gone = self._hung_up.pop(ask.number, set()) - {hung_up}
-                if gone:
-                    self._hung_up[ask.number] = gone
+                hung_up_clients = self._hung_up.pop(ask.number, set()) - {hung_up}
+                if hung_up_clients:
+                    self._hung_up[ask.number] = hung_up_clients
                 stayed = not hung_up.done() and time.monotonic() - began_s > AT_ONCE_S
                 if stayed and ask.match in self._matches:
                     self._stay_open.add(ask.match)
@@ -307,17 +307,17 @@ class Host:
         if ask.number not in self._waiting:
             return  # it was answered at that moment
         if hung_up.result() or ask.match in self._stay_open:
-            gone = self._hung_up.setdefault(ask.number, set())
-            gone.add(hung_up)
-            if len(gone) >= self._waiting.get(ask.number, 0):
+            clients = self._hung_up.setdefault(ask.number, set())
+            clients.add(hung_up)
+            if len(clients) >= self._waiting.get(ask.number, 0):
                 self.lobby.abandoned(ask)
 
     def _lost(self, ask: Ask) -> None:
         """Record that a client did not take the answer it was sent."""
-        number, given = self._given.get(ask.match, (0, 0))
+        number, num_sent = self._num_replies.get(ask.match, (0, 0))
         if number == ask.number:
-            self._given[ask.match] = number, given - 1
-            if given == 1:
+            self._num_replies[ask.match] = number, num_sent - 1
+            if num_sent == 1:
                 self._undelivered(ask)
 
     def _undelivered(self, ask: Ask) -> None:
@@ -335,16 +335,18 @@ class Host:
         return self.lobby.answer(ask, move, time.monotonic(), believed)
 
     async def _end(self, serial: int, why: str = "silent", path: History = ()) -> None:
-        self._given.pop(serial, None)
+        self._num_replies.pop(serial, None)
         self._stay_open.discard(serial)
         match = self._matches.pop(serial, None)
         if match is None:
             return
-        self._left = {key: left for key, left in self._left.items() if self.lobby.is_waiting(*key)}
+        self._gave_way = {
+            key: entry for key, entry in self._gave_way.items() if self.lobby.is_waiting(*key)
+        }
         key = match.match_id, match.role
         if why == "silent" and self.lobby.is_waiting(*key):
             why = GAVE_WAY
-            self._left[key] = _Left(match.log, match.pair.backend)
+            self._gave_way[key] = _GaveWay(match.log, match.pair.backend)
         await match.end(why, path)
 
     async def _get_ready(self, prepare: Callable[[], Awaitable[None]]) -> None:
@@ -411,8 +413,8 @@ class TextReader:
 
     def _is_hopeless(self, text: str) -> bool:
         """Whether a text is a turn of an unknown match."""
-        found = _BEGINNING.match(text, 0, 2000)
-        if found is None:
+        beginning = _BEGINNING.match(text, 0, 2000)
+        if beginning is None:
             return False
-        kind, match_id = found.groups()
+        kind, match_id = beginning.groups()
         return kind.lower() != "start" and not self._lobby.knows(match_id)

@@ -36,7 +36,7 @@ MAX_GROUNDING_S = 120.0
 """Grounding may take half of the start clock, and longer if that is short: it continues during the
 first turns, which the understudy plays."""
 
-_MOST_SHOWN = 80
+_MAX_CHARS = 80
 
 _log = logging.getLogger(__name__)
 
@@ -71,8 +71,8 @@ class HostedMatch:
         start = opening.start
         self.match_id, self.role = start.match_id, opening.role
         self.log, self._opening, self._options = log, opening, options
-        self._name = _shown(start.match_id)
-        self._address, self._is_told = address, False
+        self._name = _printable(start.match_id)
+        self._address, self._is_announced = address, False
         self._history: History = ()
         self._faults: set[int] = set()  # turns
         self._seed = _seed_of(options.seed, start.match_id, opening.role)
@@ -116,11 +116,11 @@ class HostedMatch:
         """
         listens_at = None if listens_since_s is None else self.log.seconds_at(listens_since_s)
         self.log.write("resumed", listens_at=listens_at)
-        _log.warning("match %s goes on: we are %s", self._name, _shown(self.role))
+        _log.warning("match %s goes on: we are %s", self._name, _printable(self.role))
         if backend is not None:
             self.pair.settle(backend)
         self.pair.start(time.monotonic() + self._opening.start.play_clock_s)
-        self._is_told = True  # when it began
+        self._is_announced = True  # when it began
         if ask is not None:
             self._history = ask.history
             self.pair.catch_up(ask.history)
@@ -168,13 +168,13 @@ class HostedMatch:
 
     def _tell_beginning(self) -> None:
         """Tell the operator of the match, once."""
-        if self._is_told:
+        if self._is_announced:
             return
-        self._is_told = True
+        self._is_announced = True
         start, rules = self._opening.start, self._opening.rules
         self._tell(
             f"match {self._name}: {game_of(rules) or f'other rules ({len(rules):,} characters)'}",
-            f"we are {_shown(self.role)}",
+            f"we are {_printable(self.role)}",
             f"clocks {start.start_clock_s} and {start.play_clock_s} s",
             f"from {self._address or 'an unknown address'}",
         )
@@ -185,14 +185,16 @@ class HostedMatch:
         replaced = (number for number, turn in enumerate(path) if _was_replaced(turn))
         num_faults = len(self._faults.union(replaced))
         self._tell(
-            f"match {self._name}, {_shown(self.role)}: {why} after {_number(len(path), 'turn')}",
+            f"match {self._name}, {_printable(self.role)}: {why} after {_number(len(path), 'turn')}",
             _number(num_faults, "fault"),
             "score unknown" if score is None else f"score {score:g}",
         )
 
     def _tell(self, *parts: str) -> None:
-        asked = self._options.backend
-        backend = self.pair.backend or ("no machine yet" if asked == "auto" else asked)
+        wanted_backend = self._options.backend
+        backend = self.pair.backend or (
+            "no machine yet" if wanted_backend == "auto" else wanted_backend
+        )
         self._options.tell(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {', '.join((*parts, backend))}")
 
 
@@ -201,13 +203,13 @@ def _was_replaced(turn: PathTurn) -> bool:
     return None not in (turn.move, turn.submitted) and turn.move != turn.submitted
 
 
-def _number(number: int, what: str) -> str:
-    return f"{number or 'no'} {what}{'' if number == 1 else 's'}"
+def _number(number: int, noun: str) -> str:
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
 
 
-def _shown(text: str) -> str:
+def _printable(text: str) -> str:
     """A stranger's word as it is shown."""
-    return printable(text)[:_MOST_SHOWN]
+    return printable(text)[:_MAX_CHARS]
 
 
 def _setup(options: HostOptions, rules: str, role: str, start_clock_s: float, seed: int) -> Setup:

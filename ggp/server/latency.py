@@ -61,7 +61,7 @@ REMEMBERED = 20
 
 
 @dataclass(slots=True)
-class _Sent:
+class _Answer:
     """An answer: when it should have left, when it did, and the margin of its clock."""
 
     number: int
@@ -128,11 +128,11 @@ class Latencies:
         """The latency of an address, `HOST:PORT`; the port, new in every message, does not
         matter."""
         address = peer.rpartition(":")[0]
-        found = self._by_address.pop(address, None) or Latency()
-        self._by_address[address] = found
+        latency = self._by_address.pop(address, None) or Latency()
+        self._by_address[address] = latency
         if len(self._by_address) > MOST_ADDRESSES:
             del self._by_address[next(iter(self._by_address))]
-        return found
+        return latency
 
 
 class StopTimes:
@@ -163,8 +163,8 @@ class TurnTimes:
 
     def __init__(self, latency: Latency) -> None:
         self._latency = latency
-        self._sent: _Sent | None = None
-        self._heard = 0
+        self._answer: _Answer | None = None
+        self._latest = 0
 
     def deadline_s(self, ask: Ask, clock_s: float) -> float:
         """The latest time to answer a question for a move.
@@ -175,8 +175,8 @@ class TurnTimes:
         """
         end_s = ask.asked_at_s + clock_s
         margin_s = self._latency.margin_s(end_s - ask.deadline_s)
-        if self._sent is None or self._sent.number != ask.number:
-            self._sent = _Sent(ask.number, end_s - margin_s, margin_s)
+        if self._answer is None or self._answer.number != ask.number:
+            self._answer = _Answer(ask.number, end_s - margin_s, margin_s)
         return end_s - margin_s
 
     def heard(self, ask: Ask, trip_s: float | None = None) -> None:
@@ -185,32 +185,32 @@ class TurnTimes:
         Args:
             trip_s: the system's estimate of the round trip, if it has one.
         """
-        if ask.number <= self._heard or not ask.wants_move:
+        if ask.number <= self._latest or not ask.wants_move:
             return
-        self._heard = ask.number
+        self._latest = ask.number
         if trip_s is not None:
             self._latency.round_trip(trip_s)
-        sent, self._sent = self._sent, None
-        if sent is None or sent.at_s is None or not ask.history:
+        answer, self._answer = self._answer, None
+        if answer is None or answer.at_s is None or not ask.history:
             return
-        if sent.at_s < sent.due_s - USED_S:
+        if answer.at_s < answer.due_s - USED_S:
             return  # whatever happened to it, it was in time
-        gap_s = ask.asked_at_s - sent.at_s
+        gap_s = ask.asked_at_s - answer.at_s
         last = ask.history[-1]
-        is_early = gap_s < sent.margin_s - max(0.0, sent.at_s - sent.due_s)
+        is_early = gap_s < answer.margin_s - max(0.0, answer.at_s - answer.due_s)
         is_told = last.move is not None and not last.assumed
         if is_early or (is_told and last.move == last.submitted):
             self._latency.proved(gap_s)
         elif is_told:
-            self._latency.failed(sent.margin_s)
+            self._latency.failed(answer.margin_s)
 
     def sent(self, ask: Ask, now_s: float) -> None:
         """Record that the answer to a question has left."""
-        sent = self._sent
-        if sent is None or sent.number != ask.number or sent.at_s is not None:
+        answer = self._answer
+        if answer is None or answer.number != ask.number or answer.at_s is not None:
             return
-        sent.at_s = now_s
-        if now_s >= sent.due_s - USED_S:
-            self._latency.overran(max(0.0, now_s - sent.due_s))
-            if now_s > sent.due_s + sent.margin_s:
-                self._latency.failed(sent.margin_s)
+        answer.at_s = now_s
+        if now_s >= answer.due_s - USED_S:
+            self._latency.overran(max(0.0, now_s - answer.due_s))
+            if now_s > answer.due_s + answer.margin_s:
+                self._latency.failed(answer.margin_s)

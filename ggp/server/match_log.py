@@ -72,7 +72,7 @@ def restore(
         now: of `time.monotonic`.
         listens_since_s: since when messages arrive here, on the same clock; default: now.
     """
-    found = []
+    replayed = []
     for _, path in sorted(_unfinished(folder)):
         try:
             restored = _replay(path, _events(path), lobby, now)
@@ -80,20 +80,20 @@ def restore(
             _log.warning("the match of %s is not resumed: %r", path, error)
             continue
         if restored is not None:
-            found.append(restored)
+            replayed.append(restored)
     lobby.resume(now, listens_since_s)
     lobby.forget(now)
-    return tuple(_with_its_place(found, lobby))
+    return tuple(_still_open(replayed, lobby))
 
 
-def _with_its_place(found: Iterable[Restored], lobby: Lobby) -> Iterator[Restored]:
+def _still_open(replayed: Iterable[Restored], lobby: Lobby) -> Iterator[Restored]:
     """The matches that are not over or forgotten."""
-    for each in found:
-        session = lobby.session(each.opening.match)
+    for match in replayed:
+        session = lobby.session(match.opening.match)
         if session is not None and session.is_live:
-            yield each
+            yield match
         elif session is not None and not session.has_place:
-            yield replace(each, has_place=False)
+            yield replace(match, has_place=False)
 
 
 def _unfinished(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -120,10 +120,10 @@ def _unfinished(folder: Path) -> Iterator[tuple[str, Path]]:
 def _object(line: bytes) -> Mapping[str, Any]:
     """The object in a line; empty if the line is incomplete."""
     try:
-        found = json.loads(line)
+        value = json.loads(line)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _events(path: Path) -> list[Mapping[str, Any]]:
@@ -179,14 +179,14 @@ class MatchLog:
         count: Callable[[int], None] = lambda num_bytes: None,
     ) -> None:
         self._began_s = time.monotonic() if began_s is None else began_s
-        self._left = MAX_BYTES
+        self._bytes_left = MAX_BYTES
         self._count = count
         self._file: TextIO | None = None
         self.path = resumes
         try:
             if resumes is not None:
                 _cut_torn_line(resumes)
-                self._left -= resumes.stat().st_size
+                self._bytes_left -= resumes.stat().st_size
                 self._file = resumes.open("a", encoding="ascii")
             elif folder is not None:
                 self.path, self._file = _create(folder, match_id)
@@ -204,8 +204,8 @@ class MatchLog:
             return
         t = self.seconds_at(time.monotonic())
         line = json.dumps({"t": t, "event": event, **fields}) + "\n"
-        self._left -= len(line)
-        is_full = self._left < 0
+        self._bytes_left -= len(line)
+        is_full = self._bytes_left < 0
         if is_full:
             line = json.dumps({"t": t, "event": "end", "why": LOG_FULL}) + "\n"
         try:
@@ -224,7 +224,7 @@ class MatchLog:
 
     def reopen(self) -> None:
         """Continue the file after `close`."""
-        if self.path is not None and self._left > 0:
+        if self.path is not None and self._bytes_left > 0:
             try:
                 self._file = self.path.open("a", encoding="ascii")
             except OSError as error:

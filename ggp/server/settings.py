@@ -137,12 +137,12 @@ def parse_network(text: str) -> Network:
         ) from None
 
 
-def is_heard(address: str, allowed: Iterable[Network]) -> bool:
+def is_heard(address: str, networks: Iterable[Network]) -> bool:
     """Whether a client may send messages: one of these networks contains its address."""
     try:
-        found = ip_address(address.partition("%")[0])  # without the interface
+        ip = ip_address(address.partition("%")[0])  # without the interface
     except ValueError:
         return False
-    if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
-        found = found.ipv4_mapped
-    return any(found in network for network in allowed)
+    if isinstance(ip, IPv6Address) and ip.ipv4_mapped is not None:
+        ip = ip.ipv4_mapped
+    return any(ip in network for network in networks)

@@ -108,7 +108,7 @@ def test_what_these_rules_cannot_have_made_is_refused() -> None:
     game = ggp.load("monty_hall")
     _, *rest = pickled.rules_of(game.program, game._machine)
     with pytest.raises(ConfigError, match="reads its rules differently"):
-        pickled.found_again(("another digest", *rest))  # type: ignore[arg-type]
+        pickled.restore_game(("another digest", *rest))  # type: ignore[arg-type]
 
 
 def test_records_and_what_is_compared_come_back() -> None:

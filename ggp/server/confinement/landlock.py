@@ -77,32 +77,32 @@ def confine(
     version = libc.syscall(_CREATE_RULESET, None, 0, _VERSION)
     if version < 1:
         return ()
-    rules, done = _Ruleset(_READING | _WRITING), [NO_READING, "no writing"]
+    rules, restrictions = _Ruleset(_READING | _WRITING), [NO_READING, "no writing"]
     if version >= 2:
         rules.files |= _REFER
     if version >= 3:
         rules.files |= _TRUNCATE
     if version >= 4:
         rules.network = _BIND_TCP | _CONNECT_TCP
-        done.append("no TCP")
+        restrictions.append("no TCP")
     if version >= 5:
         rules.files |= _DEVICE
     if version >= 6:
         rules.scopes = _SCOPE_ABSTRACT_UNIX_SOCKET | _SCOPE_SIGNAL
-        done += ["no abstract sockets", "no signals"]
+        restrictions += ["no abstract sockets", "no signals"]
     # An older kernel accepts zeros beyond what it knows.
     ruleset = libc.syscall(_CREATE_RULESET, ctypes.byref(rules), ctypes.sizeof(rules), 0)
     if ruleset < 0:
         return ()
     in_folders = _WRITE_FILE | _MAKE_REGULAR | _REMOVE_FILE | _MAKE_FOLDER | _REFER | _TRUNCATE
-    allowed = [(path, _READING) for path in readable]
-    allowed += [(path, _READ_FOLDER) for path in listed]
-    allowed += [(path, in_folders | _READ_FILE | _READ_FOLDER) for path in writable]
-    allowed += [(Path(os.devnull), _WRITE_FILE | _READ_FILE | _TRUNCATE)]
+    rights = [(path, _READING) for path in readable]
+    rights += [(path, _READ_FOLDER) for path in listed]
+    rights += [(path, in_folders | _READ_FILE | _READ_FOLDER) for path in writable]
+    rights += [(Path(os.devnull), _WRITE_FILE | _READ_FILE | _TRUNCATE)]
     try:
-        for path, access in allowed:
+        for path, access in rights:
             _allow(libc, ruleset, path, access & rules.files)
-        return tuple(done) if libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0 else ()
+        return tuple(restrictions) if libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0 else ()
     finally:
         os.close(ruleset)
 
@@ -228,10 +228,10 @@ def _modules(folder: Path) -> Iterator[Path]:
     """Importable items of a folder: module files, and packages."""
     suffixes = tuple(all_suffixes())
     try:
-        found = sorted(folder.iterdir())
+        paths = sorted(folder.iterdir())
     except OSError:
         return
-    for path in found:
+    for path in paths:
         if path.name.endswith(suffixes) or (path / "__init__.py").is_file():
             yield path
 
@@ -250,4 +250,4 @@ def _homes() -> tuple[Path, ...]:
 
 def _holds(path: Path, homes: Iterable[Path]) -> bool:
     """Whether a folder contains a home, or is one."""
-    return any(home.is_relative_to(each) for home in homes for each in (path, path.resolve()))
+    return any(home.is_relative_to(folder) for home in homes for folder in (path, path.resolve()))

@@ -87,9 +87,9 @@ def restrict(
     Returns:
         The restrictions in force, for logs.
     """
-    done = [*_limit(memory_bytes)]
+    restrictions = [*_limit(memory_bytes)]
     if sys.platform != "linux":
-        return tuple(done)
+        return tuple(restrictions)
     libc, may_read = ctypes.CDLL(None, use_errno=True), readable(libraries)
     folders = [folder for folder in writable if _holds_no_code(folder, may_read)]
     is_alone = len(os.listdir("/proc/self/task")) == 1
@@ -98,7 +98,7 @@ def restrict(
     bound_capabilities(libc)
     is_root = os.geteuid() == 0
     if become_nobody([*may_read.code, *_compiled(may_read)], folders):
-        done.append(_NOBODY)
+        restrictions.append(_NOBODY)
         is_root = False
     is_apart = not is_root and has_left and count_alone(libc)
     if not has_left:
@@ -106,21 +106,21 @@ def restrict(
     if folders:
         os.environ[STORE_VARIABLE] = str(folders[0])
     if is_apart and not is_root and _counts_apart():  # root has no such limit
-        done += ["processes"] * lower_limit(resource.RLIMIT_NPROC, MAX_PROCESSES)
+        restrictions += ["processes"] * lower_limit(resource.RLIMIT_NPROC, MAX_PROCESSES)
     if has_left:
-        done.append(_NO_NETWORK)
+        restrictions.append(_NO_NETWORK)
     if drop_capabilities(libc):
-        done.append("no capabilities")
+        restrictions.append("no capabilities")
     is_found = libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0:
-        done.append("no new privileges")
-        done += landlock.confine(
+        restrictions.append("no new privileges")
+        restrictions += landlock.confine(
             libc, readable=may_read.paths, listed=may_read.listed, writable=folders
         )
         if seccomp.refuse_calls(libc):
-            done += [_NO_SOCKETS, "no shared memory", "no system calls but common ones"]
-            done += [STAYS] * is_found
-    return tuple(done) if is_alone else (_ANOTHER_THREAD,)
+            restrictions += [_NO_SOCKETS, "no shared memory", "no system calls but common ones"]
+            restrictions += [STAYS] * is_found
+    return tuple(restrictions) if is_alone else (_ANOTHER_THREAD,)
 
 
 def _limit(memory_bytes: int) -> Iterator[str]:
@@ -133,7 +133,7 @@ def _limit(memory_bytes: int) -> Iterator[str]:
     ]
     if sys.platform == "linux":  # elsewhere libraries may reserve any number of addresses
         limits.append(("address space", resource.RLIMIT_AS, memory_bytes + SPARE_ADDRESSES))
-    yield from (name for name, which, most in limits if lower_limit(which, most))
+    yield from (name for name, kind, most in limits if lower_limit(kind, most))
     # The size of thread stacks depends on the soft limit, which stays.
     soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
     if soft != resource.RLIM_INFINITY and (hard == resource.RLIM_INFINITY or hard > soft):
@@ -142,12 +142,12 @@ def _limit(memory_bytes: int) -> Iterator[str]:
 
 def _holds_no_code(folder: Path, may_read: Readable) -> bool:
     """Whether a folder holds nothing that is run later, and would not if it were written there."""
-    own = folder.resolve()
+    target = folder.resolve()
     code = [path.resolve() for path in (*may_read.code, *may_read.kernels)]
     imported = [path.resolve() for path in may_read.listed]
     return not (
-        any(own.is_relative_to(path) for path in code)
-        or any(path.is_relative_to(own) for path in (*code, *imported))
+        any(target.is_relative_to(path) for path in code)
+        or any(path.is_relative_to(target) for path in (*code, *imported))
     )
 
 
@@ -208,11 +208,11 @@ def count_alone(libc: ctypes.CDLL) -> bool:
     return bool(libc.unshare(_CLONE_NEWUSER) == 0)
 
 
-def become_nobody(needed: Iterable[Path], writable: list[Path]) -> bool:
+def become_nobody(required: Iterable[Path], writable: list[Path]) -> bool:
     """Become the user `nobody`, if this process runs as root.
 
     Args:
-        needed: paths that must stay readable; if one would not be, this process stays root.
+        required: paths that must stay readable; if one would not be, this process stays root.
         writable: folders for circuits. If the user `nobody` cannot write them, another is used
             instead, unless the environment names a folder.
 
@@ -226,7 +226,7 @@ def become_nobody(needed: Iterable[Path], writable: list[Path]) -> bool:
         user, group = entry.pw_uid, entry.pw_gid
         os.setgroups([])
         with _acting_as(user, group):
-            if not all(_may_read(path) for path in needed):
+            if not all(_may_read(path) for path in required):
                 return False
         for path in writable:
             _give(path, user, group)

@@ -66,8 +66,8 @@ class HttpServer:
         if self._num_stops:
             self._stopped.set()
         await self._host.open()
-        for kept in self.custody.take_over():
-            self._begin(*await asyncio.open_connection(sock=kept.socket), kept.request)
+        for connection in self.custody.take_over():
+            self._begin(*await asyncio.open_connection(sock=connection.socket), connection.request)
         server = await asyncio.start_server(self._accept, sock=listening, backlog=AT_ONCE)
         listening.listen(BACKLOG)  # this many may wait; `asyncio` has one number for both
         self.is_open = True
@@ -93,7 +93,7 @@ class HttpServer:
 
         Interrupts that were ignored from the start stay ignored.
         """
-        before = {
+        handlers = {
             number: signal.signal(number, lambda *_: self.stop())
             for number in (signal.SIGINT, signal.SIGTERM)
             if signal.getsignal(number) is not signal.SIG_IGN
@@ -101,7 +101,7 @@ class HttpServer:
         try:
             yield
         finally:
-            for number, handler in before.items():
+            for number, handler in handlers.items():
                 signal.signal(number, handler)
 
     # ---------------------------------------------------------------- what connections cost
@@ -111,9 +111,9 @@ class HttpServer:
         if connection not in self._unfinished or not connection.is_long:
             return
         most = self._limits.body_bytes  # more is refused as soon as that is looked at
-        held = sum(min(each.num_bytes, most) for each in self._unfinished)
-        if held > self._limits.pending_bytes:
-            oldest = next(each for each in self._unfinished if each.is_long)
+        pending_bytes = sum(min(unfinished.num_bytes, most) for unfinished in self._unfinished)
+        if pending_bytes > self._limits.pending_bytes:
+            oldest = next(unfinished for unfinished in self._unfinished if unfinished.is_long)
             oldest.refuse(503, "too much is being sent at once")
 
     def finished(self, connection: Connection) -> None:
@@ -123,8 +123,8 @@ class HttpServer:
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = self._begin(reader, writer)
         self._unfinished[connection] = None
-        allowed = self._host.options.allowed
-        if allowed is not None and not is_heard(connection.address, allowed):
+        networks = self._host.options.allowed
+        if networks is not None and not is_heard(connection.address, networks):
             connection.refuse(403, "this address is not allowed")
         elif len(self.connections) > self._limits.connections:
             self._make_room()
@@ -144,9 +144,9 @@ class HttpServer:
     def _make_room(self) -> None:
         """Close a connection that has its answer, or refuse the oldest request, possibly the
         newest."""
-        for each in self.connections:
-            if each.lingers:
-                each.abort()
+        for connection in self.connections:
+            if connection.lingers:
+                connection.abort()
                 return
         next(iter(self._unfinished)).refuse(503, "too many connections")
 
@@ -161,8 +161,11 @@ class HttpServer:
     async def _end_connections(self) -> None:
         self._host.hurry()
         tasks = set(self.connections.values())
-        for each in [*self._unfinished, *(each for each in self.connections if each.lingers)]:
-            each.shut_down()
+        for connection in [
+            *self._unfinished,
+            *(connection for connection in self.connections if connection.lingers),
+        ]:
+            connection.shut_down()
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=SHUTDOWN_S)
             for task in late:
@@ -239,7 +242,7 @@ class Connection:
         self._patience: asyncio.Timeout | None = None
         self._request = request
         self._began_s: float | None = None if request is None else request.came_s
-        self._given: HostReply | None = None
+        self._host_reply: HostReply | None = None
         self.num_bytes = 0
         self.lingers = False
         peer = writer.get_extra_info("peername")
@@ -347,7 +350,7 @@ class Connection:
             if not answer.done():
                 _log.info("%s: the connection broke before the answer", self._peer)
                 return b""
-            reply = self._given = answer.result()
+            reply = self._host_reply = answer.result()
             return _reply(400 if reply.refused else 200, reply.text)
         finally:
             answer.cancel()
@@ -356,40 +359,45 @@ class Connection:
 
     async def _say(self, reply: bytes) -> None:
         """Write the reply, and read until the peer closes as well or a bound is reached."""
-        left, given = self._limits.linger_bytes, self._given or HostReply("")
+        bytes_to_read, host_reply = self._limits.linger_bytes, self._host_reply or HostReply("")
         self._writer.transport.set_write_buffer_limits(0)  # drain returns when all is written
         self.lingers = True
-        with self._writer.get_extra_info("socket").dup() as own:  # it reports a broken one, too
+        with self._writer.get_extra_info(
+            "socket"
+        ).dup() as duplicate:  # it reports a broken one, too
             try:
                 async with asyncio.timeout(self._limits.linger_s):
                     self._writer.write(reply)
                     await self._writer.drain()
-                    if given.on_sent is not None:
-                        given.on_sent(time.monotonic())
+                    if host_reply.on_sent is not None:
+                        host_reply.on_sent(time.monotonic())
                     self._writer.write_eof()
-                    while left >= 0 and (dropped := await self._reader.read(_CHUNK)):
-                        left -= len(dropped)
-                    while given.on_lost is not None and _may_be_taken(own, len(reply)):
+                    while bytes_to_read >= 0 and (dropped := await self._reader.read(_CHUNK)):
+                        bytes_to_read -= len(dropped)
+                    while host_reply.on_lost is not None and _may_be_taken(duplicate, len(reply)):
                         await asyncio.sleep(_LOOK_S)
             finally:
-                if given.on_lost is not None and not _is_taken(own, len(reply)):
+                if host_reply.on_lost is not None and not _is_taken(duplicate, len(reply)):
                     _log.info("%s: the connection broke before the answer was taken", self._peer)
-                    given.on_lost()
-                elif given.on_taken is not None and _told(own, "Q", _TCP_INFO_ACKED) is not None:
-                    given.on_taken()
+                    host_reply.on_lost()
+                elif (
+                    host_reply.on_taken is not None
+                    and _tcp_info(duplicate, "Q", _TCP_INFO_ACKED) is not None
+                ):
+                    host_reply.on_taken()
 
     # ---------------------------------------------------------------- bytes
 
     async def _read(self) -> bytes:
         """The next bytes of the request; empty if the client closed its writing side."""
-        data = await self._reader.read(_CHUNK)
-        if data:
+        chunk = await self._reader.read(_CHUNK)
+        if chunk:
             if self._began_s is None:
                 # It may have waited in the system, if an earlier server was killed.
                 self._began_s = time.monotonic() - waited_s(self._writer.get_extra_info("socket"))
-            self.num_bytes += len(data)
+            self.num_bytes += len(chunk)
             self._server.received(self)
-        return data
+        return chunk
 
     async def _until_broken(self, hung_up: asyncio.Future[bool]) -> None:
         """Drop all input; return or raise when the connection is gone.
@@ -411,37 +419,37 @@ class Connection:
 
 def _round_trip_s(writer: asyncio.StreamWriter) -> float | None:
     """The system's estimate of the round trip to the peer; None if it has none."""
-    microseconds = _told(writer.get_extra_info("socket"), "I", _TCP_INFO_RTT)
+    microseconds = _tcp_info(writer.get_extra_info("socket"), "I", _TCP_INFO_RTT)
     return None if microseconds is None else microseconds * 1e-6
 
 
-def waited_s(own: socket.socket) -> float:
+def waited_s(connection: socket.socket) -> float:
     """Least age of the data the system now delivers; 0 if unknown."""
-    milliseconds = _told(own, "I", _TCP_INFO_LAST_CAME)
+    milliseconds = _tcp_info(connection, "I", _TCP_INFO_LAST_CAME)
     return 0.0 if milliseconds is None else milliseconds * 1e-3
 
 
-def _is_taken(own: socket.socket, num_bytes: int) -> bool:
+def _is_taken(connection: socket.socket, num_bytes: int) -> bool:
     """Whether the peer's system has acknowledged this many bytes, as far as ours knows."""
-    acked = _told(own, "Q", _TCP_INFO_ACKED)
+    acked = _tcp_info(connection, "Q", _TCP_INFO_ACKED)
     return acked is None or acked >= num_bytes
 
 
-def _may_be_taken(own: socket.socket, num_bytes: int) -> bool:
+def _may_be_taken(connection: socket.socket, num_bytes: int) -> bool:
     """Whether it has neither acknowledged nor refused them."""
     try:
-        is_broken = own.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
+        is_broken = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
     except OSError:
         is_broken = True
-    return not is_broken and not _is_taken(own, num_bytes)
+    return not is_broken and not _is_taken(connection, num_bytes)
 
 
-def _told(own: socket.socket, kind: str, offset: int) -> int | None:
+def _tcp_info(connection: socket.socket, kind: str, offset: int) -> int | None:
     """A number from the system's information on a connection; None if it has none."""
     try:
         size = offset + struct.calcsize(kind)
-        info = own.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, size)
-        (number,) = struct.unpack_from(kind, info, offset)
+        record = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, size)
+        (number,) = struct.unpack_from(kind, record, offset)
     except (OSError, AttributeError, struct.error):
         return None  # another system, or the connection is gone
     return int(number)
@@ -593,11 +601,11 @@ class Incoming:
 
     async def _receive(self) -> bool:
         """Let h11 read the next bytes; false if there are none."""
-        data = await self._read()
-        self._num_received += len(data)
-        if data:
-            self._http.receive_data(data)
-        return bool(data)
+        chunk = await self._read()
+        self._num_received += len(chunk)
+        if chunk:
+            self._http.receive_data(chunk)
+        return bool(chunk)
 
     def _next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
         try:
@@ -618,15 +626,15 @@ class Incoming:
     async def _until_closed(self) -> bytearray:
         """A body without length: up to where all parentheses are closed, or the client closes."""
         body, depth = bytearray(), 0
-        data = self._http.trailing_data[0]
+        chunk = self._http.trailing_data[0]
         while True:
-            body += data
+            body += chunk
             self._check_length(len(body))
-            depth += data.count(b"(") - data.count(b")")
+            depth += chunk.count(b"(") - chunk.count(b")")
             begins, ends = body[:_EDGE].lstrip(), body[-_EDGE:].rstrip()
             if depth <= 0 and begins.startswith(b"(") and ends.endswith(b")"):
                 return body
-            if not (data := await self._read()):
+            if not (chunk := await self._read()):
                 return body
 
     async def _counted_in_characters(self, body: bytes) -> str:
@@ -637,8 +645,8 @@ class Incoming:
             text += decoder.decode(self._http.trailing_data[0])
             with suppress(TimeoutError):
                 async with asyncio.timeout(REST_S):
-                    while len(text) < len(body) and (data := await self._read()):
-                        text += decoder.decode(data)
+                    while len(text) < len(body) and (chunk := await self._read()):
+                        text += decoder.decode(chunk)
         return text[: len(body)]
 
 

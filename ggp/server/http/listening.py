@@ -32,11 +32,11 @@ def listen_early(arguments: Sequence[str]) -> None:
     Args:
         arguments: those after the name of the program.
     """
-    where = _address(arguments)
-    if where is None or hands_over():
+    address = _address(arguments)
+    if address is None or hands_over():
         return
     try:
-        _early[where] = listen(*where), time.monotonic()
+        _early[address] = listen(*address), time.monotonic()
     except Exception:  # the regular opening reports what is wrong
         return
 
@@ -51,32 +51,32 @@ def listening_on(address: str, port: int) -> tuple[socket.socket, float]:
         ConfigError: see `listen`, or what was inherited is not a listening socket.
     """
     handed_over = socket_handed_over()
-    found = _early.pop((address, port), None)
-    for other, _ in _early.values():
-        other.close()
+    early = _early.pop((address, port), None)
+    for unused, _ in _early.values():
+        unused.close()
     _early.clear()
     if handed_over is not None:
         return handed_over, ALWAYS_S
-    return found or (listen(address, port), time.monotonic())
+    return early or (listen(address, port), time.monotonic())
 
 
 def _address(arguments: Sequence[str]) -> tuple[str, int] | None:
     """Where `ggp serve` is to listen; None for other commands, or if unclear."""
-    own = iter(arguments)
-    if next((each for each in own if not each.startswith("-")), "") != COMMAND:
+    words = iter(arguments)
+    if next((word for word in words if not word.startswith("-")), "") != COMMAND:
         return None
-    given = {"--host": DEFAULT_ADDRESS, "--port": str(DEFAULT_PORT)}
-    for each in own:
-        name, has_value, value = each.partition("=")
+    options = {"--host": DEFAULT_ADDRESS, "--port": str(DEFAULT_PORT)}
+    for word in words:
+        name, has_value, value = word.partition("=")
         if name == "--help":
             return None
-        if name in given:
-            given[name] = value if has_value else next(own, "")
+        if name in options:
+            options[name] = value if has_value else next(words, "")
     try:
-        port = int(given["--port"])
+        port = int(options["--port"])
     except ValueError:
         return None
-    return given["--host"], port
+    return options["--host"], port
 
 
 # ------------------------------------------------------------------------
@@ -111,9 +111,9 @@ def socket_handed_over() -> socket.socket | None:
     for name in _LISTENING:
         os.environ.pop(name, None)
     try:
-        found = socket.socket(fileno=_FIRST)
-        listens = found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == 1
-        is_one = found.type == socket.SOCK_STREAM and found.family in _FAMILIES
+        inherited = socket.socket(fileno=_FIRST)
+        listens = inherited.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == 1
+        is_one = inherited.type == socket.SOCK_STREAM and inherited.family in _FAMILIES
         if not (listens and is_one and number == "1"):
             raise OSError("what is handed over is something else")
     except OSError as error:
@@ -124,7 +124,7 @@ def socket_handed_over() -> socket.socket | None:
             f"{_FIRST}: {error}; see ListenStream= in systemd.socket(5)"
         ) from error
     os.set_inheritable(_FIRST, False)
-    return found
+    return inherited
 
 
 def tell(**news: str) -> None:

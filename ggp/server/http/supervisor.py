@@ -123,7 +123,7 @@ class _Supervisor:
             if channel is None:
                 return KeptConnections()
             channel[1].close()
-            return KeptConnections(channel[0], self._shelf.found())
+            return KeptConnections(channel[0], self._shelf.inherited())
         heed_signals()
         if channel is not None:
             channel[0].close()
@@ -143,7 +143,7 @@ class _Supervisor:
     @contextlib.contextmanager
     def passing_on(self) -> Iterator[None]:
         """Pass signals that end programs on to the child; ignored ones stay ignored."""
-        before = {
+        handlers = {
             number: signal.signal(number, self._pass_on)
             for number in _ENDING
             if signal.getsignal(number) is not signal.SIG_IGN
@@ -151,7 +151,7 @@ class _Supervisor:
         try:
             yield
         finally:
-            for number, handler in before.items():
+            for number, handler in handlers.items():
                 signal.signal(number, handler)
 
     def _pass_on(self, number: int, _: object) -> None:
@@ -207,16 +207,18 @@ class KeptConnections:
     """
 
     def __init__(
-        self, channel: socket.socket | None = None, found: dict[int, KeptConnection] | None = None
+        self,
+        channel: socket.socket | None = None,
+        inherited: dict[int, KeptConnection] | None = None,
     ) -> None:
         self._channel = None if channel is None else Channel(channel)
-        self._numbers, self._found = count(max(found or (0,)) + 1), dict(found or {})
+        self._numbers, self._inherited = count(max(inherited or (0,)) + 1), dict(inherited or {})
         if channel is not None:
             channel.setblocking(False)  # nothing is kept if the supervisor is stopped
 
     def take_over(self) -> list[KeptConnection]:
         """The connections that have been waiting since an earlier server."""
-        return list(self._found.values())
+        return list(self._inherited.values())
 
     def tell_open(self) -> None:
         """Announce that connections are answered."""
@@ -240,8 +242,10 @@ class KeptConnections:
         Args:
             connection: file descriptor.
         """
-        found = (n for n, kept in self._found.items() if kept.socket.fileno() == connection)
-        number = next(found, None)
+        numbers = (
+            n for n, waiting in self._inherited.items() if waiting.socket.fileno() == connection
+        )
+        number = next(numbers, None)
         if number is None:
             number = next(self._numbers)
             if len(request.text) <= MAX_CHARS:
@@ -250,20 +254,20 @@ class KeptConnections:
         try:
             yield
         finally:
-            self._found.pop(number, None)
+            self._inherited.pop(number, None)
             self._tell({"number": number})
 
-    def _tell(self, said: dict[str, object], *connections: int) -> None:
+    def _tell(self, message: dict[str, object], *connections: int) -> None:
         if self._channel is not None:
             with contextlib.suppress(OSError):
-                self._channel.send(said, *connections)
+                self._channel.send(message, *connections)
 
 
 class ConnectionStore:
     """The supervisor's side: what servers passed to it and have not taken back."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, tuple[int, Request]] = {}
+        self._entries: dict[int, tuple[int, Request]] = {}
 
     def open(self) -> tuple[socket.socket, socket.socket] | None:
         """A channel for the next server, its end and ours; None if the system has none."""
@@ -273,11 +277,11 @@ class ConnectionStore:
             return None
         return theirs, ours
 
-    def found(self) -> dict[int, KeptConnection]:
+    def inherited(self) -> dict[int, KeptConnection]:
         """The kept connections, in a process that was forked from this one and takes over."""
         return {
             number: KeptConnection(socket.socket(fileno=fd), request)
-            for number, (fd, request) in self._kept.items()
+            for number, (fd, request) in self._entries.items()
         }
 
     def follow(
@@ -298,35 +302,35 @@ class ConnectionStore:
         while True:
             while not arrived.poll(1000 * LOOK_S):
                 pass
-            told = messages.receive()
-            if told is None:
+            arrivals = messages.receive()
+            if arrivals is None:
                 return
-            for said in told:
-                self._heed(said, messages.fds, connect, on_open)
+            for message in arrivals:
+                self._heed(message, messages.fds, connect, on_open)
 
     def _heed(
         self,
-        said: dict[str, Any],
+        message: dict[str, Any],
         fds: deque[int],
         connect: Callable[[socket.socket, bool], None] | None,
         on_open: Callable[[], None],
     ) -> None:
         """Do what a message of the server says."""
         fd = fds.popleft() if fds else None
-        if "open" in said:
+        if "open" in message:
             on_open()
-        elif "template" in said:
+        elif "template" in message:
             if fd is not None:
                 theirs = socket.socket(fileno=fd)
                 with contextlib.suppress(OSError), theirs:  # closed, it is asked for again
                     if connect is not None:
-                        connect(theirs, bool(said["template"]))
+                        connect(theirs, bool(message["template"]))
         elif fd is None:
-            kept = self._kept.pop(int(said["number"]), None)
-            if kept is not None:
-                os.close(kept[0])
-        elif len(self._kept) < _MAX_KEPT:
-            request = Request(**{name: said[name] for name in _KEPT_FIELDS})
-            self._kept[int(said["number"])] = fd, request
+            entry = self._entries.pop(int(message["number"]), None)
+            if entry is not None:
+                os.close(entry[0])
+        elif len(self._entries) < _MAX_KEPT:
+            request = Request(**{name: message[name] for name in _KEPT_FIELDS})
+            self._entries[int(message["number"])] = fd, request
         else:
             os.close(fd)

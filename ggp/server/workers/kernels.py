@@ -108,8 +108,8 @@ async def fill_cache(
         tell: called with how many parts are done, and of how many, after each of them.
     """
     try:
-        found = await _compiled(player, backend, tell)
-        _keep_note(found, player, backend)
+        contents = await _compiled(player, backend, tell)
+        _keep_note(contents, player, backend)
     except (OSError, ValueError) as error:
         _log.warning("kernels could not be compiled before the first match: %s", error)
 
@@ -135,15 +135,15 @@ async def _compiled(
             child.end()
 
     try:
-        failed, found = await asyncio.to_thread(compile_there)
+        failed, outcome = await asyncio.to_thread(compile_there)
     except asyncio.CancelledError:
         processes.kill_group(child.process.pid)
         raise
     except ChildLostError as error:
         raise ValueError(f"the process that compiles ended early ({error})") from error
     if failed:
-        raise ValueError(str(found).strip().splitlines()[-1])
-    contents: dict[str, list[str]] = found
+        raise ValueError(str(outcome).strip().splitlines()[-1])
+    contents: dict[str, list[str]] = outcome
     return contents
 
 
@@ -155,12 +155,12 @@ def compile_all(player: str, backend: str) -> dict[str, list[str]]:
     from ggp.server.workers.worker_match import WorkerMatch
 
     # The player that plays in its place depends on the game.
-    others = getattr(parse_spec(player).player, "PLAYS", ())
-    specs = (player, *others)
+    alternatives = getattr(parse_spec(player).player, "PLAYS", ())
+    specs = (player, *alternatives)
     # A match may also be played without a circuit.
     backends = (backend, "relational") if backend == "auto" else (backend,)
     parts = list(product(_FIRST_TURNS.items(), specs, backends))
-    for done, ((rules, turn), spec, name) in enumerate(parts, 1):
+    for num_done, ((rules, turn), spec, name) in enumerate(parts, 1):
         setup = Setup(rules, "xplayer", spec, name, 0, _GROUNDING_S, _MEMORY_BYTES)
         match = WorkerMatch(_ignore, lambda: False)
         match.build(setup)
@@ -169,7 +169,7 @@ def compile_all(player: str, backend: str) -> dict[str, list[str]]:
         _until_all_is_loaded(partial(_prepare, match))
         for history in ((), (turn,)):
             _think_until_all_is_loaded(match, history)
-        calls.tell((done, len(parts)))
+        calls.tell((num_done, len(parts)))
     if _OPTION in player:
         with suppress(GGPError):  # a file that declares other pieces
             _search_boards(player, backend)
@@ -178,7 +178,7 @@ def compile_all(player: str, backend: str) -> dict[str, list[str]]:
 
         with suppress(BackendUnavailableError):
             compile_kernels()
-            if others:
+            if alternatives:
                 _choose(backend)
     files = [str(file) for file in jit.cache_files() if file.is_file()]
     modules = [name for name, module in list(sys.modules.items()) if _has_file(module)]
@@ -229,9 +229,9 @@ def _until_all_is_loaded(use: Callable[[int], None]) -> None:
     from ggp.machine.compiling import jit
 
     for number in range(_MOST_TRIES):
-        before = jit.num_loaded()
+        num_before = jit.num_loaded()
         use(number)
-        if jit.num_loaded() == before:
+        if jit.num_loaded() == num_before:
             return
 
 
@@ -248,16 +248,18 @@ def _noted(player: str, backend: str) -> tuple[list[str], list[str]]:
     """Files of the cache and names of modules, as noted; none if there is no note."""
     for note in _notes(player, backend):
         with suppress(OSError, ValueError, TypeError, LookupError):
-            found = json.loads(note.read_text())
-            return [str(file) for file in found["files"]], [str(each) for each in found["modules"]]
+            contents = json.loads(note.read_text())
+            return [str(file) for file in contents["files"]], [
+                str(module) for module in contents["modules"]
+            ]
     return [], []
 
 
-def _keep_note(found: dict[str, list[str]], player: str, backend: str) -> None:
+def _keep_note(contents: dict[str, list[str]], player: str, backend: str) -> None:
     for note in _notes(player, backend):
         with suppress(OSError):
             note.parent.mkdir(parents=True, exist_ok=True)
-            note.write_text(json.dumps(found))
+            note.write_text(json.dumps(contents))
             return
     _log.info("there is no place to note that kernels are compiled; every start will check")
 
@@ -273,13 +275,13 @@ def _notes(player: str, backend: str) -> Iterator[Path]:
     )
     machine = (platform.node(), platform.machine(), *sys.version_info[:2])
     name = f"kernels-{blake2b(repr((about, machine)).encode(), digest_size=8).hexdigest()}.json"
-    if own := os.environ.get("NUMBA_CACHE_DIR"):
-        yield Path(own) / name
+    if cache_folder := os.environ.get("NUMBA_CACHE_DIR"):
+        yield Path(cache_folder) / name
         return
-    beside = Path(ggp.machine.__file__).parent / "__pycache__"
+    bytecode = Path(ggp.machine.__file__).parent / "__pycache__"
     # If it cannot be written, compiled code is looked for elsewhere, whoever filled this.
-    if not beside.is_dir() or os.access(beside, os.W_OK):
-        yield beside / name
+    if not bytecode.is_dir() or os.access(bytecode, os.W_OK):
+        yield bytecode / name
     circuits = user_cache().folder
     if circuits is not None:
         yield circuits / name

@@ -169,7 +169,7 @@ class Nursery:
             self._compiled.set()
         self._channel: Channel | None = None
         self._numbers = count(1)
-        self._wanted: dict[int, asyncio.Future[Taken]] = {}
+        self._requests: dict[int, asyncio.Future[Taken]] = {}
         self._alive: dict[int, asyncio.Future[int]] = {}
         self._began_s = float("-inf")
         self._anew = False
@@ -199,15 +199,15 @@ class Nursery:
             await self._compiled.wait()
         try:
             await self._open()
-            number, found = next(self._numbers), asyncio.get_running_loop().create_future()
-            self._wanted[number] = found
+            number, request = next(self._numbers), asyncio.get_running_loop().create_future()
+            self._requests[number] = request
             self._tell({"take": number, "light": light})
             try:
                 async with asyncio.timeout(ANSWER_S if self.is_loaded else START_S):
-                    taken: Taken = await found
-                    return taken
+                    worker: Taken = await request
+                    return worker
             finally:
-                self._wanted.pop(number, None)
+                self._requests.pop(number, None)
         except TimeoutError:
             # Once it may be starved, and others still play on its workers.
             self._num_silent += 1
@@ -227,9 +227,9 @@ class Nursery:
         channel.close()
         for ended in self._alive.values():
             ended.set_result(_KILLED)
-        for wanted in self._wanted.values():
-            if not wanted.done():
-                wanted.set_exception(ConnectionResetError("the process they come from ended"))
+        for request in self._requests.values():
+            if not request.done():
+                request.set_exception(ConnectionResetError("the process they come from ended"))
         self._alive = {}
 
     # ---------------------------------------------------------------- private
@@ -252,41 +252,41 @@ class Nursery:
                 if self._compiled.is_set():
                     self._tell(_LOAD)
 
-    def _tell(self, said: Mapping[str, object]) -> None:
+    def _tell(self, message: Mapping[str, object]) -> None:
         if self._channel is not None:
             with contextlib.suppress(OSError):  # its end is heard
-                self._channel.send(said)
+                self._channel.send(message)
 
     def _hear(self) -> None:
         assert self._channel is not None
-        told = self._channel.receive()
-        if told is None:
+        messages = self._channel.receive()
+        if messages is None:
             self.close()
             return
-        for said in told:
-            self._follow(said)
+        for message in messages:
+            self._follow(message)
 
-    def _follow(self, said: dict[str, int]) -> None:
-        if "loaded" in said:
-            self.is_loaded, self.num_threads = True, said["loaded"]
-        elif "refused" in said:
+    def _follow(self, message: dict[str, int]) -> None:
+        if "loaded" in message:
+            self.is_loaded, self.num_threads = True, message["loaded"]
+        elif "refused" in message:
             self._num_silent = 0
-            refused = self._wanted.get(said["refused"])
+            refused = self._requests.get(message["refused"])
             if refused is not None and not refused.done():
                 refused.set_exception(OSError("the system starts no process"))
-        elif "taken" in said:
+        elif "taken" in message:
             self._num_silent = 0
-            ended = self._alive[said["pid"]] = asyncio.get_running_loop().create_future()
+            ended = self._alive[message["pid"]] = asyncio.get_running_loop().create_future()
             assert self._channel is not None
             fds = self._channel.fds
-            taken = Taken(said["pid"], fds.popleft(), fds.popleft(), ended)
-            wanted = self._wanted.get(said["taken"])
-            if wanted is not None and not wanted.done():
-                wanted.set_result(taken)
+            worker = Taken(message["pid"], fds.popleft(), fds.popleft(), ended)
+            request = self._requests.get(message["taken"])
+            if request is not None and not request.done():
+                request.set_result(worker)
             else:  # nobody waits for it any more
-                os.close(taken.orders)
-                os.close(taken.answers)
-                processes.kill_group(taken.pid)
+                os.close(worker.orders)
+                os.close(worker.answers)
+                processes.kill_group(worker.pid)
         else:
-            self._alive.pop(said["ended"]).set_result(said["status"])
-            self._tell({"bury": said["ended"]})
+            self._alive.pop(message["ended"]).set_result(message["status"])
+            self._tell({"bury": message["ended"]})

@@ -252,13 +252,13 @@ and nobody else is answered while they are written."""
 
 def to_json(message: Order | Answer) -> bytes:
     """A message as it is sent."""
-    told = {each.name: getattr(message, each.name) for each in fields(message)}
+    content = {field.name: getattr(message, field.name) for field in fields(message)}
     if isinstance(message, MoveReport):
-        told["decision"] = decision_json(message.decision)
+        content["decision"] = decision_json(message.decision)
     turns = ""
     if isinstance(message, Think | Conclude):
-        turns = f', "turns": [{", ".join(map(_turn_json, told.pop("turns")))}]'
-    return f"{json.dumps({'kind': message.kind, **told})[:-1]}{turns}}}".encode()
+        turns = f', "turns": [{", ".join(map(_turn_json, content.pop("turns")))}]'
+    return f"{json.dumps({'kind': message.kind, **content})[:-1]}{turns}}}".encode()
 
 
 def read_order(message: bytes) -> Order:
@@ -293,11 +293,11 @@ def _checked(decision: Decision) -> Decision:
         raise LocalProtocolError(f"a move that is not one line of text: {move[:80]!r}")
     if quality is None:
         return decision
-    told = {
+    shortened = {
         name: value[:MAX_TOLD_CHARS] if isinstance(value, str) else value
         for name, value in quality.items()
     }
-    return replace(decision, quality=told)
+    return replace(decision, quality=shortened)
 
 
 def _turn_json(turn: PathTurn) -> str:
@@ -310,7 +310,7 @@ def _turn_json(turn: PathTurn) -> str:
 
 def _read(message: bytes, kinds: Mapping[str, type[_T]]) -> _T:
     try:
-        told = json.loads(message)
-        return read(kinds[told["kind"]], told, "a message", ValueError)
+        content = json.loads(message)
+        return read(kinds[content["kind"]], content, "a message", ValueError)
     except (TypeError, KeyError, ValueError, RecursionError) as error:
         raise LocalProtocolError(f"a malformed message: {message[:80]!r}: {error!r}") from error

@@ -83,7 +83,7 @@ class WorkerPair:
         simple = setup.for_stand_in(backend="prolog")
         self._understudy = WorkerSlot(UNDERSTUDY, pool, simple, log, self._news.set, is_last=True)
         self._number = 0
-        self._asked = 0
+        self._question = 0
         self._hurried = 0
         self._turn_taking = asyncio.Lock()
         self._history: History = ()
@@ -112,7 +112,7 @@ class WorkerPair:
     async def get_ready(self, question: int, deadline_s: float) -> None:
         """Start the workers; return when the thinker is ready, or when time is up."""
         async with self._turn_taking:
-            self._asked = question
+            self._question = question
             self.start(deadline_s)
             while not self._is_ready() and await self._wait(deadline_s):
                 pass
@@ -128,7 +128,7 @@ class WorkerPair:
             clock_end_s: when the server's clock runs out.
         """
         async with self._turn_taking:
-            self._asked, self._history = ask.number, ask.history
+            self._question, self._history = ask.number, ask.history
             readings = (ask.history, *ask.doubts)
             number = 0
             self._think(readings[0], ask.deadline_s)
@@ -150,7 +150,7 @@ class WorkerPair:
 
     async def score(self, history: History) -> float | None:
         """What the end of a match with this history is worth to us; None if it is not known."""
-        slot = self._thinker if self._thinker.built else self._understudy
+        slot = self._thinker if self._thinker.is_built else self._understudy
         slot.conclude(history, time.monotonic() + SCORE_S)
         with suppress(TimeoutError):
             async with asyncio.timeout(2 * SCORE_S):
@@ -178,7 +178,7 @@ class WorkerPair:
 
         The understudy searches less, so it counts only if the thinker is not available.
         """
-        return self._thinker.lost if self._thinker.built else self._understudy.lost
+        return self._thinker.lost if self._thinker.is_built else self._understudy.lost
 
     def _think(self, history: History, deadline_s: float) -> None:
         self._number += 1
@@ -197,14 +197,14 @@ class WorkerPair:
     async def _wait(self, deadline_s: float) -> bool:
         """Wait for news; false if time is up."""
         left_s = deadline_s - time.monotonic()
-        if left_s <= 0 or self._hurried >= self._asked:
+        if left_s <= 0 or self._hurried >= self._question:
             return False
         try:
             await asyncio.wait_for(self._news.wait(), left_s)
         except TimeoutError:
             return False
         self._news.clear()
-        return self._hurried < self._asked
+        return self._hurried < self._question
 
     def _decided(self, *, is_last: bool) -> MoveToSend | None:
         """A move that neither waiting nor another reading would improve, if there is one."""
@@ -223,9 +223,9 @@ class WorkerPair:
 
     def _best_so_far(self) -> MoveToSend:
         reports = ((THINKER, self._thinker.report), (UNDERSTUDY, self._understudy.report))
-        known = [(source, report) for source, report in reports if report is not None]
+        available = [(source, report) for source, report in reports if report is not None]
         for sound in (True, False):
-            for source, report in known:
+            for source, report in available:
                 if report.decision.is_sound is sound:
                     return _choice(source, report)
         moves = [turn.move or turn.submitted for turn in self._history]
@@ -242,11 +242,11 @@ def last_resort(moves: Sequence[str | None]) -> str:
         moves: ours so far, canonical KIF; None where unknown.
     """
     # The latest four, latest first.
-    one, two, three, four = (None, None, None, None, *moves)[:-5:-1]
-    may_alternate = four is None or two == four or one == three
-    if two is not None and one != two and may_alternate:
-        return two
-    return one or next((move for move in reversed(moves) if move is not None), NIL)
+    latest, second, third, fourth = (None, None, None, None, *moves)[:-5:-1]
+    may_alternate = fourth is None or second == fourth or latest == third
+    if second is not None and latest != second and may_alternate:
+        return second
+    return latest or next((move for move in reversed(moves) if move is not None), NIL)
 
 
 def _choice(source: str, report: MoveReport) -> MoveToSend:
@@ -314,7 +314,7 @@ class WorkerSlot:
         is_last: bool = False,
     ) -> None:
         self.name, self._is_last = name, is_last
-        self.built = False
+        self.is_built = False
         self.warm = False
         self.failed = False
         self.backend: str | None = None  # on which the match has begun
@@ -323,13 +323,13 @@ class WorkerSlot:
         self.lost = False  # and nothing sound came
         self.concluded = False
         self.goal: float | None = None  # at the end of the match, if it is known
-        self._given = 0
+        self._order_number = 0
         self._words = Words(setup.rules)
         self._pool, self._setup, self._log, self._changed = pool, setup, log, changed
         self._process: WorkerProcess | None = None
         self._order: Think | None = None
         self._history: History = ()
-        self._sent: History = ()
+        self._sent_turns: History = ()
         self._lives = 0
         self._watchdog: asyncio.TimerHandle | None = None
         self._starting: asyncio.Task[None] | None = None
@@ -365,7 +365,7 @@ class WorkerSlot:
         if self._process is None or self._process.ended:
             self.concluded = True
             return
-        keep = _common(self._sent, history)
+        keep = _common(self._sent_turns, history)
         self._process.send(orders.Conclude(keep, history[keep:], deadline_s))
 
     def rest(self) -> None:
@@ -378,8 +378,8 @@ class WorkerSlot:
             self._log.write("backend", worker=self.name, backend=backend)
             self.backend = backend
             # A worker that finds no circuit in the cache builds it anew, or plays without one.
-            known = "auto" if backend == "propnet" else backend
-            self._setup = replace(self._setup, backend=known, settled=True)
+            later_backend = "auto" if backend == "propnet" else backend
+            self._setup = replace(self._setup, backend=later_backend, settled=True)
 
     async def close(self) -> None:
         """End the worker for good."""
@@ -411,11 +411,11 @@ class WorkerSlot:
             return
         self._process = process
         process.on_answer, process.on_end = self._hear, self._ended
-        self._tell("started", _shown(process.rights) if process.is_up else "")
+        self._tell("started", _rights_text(process.rights) if process.is_up else "")
         if process.ended:  # it did while nobody listened
             self._ended("it died while it was waiting for a match")
             return
-        self._sent = ()
+        self._sent_turns = ()
         stands_in = self._lives >= MAX_LIVES
         process.send(self._setup.for_stand_in() if stands_in else self._setup)
         self._watch(time.monotonic() + self._setup.grounding_s + BUILD_S)
@@ -426,11 +426,11 @@ class WorkerSlot:
         process = self._process
         if process is None or process.ended:
             return
-        keep = _common(self._sent, order.turns)
+        keep = _common(self._sent_turns, order.turns)
         process.send(replace(order, keep=keep, turns=order.turns[keep:]))
-        self._sent, self._given = order.turns, order.number
+        self._sent_turns, self._order_number = order.turns, order.number
         # While the machine is being built, the time limit for building applies instead.
-        if self.built:
+        if self.is_built:
             self._watch(order.deadline_s)
 
     def _watch(self, until_s: float) -> None:
@@ -477,7 +477,7 @@ class WorkerSlot:
             case orders.MachineBuilt():
                 self._tell("built", f"{answer.backend}, {answer.seconds:.2f} s")
                 self.settle(answer.backend)
-                self.built = True
+                self.is_built = True
                 self._warm_up()
             case orders.Failed():
                 self._tell("failed", answer.error)
@@ -492,7 +492,7 @@ class WorkerSlot:
                 is_number = answer.goal is not None and math.isfinite(answer.goal)
                 self.concluded, self.goal = True, answer.goal if is_number else None
             case orders.Up():
-                self._tell("runs", _shown(answer.rights))
+                self._tell("runs", _rights_text(answer.rights))
             case orders.Said():
                 self._log.write(
                     "said", worker=self.name, level=answer.level[:20], text=answer.text[:1000]
@@ -512,7 +512,7 @@ class WorkerSlot:
     def _finish(self, number: int, *, lost: bool) -> None:
         """Record that the worker is done with an order."""
         self.warm = True
-        if number == self._given:
+        if number == self._order_number:
             self._calm()
         # The first look shows nothing yet: a worker may die of every real question.
         if number >= 0 and not lost:
@@ -548,30 +548,30 @@ class WorkerSlot:
         self._changed()
 
     def _replace(self) -> None:
-        self.built = False
+        self.is_built = False
         if self._process is not None:
-            gone, self._process = self._process, None
-            self._pool.drop(gone)
+            process, self._process = self._process, None
+            self._pool.drop(process)
         if not self._closing.is_set():
             most_s = LISTEN_S if self._is_last else MAX_PAUSE_S
             pause_s = 0.0 if self._lives <= 1 else min(0.5 * 2 ** (self._lives - 2), most_s)
             self._warm_until_s = float("inf")
             self._starting = asyncio.ensure_future(self._start(pause_s))
 
-    def _tell(self, what: str, text: str) -> None:
+    def _tell(self, happening: str, text: str) -> None:
         pid = None if self._process is None else self._process.pid
-        self._log.write("worker", worker=self.name, what=what, pid=pid, text=text)
+        self._log.write("worker", worker=self.name, what=happening, pid=pid, text=text)
 
 
-def _common(left: History, right: History) -> int:
+def _common(old: History, new: History) -> int:
     """Number of turns at the beginning that are the same."""
-    for number, (a, b) in enumerate(zip(left, right, strict=False)):
+    for number, (a, b) in enumerate(zip(old, new, strict=False)):
         if a != b:
             return number
-    return min(len(left), len(right))
+    return min(len(old), len(new))
 
 
-def _shown(rights: tuple[str, ...]) -> str:
+def _rights_text(rights: tuple[str, ...]) -> str:
     return f"gave up: {', '.join(rights) or 'nothing'}"
 
 
@@ -596,7 +596,7 @@ class Words:
 
     def __init__(self, rules: str) -> None:
         self._text = rules.lower()
-        self._known = {TUPLE}
+        self._included = {TUPLE}
 
     def include(self, move: str) -> bool:
         """Whether a move, in canonical KIF, contains no other symbols."""
@@ -604,14 +604,14 @@ class Words:
 
     def _has(self, word: str) -> bool:
         at = -1
-        while word not in self._known:
+        while word not in self._included:
             at = self._text.find(word, at + 1)
             if at < 0:
                 return False
-            beside = (
+            neighbours = (
                 self._text[max(at - 1, 0) : at],
                 self._text[at + len(word) : at + len(word) + 1],
             )
-            if not any(each and each not in _BORDERS for each in beside):
-                self._known.add(word)
+            if not any(char and char not in _BORDERS for char in neighbours):
+                self._included.add(word)
         return True

@@ -90,12 +90,12 @@ class WorkerPool:
         self._nursery.close()
 
     async def _start(self, light: bool) -> WorkerProcess:
-        taken = await self._nursery.take(light=light)
+        handover = await self._nursery.take(light=light)
         try:
-            return await connected(taken)
+            return await connected(handover)
         except asyncio.CancelledError:
-            if not taken.ended.done():
-                processes.kill_group(taken.pid)
+            if not handover.ended.done():
+                processes.kill_group(handover.pid)
             raise
 
     async def _watch(self) -> None:
@@ -123,7 +123,7 @@ class WorkerPool:
 
     def _tell_rights(self) -> None:
         """Log once which rights workers gave up here, and which they could not."""
-        worker = next((each for each in self._busy if each.is_up), None)
+        worker = next((candidate for candidate in self._busy if candidate.is_up), None)
         if worker is not None and not self._is_silent:
             self._is_silent = True
             _log.info("workers gave up: %s", ", ".join(worker.rights) or "nothing")
@@ -278,17 +278,17 @@ def _how(status: int) -> str:
     )
 
 
-async def connected(taken: Taken) -> WorkerProcess:
+async def connected(handover: Taken) -> WorkerProcess:
     """A worker that was handed over, with its pipes connected to the running loop."""
     loop = asyncio.get_running_loop()
     answers = asyncio.StreamReader()
     protocol = asyncio.StreamReaderProtocol(answers)
-    await loop.connect_read_pipe(lambda: protocol, os.fdopen(taken.answers, "rb", 0))
+    await loop.connect_read_pipe(lambda: protocol, os.fdopen(handover.answers, "rb", 0))
     writing, flow = await loop.connect_write_pipe(
-        asyncio.streams.FlowControlMixin, os.fdopen(taken.orders, "wb", 0)
+        asyncio.streams.FlowControlMixin, os.fdopen(handover.orders, "wb", 0)
     )
     writer = asyncio.StreamWriter(writing, flow, None, loop)
-    return WorkerProcess(taken.pid, answers, writer, taken.ended)
+    return WorkerProcess(handover.pid, answers, writer, handover.ended)
 
 
 # ------------------------------------------------------------------------

@@ -65,8 +65,8 @@ class _Client:
     """A server: the workers it took, and what it waits for."""
 
     channel: Channel
-    taken: dict[int, _Born] = field(default_factory=dict)
-    wanted: deque[tuple[int, bool]] = field(default_factory=deque)
+    workers: dict[int, _Born] = field(default_factory=dict)
+    requests: deque[tuple[int, bool]] = field(default_factory=deque)
 
 
 def main(memory: str, spares: str, player: str, backend: str, waits: str) -> None:
@@ -150,8 +150,8 @@ class _Template:
         self._refill_at_s = 0.0
         self._selector = selectors.DefaultSelector()
         self._woken, self._waking = socket.socketpair()
-        for each in (self._woken, self._waking):
-            each.setblocking(False)
+        for end in (self._woken, self._waking):
+            end.setblocking(False)
 
     def run(
         self, steps: list[Callable[[], bool]], kernel_steps: list[Callable[[], bool]]
@@ -202,9 +202,9 @@ class _Template:
                 self._hear(self._clients[key.fd])
         self._look_after()
         for client in list(self._clients.values()):
-            for number, light in list(client.wanted):
+            for number, light in list(client.requests):
                 if self._is_loaded or (light and self._is_light):
-                    client.wanted.remove((number, light))
+                    client.requests.remove((number, light))
                     self._give(client, number)
         if self._is_loaded and not events and self._wants_spare():
             self._keep_another()
@@ -238,24 +238,24 @@ class _Template:
                 self._say_loaded(client)
 
     def _hear(self, client: _Client) -> None:
-        told = client.channel.receive()
-        if told is None:
+        messages = client.channel.receive()
+        if messages is None:
             self._part(client)
             return
-        for said in told:
-            if "load" in said:
+        for message in messages:
+            if "load" in message:
                 self._waits = False
-            elif "take" in said:
-                client.wanted.append((int(said["take"]), bool(said["light"])))
+            elif "take" in message:
+                client.requests.append((int(message["take"]), bool(message["light"])))
             else:
-                self._bury(client.taken.pop(int(said["bury"])))
+                self._bury(client.workers.pop(int(message["bury"])))
 
     def _part(self, client: _Client) -> None:
         """Drop a server that is gone: nobody else can use its workers."""
         self._selector.unregister(client.channel.fileno())
         del self._clients[client.channel.fileno()]
         client.channel.close()
-        for born in client.taken.values():
+        for born in client.workers.values():
             processes.kill_group(born.pid)
             self._dying.append(born)
 
@@ -264,9 +264,9 @@ class _Template:
         others."""
         self._say(client, {"loaded": len(os.listdir(_TASKS)) if _TASKS else 1})
 
-    def _say(self, client: _Client, said: dict[str, int], *fds: int) -> None:
+    def _say(self, client: _Client, message: dict[str, int], *fds: int) -> None:
         with contextlib.suppress(OSError):  # its end is noticed in a moment
-            client.channel.send(said, *fds)
+            client.channel.send(message, *fds)
 
     # ---------------------------------------------------------------- workers
 
@@ -284,7 +284,7 @@ class _Template:
             except OSError:  # existing workers must not die of it
                 self._say(client, {"refused": number})
                 return
-        client.taken[born.pid] = born
+        client.workers[born.pid] = born
         self._say(client, {"taken": number, "pid": born.pid}, born.orders, born.answers)
         _close(born)
         self._refill_at_s = time.monotonic() + REFILL_S
@@ -292,12 +292,12 @@ class _Template:
     def _look_after(self) -> None:
         """Tell servers which of their workers ended; reap others."""
         for client in self._clients.values():
-            for born in client.taken.values():
+            for born in client.workers.values():
                 if not born.ended and (status := processes.status_of(born.pid)) is not None:
                     born.ended = True
                     self._say(client, {"ended": born.pid, "status": status})
         self._dying = [born for born in self._dying if not _bury_if_dead(born)]
-        for born in [one for one in self._spares if processes.status_of(one.pid) is not None]:
+        for born in [spare for spare in self._spares if processes.status_of(spare.pid) is not None]:
             self._spares.remove(born)
             self._kill(born)
             self._refill_at_s = max(self._refill_at_s, born.started_s + LIFE_S)
@@ -335,7 +335,7 @@ class _Template:
         return _Born(pid, orders_out, answers_in, time.monotonic())
 
     def _become_worker(
-        self, parent: int, orders: int, answers: int, others: tuple[int, int]
+        self, parent: int, orders: int, answers: int, parent_ends: tuple[int, int]
     ) -> NoReturn:
         """Turn a new process into a worker: it keeps nothing of this one but what is loaded."""
         try:
@@ -350,7 +350,7 @@ class _Template:
                 client.channel.close()
             for born in self._spares:
                 _close(born)
-            for fd in others:
+            for fd in parent_ends:
                 os.close(fd)
             os.dup2(orders, 0)
             os.dup2(answers, 1)

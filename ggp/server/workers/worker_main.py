@@ -79,9 +79,9 @@ def start_prolog() -> bool:
 
 def _writable() -> Iterator[Path]:
     """Folders that a worker may write: for circuits that nobody else trusts."""
-    known = user_cache().folder
-    if known is not None:
-        folder = known / STRANGERS
+    cache = user_cache().folder
+    if cache is not None:
+        folder = cache / STRANGERS
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
             yield folder
@@ -150,11 +150,11 @@ class _LogSender(logging.Handler):
     def __init__(self, worker: _Worker) -> None:
         super().__init__()
         self._worker = worker
-        self._left = _MOST_SAID
+        self._lines_left = _MOST_SAID
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._left -= 1
-        if self._left >= 0:
+        self._lines_left -= 1
+        if self._lines_left >= 0:
             self._worker.send(orders.Said(record.levelname.lower(), one_line(record.getMessage())))
 
 

@@ -69,7 +69,7 @@ class WorkerMatch:
         self._program: Program | None = None
         self._machine: Machine | None = None
         self._player: Player | None = None
-        self._before: Believing | None = None  # the player that got another history
+        self._replaced: Believing | None = None  # the player that got another history
         self._is_told_moves = False
         self._other_machine: Machine | None = None  # for the other reading of the messages
         self._turns: list[PathTurn] = []
@@ -129,7 +129,7 @@ class WorkerMatch:
         """Remember the turns of an order; the player gets them when it is to search."""
         self._turns[order.keep :] = order.turns
         if order.keep < self._followed:
-            self._before = self._player if isinstance(self._player, Believing) else None
+            self._replaced = self._player if isinstance(self._player, Believing) else None
             self._player, self._followed = None, 0
         if order.keep < self._guessed:
             self._guesser, self._guessed = None, 0
@@ -194,7 +194,7 @@ class WorkerMatch:
                 return
         self._machine, self._other_machine = self._other_machine, machine
         self._is_told_moves, self._player, self._followed = is_told, None, 0
-        self._before = None
+        self._replaced = None
         self._guesser, self._guessed = None, 0
 
     def _guess(self, deadline: Deadline) -> Decision | None:
@@ -252,7 +252,7 @@ class WorkerMatch:
         except Exception as error:
             _log.error("the player raised %s while nobody waited", _named(error))
             traceback.print_exception(error)
-            self._player, self._before, self._followed = None, None, 0
+            self._player, self._replaced, self._followed = None, None, 0
 
     def _first_player(self, setup: Setup, machine: Machine) -> Player | None:
         """A player; None if its constructor raised, which is tried again when it is asked."""
@@ -277,14 +277,14 @@ class WorkerMatch:
         rng = np.random.default_rng(setup.seed)
         if follow and self._is_told_moves and spec.player is RandomLegal:
             return KnownStatePlayer(machine, role, rng)
-        before, self._before = self._before, None
+        replaced, self._replaced = self._replaced, None
         context = Context(
             machine,
             role,
             rng,
             report=self._report,
             program=self._program,
-            belief=None if before is None else before.belief,
+            belief=None if replaced is None else replaced.belief,
         )
         return player_of(spec, context)
 
@@ -313,7 +313,7 @@ class WorkerMatch:
                 raise
             except Exception as another:
                 _log.error("its stand-in raised %s", _named(another))
-        self._player, self._before, self._followed = None, None, 0
+        self._player, self._replaced, self._followed = None, None, 0
         if decision is None:
             self._send(orders.GaveUp(order.number, fault))
         else:
@@ -362,8 +362,10 @@ def _program(rules: str) -> Program:
     """The playable part of the rules: a faulty rule must not cost the match."""
     program = normalize(parse(rules, "the rules", lenient=True), lenient=True)
     if program.diagnostics:
-        shown = "; ".join(f"{d.message} [{d.rule}]" for d in program.diagnostics)
-        _log.warning("%d warnings about the rules: %s", len(program.diagnostics), one_line(shown))
+        warnings = "; ".join(f"{d.message} [{d.rule}]" for d in program.diagnostics)
+        _log.warning(
+            "%d warnings about the rules: %s", len(program.diagnostics), one_line(warnings)
+        )
     return program
 
 

@@ -27,7 +27,7 @@ from ggp.machine.arrays import unpack, words_for
 from ggp.machine.base import DEFAULT_MAX_STEPS, IntArray, Limits, Machine, States
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import build_machine, check_first_turn, load_program
-from ggp.pickled import found_again, read, rules_of, written
+from ggp.pickled import restore_game, read, rules_of, written
 from ggp.study.lengths import Longest, longest
 from ggp.study.names import Names, names_of
 
@@ -168,7 +168,7 @@ class Environment:
         return kept
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        self.program, self.machine = found_again(kept.pop("rules"))
+        self.program, self.machine = restore_game(kept.pop("rules"))
         states = kept.pop("states")
         vars(self).update(kept)
         self._make_slices()
