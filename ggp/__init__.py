@@ -3,7 +3,7 @@
     >>> import ggp
     >>> game = ggp.load("monty_hall")
     >>> game.initial().legal("candidate")
-    ('noop',)
+    ('(choose 1)', '(choose 2)', '(choose 3)')
 
 `ggp.library` defines the names offered here, and `docs/use/library.md` explains them. Each name is
 imported on first use, so `import ggp` is quick.

@@ -112,7 +112,7 @@ class _Lenient(io.FileIO):
 
 
 def _open_standard_files() -> None:
-    """Make sure that all three standard files are open, and that a broken standard error is harmless.
+    """Make sure that all standard files are open, and that a broken standard error is harmless.
 
     The next file to be opened would take the place of a closed one and receive the output of
     libraries.

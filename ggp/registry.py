@@ -29,9 +29,9 @@ class Registry(Mapping[str, _T], Generic[_T]):
 
     A plug-in never overrides an object of the core, nor one of our labs.
 
-        >>> players = Registry("no.such.group", "player", {"legal": "ggp.players.first_legal:FirstLegal"})
-        >>> list(players), "legal" in players
-        (['legal'], True)
+        >>> seeds = Registry("no.such.group", "limit", {"seed": "ggp.seeds:MOST_SEED"})
+        >>> list(seeds), seeds["seed"] == 2**63 - 1
+        (['seed'], True)
 
     Args:
         group: the entry point group.

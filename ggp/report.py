@@ -181,8 +181,4 @@ def rounded(value: Any, digits: int = 9) -> Any:
         return round(value, digits)
     if isinstance(value, dict):
         return {name: rounded(element, digits) for name, element in value.items()}
-    return (
-        [rounded(element, digits) for element in value]
-        if isinstance(value, list | tuple)
-        else value
-    )
+    return [rounded(v, digits) for v in value] if isinstance(value, list | tuple) else value

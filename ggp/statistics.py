@@ -49,7 +49,7 @@ class Interval:
     """An estimate with its 99 % confidence interval.
 
         >>> f"{share_interval(62, 100).percent:.1f}"
-        '62.0 [48.4, 74.4]'
+        '62.0 [48.7, 74.2]'
 
     Attributes:
         value: the estimate; None without values.
@@ -91,9 +91,7 @@ class Interval:
 
 def methods_text(intervals: Iterable[Interval]) -> list[str]:
     """Lines that explain how intervals were made, one for each method that occurs."""
-    methods = dict.fromkeys(
-        interval.method for interval in intervals if interval.method is not None
-    )
+    methods = dict.fromkeys(i.method for i in intervals if i.method is not None)
     return [f"99 % intervals {METHODS[method]}" for method in methods]
 
 
@@ -175,14 +173,12 @@ def fixed_interval(
     num, (low, high) = len(values), bounds
     mean = math.fsum(values) / num
     if all(value in (low, high) for value in values):
-        share = share_interval(sum(value == high for value in values), num, level)
-        lower, upper = (low + (high - low) * (end or 0.0) for end in (share.low, share.high))
+        wins = share_interval(sum(value == high for value in values), num, level)
+        lower, upper = (low + (high - low) * (end or 0.0) for end in (wins.low, wins.high))
         return Interval(mean, lower, upper, FIXED)
     if all(value == values[0] for value in values):
-        may_differ = share_interval(0, num, level).high or 0.0
-        return Interval(
-            mean, mean - may_differ * (mean - low), mean + may_differ * (high - mean), FIXED
-        )
+        share = share_interval(0, num, level).high or 0.0
+        return Interval(mean, mean - share * (mean - low), mean + share * (high - mean), FIXED)
     lower, upper = _studentised(values, seed, level)
     lower, upper = max(low, lower), min(high, upper)
     bets = _betting_interval(mean, bounds, level, values)
@@ -220,10 +216,7 @@ def mean_of_means(
         return Interval(mean, method=UNBOUNDED)
     low, high = (
         math.fsum(end for end in ends if end is not None) / len(samples)
-        for ends in (
-            (interval.low for interval in intervals),
-            (interval.high for interval in intervals),
-        )
+        for ends in ((i.low for i in intervals), (i.high for i in intervals))
     )
     return Interval(mean, min(mean, low), max(mean, high), BETTING)
 
@@ -380,14 +373,14 @@ def times_until_above(sample: Sample, mean: float, alpha: float, most: float) ->
     Args:
         mean: above 0.
     """
-    growth, needed = _growth(sample, mean), _log_target(alpha)
-    if _wealth_of(growth, most) < needed:
+    growth, threshold = _growth(sample, mean), _log_target(alpha)
+    if _wealth_of(growth, most) < threshold:
         return None
     # Wealth begins at 1 and is convex in the number of times, so it crosses the threshold once.
     low, high = 0.0, most
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (low, middle) if _wealth_of(growth, middle) >= needed else (middle, high)
+        low, high = (low, middle) if _wealth_of(growth, middle) >= threshold else (middle, high)
     return high
 
 
@@ -400,8 +393,8 @@ def _growth(sample: Sample, mean: float) -> FloatArray:
     """`[20]` growth of the logarithm of each bet's wealth."""
     with np.errstate(divide="ignore"):  # a bet of everything may lose everything
         gains = np.log1p(_BETS * (sample.values / mean - 1.0))
-    found: FloatArray = gains @ sample.counts
-    return found
+    growth: FloatArray = gains @ sample.counts
+    return growth
 
 
 def _wealth_of(growth: FloatArray, times: float) -> float:
@@ -412,9 +405,9 @@ def _wealth_of(growth: FloatArray, times: float) -> float:
 
 
 def _lowest(sample: Sample, alpha: float) -> float:
-    """The smallest mean that the bets do not exclude, rounded down."""
-    low, high, needed = 0.0, sample.mean, _log_target(alpha)
+    """The smallest mean that the bets do not exclude, rounded down if inexact."""
+    low, high, threshold = 0.0, sample.mean, _log_target(alpha)
     for _ in range(_HALVINGS if high > 0.0 else 0):
         middle = (low + high) / 2
-        low, high = (middle, high) if log_wealth(sample, middle) >= needed else (low, middle)
+        low, high = (middle, high) if log_wealth(sample, middle) >= threshold else (low, middle)
     return low

@@ -1,8 +1,8 @@
 """The command `ggp`: check rulesheets, play them by hand or at random, ask players, serve matches.
 
-Each module here holds a group of commands and is imported when one of them runs: importing numpy and
-SWI-Prolog takes longer than showing help. Commands are thin: they parse options, call the library,
-and print its report. Installed packages and our labs may add commands (`ggp.registry`).
+Each module here holds a group of commands and is imported when one of them runs: importing numpy
+and SWI-Prolog takes longer than showing help. Commands are thin: they parse options, call the
+library, and print its report. Installed packages and our labs may add commands (`ggp.registry`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["main"]
 COMMANDS = {
     "belief": LaterCommand(
         "ggp.cli.belief",
-        "Show the fluents that may hold after a role's moves and percepts, with probabilities.",
+        "Show the fluents that may hold for a role, and how probably.",
     ),
     "bench": LaterCommand(
         "ggp.cli.bench", "Measure random playouts from the initial state, at full speed."
@@ -40,7 +40,7 @@ COMMANDS = {
         "ggp.cli.players", "List all players, or the named ones, with their options."
     ),
     "properties": LaterCommand(
-        "ggp.cli.properties", "Measure leaf correlation, bias, disambiguation and more of a game."
+        "ggp.cli.properties", "Measure leaf correlation, bias, disambiguation and more."
     ),
     "serve": LaterCommand("ggp.cli.serve", "Play matches on game servers until interrupted."),
     "solve": LaterCommand(
@@ -48,11 +48,11 @@ COMMANDS = {
     ),
     "trace": LaterCommand(
         "ggp.cli.tracing",
-        "Play joint moves from a file, or random ones, and show every step.",
+        "Show every step of a match, played from a file or at random.",
     ),
     "validate": LaterCommand(
         "ggp.cli.rulesheets",
-        "Check rulesheets, or files of Gambit's, and report every problem.",
+        "Check rulesheets or Gambit files, and report every problem.",
     ),
 }
 

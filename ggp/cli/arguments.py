@@ -334,12 +334,12 @@ def threads_option(usual: str = "1") -> Callable[[_F], _F]:
         "--threads",
         type=click.IntRange(min=1),
         show_default=usual,
-        help="Processors for a batch of playouts and for a decision of hyperplay2; without a clock, "
-        "results do not depend on their number.",
+        help="Processors for a batch of playouts and for a decision of hyperplay2; without a "
+        "clock, results do not depend on their number.",
     )
 
 
-SHARED_THREADS = "all processors, shared by the matches at once"
+SHARED_THREADS = "all processors, shared by simultaneous matches"
 """The default of `--threads` where matches are played."""
 
 

@@ -8,7 +8,7 @@ import click
 
 from ggp.belief import in_words
 from ggp.cli.arguments import GameOptions, game_command
-from ggp.cli.histories import HistorySource, history_options
+from ggp.cli.histories import Source, history_options
 from ggp.console import spinner
 from ggp.machine import role_index
 from ggp.report import Report, Table
@@ -31,15 +31,12 @@ _FIELDS = ("how", "sound", "entries", "distinct", "ess", "log_size", "inexact_tu
     help="Joint moves to try in search of a possible state; 400,000 by default.",
 )
 def belief(
-    options: GameOptions,
-    role: str,
-    source: HistorySource,
-    fluents: tuple[str, ...],
-    attempts: int | None,
+    options: GameOptions, role: str, source: Source, fluents: tuple[str, ...], attempts: int | None
 ) -> None:
-    """Show the fluents that may hold after a role's moves and percepts, with probabilities.
+    """Show the fluents that may hold for a role, and how probably.
 
-    Exits with 1 if no complete path agrees with the history.
+    The role knows its moves and percepts so far. Exits with 1 if no complete path agrees with
+    them.
     """
     game = options.load()
     machine = game._machine

@@ -1,9 +1,10 @@
 """`ggp bench`: the speed of a machine in random playouts, once it is at full speed.
 
 Before the measurement, batches of ever longer playouts load all machine code. Only full batches are
-measured. If playouts run side by side, a batch is so large that the last ones hardly matter; if they
-run one by one, a batch takes a fixed share of the time. A batch that has begun is finished, and the
-first is played however long it takes, so the speed does not depend on the requested seconds.
+measured. If playouts run side by side, a batch is so large that the last ones hardly matter; if
+they run one by one, a batch takes a fixed share of the time. A batch that has begun is finished,
+and the first is played however long it takes, so the speed does not depend on the requested
+seconds.
 """
 
 from __future__ import annotations

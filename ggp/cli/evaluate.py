@@ -12,7 +12,7 @@ import numpy as np
 
 from ggp.belief import in_words
 from ggp.cli.arguments import FiniteRange, GameOptions, game_command
-from ggp.cli.histories import HistorySource, first_choice, history_options
+from ggp.cli.histories import Source, first_choice, history_options
 from ggp.cli.solving import player_option
 from ggp.console import spinner
 from ggp.errors import NOTE, ConfigError, GGPError
@@ -41,7 +41,7 @@ from ggp.search.estimates import candidates
     help="Seconds to think; without it, the player's own counts decide.",
 )
 def evaluate(
-    options: GameOptions, role: str, player: str, source: HistorySource, play_clock: float | None
+    options: GameOptions, role: str, player: str, source: Source, play_clock: float | None
 ) -> None:
     """Show the value that a player gives to each move of a role.
 

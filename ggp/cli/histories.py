@@ -1,6 +1,6 @@
 """Histories for commands: a role's moves and percepts, read from a file or a record, or random.
 
-`history_options` gives a command the options that name a `HistorySource`; its `turns` are the
+`history_options` gives a command the options that name a `Source`; its `turns` are the
 history, checked against the rules.
 """
 
@@ -33,7 +33,7 @@ _MOST_MATCHES = 20
 _PARTICLES, _EXACT = 1_000, 10_000
 
 
-class HistorySource(NamedTuple):
+class Source(NamedTuple):
     """The source of a history.
 
     Attributes:
@@ -47,7 +47,7 @@ class HistorySource(NamedTuple):
     turn: int | None
 
     @staticmethod
-    def by(history: Path | None, record: Path | None, turn: int | None) -> HistorySource:
+    def by(history: Path | None, record: Path | None, turn: int | None) -> Source:
         """The source that the options of `history_options` name.
 
         Raises:
@@ -56,8 +56,8 @@ class HistorySource(NamedTuple):
         if (record is None) != (turn is None) or (record is not None and history is not None):
             raise ConfigError("give either --record FILE with --turn N, or --history FILE, or none")
         if history is not None:
-            return HistorySource(read_json_list(history, FORM), history, None)
-        return HistorySource(None, record, turn)
+            return Source(read_json_list(history, FORM), history, None)
+        return Source(None, record, turn)
 
     def turns(self, machine: Machine, digest: str, role: str) -> list[KnownTurn] | None:
         """The history of a role; None if none was given.
@@ -88,7 +88,7 @@ def history_options(without: str) -> Callable[[Callable[..., Any]], Callable[...
         def command(
             *args: Any, history: Path | None, record: Path | None, turn: int | None, **others: Any
         ) -> Any:
-            return function(*args, source=HistorySource.by(history, record, turn), **others)
+            return function(*args, source=Source.by(history, record, turn), **others)
 
         click.option(
             "--turn",

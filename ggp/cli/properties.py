@@ -21,7 +21,7 @@ DEFAULT_WALKS, PROLOG_WALKS = 2000, 50
     help="Random walks to nodes where every move ends the game; all other work is in proportion.",
 )
 def properties(options: GameOptions, walks: int | None) -> None:
-    """Measure leaf correlation, bias, disambiguation and more of a game.
+    """Measure leaf correlation, bias, disambiguation and more.
 
     They predict how well perfect information Monte Carlo search plays, which solves worlds as if
     everybody knew them.

@@ -109,8 +109,8 @@ def rehearsal_parts(game: str, rehearsal: Rehearsal, *, strict: bool) -> Iterato
     line = f"{game}: {rehearsal.matches:,} random {plural}, {rehearsal.ended:,} ended"
     if rehearsal.ended:
         line += (
-            f", after {rehearsal.shortest} to {rehearsal.longest} turns (mean {rehearsal.mean_turns:.1f}); "
-            f"{rehearsal.chance_moves:.1f} chance moves per match"
+            f", after {rehearsal.shortest} to {rehearsal.longest} turns (mean "
+            f"{rehearsal.mean_turns:.1f}); {rehearsal.chance_moves:.1f} chance moves per match"
         )
     yield line
     rows = [
@@ -139,10 +139,9 @@ def _trouble_lines(trouble: Trouble, *, strict: bool) -> Iterator[str]:
         yield "  but after"
         yield from _history_lines(history, besides=trouble.role)
         twin = next(h for h in trouble.histories if h is not history)
-        exclusive = [move for move in history.legal if move not in twin.legal]
-        is_partial = len(exclusive) not in (0, len(history.legal))
-        suffix = f"; only here: {_first_moves(exclusive)}" if is_partial else ""
-        yield f"    it may {_first_moves(history.legal)}{suffix}"
+        only = [move for move in history.legal if move not in twin.legal]
+        suffix = "" if len(only) in (0, len(history.legal)) else f"; only here: {_some_of(only)}"
+        yield f"    it may {_some_of(history.legal)}{suffix}"
 
 
 def _history_lines(history: MatchBeginning, besides: str | None = None) -> Iterator[str]:
@@ -165,7 +164,7 @@ def _last(lines: tuple[str, ...]) -> Iterator[str]:
         yield f"{number}. {line}"
 
 
-def _first_moves(moves: tuple[str, ...] | list[str]) -> str:
+def _some_of(moves: tuple[str, ...] | list[str]) -> str:
     if not moves:
         return "nothing"
     return ", ".join(moves[:_MOST_MOVES]) + (", ..." if len(moves) > _MOST_MOVES else "")
@@ -194,11 +193,12 @@ def validate(
     max_turns: int,
     max_seconds: float,
 ) -> int:
-    """Check rulesheets, or files of Gambit's, and report every problem.
+    """Check rulesheets or Gambit files, and report every problem.
 
     Mistakes that can be repaired are warnings, and so are rules that the fast backend will fail to
-    ground. With --strict, they are errors, and so are conditions that no author can have meant, such
-    as a `true` that never holds. Exits with 1 if there is an error, with 2 if a file cannot be read.
+    ground. With --strict, they are errors, and so are conditions that no author can have meant,
+    such as a `true` that never holds. Exits with 1 if there is an error, with 2 if a file cannot be
+    read.
 
     --play finds roles without a legal move, matches that do not end, goals that are missing,
     multiple or wrong, fluents that seem to lack a frame rule, and legal moves that a role cannot
@@ -406,7 +406,8 @@ def _print_tree(game: str) -> None:
 
 
 def describe_circuit(machine: Machine) -> dict[str, Any] | None:
-    """Numbers of gates and literals of the circuit, its cones and passes; None without a circuit."""
+    """Numbers of gates and literals of the circuit, its cones and passes; None without a
+    circuit."""
     if not on_circuit(machine):
         return None
     circuit = machine.circuit
@@ -469,7 +470,7 @@ def warnings_of(rulesheet: Rulesheet, limits: Limits) -> tuple[Diagnostic, ...]:
         return ()
     worst = forecast.costly[0]
     message = (
-        f"this rule is expected to become {worst.ground_rules:,.0f} of {forecast.rules:,.0f} ground "
-        "rules, too many for the fast backend: the game will run on Prolog, which is slower"
+        f"this rule is expected to become {worst.ground_rules:,.0f} of {forecast.rules:,.0f} "
+        "ground rules, too many for the fast backend: the game will run on slower Prolog"
     )
     return (diagnose(rulesheet.source, "warning", TOO_MANY, message, worst.start),)

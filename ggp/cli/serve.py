@@ -123,8 +123,7 @@ _MOST_LINES = 1000
 @click.option(
     "--risk",
     type=click.Choice(["avoid", "play"]),
-    help="Avoid or play moves that may be illegal; sets the player's option risk.  "
-    "[default: avoid]",
+    help="How to treat moves that may be illegal: the player's option risk.  [default: avoid]",
 )
 @seed_option()
 @backend_option
@@ -178,7 +177,7 @@ def serve(
         log_folder=log_folder,
         log_limit_bytes=log_limit * (1 << 30),
         quiet=not verbose,
-        allowed=tuple(map(parse_network, networks)) or None,
+        networks=tuple(map(parse_network, networks)) or None,
     )
     template = template_for(options)
     template.start()  # imports in parallel with this process
@@ -276,10 +275,8 @@ class _Progress:
         """Seconds since the start."""
         return time.monotonic() - self._began_s
 
-    def __call__(self, compiled: int, parts: int) -> None:
+    def __call__(self, num: int, parts: int) -> None:
         now = time.monotonic()
         if now - self._said_s >= PROGRESS_S:
             self._said_s = now
-            click.echo(
-                f"compiled {compiled} of {parts} parts in {now - self._began_s:.0f} s", err=True
-            )
+            click.echo(f"compiled {num} of {parts} parts in {now - self._began_s:.0f} s", err=True)

@@ -52,7 +52,7 @@ _JOINT_MOVE = 'an object with a move for each role: {"ROLE": "MOVE", ...}'
 def trace(
     options: GameOptions, moves: Path | None, max_turns: int, max_seconds: float, watch: bool
 ) -> None:
-    """Play joint moves from a file, or random ones, and show every step.
+    """Show every step of a match, played from a file or at random.
 
     Steps count from 0. The percepts of a step are those that its joint move produces. Random moves
     are shown as they are played.
@@ -309,9 +309,7 @@ def _word_lines(step: Mapping[str, Any]) -> list[str]:
     texts = {"": step["words"]["state"]}
     texts |= {f"{role} knows ": text for role, text in step["words"]["knows"].items()}
     return [
-        f"  {prefix}| {line}"
-        for prefix, text in texts.items()
-        for line in text.rstrip().splitlines()
+        f"  {name}| {line}" for name, text in texts.items() for line in text.rstrip().splitlines()
     ]
 
 

@@ -1,8 +1,8 @@
 """Games, their states, and a role's beliefs about them: strings outside, arrays inside.
 
-A `Game` is a game's definition together with its machine. A `State` is one lane of that machine, and
-a `Belief` is a bag of lanes with weights. Callers pass and get moves, percepts and fluents as strings
-of canonical KIF; no id of a machine leaves this module.
+A `Game` is a game's definition together with its machine. A `State` is one lane of that machine,
+and a `Belief` is a bag of lanes with weights. Callers pass and get moves, percepts and fluents as
+strings of canonical KIF; no id of a machine leaves this module.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from ggp.machine import build_machine, role_index
 from ggp.machine.base import UNKNOWN, FloatArray, Machine, States
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import find_program
-from ggp.pickled import Rules, restore_game, read, rules_of, written
+from ggp.pickled import Rules, read, restore_game, rules_of, written
 from ggp.players import Decision, Player, make_player, parse_spec
 from ggp.players.parts.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline
@@ -180,7 +180,7 @@ class Game:
         solver finds complete paths.
 
             >>> import ggp
-            >>> belief = ggp.load("monty_hall").belief("candidate", [("noop", [])])
+            >>> belief = ggp.load("monty_hall").belief("candidate", [("(choose 1)", [])])
             >>> belief.exact, len(belief)
             (True, 3)
             >>> round(belief.probability("(car 1)"), 3)
@@ -253,8 +253,8 @@ class State:
     >>> import ggp
     >>> state = ggp.load("tic_tac_toe").initial()
     >>> state, percepts = state.play({"xplayer": "(mark 2 2)"})
-    >>> state.terminal, "(cell 2 2 x)" in state.fluents
-    (False, True)
+    >>> state.terminal, state.fluents
+    (False, ('(control oplayer)', '(marked 2 2 xplayer)'))
     """
 
     def __init__(self, game: Game, machine: Machine, lane: States) -> None:
@@ -327,14 +327,13 @@ class State:
         checked_seed(seed)
         if self.terminal:
             raise ConfigError(f"{self._game.name} is over: nobody can move")
-        submitted = {role_index(machine, role): move for role, move in moves.items()}
+        texts = {role_index(machine, role): move for role, move in moves.items()}
         joint = [
-            self._move_id(role, submitted.get(role), rng_of(seed))
-            for role in range(len(machine.roles))
+            self._move_id(role, texts.get(role), rng_of(seed)) for role in range(len(machine.roles))
         ]
         stepped = machine.step(self._lane, np.array([joint], dtype=np.int64))
-        texts = map(machine.percept_texts, stepped.percepts[0].tolist())
-        percepts = dict(zip(machine.roles, texts, strict=True))
+        seen = map(machine.percept_texts, stepped.percepts[0].tolist())
+        percepts = dict(zip(machine.roles, seen, strict=True))
         return Step(State(self._game, machine, stepped.states), percepts)
 
     def playout(self, *, seed: int = 0) -> Playout:

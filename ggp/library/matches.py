@@ -78,7 +78,7 @@ def play_match(
         >>> players = {"xplayer": "legal", "oplayer": "legal"}
         >>> record = ggp.play_match("tic_tac_toe", players)
         >>> record.goals
-        {'xplayer': 100.0, 'oplayer': 0.0}
+        {'xplayer': 100, 'oplayer': 0}
 
     Args:
         game: a game, or any argument of `load`.

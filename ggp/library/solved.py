@@ -170,16 +170,12 @@ class Solved:
             values["gains"] = optimum.gains
             values["equilibria"] = [
                 {
-                    "method": equilibrium.method,
-                    **self._worth(equilibrium.values),
-                    "nash_conv": equilibrium.nash_conv,
-                    **(
-                        {"strategy": _strategy_values(solution.tree, equilibrium)}
-                        if strategy
-                        else {}
-                    ),
+                    "method": profile.method,
+                    **self._worth(profile.values),
+                    "nash_conv": profile.nash_conv,
+                    **({"strategy": _strategy_values(solution.tree, profile)} if strategy else {}),
                 }
-                for equilibrium in solution.others
+                for profile in solution.others
             ]
         if solution is not None and strategy:
             values["strategy"] = _strategy_values(solution.tree, solution.profile)
@@ -216,10 +212,9 @@ class Solved:
                 "This is one profile of the game, as good as its gains are small; other equilibria "
                 "may have other values."
             )
-        for equilibrium in solution.others:
-            text = ", ".join(f"{name} {value:.6f}" for name, value in equilibrium.values.items())
-            quality = f"{equilibrium.method}; NashConv {equilibrium.nash_conv:.2g}"
-            yield f"another equilibrium: {text} ({quality})"
+        for rival in solution.others:
+            text = ", ".join(f"{name} {value:.6f}" for name, value in rival.values.items())
+            yield f"another equilibrium: {text} ({rival.method}; NashConv {rival.nash_conv:.2g})"
         if strategy:
             yield ""
             head = ("role", "after", "move", ("#probability", ".4f"))

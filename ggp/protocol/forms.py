@@ -14,7 +14,6 @@ from ggp.gdl.syntax.findings import quoted
 from ggp.gdl.syntax.names import is_symbol
 from ggp.protocol.messages import (
     BUSY,
-    WIRE_STYLES,
     Abort,
     Dialect,
     Info,
@@ -73,9 +72,9 @@ def check_size(text: str, limits: MessageLimits) -> None:
 
 
 def too_deep_at(text: str, depth: int) -> int | None:
-    """Offset of the first parenthesis that opens a list below `depth` levels; None if there is none.
+    """Offset of the first parenthesis that opens a list deeper than `depth` levels.
 
-    Unmatched closing parentheses are ignored, as in `split_items`.
+    None if there is none. Unmatched closing parentheses are ignored, as in `split_items`.
     """
     opened = 0
     for mark in _MARK.finditer(text):
@@ -165,6 +164,7 @@ def squeezed(text: str) -> str:
 def print_message(message: Message, style: WireStyle) -> str:
     """A message as a server of this style writes it; on one line if its rules are.
 
+        >>> from ggp.protocol.messages import WIRE_STYLES
         >>> print_message(Play("m1", terms=("(mark 1 1)", "noop")), WIRE_STYLES["ggp-base"])
         '( PLAY m1 (( mark 1 1 ) noop ) )'
 
@@ -219,9 +219,7 @@ def _turn_items(message: Play | Stop, style: WireStyle) -> list[str]:
     terms = (
         "NIL"
         if message.terms is None
-        else "("
-        + "".join(_spaced(_cased(item, style), style) + " " for item in message.terms)
-        + ")"
+        else "(" + "".join(_spaced(_cased(t, style), style) + " " for t in message.terms) + ")"
     )
     if style.dialect is not Dialect.GDL2:
         if message.turn is not None or message.last_move is not None:

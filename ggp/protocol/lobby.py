@@ -17,8 +17,8 @@ How a server uses it:
                                      receipt.ask.deadline_s at the latest
         text = lobby.answer(receipt.ask, move, now)    and send it
 
-If no particle fits `ask.history`, `ask.doubts` has other readings of the messages. The first reading
-that fits, starting with `ask.history`, is passed to `answer` as `believed`.
+If no particle fits `ask.history`, `ask.doubts` has other readings of the messages. The first
+reading that fits, starting with `ask.history`, is passed to `answer` as `believed`.
 
 A match that finds no room, or gives up its place, is remembered. As soon as there is room, its next
 message begins it again, with `receipt.began` and its old history.
@@ -63,7 +63,7 @@ class Lobby:
 
     Args:
         name: name of the player, one symbol.
-        matches: most matches that may be live at once.
+        matches: maximum number of live matches.
         limits: bounds on messages.
         margin_s: part of a clock that is reserved for transmission, given the clock.
 
@@ -447,7 +447,7 @@ def _distance(
         return 0, True, True, 0
     play = Play(message.match_id, message.turn, message.last_move, message.terms)
     reading, answers = seat.read(play, now)
-    move = None if reading.report is None else reading.report.move
+    move = None if reading.news is None else reading.news.move
     previous, latest = (answers.get(turn) for turn in (reading.turn - 1, reading.turn))
     is_lost = latest is not None and latest.is_lost
     is_ours = move is not None and previous is not None and move == previous.submitted

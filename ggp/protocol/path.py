@@ -2,8 +2,9 @@
 
 A `session` passes play messages in and gets the history of the match, with other histories in case
 messages were lost. Newer GDL-II numbers its turns. The other dialects do not; there, a message that
-repeats an earlier one is a duplicate only if it cannot be the next turn: the server is still waiting
-for our answer, or the joint move does not contain the move that we answered in time. For example:
+repeats an earlier one is a duplicate only if it cannot be the next turn: the server is still
+waiting for our answer, or the joint move does not contain the move that we answered in time. For
+example:
 
     (PLAY m NIL)         turn 0; we answer (mark 1 1)
     (PLAY m NIL)         while we think: turn 0 again
@@ -55,12 +56,12 @@ class Reading:
     Attributes:
         event: one of the `PLAY_...`.
         turn: number of turns played when it was sent.
-        report: its information about the last of them; None if there is none.
+        news: its news about the last of them; None if there is none.
     """
 
     event: Event
     turn: int
-    report: TurnReport | None = None
+    news: News | None = None
 
 
 class Path:
@@ -108,7 +109,7 @@ class Path:
         Raises:
             RemoteProtocolError: the turn is beyond `MAX_TURN`, or too many turns are missing.
         """
-        report = read_report(
+        news = read_news(
             message.last_move,
             message.terms,
             self._outline,
@@ -116,7 +117,7 @@ class Path:
             tells_moves=self._tells_moves,
         )
         is_doubtful = was_deaf or self._hypotheses.is_doubtful
-        turn = self._turn_of(message, report, answers, is_doubtful=is_doubtful)
+        turn = self._turn_of(message, news, answers, is_doubtful=is_doubtful)
         if turn > MAX_TURN:
             raise RemoteProtocolError(
                 f"match {message.match_id} goes on beyond the limit of {MAX_TURN} turns"
@@ -126,8 +127,8 @@ class Path:
                 f"match {message.match_id} goes on from turn {self.turn} to {turn}: more than "
                 f"{MAX_GAP} turns are missing"
             )
-        event = self._event(turn, report, has_number=message.turn is not None)
-        return Reading(event, turn, report if turn else None)
+        event = self._event(turn, news, has_number=message.turn is not None)
+        return Reading(event, turn, news if turn else None)
 
     def follow(
         self,
@@ -145,18 +146,18 @@ class Path:
             deaf: probable number of turns lost before it because nobody listened; None if somebody
                 did. It matters only if turns have no numbers.
         """
-        turn, report = reading.turn, reading.report
+        turn, news = reading.turn, reading.news
         terms = message.terms
-        if report is not None:
-            self.num_chars += sum(map(len, report.percepts or ()))
+        if news is not None:
+            self.num_chars += sum(map(len, news.percepts or ()))
             if self.num_chars > MAX_CHARS:
-                report, terms = replace(report, percepts=None), None
-        if report is not None and report.tells_moves and not self._tells_moves:
+                news, terms = replace(news, percepts=None), None
+        if news is not None and news.tells_moves and not self._tells_moves:
             self._take_for_moves()
-        if reading.event is Event.PLAY_LATE and report is not None:
+        if reading.event is Event.PLAY_LATE and news is not None:
             self._missing.discard(turn - 1)
             earlier, later = self.history[: turn - 1], self.history[turn:]
-            late = _turn(report, answers.get(turn - 1, Answered()))
+            late = _turn(news, answers.get(turn - 1, Answered()))
             self._hypotheses.rewrite((*earlier, late, *later))
             self._texts[turn] = terms
             return
@@ -170,11 +171,11 @@ class Path:
             self._texts = {number: text for number, text in self._texts.items() if number < turn}
         if self.turn is None and message.turn is not None:
             self._first_number = message.turn - turn
-        last = None if report is None else _turn(report, answers.get(turn - 1, Answered()))
+        last = None if news is None else _turn(news, answers.get(turn - 1, Answered()))
         if message.turn is not None:
             turns = list(self.history)
             for missed in range(len(turns), turn - 1):
-                turns.append(_turn(TurnReport(None, None), answers.get(missed, Answered())))
+                turns.append(_turn(News(None, None), answers.get(missed, Answered())))
                 self._missing.add(missed)
             self._hypotheses.rewrite((*turns, *([] if last is None else [last])))
         elif last is not None:
@@ -192,7 +193,7 @@ class Path:
         if self.turn is None or isinstance(message, Abort):
             return ()
         last = Play(message.match_id, message.turn, message.last_move, message.terms)
-        report = read_report(
+        news = read_news(
             last.last_move,
             last.terms,
             self._outline,
@@ -200,10 +201,10 @@ class Path:
             tells_moves=self._tells_moves,
         )
         turn = self.turn + 1 if message.turn is None else message.turn - self._first_number
-        has_report = self._outline.is_gdl2 or message.terms is not None
-        if not has_report or not 0 < turn - self.turn <= MAX_GAP:
+        is_reported = self._outline.is_gdl2 or message.terms is not None
+        if not is_reported or not 0 < turn - self.turn <= MAX_GAP:
             return ()
-        self.follow(last, Reading(Event.PLAY_NEXT, turn, report), answers)
+        self.follow(last, Reading(Event.PLAY_NEXT, turn, news), answers)
         return self.history
 
     def doubts(self, message: Play) -> tuple[History, ...]:
@@ -246,7 +247,7 @@ class Path:
     def _as_moves(self, history: History) -> History | None:
         return as_joint_moves(history, self._outline.roles, self._role)
 
-    def _event(self, turn: int, report: TurnReport, *, has_number: bool) -> Event:
+    def _event(self, turn: int, news: News, *, has_number: bool) -> Event:
         current = self.turn
         if current is None:
             return Event.PLAY_NEXT if turn == 0 else Event.PLAY_GAP
@@ -258,16 +259,11 @@ class Path:
         if turn - 1 in self._missing:
             return Event.PLAY_LATE
         stored = self.history[turn - 1]
-        agrees = report.move in (None, stored.move) and report.percepts == stored.percepts
+        agrees = news.move in (None, stored.move) and news.percepts == stored.percepts
         return Event.PLAY_AGAIN if agrees else Event.PLAY_REVISED
 
     def _turn_of(
-        self,
-        message: Play,
-        report: TurnReport,
-        answers: Mapping[int, Answered],
-        *,
-        is_doubtful: bool,
+        self, message: Play, news: News, answers: Mapping[int, Answered], *, is_doubtful: bool
     ) -> int:
         if message.turn is not None:
             nothing = message.last_move is None and not message.terms
@@ -283,17 +279,11 @@ class Path:
             tells_moves = not (self._outline.is_gdl2 or self._outline.may_hide)
             if is_first or self.started_again or tells_moves:
                 return 0
-        repeated = self._same_text(current, message, report, latest, is_doubtful=is_doubtful)
+        repeated = self._same_text(current, message, news, latest, is_doubtful=is_doubtful)
         return current + 1 if repeated is None else repeated
 
     def _same_text(
-        self,
-        current: int,
-        message: Play,
-        report: TurnReport,
-        latest: Answered,
-        *,
-        is_doubtful: bool,
+        self, current: int, message: Play, news: News, latest: Answered, *, is_doubtful: bool
     ) -> int | None:
         """The earlier turn with the same text, if the message cannot be a new turn.
 
@@ -303,7 +293,7 @@ class Path:
         not_ours = (
             not self._outline.is_gdl2
             and latest.in_time
-            and report.move not in (None, latest.submitted)
+            and news.move not in (None, latest.submitted)
         )
         if not is_doubtful and (not_ours or (latest.is_open and not latest.is_lost)):
             candidates = range(current, 0, -1)
@@ -314,12 +304,10 @@ class Path:
         return next((t for t in candidates if self._texts.get(t) == message.terms), None)
 
 
-def _turn(report: TurnReport, answer: Answered) -> PathTurn:
+def _turn(news: News, answer: Answered) -> PathTurn:
     """A turn of the history; if no move was sent, our answer is assumed, if it was in time."""
-    turn = PathTurn(
-        report.move, report.percepts, answer.submitted, answer.in_time, joint=report.joint
-    )
-    if report.move is None and answer.in_time:
+    turn = PathTurn(news.move, news.percepts, answer.submitted, answer.in_time, joint=news.joint)
+    if news.move is None and answer.in_time:
         return replace(turn, move=answer.submitted, assumed=True)
     return turn
 
@@ -420,10 +408,8 @@ class Hypotheses:
         ]
         self._num_fits = 0
         ranked.sort(key=lambda entry: entry[0])
-        self.history, *alternatives = dict.fromkeys(
-            history for _, history in ranked[:MAX_HYPOTHESES]
-        )
-        self.lost, self.missed = tuple(alternatives), ()
+        self.history, *rest = dict.fromkeys(history for _, history in ranked[:MAX_HYPOTHESES])
+        self.lost, self.missed = tuple(rest), ()
 
     def read_anew(self, read: Callable[[History], History | None]) -> None:
         """Apply another reading of the messages to each history that allows it."""
@@ -566,8 +552,8 @@ def did_percepts(joint: Mapping[str, str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnReport:
-    """The information of a play message about the previous turn, in canonical KIF.
+class News:
+    """The news of a play message about the previous turn, in canonical KIF.
 
     Attributes:
         move: ours; None if not sent.
@@ -584,14 +570,14 @@ class TurnReport:
     tells_moves: bool = False
 
 
-def read_report(
+def read_news(
     last_move: str | None,
     terms: tuple[str, ...] | None,
     rules: Outline,
     role: str,
     *,
     tells_moves: bool = False,
-) -> TurnReport:
+) -> News:
     """The information of a message about the previous turn.
 
     Args:
@@ -608,9 +594,9 @@ def read_report(
         may_be_moves = _may_be_joint_move(items, move, rules, role)
         if not may_be_moves or (not tells_moves and rules.may_be_percepts(items)):
             joint = items if may_be_moves else None
-            return TurnReport(move, tuple(sorted(set(items))), joint=joint)
+            return News(move, tuple(sorted(set(items))), joint=joint)
     if items and all(_is_did(item, rules) for item in items):
-        return TurnReport(move, tuple(sorted(items)))
+        return News(move, tuple(sorted(items)))
     joint_move = dict(zip(rules.roles, items, strict=False))
     problem = None
     if len(items) != len(rules.roles) or terms is None:
@@ -622,8 +608,8 @@ def read_report(
             f"{problem}: ignored; the rules have neither `sees` nor the role `random`, which the "
             "server may have renamed"
         )
-        return TurnReport(move, None, note)
-    return TurnReport(move or joint_move.get(role), did_percepts(joint_move), tells_moves=True)
+        return News(move, None, note)
+    return News(move or joint_move.get(role), did_percepts(joint_move), tells_moves=True)
 
 
 def _may_be_joint_move(items: tuple[str, ...], move: str | None, rules: Outline, role: str) -> bool:

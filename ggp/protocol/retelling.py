@@ -25,13 +25,13 @@ since the log began, and `event`:
 
 A `decision` has `turn` (turns played before it), `move` (canonical KIF), `source` (`thinker`,
 `understudy`, `last resort`), `final` (false if it is the best so far, because time was up),
-`reading` (0, or the number of the other reading of the messages that it fits: see `Ask.doubts`; null
-if it is not known to fit any) and the fields of `ggp.players.Decision`: `values` (a list of `move`,
-`value`, `stderr`, `visits`), `particles`, `exact`, `states_visited`, `seconds`, `fault`,
+`reading` (0, or the number of the other reading of the messages that it fits: see `Ask.doubts`;
+null if it is not known to fit any) and the fields of `ggp.players.Decision`: `values` (a list of
+`move`, `value`, `stderr`, `visits`), `particles`, `exact`, `states_visited`, `seconds`, `fault`,
 `probabilities` (by move, or null). These fields are null if no worker decided.
 
-The state of a lobby is a function of its messages and answers with their times, and the log contains
-them all.
+The state of a lobby is a function of its messages and answers with their times, and the log
+contains them all.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, MatchStat
 # Questions to the worker of a match: their content, deadlines and answers.
 #
 # Rule: at most one question is open. It is open from its message to its answer, or until a newer
-# message shows that nobody waits for it any more. Answered questions are kept by turn: if the server
-# repeats its message, it gets the same answer.
+# message shows that nobody waits for it any more. Answered questions are kept by turn: if the
+# server repeats its message, it gets the same answer.
 
 MIN_MARGIN_S = 0.5
 MARGIN_SHARE = 0.1
@@ -81,7 +81,7 @@ class Question:
     number: int
     ends_at_s: float
     ask: Ask | None
-    message_hash: int | None = None  # of the play message, which may be long
+    digest: int | None = None  # of the play message, which may be long
     submitted: str | None = None
     reply: str | None = None
     in_time: bool = False
@@ -134,21 +134,16 @@ class Questions:
         question = self._by_turn.get(ask.turn)
         if question is not None and question.number == ask.number:
             return question
-        return next(
-            (q for q in self._by_turn.values() if q.number == ask.number),
-            None,
-        )
+        return next((q for q in self._by_turn.values() if q.number == ask.number), None)
 
     def answers(self, now: float) -> dict[int, Answered]:
         """The questions for moves and their answers, by turn."""
         return {turn: question.answered(now) for turn, question in self._by_turn.items()}
 
-    def reply_to(self, message_hash: int) -> str | None:
+    def reply_to(self, digest: int) -> str | None:
         """The latest answer to a message with this hash."""
         latest = reversed(self._by_turn.values())
-        return next(
-            (question.reply for question in latest if question.message_hash == message_hash), None
-        )
+        return next((q.reply for q in latest if q.digest == digest), None)
 
     def move(self, question: Question, turn: int, to: int) -> Question:
         """Reassign a question to another turn; returns the question that is kept for that turn."""
@@ -159,9 +154,7 @@ class Questions:
 
     def take_back(self, turn: int) -> None:
         """Forget the questions of this turn and all later ones."""
-        self._by_turn = {
-            number: question for number, question in self._by_turn.items() if number < turn
-        }
+        self._by_turn = {t: question for t, question in self._by_turn.items() if t < turn}
 
     def keep_latest(self, number: int) -> None:
         """Forget all but the latest `number` questions."""
@@ -243,8 +236,8 @@ MIN_TURN_S = 0.05
 """Assumed duration of a turn in which only others move."""
 
 WAIT_S = 1.5
-"""Time after the end of a clock in which the next message may arrive: real servers wait a second for
-late answers."""
+"""Time after the end of a clock in which the next message may arrive: real servers wait a second
+for late answers."""
 
 _NO_RULES = Outline()
 
@@ -505,9 +498,7 @@ class Session:
                 if reading.event is Event.PLAY_REVISED:
                     self._questions.take_back(reading.turn)
                 doubts = self._path.doubts(message)
-                ask, released = self._ask(
-                    now, wants_move=True, doubts=doubts, message_hash=hash(message)
-                )
+                ask, released = self._ask(now, wants_move=True, doubts=doubts, digest=hash(message))
                 return Receipt(event=reading.event, ask=ask, released=released, notes=notes)
             case Action.REPEAT:
                 if reading.event is Event.PLAY_LATE:
@@ -574,7 +565,7 @@ class Session:
         *,
         wants_move: bool,
         doubts: tuple[History, ...] = (),
-        message_hash: int | None = None,
+        digest: int | None = None,
     ) -> tuple[Ask, tuple[int, ...]]:
         """A new question, and the numbers of the questions that it makes obsolete."""
         released = self._questions.release()
@@ -582,7 +573,7 @@ class Session:
         deadline_s = now + clock_s - self._margin_s(clock_s)
         number = self._latest = self._next_number()
         ask = Ask(number, self.serial, wants_move, self.history, now, deadline_s, doubts)
-        self._questions.ask(Question(number, now + clock_s, ask, message_hash))
+        self._questions.ask(Question(number, now + clock_s, ask, digest))
         return ask, released
 
     def _close(self, ask: Ask) -> bool:
@@ -637,7 +628,7 @@ def odd_turn(reading: Reading, num_known: int, answers: Mapping[int, Answered]) 
         answers: the questions so far and their answers, by turn.
     """
     notes = []
-    turn, report = reading.turn, reading.report
+    turn, news = reading.turn, reading.news
     match reading.event:
         case Event.PLAY_GAP:
             notes.append(f"turn {turn} follows turn {num_known}: the turns between are unknown")
@@ -647,10 +638,10 @@ def odd_turn(reading: Reading, num_known: int, answers: Mapping[int, Answered]) 
             notes.append(f"turn {turn} differs from its earlier message: history rewritten")
         case Event.PLAY_LATE:
             notes.append(f"turn {turn} was missing: history rewritten")
-    if report is not None:
-        notes += [report.note] if report.note is not None else []
+    if news is not None:
+        notes += [news.note] if news.note is not None else []
         ours = answers.get(turn - 1)
-        if report.move is not None and ours is not None and report.move != ours.submitted:
+        if news.move is not None and ours is not None and news.move != ours.submitted:
             answered = f"not {ours.submitted}" if ours.submitted else "we had not answered"
-            notes.append(f"turn {turn}: {report.move} was executed, {answered}")
+            notes.append(f"turn {turn}: {news.move} was executed, {answered}")
     return tuple(notes)

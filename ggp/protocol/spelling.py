@@ -1,7 +1,7 @@
 """Translates between canonical KIF and the server's own spelling.
 
-Servers send rules in upper, lower or mixed case, often with every symbol renamed. A renamed symbol is
-a symbol like any other; only its letter case must be restored. But if a server has renamed the
+Servers send rules in upper, lower or mixed case, often with every symbol renamed. A renamed symbol
+is a symbol like any other; only its letter case must be restored. But if a server has renamed the
 keywords `sees` and `random` too, names are exchanged: if the server calls `sees` `pelu`, it is
 `sees` inside, and anything that the server calls `sees` is `pelu`.
 """

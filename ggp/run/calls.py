@@ -33,9 +33,9 @@ from ggp.run import processes
 from ggp.run.messages import Messages, framed, read_message
 
 Meanwhile = Callable[[Callable[[], bool]], None]
-"""Work of the parent while a child works. Its argument is a function that reads the child's messages
-without waiting, and returns whether the last one has arrived: long work calls it now and then, and
-stops when it returns true."""
+"""Work of the parent while a child works. Its argument is a function that reads the child's
+messages without waiting, and returns whether the last one has arrived: long work calls it now and
+then, and stops when it returns true."""
 
 _QUESTION, _MESSAGE = b"Q", b"M"
 _NEWS, _RESULT, _FAILURE = b"N", b"R", b"F"

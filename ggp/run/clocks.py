@@ -87,7 +87,8 @@ def cpu_seconds() -> float:
 
 def process_cpu_seconds(pid: int) -> float:
     """CPU time of a process, all its threads together; 0 if unknown."""
-    # Computes the clock id as clock_getcpuclockid(3) does on Linux; Python has that for threads only.
+    # Computes the clock id as clock_getcpuclockid(3) does on Linux; Python has that for threads
+    # only.
     with suppress(OSError):
         return time.clock_gettime((~pid << 3) | 2)
     return 0.0
@@ -124,7 +125,8 @@ class Team:
             self._ended_s[place], self._pids[place] = used_s, 0
 
     def members(self) -> Iterator[tuple[int, float]]:
-        """The process id of each copy, 0 if it has ended, and the CPU time it used until its end."""
+        """The process id of each copy, 0 if it has ended, and the CPU time it used until its
+        end."""
         return zip(self._pids, self._ended_s, strict=True)
 
 

@@ -1,7 +1,7 @@
-"""The matches of a server: texts of requests in, texts of replies out.
+"""The matches of a server: requests come in, replies go out.
 
-Connects the lobby, which knows the protocol, with the pairs of workers, which find the moves.
-Nothing here searches, so a reply that needs no search comes at once.
+A `Host` connects the lobby, which knows the protocol, with the pairs of workers, which find the
+moves. Nothing here searches, so a reply that needs no search is immediate.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from ggp.server.workers.nursery import Connect, Nursery, template_for
 from ggp.server.workers.pool import Background, WorkerPool
 
 AT_ONCE_S = 0.25
-"""Delay within which a client closes its writing side if it only means the end of its message."""
+"""Delay within which a client closes its writing side if that only marks the end of its message."""
 
 FORGET_EVERY_S = 5.0
 """Seconds between two searches for silent matches."""
 
 ROOM_EVERY_S = 0.1
-"""Seconds between two attempts of waiting messages to find room."""
+"""Seconds between two attempts of a waiting message to find room."""
 
 _NO_LOG = MatchLog(None, "")
 _log = logging.getLogger(__name__)
 
 
 class _GaveWay(NamedTuple):
-    """A match that gave way, and may go on: its log, and its backend."""
+    """The log and the backend of a match that gave way and may go on."""
 
     log: MatchLog
     backend: str | None
@@ -56,10 +56,10 @@ class HostReply:
 
     Attributes:
         text: one line.
-        refused: whether it is the reason why a message was refused.
+        refused: whether it is the reason for a refusal.
         on_sent: receives the time when its last byte left, on `time.monotonic`.
-        on_lost: called if the client has not taken it.
-        on_taken: called if the client has certainly taken it.
+        on_lost: called if the client has not received it.
+        on_taken: called if the client has certainly received it.
     """
 
     text: str
@@ -74,12 +74,12 @@ class Host:
 
     Args:
         options: settings of the server.
-        connect: gives a channel to the template of the workers, which belongs to another process;
-            if None, the host has its own.
-        listens_since_s: since when messages arrive at this host or one before it that left its
-            matches, on `time.monotonic`; default: now.
-        prepare: compiles the kernels of the player; None if they are there. Meanwhile we are
-            `busy`, and the understudies play the matches that begin.
+        connect: passes a channel to the template of the workers, which belongs to another process;
+            if None, the host has its own template.
+        listens_since_s: since when messages arrive at this host or its predecessor, on
+            `time.monotonic`; default: now.
+        prepare: compiles the kernels of the player; None if they are compiled. Meanwhile we are
+            `busy`, and understudies play the matches that begin.
 
     Raises:
         ConfigError: the name is not a symbol.
@@ -111,7 +111,7 @@ class Host:
         self._answers: dict[int, asyncio.Task[str]] = {}
         self._waiting: dict[int, int] = {}
         self._hung_up: dict[int, set[asyncio.Future[bool]]] = {}
-        self._stay_open: set[int] = set()  # matches whose connections do until they are answered
+        self._stay_open: set[int] = set()  # matches whose clients keep connections open
         self._num_replies: dict[int, tuple[int, int]] = {}
         self._gave_way: dict[tuple[str, str], _GaveWay] = {}  # by id and role
         self._background = Background()
@@ -119,7 +119,7 @@ class Host:
         self._texts = TextReader(self.lobby, options.limits)
 
     async def open(self) -> None:
-        """Get ready for matches, and continue those that an earlier server left."""
+        """Get ready for matches, and continue those of an earlier server."""
         self.pool.open()
         options = self.options
         if options.log_folder is not None:
@@ -131,7 +131,7 @@ class Host:
             self._background.start(self._get_ready(self._prepare))
 
     def hurry(self) -> None:
-        """Answer all open questions at once."""
+        """Answer all open questions immediately."""
         for number in self._answers:
             for match in self._matches.values():
                 match.pair.hurry(number)
@@ -157,13 +157,13 @@ class Host:
     ) -> HostReply:
         """The reply to a request, as soon as it must be sent.
 
-        If this is cancelled, the connection broke; the answer is still computed.
+        Cancelling this means that the connection broke; the answer is still computed.
 
         Args:
             request: not read yet; `came_s` is on `time.monotonic`.
             trip_s: the system's estimate of the round trip to that peer, if it has one.
-            hung_up: done when the client has closed its writing side: true if it seems to be gone,
-                false if that may only mark the end of its message.
+            hung_up: done when the client has closed its writing side: true if the client seems to
+                be gone, false if that may only mark the end of its message.
         """
         read, peer = await self._texts.read(request), request.peer
         if read is None:
@@ -175,7 +175,7 @@ class Host:
         (match, log), ask = self._match_of(receipt), receipt.ask
         times = None if match is None else match.times
         if times is not None and ask is not None:
-            times.heard(ask, trip_s)
+            times.question_came(ask, trip_s)
         reply = receipt.reply or "" if ask is None else await self._wait(ask, hung_up)
         turn = {"turn": ask.turn} if ask is not None and ask.wants_move else {}
         log.write("sent", text=reply, seconds=round(time.monotonic() - request.came_s, 4), **turn)
@@ -188,18 +188,18 @@ class Host:
         number, num_sent = self._num_replies.get(ask.match, (0, 0))
         if ask.match in self._matches:
             self._num_replies[ask.match] = ask.number, num_sent * (number == ask.number) + 1
-        on_sent = None if times is None else partial(times.sent, ask)
+        on_sent = None if times is None else partial(times.answer_left, ask)
         on_taken = partial(self.lobby.delivered, ask)
         return HostReply(reply, False, on_sent, partial(self._lost, ask), on_taken)
 
     # ---------------------------------------------------------------- private
 
     async def _receive(self, request: Request) -> Receipt:
-        """Handle a request, which waits for room if some is near."""
+        """Handle a request, after waiting for room if there will be some soon."""
         try:
             while self.lobby.may_find_room(request, time.monotonic()):
                 await asyncio.sleep(ROOM_EVERY_S)
-        except asyncio.CancelledError:  # the connection broke; the match is known from now on
+        except asyncio.CancelledError:  # the connection broke, but the match must be known
             ask = self._receive_now(request).ask
             if ask is not None:
                 self._background.start(self._wait(ask))
@@ -207,7 +207,7 @@ class Host:
         return self._receive_now(request)
 
     def _receive_now(self, request: Request) -> Receipt:
-        """Have the lobby decide, and carry out everything in its receipt except the reply."""
+        """Pass a request to the lobby, and carry out its receipt, except for the reply."""
         receipt, peer = self.lobby.receive(request, time.monotonic()), request.peer
         _log.debug("%s < %s", peer, printable(request.text[:1000]))
         if receipt.began is not None:
@@ -265,7 +265,7 @@ class Host:
         return match
 
     def _match_of(self, receipt: Receipt) -> tuple[HostedMatch | None, MatchLog]:
-        """The match that a receipt is about, and its log."""
+        """The match of a receipt, and its log."""
         match = self._matches.get(receipt.match or 0)  # serial numbers begin with 1
         return match, _NO_LOG if match is None else match.log
 
@@ -299,10 +299,10 @@ class Host:
                     self._stay_open.add(ask.match)
 
     def _hang_up(self, ask: Ask, hung_up: asyncio.Future[bool]) -> None:
-        """Handle a client waiting for an answer that has closed its writing side.
+        """Handle a client that has closed its writing side while it waits for an answer.
 
-        Clients that close it at the end of their message always do so. If another connection of the
-        match stayed open until it was answered, a client that closes it is gone.
+        Some clients always close it at the end of their message. But if another connection of the
+        match stayed open until its answer, a client that closes it is gone.
         """
         if ask.number not in self._waiting:
             return  # it was answered at that moment
@@ -313,7 +313,7 @@ class Host:
                 self.lobby.abandoned(ask)
 
     def _lost(self, ask: Ask) -> None:
-        """Record that a client did not take the answer it was sent."""
+        """Record that a client did not receive the answer that it was sent."""
         number, num_sent = self._num_replies.get(ask.match, (0, 0))
         if number == ask.number:
             self._num_replies[ask.match] = number, num_sent - 1
@@ -321,7 +321,7 @@ class Host:
                 self._undelivered(ask)
 
     def _undelivered(self, ask: Ask) -> None:
-        """Record that nobody got the answer to a question, or will."""
+        """Record that no client got the answer to a question, and none will."""
         self.lobby.undelivered(ask)
         match = self._matches.get(ask.match)
         if match is not None:
@@ -340,9 +340,7 @@ class Host:
         match = self._matches.pop(serial, None)
         if match is None:
             return
-        self._gave_way = {
-            key: entry for key, entry in self._gave_way.items() if self.lobby.is_waiting(*key)
-        }
+        self._gave_way = {k: v for k, v in self._gave_way.items() if self.lobby.is_waiting(*k)}
         key = match.match_id, match.role
         if why == "silent" and self.lobby.is_waiting(*key):
             why = GAVE_WAY
@@ -369,10 +367,10 @@ def _add(counts: dict[int, int], key: int, number: int) -> None:
 
 
 # ------------------------------------------------------------------------
-# Reads long texts in a thread, a few at a time, so that others need not wait.
+# Reading of long texts in a thread, a few at a time, so that other messages need not wait.
 #
-# A start message may have 400 KB of rules, and splitting them takes half a second. Turns of unknown
-# matches are not even read.
+# A start message may have 400 KB of rules, and splitting them takes half a second. Long turns of
+# unknown matches are not read at all.
 
 LARGE_CHARS = 20_000
 """Longer texts are read in a thread."""
@@ -384,7 +382,7 @@ class TextReader:
     """Reads the texts of requests.
 
     Args:
-        lobby: knows which matches are played.
+        lobby: knows the ids of the current matches.
         limits: on texts.
     """
 
@@ -394,7 +392,7 @@ class TextReader:
         self._num_reading = 0
 
     async def read(self, request: Request) -> Request | None:
-        """The request with its message; None if it is too long to be read now."""
+        """The request with its message; None if its text is too long to be read now."""
         limits = self._limits.messages
         if len(request.text) <= LARGE_CHARS:
             return read_request(request, limits)

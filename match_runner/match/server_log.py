@@ -20,7 +20,7 @@ from ggp.players import Decision
 from ggp.players.elsewhere.from_json import decision_from_json
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import Stop
-from ggp.protocol.path import History, PathTurn, read_report
+from ggp.protocol.path import History, PathTurn, read_news
 from ggp.protocol.retelling import FORMAT, SUFFIX, Retelling
 
 ALL_TOLD = f"(<= (sees ?r ({PLAIN} ?other ?move)) (role ?r) (does ?other ?move))"
@@ -154,11 +154,11 @@ def _match(events: Sequence[LogLine]) -> LoggedMatch:
             turns = receipt.ask.history
         elif isinstance(receipt.message, Stop) and rules is not None and retold.ask.wants_move:
             stop = receipt.message
-            report = read_report(stop.last_move, stop.terms, rules, str(begin["role"]))
+            news = read_news(stop.last_move, stop.terms, rules, str(begin["role"]))
             answer = sent.get(len(turns))
             submitted = None if answer is None else answer.move
             if rules.is_gdl2 or stop.terms is not None:  # else nothing is told of the last turn
-                turns = (*turns, PathTurn(report.move, report.percepts, submitted))
+                turns = (*turns, PathTurn(news.move, news.percepts, submitted))
     if retold.opening is None:
         raise ValueError("it does not hold the start message")
     return LoggedMatch(

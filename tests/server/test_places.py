@@ -122,9 +122,9 @@ def test_restored_match_that_is_silent_for_a_clock_frees_its_workers(
 
 def test_only_allowed_addresses_are_heard() -> None:
     here, elsewhere = parse_network("127.0.0.0/8"), parse_network("10.0.0.1")
-    with live_server(HostOptions("random", allowed=(elsewhere,))) as server:
+    with live_server(HostOptions("random", networks=(elsewhere,))) as server:
         assert server.exchange(request("(INFO)")) == (403, "this address is not allowed")
-    with live_server(HostOptions("random", allowed=(elsewhere, here))) as server:
+    with live_server(HostOptions("random", networks=(elsewhere, here))) as server:
         assert server.exchange(request("(INFO)"))[0] == 200
 
 

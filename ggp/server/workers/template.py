@@ -1,21 +1,22 @@
-"""The template: the process that workers are forked from, which has loaded what they need.
+"""The template: the process that workers are forked from, with everything that they need loaded.
 
 Starting Python, numpy, Prolog and kernels takes a second of CPU time; forking a process that has
-them takes some milliseconds, and both share the memory. So this one loads them once, has a single
-thread, and never sees a stranger's rules: its forks are as good as new. Some of its children are
-kept ready, with their rights given up already. It outlives the server, so that a server that
-replaces a dead one finds them.
+them takes some milliseconds, and both share the memory. So the template loads them once, has a
+single thread, and never sees a stranger's rules: its forks are as good as new. It keeps some forks
+ready, which have already given up their rights. It outlives the server, so that a server that
+replaces a dead one gets these workers.
 
     owner     --(control: a channel for each server)-->  template
     server    --(channel: load, take, bury)----------->  template  --fork-->  workers
     server    <-(channel: loaded, taken + pipes, ended)  template
 
-Workers of a server that is gone are killed, and all die with this process. A worker that ended is
-waited for only when its server knows: until then its process id is not reused. Channels are those
-of `ggp.run.messages`; the two pipe ends that belong to `taken` come with that message.
+Rules: the workers of a server that is gone are killed, and all workers die with this process. A
+dead worker is waited for only after its server knows of its death: until then its process id is not
+reused. Channels are those of `ggp.run.messages`; the message `taken` carries the two pipe ends of
+the worker.
 
-It loads in steps. After the first, there can be workers that look for a legal move with Prolog. If
-kernels are still being compiled, it loads these only when a server says so.
+The template loads in steps. After the first, workers can look for a legal move with Prolog. If
+kernels are still being compiled, it loads them only when a server reports that they are ready.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ from ggp.run import processes
 from ggp.run.messages import Channel
 
 REFILL_S = 0.3
-"""Delay before the ready processes are replenished: those of a match come first."""
+"""Delay before ready processes are replenished: processes for a match come first."""
 
 LIFE_S = 5.0
-"""A ready process that died is replaced, but no sooner than this after its start: the cause may
-last."""
+"""A ready process that died is replaced no sooner than this after its start, since the cause may
+persist."""
 
 _SEND_S = 5.0
 _STOPPED = "Tt"
@@ -51,7 +52,7 @@ _STOPPED = "Tt"
 
 @dataclass(eq=False, slots=True)
 class _Born:
-    """A worker: its process id, and our ends of its pipes until they are given away."""
+    """A worker: its process id, and our ends of its pipes until a server gets them."""
 
     pid: int
     orders: int
@@ -62,7 +63,7 @@ class _Born:
 
 @dataclass(eq=False, slots=True)
 class _Client:
-    """A server: the workers it took, and what it waits for."""
+    """A server, with the workers that it took and its waiting requests, as numbers and `light`."""
 
     channel: Channel
     workers: dict[int, _Born] = field(default_factory=dict)
@@ -70,14 +71,14 @@ class _Client:
 
 
 def main(memory: str, spares: str, player: str, backend: str, waits: str) -> None:
-    """Be the template until the control channel, which is its standard input, ends.
+    """Run the template until its control channel, the standard input, ends.
 
     Args:
-        memory: bytes that each worker may use; 0 to let them keep all rights.
-        spares: workers kept ready.
+        memory: bytes that each worker may use; 0 to let workers keep all rights.
+        spares: number of workers kept ready.
         player: a spec; everything that such players import is loaded.
         backend: of their machines.
-        waits: 1 if there are no kernels to load until a server says so, else 0.
+        waits: 1 if kernels are loaded only when a server asks for it, else 0.
     """
     control = Channel(socket.socket(fileno=processes.own_input()))
     template = _Template(control, int(memory), int(spares), waits=waits == "1")
@@ -85,7 +86,7 @@ def main(memory: str, spares: str, player: str, backend: str, waits: str) -> Non
 
 
 def _kernel_steps(player: str, backend: str) -> list[Callable[[], bool]]:
-    """The steps that load compiled kernels, and the modules that are known from compiling them."""
+    """The steps that load the modules that compiling the kernels has noted, and the kernels."""
 
     def load_modules() -> bool:
         from ggp.server.workers.kernels import modules_of
@@ -101,12 +102,12 @@ def _kernel_steps(player: str, backend: str) -> list[Callable[[], bool]]:
 def _load_prolog() -> bool:
     from ggp.gdl import parse
 
-    parse("(role nobody)", "a first try")  # which builds the grammar
+    parse("(role nobody)", "a first parse")  # builds the grammar
     return _has_prolog()
 
 
 def _has_prolog() -> bool:
-    """Whether SWI-Prolog is available; it is started the first time."""
+    """Whether SWI-Prolog is available; the first call starts it."""
     from ggp.server.workers.worker_main import start_prolog
 
     return start_prolog()
@@ -132,7 +133,7 @@ class _Template:
     """The state of the template process.
 
     Args:
-        control: brings channels of servers; its end ends the process.
+        control: delivers channels of servers; its end ends the process.
         memory_bytes: see `main`.
         num_spares: see `main`.
         waits: see `main`.
@@ -159,9 +160,9 @@ class _Template:
         """Load, then serve; ends with the process.
 
         Args:
-            steps: load what is there in any case, in order; each returns whether light workers are
+            steps: load everything but kernels, in order; each returns whether light workers are
                 possible after it.
-            kernel_steps: load kernels, and what else is known once they are compiled.
+            kernel_steps: load kernels, and modules that are known once kernels are compiled.
         """
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._waking.fileno(), warn_on_full_buffer=False)
@@ -174,11 +175,11 @@ class _Template:
         for step in kernel_steps:
             self._load(step)
         gc.collect()
-        gc.freeze()  # garbage collection would copy memory shared with children
+        gc.freeze()  # garbage collection would copy memory that children share
         self._is_loaded = True
         for client in self._clients.values():
             self._say_loaded(client)
-        self._turn(0.0)  # whoever waited for that
+        self._turn(0.0)  # serves requests that waited for this
         while True:
             self._turn(self._patience_s())
 
@@ -187,7 +188,7 @@ class _Template:
         while self._turn(0.0):
             pass
 
-    # ---------------------------------------------------------------- what comes
+    # ---------------------------------------------------------------- events
 
     def _turn(self, timeout_s: float | None) -> bool:
         """Wait for events and handle them; returns whether there were any."""
@@ -211,7 +212,7 @@ class _Template:
         return bool(events)
 
     def _keep_another(self) -> None:
-        """Fork a worker to keep ready; if the system refuses now, later."""
+        """Fork a worker to keep ready; if the system refuses, try again later."""
         try:
             self._spares.append(self._fork())
         except OSError:
@@ -226,7 +227,7 @@ class _Template:
         return max(0.0, self._refill_at_s - time.monotonic())
 
     def _welcome(self) -> None:
-        """Accept a channel of another server."""
+        """Accept the channel of another server."""
         if self._control.receive() is None:
             self._end()
         while self._control.fds:
@@ -251,7 +252,7 @@ class _Template:
                 self._bury(client.workers.pop(int(message["bury"])))
 
     def _part(self, client: _Client) -> None:
-        """Drop a server that is gone: nobody else can use its workers."""
+        """Drop a server that is gone, and kill its workers, which no other server can use."""
         self._selector.unregister(client.channel.fileno())
         del self._clients[client.channel.fileno()]
         client.channel.close()
@@ -260,18 +261,18 @@ class _Template:
             self._dying.append(born)
 
     def _say_loaded(self, client: _Client) -> None:
-        """Report that all is loaded, and the number of threads: one, or workers would lack
-        others."""
+        """Report that everything is loaded, and the number of threads: a fork has only one, so it
+        must be one."""
         self._say(client, {"loaded": len(os.listdir(_TASKS)) if _TASKS else 1})
 
     def _say(self, client: _Client, message: dict[str, int], *fds: int) -> None:
-        with contextlib.suppress(OSError):  # its end is noticed in a moment
+        with contextlib.suppress(OSError):  # if it is closed, the next turn notices
             client.channel.send(message, *fds)
 
     # ---------------------------------------------------------------- workers
 
     def _give(self, client: _Client, number: int) -> None:
-        """Give a server a worker: a ready one if there is one, else a new one."""
+        """Give a server a worker: a ready one if possible, else a new one."""
         born = None
         while born is None and self._spares:
             born = self._spares.popleft()
@@ -281,7 +282,7 @@ class _Template:
         if born is None:
             try:
                 born = self._fork()
-            except OSError:  # existing workers must not die of it
+            except OSError:  # must not end this process, and existing workers with it
                 self._say(client, {"refused": number})
                 return
         client.workers[born.pid] = born
@@ -290,7 +291,7 @@ class _Template:
         self._refill_at_s = time.monotonic() + REFILL_S
 
     def _look_after(self) -> None:
-        """Tell servers which of their workers ended; reap others."""
+        """Report dead workers to their servers; reap those of nobody."""
         for client in self._clients.values():
             for born in client.workers.values():
                 if not born.ended and (status := processes.status_of(born.pid)) is not None:
@@ -303,13 +304,13 @@ class _Template:
             self._refill_at_s = max(self._refill_at_s, born.started_s + LIFE_S)
 
     def _kill(self, born: _Born) -> None:
-        """End a worker that nobody has taken."""
+        """Kill a worker that nobody has taken."""
         processes.kill_group(born.pid)
         _close(born)
         self._dying.append(born)
 
     def _bury(self, born: _Born) -> None:
-        processes.kill_group(born.pid)  # with what it has started; its id belongs to it until now
+        processes.kill_group(born.pid)  # with its descendants; its id is not reused until now
         with contextlib.suppress(ChildProcessError):
             os.waitpid(born.pid, 0)
 
@@ -337,7 +338,7 @@ class _Template:
     def _become_worker(
         self, parent: int, orders: int, answers: int, parent_ends: tuple[int, int]
     ) -> NoReturn:
-        """Turn a new process into a worker: it keeps nothing of this one but what is loaded."""
+        """Turn a new fork into a worker, which keeps only the loaded modules of this process."""
         try:
             from ggp.server.workers.worker_main import serve
 

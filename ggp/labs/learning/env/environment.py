@@ -27,7 +27,7 @@ from ggp.machine.arrays import unpack, words_for
 from ggp.machine.base import DEFAULT_MAX_STEPS, IntArray, Limits, Machine, States
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import build_machine, check_first_turn, load_program
-from ggp.pickled import restore_game, read, rules_of, written
+from ggp.pickled import read, restore_game, rules_of, written
 from ggp.study.lengths import Longest, longest
 from ggp.study.names import Names, names_of
 
