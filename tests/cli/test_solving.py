@@ -96,7 +96,7 @@ def test_exploit_shows_a_table() -> None:
     args = ("exploit", "monty_hall", "--player", "legal", "--samples", "1", *PROLOG)
     shown = run(*args).stdout
     assert "against a best response" in shown
-    assert "legal: NashConv 33.3333; it tells its policy" in shown
+    assert "legal: NashConv 33.3333; the player states its policy" in shown
 
 
 def test_convert_prints_the_tree_of_a_game() -> None:

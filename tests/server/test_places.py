@@ -149,10 +149,10 @@ def test_networks_have_the_addresses_they_should(
 
 @pytest.mark.parametrize("text", ["", "localhost", "10.0.0", "10.0.0.0/33", "10.0.0.1:9147"])
 def test_what_is_no_network_is_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match="is no IP address and no network"):
+    with pytest.raises(ConfigError, match="is not an IP address or network"):
         parse_network(text)
     said = error_line("serve", "--player", "random", "--port", "0", "--allow", text)
-    assert "is no IP address and no network" in said
+    assert "is not an IP address or network" in said
 
 
 def test_address_of_a_peer_is_told_without_its_port() -> None:
