@@ -117,9 +117,9 @@ def _open_standard_files() -> None:
     The next file to be opened would take the place of a closed one and receive the output of
     libraries.
     """
-    for number, flags in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
+    for fd, flags in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
         try:
-            os.fstat(number)
+            os.fstat(fd)
         except OSError:
             # Takes the lowest free number. Standard output is opened for reading: writing results
             # to it fails, so that none is lost silently.

@@ -57,12 +57,12 @@ def restore_game(rules: Rules) -> tuple[GameDefinition, Machine]:
         return program, machine
 
 
-def written(machine: Machine, states: States) -> list[tuple[str, ...]]:
+def write_states(machine: Machine, states: States) -> list[tuple[str, ...]]:
     """The pickled form of states."""
     return _writer(machine).written(states)
 
 
-def read(machine: Machine, texts: Sequence[tuple[str, ...]]) -> States:
+def read_states(machine: Machine, texts: Sequence[tuple[str, ...]]) -> States:
     """The states that were pickled."""
     return _writer(machine).from_written(texts)
 

@@ -64,7 +64,7 @@ class Registry(Mapping[str, _T], Generic[_T]):
         if target is not None:
             module, _, attribute = target.partition(":")
             return cast(_T, getattr(import_module(module), attribute))
-        return cast(_T, _loaded(self._offered()[name], self._kind))
+        return cast(_T, _load(self._offered()[name], self._kind))
 
     def __contains__(self, name: object) -> bool:
         return name in self._core or name in self._offered()
@@ -102,7 +102,7 @@ def _offered(group: str, search_path: tuple[str, ...]) -> Mapping[str, EntryPoin
     return points
 
 
-def _loaded(point: EntryPoint, kind: str) -> Any:
+def _load(point: EntryPoint, kind: str) -> Any:
     try:
         return point.load()
     except GGPError:

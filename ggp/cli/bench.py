@@ -63,10 +63,10 @@ def bench(options: GameOptions, seconds: float, compare: bool, threads: int | No
     """
     options = replace(options, limits=replace(options.limits, threads=threads or 1))
     if not compare:
-        values = _measured(options, seconds)
+        values = _measure_backend(options, seconds)
         options.show(Report(values, _parts([values], seconds)))
         return
-    rows = [_measured(replace(options, backend=name), seconds) for name in COMPARED]
+    rows = [_measure_backend(replace(options, backend=name), seconds) for name in COMPARED]
     slow, fast = (row["states_per_s"] for row in rows)
     ratio = round(fast / slow, 2) if slow else None
     slower, faster = COMPARED
@@ -79,7 +79,7 @@ def bench(options: GameOptions, seconds: float, compare: bool, threads: int | No
     options.show(Report(values, [*_parts(rows, seconds), end]))
 
 
-def _measured(options: GameOptions, seconds: float) -> dict[str, Any]:
+def _measure_backend(options: GameOptions, seconds: float) -> dict[str, Any]:
     """The measurements of one backend, as a row of the table."""
     opened = options.open()
     rng = np.random.default_rng(options.seed)

@@ -79,7 +79,7 @@ def _follow(machine: Machine, player: Player, history: Sequence[KnownTurn], pref
         ConfigError: the belief of the player, if it has one, shows that no complete path agrees
             with the history, or that the game is over after it.
     """
-    for number, turn in enumerate(history):
+    for index, turn in enumerate(history):
         player.observe(turn.move, turn.percepts)
         if not isinstance(player, BeliefPlayer):
             continue
@@ -87,10 +87,10 @@ def _follow(machine: Machine, player: Player, history: Sequence[KnownTurn], pref
         if bag.depleted[0]:
             fault = player.choose().fault
             raise ConfigError(
-                f"{prefix}turn {number}: {fault} (it is impossible, or the game is over)"
+                f"{prefix}turn {index}: {fault} (it is impossible, or the game is over)"
             )
         if not len(candidates(machine, bag).values):
-            raise ConfigError(f"{prefix}turn {number}: the game is over after it")
+            raise ConfigError(f"{prefix}turn {index}: the game is over after it")
 
 
 @contextmanager

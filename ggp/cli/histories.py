@@ -217,11 +217,11 @@ def read_history(machine: Machine, turns: Sequence[object], name: str) -> list[K
         ConfigError: a turn is malformed or unknown to the rules.
     """
     history = []
-    for number, turn in enumerate(turns):
+    for index, turn in enumerate(turns):
         try:
             history.append(_read_turn(machine, turn))
         except ConfigError as error:
-            raise ConfigError(f"{name}: turn {number}: {error}") from error
+            raise ConfigError(f"{name}: turn {index}: {error}") from error
     return history
 
 

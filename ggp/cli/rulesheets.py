@@ -208,7 +208,7 @@ def validate(
     sheets: list[dict[str, Any]] = []
     for file in files:
         try:
-            diagnostics = _validated(file, strict, options.limits)
+            diagnostics = _diagnose(file, strict, options.limits)
         except ConfigError as error:
             code = EXIT_BAD_INPUT
             show_error(str(error))
@@ -253,7 +253,7 @@ def _show(diagnostics: Sequence[Diagnostic]) -> None:
         click.echo(f"{len(diagnostics) - len(listed):,} more; --verbose shows them")
 
 
-def _validated(file: str, strict: bool, limits: Limits) -> tuple[Diagnostic, ...]:
+def _diagnose(file: str, strict: bool, limits: Limits) -> tuple[Diagnostic, ...]:
     try:
         if not has_rulesheet(file):
             return load_program(file).diagnostics
@@ -332,8 +332,8 @@ def _describe(program: GameDefinition, machine: Machine) -> dict[str, Any]:
         "warnings": len(program.diagnostics),
         "initial_fluents": len(machine.fluents(start)[0]),
         "legal_moves": {
-            role: int(MoveLists(machine, start, number).counts[0])
-            for number, role in enumerate(machine.roles)
+            role: int(MoveLists(machine, start, role_id).counts[0])
+            for role_id, role in enumerate(machine.roles)
         },
         "digest": program.digest,
         "backend": machine.backend,

@@ -170,8 +170,8 @@ def _read_joint_move(machine: Machine, state: States, joint_move: object) -> lis
             possible = f"roles of this game: {roles}"
             raise ConfigError(unknown("role", role, machine.roles, possible))
     row = []
-    for number, role in enumerate(machine.roles):
-        legal = machine.legal(state, number).values.tolist()
+    for role_id, role in enumerate(machine.roles):
+        legal = machine.legal(state, role_id).values.tolist()
         by_text = {machine.move_text(move): move for move in legal}
         if role not in texts:
             raise ConfigError(f"no move for {role}; legal moves: {_first_moves(sorted(by_text))}")
@@ -217,9 +217,9 @@ def _describe(machine: Machine, state: States) -> dict[str, Any]:
     legal = {
         role: {
             machine.move_text(move): move
-            for move in machine.legal(state, number, allow_stuck=True).values.tolist()
+            for move in machine.legal(state, role_id, allow_stuck=True).values.tolist()
         }
-        for number, role in enumerate(machine.roles)
+        for role_id, role in enumerate(machine.roles)
     }
     described = {
         "state": list(machine.fluents(state)[0]),

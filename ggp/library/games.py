@@ -37,7 +37,7 @@ from ggp.machine import build_machine, role_index
 from ggp.machine.base import UNKNOWN, FloatArray, Machine, States
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import find_program
-from ggp.pickled import Rules, read, restore_game, rules_of, written
+from ggp.pickled import Rules, read_states, restore_game, rules_of, write_states
 from ggp.players import Decision, Player, make_player, parse_spec
 from ggp.players.parts.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline
@@ -138,7 +138,7 @@ class Game:
         if self._domains is None:
             raise MachineError(f"{self.name} has no rules to say what holds in a state")
         texts = tuple(sorted({checked_fluent(fluent, self._domains) for fluent in fluents}))
-        return State(self, self._machine, read(self._machine, [texts]))
+        return State(self, self._machine, read_states(self._machine, [texts]))
 
     def player(self, role: str, spec: str, *, seed: int = 0) -> Seated:
         """A player for one match, on a machine of its own that counts its states.
@@ -273,7 +273,7 @@ class State:
         return self.fluents == other.fluents
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restore_state, (self._game, written(self._machine, self._lane))
+        return _restore_state, (self._game, write_states(self._machine, self._lane))
 
     __copy__ = __deepcopy__ = _itself
 
@@ -400,7 +400,7 @@ class Belief:
         return len(self._lanes)
 
     def __reduce__(self) -> tuple[object, ...]:
-        texts = written(self._machine, self._lanes)
+        texts = write_states(self._machine, self._lanes)
         return _restore_belief, (self._game, texts, self.weights, self.quality)
 
     @cached_property
@@ -445,7 +445,7 @@ class Belief:
 def _restore_belief(
     game: Game, texts: list[tuple[str, ...]], weights: FloatArray, quality: Quality
 ) -> Belief:
-    return Belief(game, game._machine, read(game._machine, texts), weights, quality)
+    return Belief(game, game._machine, read_states(game._machine, texts), weights, quality)
 
 
 def _restore_game(name: str, rules: Rules) -> Game:
@@ -453,7 +453,7 @@ def _restore_game(name: str, rules: Rules) -> Game:
 
 
 def _restore_state(game: Game, texts: list[tuple[str, ...]]) -> State:
-    return State(game, game._machine, read(game._machine, texts))
+    return State(game, game._machine, read_states(game._machine, texts))
 
 
 # ------------------------------------------------------------------------

@@ -512,7 +512,7 @@ class Sessions:
         session.give_up()
         while True:
             waiting = [s for s in self._by_serial.values() if not s.has_place]
-            forgotten = forgotten_first(sorted(waiting, key=lambda seat: seat.heard_at_s))
+            forgotten = match_to_forget(sorted(waiting, key=lambda seat: seat.heard_at_s))
             if forgotten is None:
                 return session.serial
             self._drop(forgotten)
@@ -601,7 +601,7 @@ def may_have_last(start: Start, live: Iterable[Session], sender: str) -> bool:
     return not sender or holders != {sender} or clocks_s <= LONG_CLOCKS_S
 
 
-def forgotten_first(waiting: Sequence[Session]) -> Session | None:
+def match_to_forget(waiting: Sequence[Session]) -> Session | None:
     """The match to forget if there are too many without a place; None if there are not.
 
     It is the oldest match of the address with the most of them.

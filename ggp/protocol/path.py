@@ -167,8 +167,8 @@ class Path:
                 self._old_texts = set(self._texts.values())
             else:
                 self._hypotheses.rewrite(self.history[: max(turn - 1, 0)])
-            self._missing = {number for number in self._missing if number < turn - 1}
-            self._texts = {number: text for number, text in self._texts.items() if number < turn}
+            self._missing = {index for index in self._missing if index < turn - 1}
+            self._texts = {index: text for index, text in self._texts.items() if index < turn}
         if self.turn is None and message.turn is not None:
             self._first_number = message.turn - turn
         last = None if news is None else _turn(news, answers.get(turn - 1, Answered()))

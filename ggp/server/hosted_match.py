@@ -184,7 +184,7 @@ class HostedMatch:
     def _tell_end(self, why: str, path: History, score: float | None) -> None:
         """Report the end of the match to the operator."""
         self._tell_beginning()
-        replaced = (number for number, turn in enumerate(path) if _was_replaced(turn))
+        replaced = (index for index, turn in enumerate(path) if _was_replaced(turn))
         num_faults = len(self._faults.union(replaced))
         self._tell(
             f"match {self._name}, {_safe(self.role)}: {why} after {_number(len(path), 'turn')}",

@@ -314,8 +314,8 @@ def _create(folder: Path, match_id: str) -> tuple[Path, TextIO]:
     """A new file with a safe name, whatever the id of the match."""
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", match_id)[:_LONGEST_NAME].strip("_-") or "match"
     when = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    for number in range(1000):
-        path = folder / f"{name}.{when}{f'-{number}' if number else ''}{SUFFIX}"
+    for index in range(1000):
+        path = folder / f"{name}.{when}{f'-{index}' if index else ''}{SUFFIX}"
         try:
             return path, path.open("x", encoding="ascii")
         except FileExistsError:

@@ -104,7 +104,7 @@ def test_what_these_rules_cannot_have_made_is_refused() -> None:
         machine = ggp.load("monty_hall", backend=backend)._machine
         for text in ("(car 77)", "(no such thing)", "("):
             with pytest.raises(MachineError, match="can never hold by these rules"):
-                pickled.read(machine, [(text,)])
+                pickled.read_states(machine, [(text,)])
     game = ggp.load("monty_hall")
     _, *rest = pickled.rules_of(game.program, game._machine)
     with pytest.raises(ConfigError, match="reads its rules differently"):

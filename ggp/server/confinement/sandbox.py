@@ -98,7 +98,7 @@ def restrict(
     has_left = leave_network(libc)
     bound_capabilities(libc)
     is_root = os.geteuid() == 0
-    if become_nobody([*may_read.code, *_compiled(may_read)], folders):
+    if become_nobody([*may_read.code, *_kernel_files(may_read)], folders):
         restrictions.append(_NOBODY)
         is_root = False
     is_apart = not is_root and has_left and count_alone(libc)
@@ -152,7 +152,7 @@ def _holds_no_code(folder: Path, may_read: Readable) -> bool:
     )
 
 
-def _compiled(may_read: Readable) -> Iterator[Path]:
+def _kernel_files(may_read: Readable) -> Iterator[Path]:
     """Kernels beside the modules of ggp; a worker that cannot read them compiles for half a
     minute."""
     if os.geteuid() == 0:
@@ -257,8 +257,8 @@ def drop_capabilities(libc: ctypes.CDLL) -> bool:
 def bound_capabilities(libc: ctypes.CDLL) -> None:
     """Keep programs from gaining capabilities, as far as this process is allowed to."""
     libc.prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
-    for number in range(_MOST_CAPABILITIES):
-        libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
+    for capability in range(_MOST_CAPABILITIES):
+        libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
 
 
 @contextmanager

@@ -96,15 +96,15 @@ class HttpServer:
         Signals that were ignored from the start stay ignored.
         """
         handlers = {
-            number: signal.signal(number, lambda *_: self.stop())
-            for number in (signal.SIGINT, signal.SIGTERM)
-            if signal.getsignal(number) is not signal.SIG_IGN
+            signum: signal.signal(signum, lambda *_: self.stop())
+            for signum in (signal.SIGINT, signal.SIGTERM)
+            if signal.getsignal(signum) is not signal.SIG_IGN
         }
         try:
             yield
         finally:
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
+            for signum, handler in handlers.items():
+                signal.signal(signum, handler)
 
     # ---------------------------------------------------------------- limits on connections
 
@@ -258,7 +258,7 @@ class Connection:
         try:
             reply = await self._respond()
             if reply:
-                await self._say(reply)
+                await self._send_reply(reply)
         except OSError:
             _log.debug("%s: the connection broke", self._peer)
         finally:
@@ -356,7 +356,7 @@ class Connection:
             broken.cancel()
             await asyncio.gather(answer, broken, return_exceptions=True)
 
-    async def _say(self, reply: bytes) -> None:
+    async def _send_reply(self, reply: bytes) -> None:
         """Write the reply, and read until the peer closes, too, or a bound is reached."""
         budget, hooks = self._limits.linger_bytes, self._host_reply or HostReply("")
         self._writer.transport.set_write_buffer_limits(0)  # drain returns when all is written

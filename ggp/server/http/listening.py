@@ -107,20 +107,20 @@ def socket_handed_over() -> socket.socket | None:
     """
     if not hands_over():
         return None
-    number = os.environ["LISTEN_FDS"]
+    num_fds = os.environ["LISTEN_FDS"]
     for name in _LISTENING:
         os.environ.pop(name, None)
     try:
         inherited = socket.socket(fileno=_FIRST)
         listens = inherited.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == 1
         is_one = inherited.type == socket.SOCK_STREAM and inherited.family in _FAMILIES
-        if not (listens and is_one and number == "1"):
+        if not (listens and is_one and num_fds == "1"):
             raise OSError("this is something else")
     except OSError as error:
         from ggp.errors import ConfigError
 
         raise ConfigError(
-            f"LISTEN_FDS={number} must stand for one listening TCP socket, file descriptor "
+            f"LISTEN_FDS={num_fds} must stand for one listening TCP socket, file descriptor "
             f"{_FIRST}: {error}; see ListenStream= in systemd.socket(5)"
         ) from error
     os.set_inheritable(_FIRST, False)

@@ -144,21 +144,21 @@ class _Supervisor:
     def passing_on(self) -> Iterator[None]:
         """Pass signals that end programs on to the child; ignored signals stay ignored."""
         handlers = {
-            number: signal.signal(number, self._pass_on)
-            for number in _ENDING
-            if signal.getsignal(number) is not signal.SIG_IGN
+            signum: signal.signal(signum, self._pass_on)
+            for signum in _ENDING
+            if signal.getsignal(signum) is not signal.SIG_IGN
         }
         try:
             yield
         finally:
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
+            for signum, handler in handlers.items():
+                signal.signal(signum, handler)
 
-    def _pass_on(self, number: int, _: object) -> None:
+    def _pass_on(self, signum: int, _: object) -> None:
         self.is_ending = True
         listening.tell(STOPPING="1")
         if self._child:
-            os.kill(self._child, number)
+            os.kill(self._child, signum)
 
 
 # ------------------------------------------------------------------------

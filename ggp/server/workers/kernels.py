@@ -83,7 +83,7 @@ def are_cached(player: str, backend: str) -> bool:
         player: a spec.
         backend: of the machine.
     """
-    files, _ = _noted(player, backend)
+    files, _ = _read_note(player, backend)
     return bool(files) and all(Path(file).is_file() for file in files)
 
 
@@ -94,7 +94,7 @@ def modules_of(player: str, backend: str) -> tuple[str, ...]:
         player: a spec.
         backend: of the machine.
     """
-    return tuple(_noted(player, backend)[1])
+    return tuple(_read_note(player, backend)[1])
 
 
 async def fill_cache(
@@ -109,13 +109,13 @@ async def fill_cache(
         tell: called after each part, with the number of finished parts and of all parts.
     """
     try:
-        contents = await _compiled(player, backend, tell)
-        _keep_note(contents, player, backend)
+        contents = await _compile_in_child(player, backend, tell)
+        _write_note(contents, player, backend)
     except (OSError, ValueError) as error:
         _log.warning("kernels could not be compiled before the first match: %s", error)
 
 
-async def _compiled(
+async def _compile_in_child(
     player: str, backend: str, tell: Callable[[int, int], None]
 ) -> dict[str, list[str]]:
     """The result of `compile_all` in a child.
@@ -231,9 +231,9 @@ def _until_all_is_loaded(use: Callable[[int], None]) -> None:
     code needs another attempt."""
     from ggp.machine.compiling import jit
 
-    for number in range(_MOST_TRIES):
+    for attempt in range(_MOST_TRIES):
         num_before = jit.num_loaded()
-        use(number)
+        use(attempt)
         if jit.num_loaded() == num_before:
             return
 
@@ -247,7 +247,7 @@ def _ignore(_: object) -> None:
     """Ignore a message: the moves do not matter."""
 
 
-def _noted(player: str, backend: str) -> tuple[list[str], list[str]]:
+def _read_note(player: str, backend: str) -> tuple[list[str], list[str]]:
     """Files of the cache and names of modules in the note; none if there is no note."""
     for note in _notes(player, backend):
         with suppress(OSError, ValueError, TypeError, LookupError):
@@ -256,7 +256,7 @@ def _noted(player: str, backend: str) -> tuple[list[str], list[str]]:
     return [], []
 
 
-def _keep_note(contents: dict[str, list[str]], player: str, backend: str) -> None:
+def _write_note(contents: dict[str, list[str]], player: str, backend: str) -> None:
     for note in _notes(player, backend):
         with suppress(OSError):
             note.parent.mkdir(parents=True, exist_ok=True)

@@ -130,13 +130,13 @@ class WorkerPair:
         async with self._turn_taking:
             self._question, self._history = ask.number, ask.history
             readings = (ask.history, *ask.doubts)
-            number = 0
+            index = 0
             self._think(readings[0], ask.deadline_s)
-            while (choice := self._decided(is_last=number == len(readings) - 1)) is None:
-                if self._is_lost() and number < len(readings) - 1:
-                    number += 1
+            while (choice := self._decided(is_last=index == len(readings) - 1)) is None:
+                if self._is_lost() and index < len(readings) - 1:
+                    index += 1
                     self._log.write("note", text="no particle fits the messages: another reading")
-                    self._think(readings[number], ask.deadline_s)
+                    self._think(readings[index], ask.deadline_s)
                 elif not await self._wait(ask.deadline_s):
                     break
             while not self._knows_a_move() and await self._wait(clock_end_s + GRACE_S):
@@ -146,7 +146,7 @@ class WorkerPair:
             self._thinker.rest()
             self._understudy.rest()
             is_sound = choice.decision is not None and choice.decision.is_sound
-            return replace(choice, reading=number) if is_sound else choice
+            return replace(choice, reading=index) if is_sound else choice
 
     async def score(self, history: History) -> float | None:
         """Our goal value at the end of a match with this history; None if unknown."""
@@ -571,9 +571,9 @@ class WorkerSlot:
 
 def _common(old: History, new: History) -> int:
     """Number of turns that two histories share at the beginning."""
-    for number, (a, b) in enumerate(zip(old, new, strict=False)):
+    for index, (a, b) in enumerate(zip(old, new, strict=False)):
         if a != b:
-            return number
+            return index
     return min(len(old), len(new))
 
 

@@ -249,7 +249,7 @@ class WorkerProcess:
         status = await self._how_it_ended()
         self._orders.close()
         if not self._silent:
-            self.on_end(self._why or _how(status))
+            self.on_end(self._why or _status_text(status))
 
     def _take(self, answer: Answer) -> None:
         self._asked_s, self.heard_s = None, time.monotonic()
@@ -272,7 +272,7 @@ def _ignore(_: object) -> None:
     """Ignore an answer or an end."""
 
 
-def _how(status: int) -> str:
+def _status_text(status: int) -> str:
     return (
         "out of memory" if status == orders.EXIT_OUT_OF_MEMORY else processes.how_it_ended(status)
     )

@@ -51,7 +51,7 @@ _STOPPED = "Tt"
 
 
 @dataclass(eq=False, slots=True)
-class _Born:
+class _Worker:
     """A worker: its process id, and our ends of its pipes until a server gets them."""
 
     pid: int
@@ -66,7 +66,7 @@ class _Client:
     """A server, with the workers that it took and its waiting requests, as numbers and `light`."""
 
     channel: Channel
-    workers: dict[int, _Born] = field(default_factory=dict)
+    workers: dict[int, _Worker] = field(default_factory=dict)
     requests: deque[tuple[int, bool]] = field(default_factory=deque)
 
 
@@ -145,8 +145,8 @@ class _Template:
         self._control, self._memory_bytes, self._num_spares = control, memory_bytes, num_spares
         self._waits = waits
         self._clients: dict[int, _Client] = {}
-        self._spares: deque[_Born] = deque()
-        self._dying: list[_Born] = []
+        self._spares: deque[_Worker] = deque()
+        self._dying: list[_Worker] = []
         self._is_light = self._is_loaded = False
         self._refill_at_s = 0.0
         self._selector = selectors.DefaultSelector()
@@ -171,7 +171,7 @@ class _Template:
         for step in steps:
             self._load(step)
         while self._waits:
-            self._turn(None)
+            self._handle_events(None)
         for step in kernel_steps:
             self._load(step)
         gc.collect()
@@ -179,18 +179,18 @@ class _Template:
         self._is_loaded = True
         for client in self._clients.values():
             self._say_loaded(client)
-        self._turn(0.0)  # serves requests that waited for this
+        self._handle_events(0.0)  # serves requests that waited for this
         while True:
-            self._turn(self._patience_s())
+            self._handle_events(self._patience_s())
 
     def _load(self, step: Callable[[], bool]) -> None:
         self._is_light = step()
-        while self._turn(0.0):
+        while self._handle_events(0.0):
             pass
 
     # ---------------------------------------------------------------- events
 
-    def _turn(self, timeout_s: float | None) -> bool:
+    def _handle_events(self, timeout_s: float | None) -> bool:
         """Wait for events and handle them; returns whether there were any."""
         events = self._selector.select(timeout_s)
         for key, _ in events:
@@ -201,7 +201,7 @@ class _Template:
                     self._woken.recv(1 << 10)
             else:
                 self._hear(self._clients[key.fd])
-        self._look_after()
+        self._reap_dead()
         for client in list(self._clients.values()):
             for number, light in list(client.requests):
                 if self._is_loaded or (light and self._is_light):
@@ -241,7 +241,7 @@ class _Template:
     def _hear(self, client: _Client) -> None:
         messages = client.channel.receive()
         if messages is None:
-            self._part(client)
+            self._drop_client(client)
             return
         for message in messages:
             if "load" in message:
@@ -251,21 +251,21 @@ class _Template:
             else:
                 self._bury(client.workers.pop(int(message["bury"])))
 
-    def _part(self, client: _Client) -> None:
+    def _drop_client(self, client: _Client) -> None:
         """Drop a server that is gone, and kill its workers, which no other server can use."""
         self._selector.unregister(client.channel.fileno())
         del self._clients[client.channel.fileno()]
         client.channel.close()
-        for born in client.workers.values():
-            processes.kill_group(born.pid)
-            self._dying.append(born)
+        for worker in client.workers.values():
+            processes.kill_group(worker.pid)
+            self._dying.append(worker)
 
     def _say_loaded(self, client: _Client) -> None:
         """Report that everything is loaded, and the number of threads: a fork has only one, so it
         must be one."""
-        self._say(client, {"loaded": len(os.listdir(_TASKS)) if _TASKS else 1})
+        self._send(client, {"loaded": len(os.listdir(_TASKS)) if _TASKS else 1})
 
-    def _say(self, client: _Client, message: dict[str, int], *fds: int) -> None:
+    def _send(self, client: _Client, message: dict[str, int], *fds: int) -> None:
         with contextlib.suppress(OSError):  # if it is closed, the next turn notices
             client.channel.send(message, *fds)
 
@@ -273,48 +273,50 @@ class _Template:
 
     def _give(self, client: _Client, number: int) -> None:
         """Give a server a worker: a ready one if possible, else a new one."""
-        born = None
-        while born is None and self._spares:
-            born = self._spares.popleft()
-            if processes.state_and_cpu(born.pid)[0] in _STOPPED_OR_DEAD:
-                self._kill(born)
-                born = None
-        if born is None:
+        worker = None
+        while worker is None and self._spares:
+            worker = self._spares.popleft()
+            if processes.state_and_cpu(worker.pid)[0] in _STOPPED_OR_DEAD:
+                self._kill(worker)
+                worker = None
+        if worker is None:
             try:
-                born = self._fork()
+                worker = self._fork()
             except OSError:  # must not end this process, and existing workers with it
-                self._say(client, {"refused": number})
+                self._send(client, {"refused": number})
                 return
-        client.workers[born.pid] = born
-        self._say(client, {"taken": number, "pid": born.pid}, born.orders, born.answers)
-        _close(born)
+        client.workers[worker.pid] = worker
+        self._send(client, {"taken": number, "pid": worker.pid}, worker.orders, worker.answers)
+        _close(worker)
         self._refill_at_s = time.monotonic() + REFILL_S
 
-    def _look_after(self) -> None:
+    def _reap_dead(self) -> None:
         """Report dead workers to their servers; reap those of nobody."""
         for client in self._clients.values():
-            for born in client.workers.values():
-                if not born.ended and (status := processes.status_of(born.pid)) is not None:
-                    born.ended = True
-                    self._say(client, {"ended": born.pid, "status": status})
-        self._dying = [born for born in self._dying if not _bury_if_dead(born)]
-        for born in [spare for spare in self._spares if processes.status_of(spare.pid) is not None]:
-            self._spares.remove(born)
-            self._kill(born)
-            self._refill_at_s = max(self._refill_at_s, born.started_s + LIFE_S)
+            for worker in client.workers.values():
+                if not worker.ended and (status := processes.status_of(worker.pid)) is not None:
+                    worker.ended = True
+                    self._send(client, {"ended": worker.pid, "status": status})
+        self._dying = [worker for worker in self._dying if not _bury_if_dead(worker)]
+        for worker in [
+            spare for spare in self._spares if processes.status_of(spare.pid) is not None
+        ]:
+            self._spares.remove(worker)
+            self._kill(worker)
+            self._refill_at_s = max(self._refill_at_s, worker.started_s + LIFE_S)
 
-    def _kill(self, born: _Born) -> None:
+    def _kill(self, worker: _Worker) -> None:
         """Kill a worker that nobody has taken."""
-        processes.kill_group(born.pid)
-        _close(born)
-        self._dying.append(born)
+        processes.kill_group(worker.pid)
+        _close(worker)
+        self._dying.append(worker)
 
-    def _bury(self, born: _Born) -> None:
-        processes.kill_group(born.pid)  # with its descendants; its id is not reused until now
+    def _bury(self, worker: _Worker) -> None:
+        processes.kill_group(worker.pid)  # with its descendants; its id is not reused until now
         with contextlib.suppress(ChildProcessError):
-            os.waitpid(born.pid, 0)
+            os.waitpid(worker.pid, 0)
 
-    def _fork(self) -> _Born:
+    def _fork(self) -> _Worker:
         from ggp.machine.prolog import engine
 
         engine.stop_threads()
@@ -333,7 +335,7 @@ class _Template:
             self._become_worker(parent, orders_in, answers_out, (orders_out, answers_in))
         os.close(orders_in)
         os.close(answers_out)
-        return _Born(pid, orders_out, answers_in, time.monotonic())
+        return _Worker(pid, orders_out, answers_in, time.monotonic())
 
     def _become_worker(
         self, parent: int, orders: int, answers: int, parent_ends: tuple[int, int]
@@ -349,8 +351,8 @@ class _Template:
                 channel.close()
             for client in self._clients.values():
                 client.channel.close()
-            for born in self._spares:
-                _close(born)
+            for worker in self._spares:
+                _close(worker)
             for fd in parent_ends:
                 os.close(fd)
             os.dup2(orders, 0)
@@ -365,9 +367,9 @@ class _Template:
 
     def _end(self) -> NoReturn:
         for client in list(self._clients.values()):
-            self._part(client)
-        for born in [*self._spares, *self._dying]:
-            processes.kill_group(born.pid)
+            self._drop_client(client)
+        for worker in [*self._spares, *self._dying]:
+            processes.kill_group(worker.pid)
         os._exit(0)
 
 
@@ -375,10 +377,10 @@ _TASKS = "/proc/self/task" if os.path.isdir("/proc/self/task") else ""
 _STOPPED_OR_DEAD = tuple(f"{_STOPPED}ZX")
 
 
-def _close(born: _Born) -> None:
-    for fd in (born.orders, born.answers):
+def _close(worker: _Worker) -> None:
+    for fd in (worker.orders, worker.answers):
         os.close(fd)
 
 
-def _bury_if_dead(born: _Born) -> bool:
-    return os.waitpid(born.pid, os.WNOHANG)[0] != 0
+def _bury_if_dead(worker: _Worker) -> bool:
+    return os.waitpid(worker.pid, os.WNOHANG)[0] != 0

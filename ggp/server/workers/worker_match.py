@@ -250,7 +250,7 @@ class WorkerMatch:
         except MemoryError:
             raise
         except Exception as error:
-            _log.error("the player raised %s while nobody waited", _named(error))
+            _log.error("the player raised %s while nobody waited", _error_text(error))
             traceback.print_exception(error)
             self._player, self._replaced, self._followed = None, None, 0
 
@@ -264,7 +264,7 @@ class WorkerMatch:
         except (GGPError, MemoryError):
             raise
         except Exception as error:
-            _log.error("creating the player raised %s", _named(error))
+            _log.error("creating the player raised %s", _error_text(error))
             return None
 
     def _new_player(self, setup: Setup, machine: Machine, *, follow: bool = True) -> Player:
@@ -310,7 +310,7 @@ class WorkerMatch:
             except MemoryError:
                 raise
             except Exception as another:
-                _log.error("the substitute player raised %s", _named(another))
+                _log.error("the substitute player raised %s", _error_text(another))
         self._player, self._replaced, self._followed = None, None, 0
         if decision is None:
             self._send(orders.GaveUp(order.number, fault))
@@ -381,10 +381,10 @@ def _failure(error: Exception) -> str:
     """The fault text for an exception of a player or its constructor."""
     if isinstance(error, PlayerError):
         return one_line(str(error))
-    return f"the player raised {_named(error)}"
+    return f"the player raised {_error_text(error)}"
 
 
-def _named(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return one_line(f"{type(error).__name__}: {error}")
 
 

@@ -27,7 +27,7 @@ from ggp.machine.arrays import unpack, words_for
 from ggp.machine.base import DEFAULT_MAX_STEPS, IntArray, Limits, Machine, States
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import build_machine, check_first_turn, load_program
-from ggp.pickled import read, restore_game, rules_of, written
+from ggp.pickled import read_states, restore_game, rules_of, write_states
 from ggp.study.lengths import Longest, longest
 from ggp.study.names import Names, names_of
 
@@ -164,7 +164,7 @@ class Environment:
     def __getstate__(self) -> dict[str, Any]:
         kept = {name: value for name, value in vars(self).items() if name not in _MADE_AGAIN}
         kept["rules"] = rules_of(self.program, self.machine)
-        kept["states"] = [written(self.machine, each.states) for each in self._slices]
+        kept["states"] = [write_states(self.machine, each.states) for each in self._slices]
         return kept
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
@@ -173,7 +173,7 @@ class Environment:
         vars(self).update(kept)
         self._make_slices()
         for each, texts in zip(self._slices, states, strict=True):
-            each.put(read(self.machine, texts))
+            each.put(read_states(self.machine, texts))
 
     def reset(
         self, seed: int | Sequence[int] | IntArray = 0, lanes: IntArray | None = None
