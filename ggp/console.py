@@ -122,7 +122,7 @@ class CommandGroup(click.Group):
         return loaded
 
     def _find(self, name: str) -> click.Command | LaterCommand | None:
-        """The command with a name; ours take precedence over those of other packages."""
+        """The command with a name; ours take precedence over plug-ins."""
         return self.commands.get(name) or self._later.get(name) or self._offered.get(name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

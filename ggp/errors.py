@@ -115,7 +115,7 @@ class NoLegalMoveError(MachineError):
     def __init__(self, role: str, state: Sequence[str]) -> None:
         self.role, self.state = role, tuple(state)
         super().__init__(
-            f"{role} has no legal move in a non-terminal state: "
+            f"{role} has no legal move in a state that is not terminal: "
             f"{' '.join(self.state)}; the rulesheet must give every role a legal move "
             "until the game ends"
         )

@@ -54,7 +54,9 @@ class Source(NamedTuple):
             ConfigError: they do not fit together, or the file of turns is not a list.
         """
         if (record is None) != (turn is None) or (record is not None and history is not None):
-            raise ConfigError("give either --record FILE with --turn N, or --history FILE, or none")
+            raise ConfigError(
+                "give --record FILE and --turn N together, or --history FILE, or none of them"
+            )
         if history is not None:
             return Source(read_json_list(history, FORM), history, None)
         return Source(None, record, turn)

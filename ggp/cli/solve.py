@@ -101,7 +101,7 @@ def exploit(
     equilibrium, and against a best response, with an interval for the latter.
 
     With --approximate, the command is `ggp respond` and takes its options: it solves nothing, and
-    bounds what the player can lose, in games of any size.
+    bounds the player's loss, in games of any size.
     """
     game = options.load()
     with spinner(f"measuring {player}") as tell:

@@ -54,7 +54,7 @@ def trace(
 ) -> None:
     """Show every step of a match, played from a file or at random.
 
-    Steps count from 0. The percepts of a step are those that its joint move produces. Random moves
+    Steps count from 0. The percepts of a step follow from its joint move. Random moves
     are shown as they are played.
 
     With --watch, problems of the rules are shown as by validate, and Ctrl-C ends the command.

@@ -133,7 +133,7 @@ class Game:
 
         Raises:
             ConfigError: a text is not a fluent, or no rule can make it hold.
-            MachineError: a fluent can never hold, or the game has no rules, as those of OpenSpiel.
+            MachineError: a fluent can never hold, or the game has no rules, as in OpenSpiel.
         """
         if self._domains is None:
             raise MachineError(f"{self.name} has no rules to say what holds in a state")

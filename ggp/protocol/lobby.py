@@ -230,7 +230,7 @@ class Lobby:
             session.resume(now, now if listens_since_s is None else listens_since_s)
 
     def forget(self, now: float) -> tuple[int, ...]:
-        """Forget silent matches; returns the numbers of those that no longer need their worker."""
+        """Forget silent matches; returns the numbers of matches that need no worker any more."""
         return self._sessions.forget(now)
 
     def _receive(self, request: Request, now: float) -> Receipt:
@@ -518,7 +518,7 @@ class Sessions:
             self._drop(forgotten)
 
     def forget(self, now: float) -> tuple[int, ...]:
-        """Forget silent matches; returns the numbers of those that no longer need their worker."""
+        """Forget silent matches; returns the numbers of matches that need no worker any more."""
         ended = [
             self.take_place(session)
             for session in self.live

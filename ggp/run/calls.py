@@ -193,7 +193,7 @@ class Child:
 
 
 def _serve(pipes: selectors.BaseSelector, until_s: float, most_s: float) -> None:
-    """Write and read what is ready; wait for that at most `most_s` seconds.
+    """Write and read on ready pipes; wait for one at most `most_s` seconds.
 
     Raises:
         TimeoutError: `until_s` is over, and nothing has arrived.

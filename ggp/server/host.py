@@ -119,7 +119,7 @@ class Host:
         self._texts = TextReader(self.lobby, options.limits)
 
     async def open(self) -> None:
-        """Get ready for matches, and continue those of an earlier server."""
+        """Get ready for matches, and continue the matches of an earlier server."""
         self.pool.open()
         options = self.options
         if options.log_folder is not None:

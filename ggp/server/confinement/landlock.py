@@ -186,7 +186,7 @@ def readable(libraries: Iterable[Path] = ()) -> Readable:
     Folders that contain the user's home, or are the home, are left out: files in it must be named.
 
     Args:
-        libraries: folders in addition to those of the system and the interpreter.
+        libraries: folders besides the system's and the interpreter's.
     """
     homes = _homes()
     ours = Path(__file__).resolve().parents[2]

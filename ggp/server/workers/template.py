@@ -12,7 +12,7 @@ replaces a dead one gets these workers.
 
 Rules: the workers of a server that is gone are killed, and all workers die with this process. A
 dead worker is waited for only after its server knows of its death: until then its process id is not
-reused. Channels are those of `ggp.run.messages`; the message `taken` carries the two pipe ends of
+reused. Channels are in `ggp.run.messages`; the message `taken` carries the two pipe ends of
 the worker.
 
 The template loads in steps. After the first, workers can look for a legal move with Prolog. If
@@ -291,7 +291,7 @@ class _Template:
         self._refill_at_s = time.monotonic() + REFILL_S
 
     def _reap_dead(self) -> None:
-        """Report dead workers to their servers; reap those of nobody."""
+        """Report dead workers to their servers; reap all other dead ones."""
         for client in self._clients.values():
             for worker in client.workers.values():
                 if not worker.ended and (status := processes.status_of(worker.pid)) is not None:
