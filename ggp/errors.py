@@ -170,7 +170,7 @@ class InstallationError(GGPError):
     def __init__(self, reason: str) -> None:
         self.reason = reason
         super().__init__(
-            f"the installation of ggp-hyperplay is broken: {reason}; reinstall it with "
+            f"the installation of ggp-hyperplay is broken: {reason}; install it again with "
             "`pip install --force-reinstall` from its checkout or wheel"
         )
 
