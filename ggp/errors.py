@@ -189,7 +189,7 @@ class BeliefDepletedError(GGPError):
 
     def __init__(self, path: Sequence[str], attempts: int, *, exhausted: bool) -> None:
         self.path, self.attempts, self.exhausted = tuple(path), attempts, exhausted
-        finding = "no complete path agrees" if exhausted else "found no complete path that agrees"
+        finding = "no complete path agrees" if exhausted else "no complete path was found to agree"
         reason = ": this history contradicts the rules" if exhausted else ""
         earlier = len(self.path) - self.SHOWN
         omitted = [f"({earlier} earlier)"] if earlier > 0 else []
