@@ -67,15 +67,15 @@ def test_the_core_plays_without_labs_and_says_what_it_lacks(tmp_path: Path) -> N
     for spec, said in {
         "over": "unknown player 'over'",
         "hyperplay:sampler=hs": "must be sampler=hyperplay or sampler=los",
-        "mcts:values=x.npz": "learning lab, which is not installed",
+        "mcts:values=x.npz": "lab of learning, which is not installed",
         "hyperplay:model=policy:x.npz": "x.npz",
     }.items():
         with pytest.raises(ConfigError, match=said):
             parse_spec(spec)
-    with pytest.raises(ConfigError, match="learning lab, which is not installed"):
+    with pytest.raises(ConfigError, match="lab of learning, which is not installed"):
         player("mcts:learn=50")
     exploit = ("exploit", "kuhn_poker", "--player", "random", "--approximate")
-    assert "learning lab, which is not installed" in error_line(*exploit)
+    assert "lab of learning, which is not installed" in error_line(*exploit)
 
 
 def test_no_module_of_the_core_imports_a_lab() -> None:

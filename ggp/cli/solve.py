@@ -57,7 +57,7 @@ class _Exploit(click.Command):
         assert isinstance(parent.command, click.Group)
         command = parent.command.get_command(parent, APPROXIMATION)
         if command is None:
-            raise ConfigError(f"{APPROXIMATE} needs the learning lab, which is not installed")
+            raise ConfigError(f"{APPROXIMATE} needs the lab of learning, which is not installed")
         args = [arg for arg in args if arg != APPROXIMATE]
         return command.make_context(APPROXIMATION, args, parent, **extra)
 

@@ -87,7 +87,7 @@ class Path:
         self._texts: dict[int, tuple[str, ...] | None] = {}
         self._old_texts: set[tuple[str, ...] | None] = set()  # before the match began again
         self._missing: set[int] = set()
-        self._tells_moves = False
+        self._shows_moves = False
         self.num_chars = 0
 
     @property
@@ -114,7 +114,7 @@ class Path:
             message.terms,
             self._outline,
             self._role,
-            tells_moves=self._tells_moves,
+            shows_moves=self._shows_moves,
         )
         is_doubtful = was_deaf or self._hypotheses.is_doubtful
         turn = self._turn_of(message, news, answers, is_doubtful=is_doubtful)
@@ -152,7 +152,7 @@ class Path:
             self.num_chars += sum(map(len, news.percepts or ()))
             if self.num_chars > MAX_CHARS:
                 news, terms = replace(news, percepts=None), None
-        if news is not None and news.tells_moves and not self._tells_moves:
+        if news is not None and news.shows_moves and not self._shows_moves:
             self._take_for_moves()
         if reading.event is Event.PLAY_LATE and news is not None:
             self._missing.discard(turn - 1)
@@ -198,7 +198,7 @@ class Path:
             last.terms,
             self._outline,
             self._role,
-            tells_moves=self._tells_moves,
+            shows_moves=self._shows_moves,
         )
         turn = self.turn + 1 if message.turn is None else message.turn - self._first_number
         is_reported = self._outline.is_gdl2 or message.terms is not None
@@ -241,7 +241,7 @@ class Path:
 
     def _take_for_moves(self) -> None:
         """Read terms that may be percepts or a joint move as the latter, now and in the past."""
-        self._tells_moves = True
+        self._shows_moves = True
         self._hypotheses.read_anew(self._as_moves)
 
     def _as_moves(self, history: History) -> History | None:
@@ -276,8 +276,8 @@ class Path:
         latest = answers.get(current, Answered())
         if message.terms is None:
             is_first = current == 0 and (latest.is_open or latest.is_lost)
-            tells_moves = not (self._outline.is_gdl2 or self._outline.may_hide)
-            if is_first or self.started_again or tells_moves:
+            shows_moves = not (self._outline.is_gdl2 or self._outline.may_hide)
+            if is_first or self.started_again or shows_moves:
                 return 0
         repeated = self._same_text(current, message, news, latest, is_doubtful=is_doubtful)
         return current + 1 if repeated is None else repeated
@@ -503,7 +503,7 @@ class PathTurn:
     assumed: bool = False
     joint: tuple[str, ...] | None = field(default=None, compare=False)
 
-    def tells_moves(self, roles: Sequence[str]) -> bool:
+    def shows_moves(self, roles: Sequence[str]) -> bool:
         """Whether the percepts are a joint move, as in plain GDL."""
         percepts = self.percepts or ()
         return len(percepts) == len(roles) and all(
@@ -560,14 +560,14 @@ class News:
         percepts: sorted; None if they cannot be understood.
         note: an oddity for the log; None if there is none.
         joint: as in `PathTurn`.
-        tells_moves: whether the terms can only be a joint move.
+        shows_moves: whether the terms can only be a joint move.
     """
 
     move: str | None
     percepts: tuple[str, ...] | None
     note: str | None = None
     joint: tuple[str, ...] | None = None
-    tells_moves: bool = False
+    shows_moves: bool = False
 
 
 def read_news(
@@ -576,7 +576,7 @@ def read_news(
     rules: Outline,
     role: str,
     *,
-    tells_moves: bool = False,
+    shows_moves: bool = False,
 ) -> News:
     """The information of a message about the previous turn.
 
@@ -586,13 +586,13 @@ def read_news(
             they are also a joint move if they can be one and cannot be percepts.
         rules: outline of the rules, which distinguish the two.
         role: ours, canonical.
-        tells_moves: whether the server is known to send joint moves, whatever the rules are.
+        shows_moves: whether the server is known to send joint moves, whatever the rules are.
     """
     move = None if last_move is None else rules.read(last_move)
     items = tuple(map(rules.read, terms or ()))
     if rules.is_gdl2:
         may_be_moves = _may_be_joint_move(items, move, rules, role)
-        if not may_be_moves or (not tells_moves and rules.may_be_percepts(items)):
+        if not may_be_moves or (not shows_moves and rules.may_be_percepts(items)):
             joint = items if may_be_moves else None
             return News(move, tuple(sorted(set(items))), joint=joint)
     if items and all(_is_did(item, rules) for item in items):
@@ -609,7 +609,7 @@ def read_news(
             "server may have renamed"
         )
         return News(move, None, note)
-    return News(move or joint_move.get(role), did_percepts(joint_move), tells_moves=True)
+    return News(move or joint_move.get(role), did_percepts(joint_move), shows_moves=True)
 
 
 def _may_be_joint_move(items: tuple[str, ...], move: str | None, rules: Outline, role: str) -> bool:

@@ -184,6 +184,6 @@ def _playable(rules: str, turns: History) -> str:
     """The rules as the server played them: repaired, and with percepts of moves if it told them."""
     program = normalize(parse(rules, "the rules", lenient=True), lenient=True)
     text = "\n".join(map(str, program.rules)) if program.diagnostics else rules
-    if never_tells(program) and any(turn.tells_moves(program.roles) for turn in turns):
+    if never_tells(program) and any(turn.shows_moves(program.roles) for turn in turns):
         return f"{text}\n{ALL_TOLD}\n"
     return text

@@ -70,7 +70,7 @@ class WorkerMatch:
         self._machine: Machine | None = None
         self._player: Player | None = None
         self._replaced: Believing | None = None  # the player of another history
-        self._is_told_moves = False
+        self._sees_moves = False
         self._other_machine: Machine | None = None  # for the other reading of the messages
         self._turns: list[PathTurn] = []
         self._followed = 0  # number of turns that the player knows
@@ -88,7 +88,7 @@ class WorkerMatch:
         try:
             self._program = program = _program(setup.rules)
             self._machine = machine = self._build(program, setup)
-            self._setup, self._is_told_moves = setup, told_by(program) is not None
+            self._setup, self._sees_moves = setup, told_by(program) is not None
             self._player = self._first_player(setup, machine)
         except GGPError as error:
             self._send(orders.Failed(one_line(str(error))))
@@ -182,8 +182,8 @@ class WorkerMatch:
         program, machine = self._program, self._machine
         if program is None or machine is None or not never_tells(program) or told_by(program):
             return
-        is_told = any(turn.tells_moves(program.roles) for turn in self._turns)
-        if is_told == self._is_told_moves:
+        sees_moves = any(turn.shows_moves(program.roles) for turn in self._turns)
+        if sees_moves == self._sees_moves:
             return
         if self._other_machine is None:
             _log.info("the server sends joint moves, as in plain GDL")
@@ -193,7 +193,7 @@ class WorkerMatch:
                 _log.warning("joint moves are sent, but cannot be used: %s", one_line(str(error)))
                 return
         self._machine, self._other_machine = self._other_machine, machine
-        self._is_told_moves, self._player, self._followed = is_told, None, 0
+        self._sees_moves, self._player, self._followed = sees_moves, None, 0
         self._replaced = None
         self._guesser, self._guessed = None, 0
 
@@ -203,7 +203,7 @@ class WorkerMatch:
         Only for a player that just looks for a legal move and does not get joint moves.
         """
         machine, setup = self._machine, self._setup
-        if machine is None or setup is None or self._is_told_moves:
+        if machine is None or setup is None or self._sees_moves:
             return None
         if not isinstance(machine, Prover) or parse_spec(setup.player).player is not RandomLegal:
             return None
@@ -275,7 +275,7 @@ class WorkerMatch:
         """
         spec, role = parse_spec(setup.player), role_index(machine, setup.role)
         rng = np.random.default_rng(setup.seed)
-        if follow and self._is_told_moves and spec.player is RandomLegal:
+        if follow and self._sees_moves and spec.player is RandomLegal:
             return KnownStatePlayer(machine, role, rng)
         replaced, self._replaced = self._replaced, None
         context = Context(
