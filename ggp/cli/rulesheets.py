@@ -406,8 +406,7 @@ def _print_tree(game: str) -> None:
 
 
 def describe_circuit(machine: Machine) -> dict[str, Any] | None:
-    """Numbers of gates and literals of the circuit, its cones and passes; None without a
-    circuit."""
+    """Numbers of gates and literals of a circuit, its cones and passes; None without a circuit."""
     if not on_circuit(machine):
         return None
     circuit = machine.circuit

@@ -125,8 +125,7 @@ class Team:
             self._ended_s[place], self._pids[place] = used_s, 0
 
     def members(self) -> Iterator[tuple[int, float]]:
-        """The process id of each copy, 0 if it has ended, and the CPU time it used until its
-        end."""
+        """The process id of each copy, or 0 and its CPU time once it has ended."""
         return zip(self._pids, self._ended_s, strict=True)
 
 

@@ -73,8 +73,7 @@ def _errors_named(path: Path) -> Iterator[None]:
 
 
 def unwritable(problem: str, error: OSError) -> ConfigError | ResultsError:
-    """The error to raise if something cannot be written: either the path or the disk is at
-    fault."""
+    """The error to raise if something cannot be written: the path or the disk is at fault."""
     kind = ResultsError if error.errno in _FULL else ConfigError
     return kind(f"{problem}: {error.strerror or error}")
 

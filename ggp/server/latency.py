@@ -93,8 +93,7 @@ class Latency:
         self._overruns.append(seconds)
 
     def proved(self, gap_s: float) -> None:
-        """Record the gap until the next message, for an answer that used up its time and was in
-        time."""
+        """Record the gap after an answer that used up its time and was in time."""
         self._gaps.append(gap_s)
         self._share = max(self._share * SHRINK, LEAST_SHARE)
         self._feared_s *= FORGET

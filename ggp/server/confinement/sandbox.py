@@ -153,8 +153,7 @@ def _holds_no_code(folder: Path, may_read: Readable) -> bool:
 
 
 def _kernel_files(may_read: Readable) -> Iterator[Path]:
-    """Kernels beside the modules of ggp; a worker that cannot read them compiles for half a
-    minute."""
+    """Kernels beside ggp's modules; a worker that cannot read them compiles for half a minute."""
     if os.geteuid() == 0:
         yield from may_read.code[0].rglob("*.nb[ic]")
 
@@ -200,14 +199,12 @@ def leave_network(libc: ctypes.CDLL) -> bool:
 
 
 def leave_network_alone(libc: ctypes.CDLL) -> bool:
-    """Enter an empty network namespace within a new user namespace, in which this process acts as
-    root."""
+    """Enter an empty network namespace within a new user namespace, where we act as root."""
     return bool(libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0)
 
 
 def count_alone(libc: ctypes.CDLL) -> bool:
-    """Enter a user namespace, in which limits count only its own processes, not all of the
-    user's."""
+    """Enter a user namespace, where limits count only its processes, not all of the user's."""
     return bool(libc.unshare(_CLONE_NEWUSER) == 0)
 
 

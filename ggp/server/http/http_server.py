@@ -177,9 +177,8 @@ class HttpServer:
 # Real servers and strangers send HTTP that no framework would accept, so this is a plain coroutine
 # over an asyncio stream. It has three phases:
 #
-# 1. *unfinished*: the request is being read (`Incoming`), within a time limit. A refusal for
-#    another
-#    reason, such as to make room, sets the limit to now, so that there is one way out;
+# 1. *unfinished*: the request is being read (`Incoming`), within a time limit. A refusal for any
+#    other reason, such as to make room, sets the limit to now, so that there is one way out;
 # 2. *answering*: the host finds the reply. Further input is read and dropped. If the connection
 #    breaks, nobody waits for the reply any more. If only the client's writing side is closed, the
 #    client still gets the reply, but unless it closed that side immediately it was probably killed;
@@ -618,8 +617,7 @@ class Incoming:
             raise RefusedError(413, f"a body of more than {most} bytes")
 
     async def _until_closed(self) -> bytearray:
-        """A body without a length: it ends when all parentheses are closed, or the client
-        closes."""
+        """A body without a length, which ends with its parentheses or when the client closes."""
         body, depth = bytearray(), 0
         chunk = self._http.trailing_data[0]
         while True:

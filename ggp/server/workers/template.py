@@ -261,8 +261,7 @@ class _Template:
             self._dying.append(worker)
 
     def _say_loaded(self, client: _Client) -> None:
-        """Report that everything is loaded, and the number of threads: a fork has only one, so it
-        must be one."""
+        """Report that everything is loaded, and the number of threads: one, or forks lack some."""
         self._send(client, {"loaded": len(os.listdir(_TASKS)) if _TASKS else 1})
 
     def _send(self, client: _Client, message: dict[str, int], *fds: int) -> None:
