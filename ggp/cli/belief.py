@@ -8,7 +8,7 @@ import click
 
 from ggp.belief import in_words
 from ggp.cli.arguments import GameOptions, game_command
-from ggp.cli.histories import Source, history_options
+from ggp.cli.histories import Origin, history_options
 from ggp.console import spinner
 from ggp.machine import role_index
 from ggp.report import Report, Table
@@ -31,7 +31,7 @@ _FIELDS = ("how", "sound", "entries", "distinct", "ess", "log_size", "inexact_tu
     help="Joint moves to try in search of a possible state; 400,000 by default.",
 )
 def belief(
-    options: GameOptions, role: str, source: Source, fluents: tuple[str, ...], attempts: int | None
+    options: GameOptions, role: str, origin: Origin, fluents: tuple[str, ...], attempts: int | None
 ) -> None:
     """Show the fluents that may hold for a role, and how probably.
 
@@ -42,7 +42,7 @@ def belief(
     machine = game._machine
     name = game.roles[role_index(machine, role)]
     with spinner(f"finding the possible states of {name}"):
-        turns = source.turns(machine, game.program.digest, name) or []
+        turns = origin.turns(machine, game.program.digest, name) or []
         bag = game.belief(name, turns, attempts=attempts, seed=options.seed)
         chances = {
             fluent: round(float(chance), 9)

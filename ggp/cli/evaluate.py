@@ -12,7 +12,7 @@ import numpy as np
 
 from ggp.belief import in_words
 from ggp.cli.arguments import FiniteRange, GameOptions, game_command
-from ggp.cli.histories import Source, first_choice, history_options
+from ggp.cli.histories import Origin, first_choice, history_options
 from ggp.cli.solving import player_option
 from ggp.console import spinner
 from ggp.errors import NOTE, ConfigError, GGPError
@@ -41,7 +41,7 @@ from ggp.search.estimates import candidates
     help="Seconds to think; without it, the player's own counts decide.",
 )
 def evaluate(
-    options: GameOptions, role: str, player: str, source: Source, play_clock: float | None
+    options: GameOptions, role: str, player: str, origin: Origin, play_clock: float | None
 ) -> None:
     """Show the value that a player gives to each move of a role.
 
@@ -54,9 +54,9 @@ def evaluate(
     if role_id == machine.random_role:
         possible = ", ".join(name for name in machine.roles if name != RANDOM)
         raise ConfigError(f"{RANDOM} plays by chance and has no values; roles: {possible}")
-    prefix = "" if source.file is None else f"{source.file}: "
+    prefix = "" if origin.file is None else f"{source.file}: "
     with spinner(f"{player} is thinking"), _quiet_players(), blamed(spec):
-        turns = source.turns(machine, program.digest, name)
+        turns = origin.turns(machine, program.digest, name)
         is_drawn = turns is None
         if turns is None:
             turns = first_choice(

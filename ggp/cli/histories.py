@@ -1,6 +1,6 @@
 """Histories for commands: a role's moves and percepts, read from a file or a record, or random.
 
-`history_options` gives a command the options that name a `Source`; its `turns` are the
+`history_options` gives a command the options that name an `Origin`; its `turns` are the
 history, checked against the rules.
 """
 
@@ -33,8 +33,8 @@ _MOST_MATCHES = 20
 _PARTICLES, _EXACT = 1_000, 10_000
 
 
-class Source(NamedTuple):
-    """The source of a history.
+class Origin(NamedTuple):
+    """The origin of a history.
 
     Attributes:
         listed: the turns in a file; None without such a file.
@@ -47,8 +47,8 @@ class Source(NamedTuple):
     turn: int | None
 
     @staticmethod
-    def by(history: Path | None, record: Path | None, turn: int | None) -> Source:
-        """The source that the options of `history_options` name.
+    def by(history: Path | None, record: Path | None, turn: int | None) -> Origin:
+        """The origin that the options of `history_options` name.
 
         Raises:
             ConfigError: they do not fit together, or the file of turns is not a list.
@@ -58,8 +58,8 @@ class Source(NamedTuple):
                 "give --record FILE and --turn N together, or --history FILE, or none of them"
             )
         if history is not None:
-            return Source(read_json_list(history, FORM), history, None)
-        return Source(None, record, turn)
+            return Origin(read_json_list(history, FORM), history, None)
+        return Origin(None, record, turn)
 
     def turns(self, machine: Machine, digest: str, role: str) -> list[KnownTurn] | None:
         """The history of a role; None if none was given.
@@ -79,7 +79,7 @@ class Source(NamedTuple):
 
 
 def history_options(without: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`--history`, or `--record` and `--turn`, passed to the command as `source`.
+    """`--history`, or `--record` and `--turn`, passed to the command as `origin`.
 
     Args:
         without: the default history, as a sentence for the help.
@@ -90,7 +90,7 @@ def history_options(without: str) -> Callable[[Callable[..., Any]], Callable[...
         def command(
             *args: Any, history: Path | None, record: Path | None, turn: int | None, **others: Any
         ) -> Any:
-            return function(*args, source=Source.by(history, record, turn), **others)
+            return function(*args, origin=Origin.by(history, record, turn), **others)
 
         click.option(
             "--turn",

@@ -75,7 +75,7 @@ class Ask:
 
 
 @dataclass(slots=True)
-class Question:
+class _Question:
     """A question with its state and its answer; it holds its `Ask` only while it is open."""
 
     number: int
@@ -101,10 +101,10 @@ class Questions:
     """
 
     def __init__(self) -> None:
-        self.open: Question | None = None
-        self._by_turn: dict[int, Question] = {}  # questions for a move
+        self.open: _Question | None = None
+        self._by_turn: dict[int, _Question] = {}  # questions for a move
 
-    def ask(self, question: Question) -> None:
+    def ask(self, question: _Question) -> None:
         """Open a question."""
         self.open = question
         if question.ask is not None and question.ask.wants_move:
@@ -125,11 +125,11 @@ class Questions:
         question.ask = None
         return (question.number,)
 
-    def of(self, turn: int) -> Question | None:
+    def of(self, turn: int) -> _Question | None:
         """The question for the move of a turn."""
         return self._by_turn.get(turn)
 
-    def find(self, ask: Ask) -> Question | None:
+    def find(self, ask: Ask) -> _Question | None:
         """A question for a move, with its state; None if its turn was taken back."""
         question = self._by_turn.get(ask.turn)
         if question is not None and question.number == ask.number:
@@ -145,7 +145,7 @@ class Questions:
         latest = reversed(self._by_turn.values())
         return next((q.reply for q in latest if q.digest == digest), None)
 
-    def move(self, question: Question, turn: int, to: int) -> Question:
+    def move(self, question: _Question, turn: int, to: int) -> _Question:
         """Reassign a question to another turn; returns the question that is kept for that turn."""
         del self._by_turn[turn]
         target = self._by_turn.setdefault(to, question)
@@ -573,7 +573,7 @@ class Session:
         deadline_s = now + clock_s - self._margin_s(clock_s)
         number = self._latest = self._next_number()
         ask = Ask(number, self.serial, wants_move, self.history, now, deadline_s, doubts)
-        self._questions.ask(Question(number, now + clock_s, ask, digest))
+        self._questions.ask(_Question(number, now + clock_s, ask, digest))
         return ask, released
 
     def _close(self, ask: Ask) -> bool:
@@ -584,7 +584,7 @@ class Session:
         return True
 
     def _as_before(
-        self, event: Event, question: Question | None, notes: tuple[str, ...] = ()
+        self, event: Event, question: _Question | None, notes: tuple[str, ...] = ()
     ) -> Receipt:
         """The answer of a question, or the question itself if it is open.
 
