@@ -54,7 +54,7 @@ def evaluate(
     if role_id == machine.random_role:
         possible = ", ".join(name for name in machine.roles if name != RANDOM)
         raise ConfigError(f"{RANDOM} plays by chance and has no values; roles: {possible}")
-    prefix = "" if origin.file is None else f"{source.file}: "
+    prefix = "" if origin.file is None else f"{origin.file}: "
     with spinner(f"{player} is thinking"), _quiet_players(), blamed(spec):
         turns = origin.turns(machine, program.digest, name)
         is_drawn = turns is None
