@@ -3,9 +3,10 @@
     >>> import ggp
     >>> game = ggp.load("monty_hall")
     >>> game.initial().legal("candidate")
-    ('noop',)
+    ('(choose 1)', '(choose 2)', '(choose 3)')
 
-`docs/use/library.md` shows the rest. Names are imported on first use: `import ggp` is quick.
+`ggp.library` defines the names offered here, and `docs/use/library.md` explains them. Each name is
+imported on first use, so `import ggp` is quick.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ __all__ = [
 
 
 class _Solver(ModuleType):
-    """The package `ggp.solve`, which solves a game when it is called: `ggp.solve("kuhn_poker")`."""
+    """The package `ggp.solve`, made callable: `ggp.solve("kuhn_poker")` solves a game."""
 
     def __call__(self, *args: Any, **options: Any) -> Solved:
         from ggp import library
@@ -66,8 +67,11 @@ class _Solver(ModuleType):
 
 
 class _Package(ModuleType):
-    """This package. Python puts packages in it where they are imported, whatever else has the same
-    name: so the one that does can be called instead."""
+    """This package, which keeps `ggp.solve` callable.
+
+    Importing the package `ggp.solve` replaces the function of that name here; so the package
+    itself is made callable.
+    """
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "solve" and isinstance(value, ModuleType):
@@ -79,7 +83,7 @@ sys.modules[__name__].__class__ = _Package
 
 
 _PACKAGES = frozenset({"env", "errors", "gdl", "machine", "players", "solve"})
-"""Packages and modules that programs of others use, found without being imported."""
+"""Packages and modules that users reach as attributes, without importing them."""
 
 
 def __getattr__(name: str) -> Any:

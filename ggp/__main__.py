@@ -1,4 +1,4 @@
-"""`python -m ggp` is the command `ggp`, and `main` is what its script calls."""
+"""Entry point of the command `ggp`, and of `python -m ggp`."""
 
 import sys
 
@@ -11,7 +11,7 @@ def main() -> None:
 
 
 def _listen() -> None:
-    """Open a server's socket, so that clients can wait while it is imported."""
+    """Open the socket of `ggp serve` before its modules are imported, so that clients can wait."""
     from ggp.server.http.listening import listen_early
 
     listen_early(sys.argv[1:])

@@ -1,7 +1,7 @@
-"""Common parts of both command lines: one-line errors, exit codes, JSON, tables, logging.
+"""Shared parts of both command lines: one-line errors, exit codes, JSON, tables, logging.
 
-Results go to standard output; warnings, errors and progress go to standard error. `EXIT_CODES`
-lists how commands end.
+Every command of `ggp` and `match-runner` prints through this module. Results go to standard output;
+warnings, errors and progress go to standard error. `EXIT_CODES` lists how commands end.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_NO_READER = 141
-"""Exit status that shells show for programs that end because nobody reads their output."""
+"""Exit status that shells report for a program that ended because nobody reads its output."""
 
 EXIT_CODES = {
     0: "everything went well",
@@ -64,10 +64,10 @@ EXIT_CODES = {
     EXIT_INTERRUPTED: "interrupted; but serve and table end with 0 after Ctrl-C or SIGTERM",
     EXIT_NO_READER: "the program that read the results has ended, as head does",
 }
-"""Exit codes of the commands; both command lines show them in their help."""
+"""Exit codes of all commands, shown by `--help` of both command lines."""
 
 _PIPE_WIDTH = 200
-"""Columns of a table written to a file or pipe, so that moves are not broken over lines."""
+"""Width of a table in a file or pipe, in columns: wide enough to keep moves on one line."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -80,9 +80,9 @@ class LaterCommand(NamedTuple):
     """A command that is imported when it runs.
 
     Attributes:
-        module: the module that has it.
+        module: the module that defines it.
         summary: the first line of its help.
-        name: its name there; that of the command if empty.
+        name: its name in that module; empty if it is the name of the command.
     """
 
     module: str
@@ -91,11 +91,11 @@ class LaterCommand(NamedTuple):
 
 
 class CommandGroup(click.Group):
-    """A group of commands that answers every foreseeable error with a line and an exit code.
+    """A group of commands that reports every foreseeable error in one line, with an exit code.
 
     Args:
         later: commands that are imported when they run, by name.
-        offered: entry point group in which installed packages offer more.
+        offered: entry point group in which installed packages offer more commands.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class CommandGroup(click.Group):
         return sorted({*super().list_commands(ctx), *self._later, *self._offered})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        command = self._known(cmd_name)
+        command = self._find(cmd_name)
         if not isinstance(command, LaterCommand):
             return command
         with Loading():
@@ -121,22 +121,22 @@ class CommandGroup(click.Group):
         loaded: click.Command = getattr(module, command.name or cmd_name)
         return loaded
 
-    def _known(self, name: str) -> click.Command | LaterCommand | None:
-        """A command by its name, ours before those that packages offer."""
+    def _find(self, name: str) -> click.Command | LaterCommand | None:
+        """The command with a name; ours take precedence over plug-ins."""
         return self.commands.get(name) or self._later.get(name) or self._offered.get(name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         names = self.list_commands(ctx)
         room = formatter.width - 6 - max(len(name) for name in names)
-        rows = [(name, self._summarized(ctx, name).get_short_help_str(room)) for name in names]
+        rows = [(name, self._stand_in(ctx, name).get_short_help_str(room)) for name in names]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
-    def _summarized(self, ctx: click.Context, name: str) -> click.Command:
-        """A command, or what stands for it where its summary is known without it."""
-        known = self._known(name)
-        if isinstance(known, LaterCommand):
-            return click.Command(name, help=known.summary)
+    def _stand_in(self, ctx: click.Context, name: str) -> click.Command:
+        """A command with the right summary; the real one is imported only if that is needed."""
+        command = self._find(name)
+        if isinstance(command, LaterCommand):
+            return click.Command(name, help=command.summary)
         return self.get_command(ctx, name) or click.Command(name)
 
     def main(self, *args: Any, **kwargs: Any) -> NoReturn:
@@ -145,7 +145,7 @@ class CommandGroup(click.Group):
         code = super().main(*args, **kwargs)
         sys.exit(code if isinstance(code, int) else 0)
 
-    # `main` is not the guarded one: click would handle interrupts and closed pipes itself.
+    # These two are guarded, not `main`: there, click handles interrupts and closed pipes itself.
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         return guarded(super().make_context)(*args, **kwargs)
@@ -168,16 +168,16 @@ class CommandGroup(click.Group):
 
 
 def example(command: str) -> str:
-    """The end of a command's help: an example, as one would type it."""
+    """An example for the end of a command's help, as one would type it."""
     return f"\b\nExample:\n  {command}"
 
 
 def guarded(command: Callable[_P, _T]) -> Callable[_P, _T]:
-    """The command with its errors turned into lines on standard error and an exit code.
+    """Wrap a command: print its errors in one line on standard error, and set the exit code.
 
-    Bad input (`ConfigError`, a rulesheet that cannot be used, bad options) exits with 2, any other
-    error of ours with 1, an interrupt with 130. If the reader went away (`| head`), that is
-    no real error: 141. Exceptions that are not ours are bugs and pass through.
+    Bad input (`ConfigError`, an unusable rulesheet, bad options) exits with 2, any other `GGPError`
+    with 1, an interrupt with 130, and a closed output (`| head`) with 141. All other exceptions are
+    bugs and pass through.
     """
 
     @functools.wraps(command)
@@ -186,7 +186,7 @@ def guarded(command: Callable[_P, _T]) -> Callable[_P, _T]:
             return command(*args, **kwargs)
         except GGPError as error:
             if isinstance(error, PlayerError):
-                _log.info("how it came to this", exc_info=error.__cause__)
+                _log.info("traceback of the player's error", exc_info=error.__cause__)
             show_failure(error)
             sys.exit(EXIT_BAD_INPUT if is_of_input(error) else EXIT_FAILED)
         except click.ClickException as error:
@@ -206,9 +206,9 @@ def guarded(command: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 def is_of_input(error: GGPError) -> bool:
-    """Whether an error is one of options, files or rules, not of what was done with them."""
+    """Whether the input is to blame for an error: options, files or rules."""
     if isinstance(error, ReasonerLimitError):
-        return bool(error.cause)  # known to be in the rules
+        return bool(error.cause)  # the rules are known to be the cause
     if isinstance(error, MatchError) and isinstance(error.__cause__, GGPError):  # of a worker
         return is_of_input(error.__cause__)
     return isinstance(error, GDLError | ConfigError | NoLegalMoveError | GoalError)
@@ -223,7 +223,7 @@ def show_diagnostics(diagnostics: Iterable[Diagnostic], *, err: bool = True) -> 
     """Print each problem of a rulesheet with its line of text and a caret.
 
     Args:
-        err: print to standard error, not standard output.
+        err: print to standard error instead of standard output.
     """
     for diagnostic in diagnostics:
         for line in str(diagnostic).split("\n"):
@@ -231,7 +231,7 @@ def show_diagnostics(diagnostics: Iterable[Diagnostic], *, err: bool = True) -> 
 
 
 def announce(text: str) -> None:
-    """Print a line on standard output that is no result: failing to write it is no error."""
+    """Print a message on standard output; ignore a failure to write it."""
     try:
         click.echo(text)
     except OSError:
@@ -244,7 +244,7 @@ def print_json(value: object) -> None:
 
 
 def print_rich(*parts: RenderableType) -> None:
-    """Print tables and text on standard output; square brackets and colons are literal."""
+    """Print tables and text on standard output, without interpreting any markup."""
     console = console_on(sys.stdout)
     for part in parts:
         console.print(part)
@@ -264,8 +264,10 @@ def show_report(report: Report, *, as_json: bool) -> None:
 
 @contextmanager
 def spinner(text: str) -> Iterator[Callable[[str], None]]:
-    """A spinner that shows activity, if standard error is a terminal; yields a function that
-    extends its text by a message."""
+    """Show a spinner if standard error is a terminal.
+
+    Yields a function that adds a message to the spinner's text.
+    """
     if not sys.stderr.isatty():
         yield lambda now: None
         return
@@ -274,18 +276,18 @@ def spinner(text: str) -> Iterator[Callable[[str], None]]:
 
 
 class Advance(Protocol):
-    """A callback with the number of parts done, and the progress of the next one, if known."""
+    """A callback that takes the number of parts just done, and the progress within the next."""
 
     def __call__(self, parts: int = 1, /, *, now: str = "") -> None: ...
 
 
 @contextmanager
 def bar_of(total: int | None, text: str) -> Iterator[Advance]:
-    """A bar, shown only if standard error is a terminal; yields the callback for finished parts.
+    """Show a progress bar if standard error is a terminal; yields the callback that advances it.
 
     Args:
-        total: the number of parts; None if it is not known.
-        text: what is done.
+        total: the number of parts; None if unknown.
+        text: a description of the work.
     """
     from rich.progress import (
         BarColumn,
@@ -312,7 +314,11 @@ def bar_of(total: int | None, text: str) -> Iterator[Advance]:
 
 
 def setup_logging(verbose: int) -> None:
-    """Send log messages to standard error: warnings and notes; 1: progress too; 2: everything."""
+    """Send log messages to standard error.
+
+    Args:
+        verbose: 0 for warnings and notes, 1 for progress too, 2 for everything.
+    """
     logging.addLevelName(NOTE, "note")
     level = {0: NOTE, 1: logging.INFO}.get(verbose, logging.DEBUG)
     for name in ("ggp", "match_runner"):
@@ -329,7 +335,7 @@ def _raise_verbosity(ctx: click.Context, param: object, value: int) -> None:
 
 
 def is_verbose() -> bool:
-    """Whether the command that runs is to say more."""
+    """Whether the running command got `--verbose`."""
     return bool(click.get_current_context().find_root().meta.get("verbose"))
 
 
@@ -341,7 +347,7 @@ def verbose_option(command: _F) -> _F:
         count=True,
         expose_value=False,
         callback=_raise_verbosity,
-        help="Say more on standard error; give it twice to see everything.",
+        help="Print more on standard error; repeat for everything.",
     )(command)
 
 
@@ -354,7 +360,7 @@ def installed_version() -> str:
 
 
 class _StderrHandler(logging.Handler):
-    """Writes to the current standard error: a spinner replaces it."""
+    """Writes to the current `sys.stderr`, which a spinner may have replaced."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -378,7 +384,7 @@ _HANDLER = _StderrHandler()
 
 
 def console_on(file: TextIO) -> Console:
-    """A console that interprets no markup, and leaves broken pipes to its caller."""
+    """A console that interprets no markup and raises `BrokenPipeError` on a broken pipe."""
     from rich.console import Console
 
     class _Console(Console):
@@ -392,25 +398,25 @@ def console_on(file: TextIO) -> Console:
 
 
 def _discard_output() -> None:
-    """Keep Python from failing again when it flushes standard output at its end."""
+    """Redirect standard output to nowhere, so that flushing it at exit cannot fail again."""
     with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def show_failure(error: GGPError) -> None:
-    """Print an error of ours on standard error; for a rulesheet, the places with carets."""
-    found = errors(error.diagnostics) if isinstance(error, GDLError) else []
-    if not found:
+    """Print an error on standard error; for a rulesheet, every problem with a caret."""
+    problems = errors(error.diagnostics) if isinstance(error, GDLError) else []
+    if not problems:
         show_error(str(error))
         return
-    show_diagnostics(found[:MOST_SHOWN])
-    if len(found) > MOST_SHOWN:
-        more = len(found) - MOST_SHOWN
-        show_error(f"{more} more errors; `ggp validate -v {found[0].name}` shows all")
+    show_diagnostics(problems[:MOST_SHOWN])
+    if len(problems) > MOST_SHOWN:
+        num_hidden = len(problems) - MOST_SHOWN
+        show_error(f"{num_hidden} more errors; `ggp validate -v {problems[0].name}` shows all")
 
 
 def _usage_text(error: click.ClickException) -> str:
-    """The message for a bad command line, with what is possible."""
+    """The message for a bad command line, with the valid choices."""
     text = error.format_message()
     context = getattr(error, "ctx", None)
     if context is None:
@@ -420,7 +426,7 @@ def _usage_text(error: click.ClickException) -> str:
         return f"unknown option {error.option_name}; options: {', '.join(names)}"
     if "; " in text:
         return text
-    return f"{text.rstrip('.')}; `{context.command_path} --help` shows what is possible"
+    return f"{text.rstrip('.')}; see `{context.command_path} --help`"
 
 
 def _one_line(text: str) -> str:

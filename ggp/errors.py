@@ -1,8 +1,7 @@
-"""Every error this package raises, in one hierarchy.
+"""Every error that this package raises, in one hierarchy.
 
-Errors carry the objects they are about, and their message says what was wrong, where, and
-what to do. Third-party errors (lark, pyswip) are wrapped in the one module that owns the
-library.
+An error carries the objects it concerns, and its message states the problem, the place and the
+remedy. Third-party errors (lark, pyswip) are wrapped in the one module that owns the library.
 """
 
 from __future__ import annotations
@@ -14,21 +13,21 @@ if TYPE_CHECKING:
     from ggp.gdl.source import Diagnostic
 
 NOTE = 25
-"""Level of log messages that everybody should see, though nothing is wrong: between
+"""Level of log messages that everybody should see although nothing is wrong: between
 `logging.INFO` and `logging.WARNING`."""
 
 
 class GGPError(Exception):
-    """Base of all errors of ggp and match_runner; all of them can be pickled."""
+    """Base of all errors of ggp and match_runner. All can be pickled."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _again, (type(self), self.args, self.__dict__)
+        return _rebuild, (type(self), self.args, self.__dict__)
 
 
-def _again(kind: type[GGPError], args: tuple[object, ...], about: dict[str, object]) -> GGPError:
-    """Rebuild a pickled error."""
+def _rebuild(kind: type[GGPError], args: tuple[object, ...], fields: dict[str, object]) -> GGPError:
+    """A pickled error, rebuilt without calling its `__init__`."""
     error = kind.__new__(kind, *args)
-    error.__dict__.update(about)
+    error.__dict__.update(fields)
     return error
 
 
@@ -36,11 +35,11 @@ class GDLError(GGPError):
     """A rulesheet, or a single term, that cannot be used.
 
     Attributes:
-        diagnostics: every problem found in the text, errors and warnings, in text order. The
-            error's message is made of its errors. Empty when a single term was at fault.
-        line: 1-based line of the first error, 0 when there is no text to point at.
-        column: 1-based column of the first error, 0 when there is no text to point at.
-        context: the line of text the first error points at, "" when there is none.
+        diagnostics: all errors and warnings, in text order; the message consists of the errors.
+            Empty if a single term was at fault.
+        line: 1-based line of the first error; 0 if there is no text to point at.
+        column: 1-based column of the first error; 0 if there is no text to point at.
+        context: the line of text that the first error points at; "" if there is none.
     """
 
     def __init__(
@@ -60,14 +59,14 @@ class GDLError(GGPError):
 
 
 class GDLSyntaxError(GDLError):
-    """The text is not GDL in any syntax this package reads."""
+    """A text that is not GDL in any syntax that this package reads."""
 
 
 class GDLValidationError(GDLError):
-    """The text is GDL, but breaks a rule without which it cannot be played.
+    """A text that is GDL but unplayable, since it breaks a rule of the language.
 
     Attributes:
-        rule: short name of the broken rule, as printed in brackets after the message.
+        rule: short name of the broken rule, printed in brackets after the message.
     """
 
     def __init__(
@@ -87,11 +86,11 @@ class GDLValidationError(GDLError):
 
 
 class MachineError(GGPError):
-    """A game machine could not do what it was asked."""
+    """A failure of a game machine."""
 
 
 class IllegalMoveError(MachineError):
-    """A move that is not legal in the state in which it was to be played.
+    """A move that is not legal in the current state.
 
     Attributes:
         role: name of the role.
@@ -101,12 +100,12 @@ class IllegalMoveError(MachineError):
 
     def __init__(self, role: str, move: str, legal: Sequence[str]) -> None:
         self.role, self.move, self.legal = role, move, tuple(legal)
-        shown = ", ".join(self.legal[:20]) + (", ..." if len(self.legal) > 20 else "")
-        super().__init__(f"{move} is not legal for {role}; legal moves: {shown}")
+        moves_text = ", ".join(self.legal[:20]) + (", ..." if len(self.legal) > 20 else "")
+        super().__init__(f"{move} is not legal for {role}; legal moves: {moves_text}")
 
 
 class NoLegalMoveError(MachineError):
-    """A role without a legal move in a state that is not terminal.
+    """A role that has no legal move in a non-terminal state.
 
     Attributes:
         role: name of the role.
@@ -133,7 +132,7 @@ class ReasonerLimitError(MachineError):
         limit: the limit, with its unit ("inferences", "stack bytes", ...).
         reached: the bound that was exceeded.
         doing: the work that exceeded it.
-        cause: the part of the rules that is to blame; empty if unknown.
+        cause: the part of the rules that is the cause; empty if unknown.
     """
 
     def __init__(self, limit: str, reached: float, doing: str, cause: str = "") -> None:
@@ -144,7 +143,7 @@ class ReasonerLimitError(MachineError):
         )
 
     def because(self, cause: str) -> ReasonerLimitError:
-        """The same error with the known cause in the rules; empty for none."""
+        """The same error with its cause in the rules; empty leaves the cause unchanged."""
         return ReasonerLimitError(self.limit, self.reached, self.doing, cause or self.cause)
 
 
@@ -162,7 +161,7 @@ class BackendUnavailableError(MachineError):
 
 
 class InstallationError(GGPError):
-    """Something that every installation has cannot be imported.
+    """A failed import of a module that every installation has.
 
     Attributes:
         reason: Python's message.
@@ -171,45 +170,45 @@ class InstallationError(GGPError):
     def __init__(self, reason: str) -> None:
         self.reason = reason
         super().__init__(
-            f"the installation of ggp-hyperplay is broken: {reason}; install it again, with "
-            "`pip install --force-reinstall` and the checkout or wheel that it is from"
+            f"the installation of ggp-hyperplay is broken: {reason}; install it again with "
+            "`pip install --force-reinstall` from its checkout or wheel"
         )
 
 
 class BeliefDepletedError(GGPError):
-    """No complete path was found that agrees with an incomplete path.
+    """A search that found no complete path for an incomplete path.
 
     Attributes:
         path: the incomplete path, one "move / percepts" text per turn.
         attempts: number of lanes stepped in the search.
-        exhausted: true if the search was complete, so that no such path exists.
+        exhausted: whether the search was complete: then no such path exists.
     """
 
     SHOWN = 4
-    """Number of last turns that the message shows."""
+    """Number of turns in the message, counted from the end."""
 
     def __init__(self, path: Sequence[str], attempts: int, *, exhausted: bool) -> None:
         self.path, self.attempts, self.exhausted = tuple(path), attempts, exhausted
-        found = "no complete path agrees" if exhausted else "no complete path was found to agree"
-        so = ": what was told contradicts the rules" if exhausted else ""
+        finding = "no complete path agrees" if exhausted else "no complete path was found to agree"
+        reason = ": this history contradicts the rules" if exhausted else ""
         earlier = len(self.path) - self.SHOWN
-        shown = [f"({earlier} earlier)"] if earlier > 0 else []
+        omitted = [f"({earlier} earlier)"] if earlier > 0 else []
         super().__init__(
-            f"{found} with these {len(self.path)} turns after {attempts} attempts{so}: "
-            + (" | ".join([*shown, *self.path[-self.SHOWN :]]) or "(start of the game)")
+            f"{finding} with these {len(self.path)} turns after {attempts} attempts{reason}: "
+            + (" | ".join([*omitted, *self.path[-self.SHOWN :]]) or "(start of the game)")
         )
 
 
 class ProtocolError(GGPError):
-    """Something that the protocol of game servers does not allow."""
+    """A violation of the protocol of game servers."""
 
 
 class LocalProtocolError(ProtocolError):
-    """Our own mistake: an action that the protocol does not allow at this point."""
+    """Our own mistake: an action that the protocol forbids at this point."""
 
 
 class RemoteProtocolError(ProtocolError):
-    """The peer's mistake: text that is not a message or reply, or exceeds a limit."""
+    """The peer's mistake: a text that is neither message nor reply, or exceeds a limit."""
 
 
 class MatchError(GGPError):
@@ -217,16 +216,16 @@ class MatchError(GGPError):
 
 
 class SolvingError(GGPError):
-    """A game that cannot be solved exactly; the message says why."""
+    """A game that cannot be solved exactly; the message gives the reason."""
 
 
 class ConfigError(GGPError):
-    """An unknown game, role, player, option or history; the message says what is possible."""
+    """An unknown game, role, player, option or history; the message lists the valid ones."""
 
 
 class PlayerError(ConfigError):
-    """A player from elsewhere whose own code raised: the cause, where it is known here."""
+    """An exception in the code of a third-party player; `__cause__` is that exception, if known."""
 
 
 class ResultsError(GGPError):
-    """Results that cannot be stored, such as on a full disk; nothing is wrong with the input."""
+    """Results that cannot be stored, for example on a full disk; the input is fine."""

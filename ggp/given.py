@@ -1,6 +1,7 @@
-"""Checks of the arguments that users of the library pass.
+"""Checks of the arguments that users pass to the library.
 
-Anything wrong raises a `ConfigError` that says what is expected.
+Each function returns the checked value; a wrong one raises a `ConfigError` that states the
+expected form.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ggp.run.clocks import Clock
 from ggp.seeds import MOST_SEED, check_seed
 
 FLUENT = position(TRUE, 0)
-"""The position of fluents in terms."""
+"""The argument position in which fluents stand: the first of `true`."""
 
 _MOST_SHOWN = 60
 _MOST_LISTED = 8
@@ -38,7 +39,7 @@ def checked_text(game: object) -> str:
     if not isinstance(game, str):
         raise ConfigError(
             "a game is given as a string (its name, the path of a rulesheet, or the rules "
-            f"themselves), not as {_shown(game)}"
+            f"themselves), not as {_brief(game)}"
         )
     return game
 
@@ -50,41 +51,41 @@ def checked_seed(seed: object) -> int:
         ConfigError: it is not an integer, or negative, or greater than `MOST_SEED`.
     """
     try:
-        number = operator.index(seed)  # type: ignore[arg-type]
+        value = operator.index(seed)  # type: ignore[arg-type]
     except TypeError:
         raise ConfigError(
-            f"a seed must be a whole number from 0 to {MOST_SEED}, not {_shown(seed)}"
+            f"a seed must be a whole number from 0 to {MOST_SEED}, not {_brief(seed)}"
         ) from None
-    check_seed(number, "a seed")
-    return number
+    check_seed(value, "a seed")
+    return value
 
 
 def checked_count(count: object, name: str) -> int:
-    """A number of things, at least 1.
+    """A count as an integer, at least 1.
 
     Args:
-        name: what messages call it, such as `rounds`.
+        name: its name in messages, such as `rounds`.
 
     Raises:
         ConfigError: it is not a whole number, or below 1.
     """
     try:
-        number = operator.index(count)  # type: ignore[arg-type]
+        value = operator.index(count)  # type: ignore[arg-type]
     except TypeError:
-        number = 0
-    if number < 1:
-        raise ConfigError(f"{name} must be a whole number from 1, not {_shown(count)}")
-    return number
+        value = 0
+    if value < 1:
+        raise ConfigError(f"{name} must be a whole number from 1, not {_brief(count)}")
+    return value
 
 
 def checked_clock(clock: object) -> Clock:
-    """The clock with a name.
+    """The clock with this name.
 
     Raises:
-        ConfigError: there is none with that name.
+        ConfigError: there is none with this name.
     """
     if clock not in tuple(Clock):
-        raise ConfigError(f"a clock must be one of {', '.join(Clock)}, not {_shown(clock)}")
+        raise ConfigError(f"a clock must be one of {', '.join(Clock)}, not {_brief(clock)}")
     return Clock(str(clock))
 
 
@@ -104,20 +105,20 @@ def checked_fluent(text: object, domains: Domains | None) -> str:
         domains: of the rules; None if unknown.
 
     Raises:
-        ConfigError: it is not a term without variables, or no rule makes it a fluent.
+        ConfigError: it is not a ground term, or no rule can make it hold.
     """
     if not isinstance(text, str):
-        raise ConfigError(f"a fluent is a string of KIF, as in '(cell 1 2 x)', not {_shown(text)}")
+        raise ConfigError(f"a fluent is a string of KIF, as in '(cell 1 2 x)', not {_brief(text)}")
     try:
         term = parse_term(text)
     except GDLError as error:
         reason = error.diagnostics[0].message
         raise ConfigError(
-            f"{_shown(text)} is not a fluent: one term of KIF is expected, as in '(cell 1 2 x)' "
+            f"{_brief(text)} is not a fluent: one term of KIF is expected, as in '(cell 1 2 x)' "
             f"({reason})"
         ) from error
     if any(variables(term)):
-        raise ConfigError(f"{_shown(text)} is not a fluent: it has a variable; name the values")
+        raise ConfigError(f"{_brief(text)} is not a fluent: it has a variable; name the values")
     wrong = None if domains is None else domains.impossible(term, FLUENT)
     if domains is not None and wrong is not None:
         raise ConfigError(f"no rule makes {to_kif(term)} hold: {_expected(*wrong, domains)}")
@@ -125,15 +126,16 @@ def checked_fluent(text: object, domains: Domains | None) -> str:
 
 
 def _expected(part: Term, at: Position, domains: Domains) -> str:
-    """The possible terms in place of a part of a fluent."""
+    """The terms that may stand in place of a part of a fluent, as the end of a message."""
     constants, functions = domains.constants(at), domains.functions(at)
     listed = [*constants, *(f"({name}{' ?' * arity})" for name, arity in functions)]
-    shown = ", ".join(listed[:_MOST_LISTED]) + (", ..." if len(listed) > _MOST_LISTED else "")
-    meant = did_you_mean(signature(part)[0], (*constants, *(name for name, _ in functions)))
+    choices = ", ".join(listed[:_MOST_LISTED]) + (", ..." if len(listed) > _MOST_LISTED else "")
+    hint = did_you_mean(signature(part)[0], (*constants, *(name for name, _ in functions)))
     place = "the fluents are" if at == FLUENT else f"in place of {to_kif(part)} there can be"
-    return f"{place} {shown or 'nothing'}{meant}"
+    return f"{place} {choices or 'nothing'}{hint}"
 
 
-def _shown(given: object) -> str:
-    text = repr(given)
+def _brief(value: object) -> str:
+    """The `repr` of a value, shortened."""
+    text = repr(value)
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."

@@ -1,8 +1,8 @@
-"""The beginning and the end of every command of ours, before anything slow is imported.
+"""Start and end of every command, before anything slow is imported.
 
-Importing a program takes up to seconds, and Ctrl-C meanwhile would end in a traceback. So the
-command's script imports this module first and nothing else: `launch` takes care of the standard
-files and of interrupts, and imports the program only then.
+Importing a program can take seconds, and Ctrl-C would then end in a traceback. So a command's
+script imports only this module: `launch` prepares the standard files and the handling of
+interrupts, imports the program, and calls its `main`.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ EXIT_INTERRUPTED = 130
 _SOON_S = 0.01
 
 _is_over = False
-"""Whether the program has done its work: an interrupt has nothing left to end."""
+"""Whether the program has done its work, so that an interrupt has nothing left to end."""
 
 
 def launch(module: str, first: Callable[[], None] | None = None, **options: Any) -> NoReturn:
     """Import a module and call its `main`; never returns.
 
-    An interrupt (SIGINT) ends the process at once while the module is imported and after `main`; in
-    between it is the usual `KeyboardInterrupt`. A process that was started with interrupts ignored,
-    as shells start background jobs, continues to ignore them.
+    While the module is imported, and after `main`, an interrupt (SIGINT) ends the process
+    immediately; in between it raises the usual `KeyboardInterrupt`. A process that was started with
+    interrupts ignored, as shells start background jobs, keeps ignoring them.
 
     Args:
         module: its full name.
@@ -47,7 +47,7 @@ def launch(module: str, first: Callable[[], None] | None = None, **options: Any)
     if is_heeded:
         signal.signal(signal.SIGINT, _end_at_once)
         sys.unraisablehook = _interrupt_again
-        # Registered first, so called last: the rest Python does without handlers.
+        # Registered first, so called last: after it, Python ends without handlers.
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     if first is not None:
         first()
@@ -72,10 +72,10 @@ def launch(module: str, first: Callable[[], None] | None = None, **options: Any)
 
 
 class Loading:
-    """A context for imports that take long, before a command has begun anything.
+    """A context for slow imports, before a command has begun its work.
 
-    An interrupt meanwhile ends the process at once: libraries in C would swallow the exception, or
-    show it with a traceback.
+    An interrupt within it ends the process immediately: libraries in C would swallow the exception
+    or print a traceback.
     """
 
     def __enter__(self) -> None:
@@ -89,9 +89,9 @@ class Loading:
 
 
 def preload(*modules: str) -> None:
-    """Import libraries that are slow to import, see `Loading`.
+    """Import slow libraries within `Loading`.
 
-    Those that cannot be imported are left to the code that needs them.
+    A failed import is left to the code that needs the library.
     """
     with Loading():
         for module in modules:
@@ -112,17 +112,17 @@ class _Lenient(io.FileIO):
 
 
 def _open_standard_files() -> None:
-    """Make sure that all three standard files are open, and that unreadable errors do no harm.
+    """Make sure that all standard files are open, and that a broken standard error is harmless.
 
-    If one is closed, the next file that is opened would take its place, and the output of a library
-    would end up there.
+    The next file to be opened would take the place of a closed one and receive the output of
+    libraries.
     """
-    for number, flags in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
+    for fd, flags in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
         try:
-            os.fstat(number)
+            os.fstat(fd)
         except OSError:
-            # Takes the lowest free number. Standard output is opened for reading: results must
-            # not be lost without notice.
+            # Takes the lowest free number. Standard output is opened for reading: writing results
+            # to it fails, so that none is lost silently.
             os.open(os.devnull, flags)
     if sys.stdin is None:
         sys.stdin = os.fdopen(0, closefd=False)
@@ -140,9 +140,9 @@ def _open_standard_files() -> None:
 
 
 def _interrupt_again(dropped: UnraisableHookArgs) -> None:
-    """Repeat an interrupt that arrived where Python drops exceptions: in a destructor or callback.
+    """Repeat an interrupt that Python dropped, as it does in destructors and callbacks.
 
-    Other exceptions there are shown as usual.
+    Other dropped exceptions are printed as usual.
     """
     if dropped.exc_type is KeyboardInterrupt:
         _thread.start_new_thread(_interrupt_soon, (_thread.get_ident(),))
@@ -152,13 +152,13 @@ def _interrupt_again(dropped: UnraisableHookArgs) -> None:
 
 def _interrupt_soon(thread: int) -> None:
     time.sleep(_SOON_S)
-    if _is_over:  # libraries restore signals while they are closed: it would kill without a word
+    if _is_over:  # libraries restore signals when they close: SIGINT would kill without a message
         return
     signal.pthread_kill(thread, signal.SIGINT)
 
 
 def _leave(code: int) -> NoReturn:
-    """End without Python's own shutdown, in which libraries restore signals and drop exceptions."""
+    """Exit without Python's shutdown, in which libraries restore signals and drop exceptions."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -168,6 +168,6 @@ def _leave(code: int) -> NoReturn:
 
 
 def _end_at_once(*_: object) -> NoReturn:
-    """End with a line and nothing else: no exception can get lost, and nothing waits."""
+    """Print one line and exit: no exception can get lost, and nothing waits."""
     _Lenient(2, "w", closefd=False).write(b"error: interrupted\n")
     os._exit(EXIT_INTERRUPTED)

@@ -1,10 +1,10 @@
-"""Policies of nets, learnt by self-play in the lanes of an environment.
+"""Nets that learn policies by self-play in the lanes of an environment.
 
     >>> from ggp.env import make
     >>> from ggp.learn import Learner
     >>> learner = Learner(make("kuhn_poker", 512), seed=1)
 
-The lab that they are in is `ggp.labs.learning.selfplay`.
+Everything here comes from the lab `ggp.labs.learning.selfplay`.
 """
 
 from ggp.labs.learning.selfplay import (

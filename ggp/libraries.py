@@ -1,8 +1,7 @@
-"""Errors and advice when something cannot be imported.
+"""Errors and advice for failed imports.
 
-Installing a library is good advice only if that very library is missing. If a module of ours is
-missing, or something that every installation has, the installation is broken, and only installing
-it again helps.
+Advice to install a library helps only if that very library is missing. If a module of ggp is
+missing, or a library that every installation has, the installation is broken and must be repeated.
 """
 
 from __future__ import annotations
@@ -13,23 +12,23 @@ from ggp.errors import InstallationError
 
 
 def demand_library(error: ImportError, *libraries: str) -> None:
-    """Raise unless one of some libraries is missing or cannot be imported.
+    """Check that an import failed because of one of some optional libraries.
 
     Args:
-        error: from importing one of them, or a module of ours that imports it.
-        libraries: names of modules, without dots.
+        error: from importing one of them, or a module of ggp that imports it.
+        libraries: names of top-level modules.
 
     Raises:
-        InstallationError: it is something else.
+        InstallationError: it failed for another reason.
     """
     missing = _top(error.name)
-    within = {missing, *_modules_of(error)}
-    if missing in ("ggp", "match_runner") or not within & set(libraries):
+    packages = {missing, *_modules_of(error)}
+    if missing in ("ggp", "match_runner") or not packages & set(libraries):
         raise InstallationError(str(error)) from error
 
 
 def extra_advice(extra: str) -> str:
-    """How to install an extra of ours: no package index has ours."""
+    """How to install an extra of ggp, which no package index has."""
     return (
         f"install it with `pip install '.[{extra}]'` in a checkout, or with the path of the wheel, "
         f"as in `pip install 'ggp_hyperplay-VERSION-py3-none-any.whl[{extra}]'`"
@@ -37,7 +36,7 @@ def extra_advice(extra: str) -> str:
 
 
 def _modules_of(error: ImportError) -> Iterator[str]:
-    """The packages whose code was running: one that cannot be imported may lack another."""
+    """Top-level packages in the traceback: a library may fail to import since it lacks another."""
     trace = error.__traceback__
     while trace is not None:
         yield _top(trace.tb_frame.f_globals.get("__name__"))

@@ -1,10 +1,10 @@
-"""Rulesheets as games of OpenSpiel, for its algorithms: importing this registers the game `gdl`.
+"""Rulesheets as games for OpenSpiel's algorithms. Importing this module registers the game `gdl`.
 
     >>> import pyspiel
     >>> import ggp.openspiel
     >>> game = pyspiel.load_game("gdl(rules=kuhn_poker)")
 
-The lab that they are in is `ggp.labs.openspiel.rulesheets`.
+Everything here comes from the lab `ggp.labs.openspiel.rulesheets`.
 """
 
 from ggp.labs.openspiel.rulesheets import GdlGame, GdlState

@@ -1,9 +1,8 @@
-"""Pickled forms of games and states, and how the originals are found again.
+"""Pickled forms of games and states, and how games are restored from them.
 
-A game is pickled as its rules, in text, and the name of its backend; a state as whatever a machine
-writes for it, such as its fluents. A process that still has the machine of a pickled game uses
-that. In another one the rules are read again, and a machine is built when the first pickle of a
-game arrives.
+A game is pickled as the text of its rules and the name of its backend, a state in the form that its
+machine writes, such as its fluents. A process that still has the machine of a pickled game uses
+it. Any other process reads the rules and builds a machine for the first pickle of a game.
 """
 
 from __future__ import annotations
@@ -24,26 +23,26 @@ Rules = tuple[str, str, str, str]
 
 _machines: WeakValueDictionary[tuple[str, str], Machine] = WeakValueDictionary()
 _programs: WeakKeyDictionary[Machine, GameDefinition] = WeakKeyDictionary()
-_finding = RLock()
+_lock = RLock()
 
 
 def rules_of(program: GameDefinition, machine: Machine) -> Rules:
-    """What is pickled of a game; while its machine lives, it is found again here."""
-    with _finding:
-        kept = _machines.setdefault((program.digest, machine.backend), machine)
-        _programs.setdefault(kept, program)
+    """The pickled form of a game; registers its machine, so that `restore_game` finds it."""
+    with _lock:
+        owner = _machines.setdefault((program.digest, machine.backend), machine)
+        _programs.setdefault(owner, program)
     return program.digest, machine.backend, program.source.name, program.source.text
 
 
-def found_again(rules: Rules) -> tuple[GameDefinition, Machine]:
-    """The game that was pickled.
+def restore_game(rules: Rules) -> tuple[GameDefinition, Machine]:
+    """The game that was pickled, with its machine.
 
     Raises:
-        ConfigError: the rules are read differently from where it was pickled.
+        ConfigError: this version reads the rules differently from the one that pickled the game.
         MachineError: no machine can be built.
     """
     digest, backend, name, text = rules
-    with _finding:
+    with _lock:
         machine = _machines.get((digest, backend))
         if machine is not None:
             return _programs[machine], machine
@@ -58,12 +57,12 @@ def found_again(rules: Rules) -> tuple[GameDefinition, Machine]:
         return program, machine
 
 
-def written(machine: Machine, states: States) -> list[tuple[str, ...]]:
+def write_states(machine: Machine, states: States) -> list[tuple[str, ...]]:
     """The pickled form of states."""
     return _writer(machine).written(states)
 
 
-def read(machine: Machine, texts: Sequence[tuple[str, ...]]) -> States:
+def read_states(machine: Machine, texts: Sequence[tuple[str, ...]]) -> States:
     """The states that were pickled."""
     return _writer(machine).from_written(texts)
 

@@ -1,8 +1,8 @@
-"""Results for people and for programs: tables in terminals, in notebooks and as frames, and JSON.
+"""Results for people and for programs: tables in terminals, notebooks and frames, and JSON.
 
-A `Table` holds values and how they are written. A `Report` is the whole result of a command or of a
-function of the library. pandas is no dependency: whoever works with frames has it, and arrays serve
-everybody else.
+A `Table` holds values and their formats. A `Report` is the whole result of a command or a library
+function. pandas is not a dependency: people who work with frames have it, and everybody else gets
+arrays.
 """
 
 from __future__ import annotations
@@ -27,14 +27,22 @@ _CELL = "padding:0.1em 0.7em;text-align:"
 
 @dataclass(frozen=True)
 class Table:
-    """Values in rows.
+    """Values in rows, with their headings and formats.
+
+        >>> table = Table(("name", ("#share", ".2f")), [("ann", 0.5), ("bob", None)])
+        >>> table.texts()
+        [['ann', '0.50'], ['bob', '-']]
+        >>> print(table.csv(), end="")
+        name,#share
+        ann,0.5
+        bob,
 
     Attributes:
-        head: headings; `#` begins those of numbers, which are aligned to the right. A pair is a
-            heading and the format of its values.
-        rows: a value for each heading; None is written as `-`, and in frames it is nan among
-            numbers.
-        title: a line above it.
+        head: headings, or pairs of a heading and a format. A heading that begins with `#` is one of
+            numbers, which are aligned to the right.
+        rows: a value for each heading. None is written as `-`; among the numbers of a frame it is
+            nan.
+        title: a line above the table.
     """
 
     head: Sequence[Sequence[str]]
@@ -44,11 +52,11 @@ class Table:
     @property
     def headings(self) -> list[str]:
         """The headings without formats."""
-        return [each if isinstance(each, str) else each[0] for each in self.head]
+        return [heading if isinstance(heading, str) else heading[0] for heading in self.head]
 
     def texts(self) -> list[list[str]]:
         """The rows as people read them."""
-        formats = ["" if isinstance(each, str) else each[1] for each in self.head]
+        formats = ["" if isinstance(heading, str) else heading[1] for heading in self.head]
         return [
             [
                 "-" if value is None else format(value, layout)
@@ -58,13 +66,13 @@ class Table:
         ]
 
     def __rich__(self) -> rich.table.Table:
-        """The table for terminals, without characters that could disturb one."""
+        """The table for a terminal, without characters that could disturb it."""
         from rich import box
-        from rich.table import Table as Drawn
+        from rich.table import Table as RichTable
         from rich.text import Text
 
         title = Text(printable(self.title), "dim") if self.title else None
-        drawn = Drawn(
+        table = RichTable(
             box=box.SIMPLE_HEAD,
             show_edge=False,
             pad_edge=False,
@@ -74,17 +82,17 @@ class Table:
         )
         for name in self.headings:
             is_number = name.startswith("#")
-            drawn.add_column(
+            table.add_column(
                 name.removeprefix("#"), justify="right" if is_number else "left", no_wrap=is_number
             )
         for row in self.texts():
-            drawn.add_row(*map(printable, row))
-        return drawn
+            table.add_row(*map(printable, row))
+        return table
 
     def html(self) -> str:
-        """The table for notebooks. All of it is text: rules and records may come from anybody.
+        """The table for notebooks, with all text escaped: rules and records may be anybody's.
 
-        Colours are those of the notebook, so that tables suit light and dark ones.
+        It takes its colours from the notebook, light or dark.
         """
         sides = ["right" if name.startswith("#") else "left" for name in self.headings]
 
@@ -101,7 +109,7 @@ class Table:
         return f"<table>{above}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def csv(self) -> str:
-        """The table as CSV with a line of headings; None is left empty, numbers are unrounded."""
+        """The table as CSV with a line of headings. None is empty, and numbers are not rounded."""
         out = StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self.headings)
@@ -109,7 +117,7 @@ class Table:
         return out.getvalue()
 
     def frame(self) -> Any:
-        """The table as a `pandas.DataFrame`, or as a dict of arrays where there is no pandas."""
+        """The table as a `pandas.DataFrame`, or as a dict of arrays without pandas."""
         names = self.headings
         columns = list(zip(*self.rows, strict=True)) or [()] * len(names)
         arrays = {name: _array(column) for name, column in zip(names, columns, strict=True)}
@@ -133,35 +141,44 @@ def _array(column: Sequence[object]) -> Any:
 
 @dataclass(frozen=True)
 class Report:
-    """A result.
+    """A result, for programs and for people.
+
+        >>> report = Report({"value": 50.0}, ["an even game"]).seeded(1, "propnet")
+        >>> report.values
+        {'value': 50.0, 'seed': 1, 'backend': 'propnet'}
+        >>> list(report.parts)
+        ['an even game', 'seed 1, on propnet']
 
     Attributes:
-        values: for programs, as JSON values.
-        parts: for people: tables, lines, and what else rich can show, from top to bottom; they are
-            asked for once.
+        values: JSON values, for programs.
+        parts: tables, lines and other things that rich can print, for people, from top to bottom;
+            they are iterated over once.
     """
 
     values: Any
     parts: Iterable[RenderableType]
 
     def seeded(self, seed: int, backend: str) -> Report:
-        """The same with what it depends on besides options: the same seed gives the same result on
-        the same backend."""
+        """This report with the seed and the backend, which reproduce it together."""
         values = self.values | {"seed": seed, "backend": backend}
         return replace(self, values=values, parts=chain(self.parts, [f"seed {seed}, on {backend}"]))
 
     def _repr_html_(self) -> str:
-        drawn = (
+        blocks = (
             part.html() if isinstance(part, Table) else f"<div>{escape(str(part))}</div>"
             for part in self.parts
         )
-        return f"<div>{''.join(drawn)}</div>"
+        return f"<div>{''.join(blocks)}</div>"
 
 
 def rounded(value: Any, digits: int = 9) -> Any:
-    """JSON values without the rounding noise of adding up thousands of numbers."""
+    """JSON values with every float rounded, which removes the noise of long sums.
+
+    >>> rounded({"mean": 0.1 + 0.2, "counts": [1, 2]})
+    {'mean': 0.3, 'counts': [1, 2]}
+    """
     if isinstance(value, float):
         return round(value, digits)
     if isinstance(value, dict):
-        return {name: rounded(each, digits) for name, each in value.items()}
-    return [rounded(each, digits) for each in value] if isinstance(value, list | tuple) else value
+        return {name: rounded(element, digits) for name, element in value.items()}
+    return [rounded(v, digits) for v in value] if isinstance(value, list | tuple) else value

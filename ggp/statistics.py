@@ -1,8 +1,9 @@
-"""99 % confidence intervals.
+"""99 % confidence intervals of means and shares, such as a player's mean score.
 
-Those by betting hold after any number of rounds, even if somebody looks and then plays on. They
-are wide. For many rounds whose number was fixed beforehand, resampling and the exact binomial
-interval are narrower, and may be used.
+Series of matches, experiments and reports get their intervals here, from lists of values. Intervals
+by betting hold after any number of rounds, even if somebody looks and then plays on; they are wide.
+If the number of rounds is large and was fixed beforehand, resampling or the exact binomial interval
+is narrower and may be used instead.
 """
 
 from __future__ import annotations
@@ -26,18 +27,18 @@ METHODS = {
     STUDENT: "by Student's t: valid for values that are nearly normal",
     UNBOUNDED: "are missing: the rules do not bound the scores",
 }
-"""Methods by which intervals are made, and when these hold; or why there is none."""
+"""Methods of intervals, each with the condition on which it holds, or why there is no interval."""
 
 FIXED_ROUNDS = 50
-"""Least number of rounds for intervals that assume a fixed number: with fewer, somebody is likely
-to look and play on."""
+"""Smallest number of rounds for intervals that assume a fixed number: with fewer, somebody is
+likely to look and play on."""
 
 GOALS = (0.0, 100.0)
-"""The goal values of GDL go from 0 to 100."""
+"""Range of the goal values of GDL."""
 
 _DOUBT_SHOWN = 0.6
-"""Share of the error probability that resampling is given: it misses a little more often than it
-promises, most of all where scores are mostly equal."""
+"""Share of the error probability that resampling may use. It misses a little more often than it
+promises, especially if most scores are equal."""
 
 _BATCH = 1_000_000
 _ROUNDING = 1e-12
@@ -47,10 +48,13 @@ _ROUNDING = 1e-12
 class Interval:
     """An estimate with its 99 % confidence interval.
 
+        >>> f"{share_interval(62, 100).percent:.1f}"
+        '62.0 [48.7, 74.2]'
+
     Attributes:
         value: the estimate; None without values.
         low, high: ends of the interval; None if there are too few values, or no bounds.
-        method: one of `METHODS`; None where there are too few values, or no uncertainty.
+        method: one of `METHODS`; None if there are too few values, or no uncertainty.
     """
 
     value: float | None
@@ -60,20 +64,20 @@ class Interval:
 
     @property
     def error(self) -> float | None:
-        """The larger distance from the estimate to an end; None where there is no interval."""
+        """The larger distance from the estimate to an end; None without an interval."""
         if self.value is None or self.low is None or self.high is None:
             return None
         return max(self.value - self.low, self.high - self.value)
 
     @property
     def percent(self) -> Interval:
-        """The same of a share, in percent."""
+        """The interval of a share, in percent."""
         ends = (self.value, self.low, self.high)
         value, low, high = (None if end is None else 100 * end for end in ends)
         return Interval(value, low, high, self.method)
 
     def __format__(self, layout: str) -> str:
-        """The interval as `62.50 [48.11, 75.32]`, as much of it as there is.
+        """The interval as `62.50 [48.11, 75.32]`; the estimate or `-` if there is no more.
 
         Args:
             layout: the format of each number, `.2f` if empty.
@@ -86,20 +90,24 @@ class Interval:
 
 
 def methods_text(intervals: Iterable[Interval]) -> list[str]:
-    """Lines that say how some intervals were made, one for each method."""
-    found = dict.fromkeys(each.method for each in intervals if each.method is not None)
-    return [f"99 % intervals {METHODS[method]}" for method in found]
+    """Lines that explain how intervals were made, one for each method that occurs."""
+    methods = dict.fromkeys(i.method for i in intervals if i.method is not None)
+    return [f"99 % intervals {METHODS[method]}" for method in methods]
 
 
 def share_interval(successes: int, trials: int, level: float = LEVEL) -> Interval:
-    """Share of successes in a fixed number of trials, from 0 to 1, with its exact binomial
-    (Clopper-Pearson) interval."""
+    """Share of successes in a fixed number of trials, with its exact binomial interval
+    (Clopper-Pearson).
+
+        >>> share_interval(0, 10).low
+        0.0
+    """
     from scipy.stats import binomtest
 
     if not trials:
         return Interval(None)
-    found = binomtest(successes, trials).proportion_ci(level, method="exact")
-    return Interval(successes / trials, float(found.low), float(found.high), FIXED)
+    ends = binomtest(successes, trials).proportion_ci(level, method="exact")
+    return Interval(successes / trials, float(ends.low), float(ends.high), FIXED)
 
 
 def mean_interval(
@@ -116,14 +124,18 @@ def mean_interval(
         >>> f"{interval.low:.1f} < {interval.value:.1f} < {interval.high:.1f}"
         '28.9 < 62.5 < 88.9'
 
-    The interval is by betting (`ggp.statistics`), unless there are
-    `FIXED_ROUNDS` values or more and their number was fixed beforehand, see `fixed_interval`.
+    The interval is by betting, unless there are at least `FIXED_ROUNDS` values and their number was
+    fixed beforehand, see `fixed_interval`.
+
+        >>> interval = mean_interval([50.0, 60.0, 40.0, 50.0], seed=0, fixed=True)
+        >>> interval.value, interval.method
+        (50.0, 'betting')
 
     Args:
         seed: seed of the resampling.
-        bounds: the least and the greatest possible value, known before the first one; None if
-            they are not known. Then, and if a value shows them to be wrong, there is no interval:
-            a rare large value could move the mean as far as it likes.
+        bounds: the smallest and the largest possible value, known before the first one; None if
+            unknown. Without bounds, or with a value outside them, there is no interval: a rare
+            large value could move the mean by any amount.
         fixed: whether the number of values was fixed before any was known.
         level: confidence level of the interval.
     """
@@ -141,7 +153,7 @@ def mean_interval(
 
 
 def _are_within(values: Sequence[float], bounds: tuple[float, float]) -> bool:
-    """Whether all are, but for rounding: means of several values may be a last digit off."""
+    """Whether all values are within the bounds, allowing for the rounding of means."""
     low, high = bounds
     rounding = _ROUNDING * (high - low)
     return low - rounding <= min(values) and max(values) <= high + rounding
@@ -150,13 +162,13 @@ def _are_within(values: Sequence[float], bounds: tuple[float, float]) -> bool:
 def fixed_interval(
     values: Sequence[float], seed: int, bounds: tuple[float, float], level: float = LEVEL
 ) -> Interval:
-    """Mean with an interval for values whose number was fixed beforehand and is large.
+    """Mean with its interval, for a large number of values that was fixed beforehand.
 
-    If every value is at one of the bounds, the interval is exact binomial. If all are equal,
-    resampling would leave no uncertainty at all; instead, the share of values that may differ
-    has an exact binomial bound, and these may be anywhere between the bounds. All others are
-    resampled (bootstrap-t; the accelerated one misses too often where values are skewed). Where
-    nearly all are equal resampling says nothing, and bets are narrower.
+    If every value is at one of the bounds, the interval is exact binomial. If all values are equal,
+    resampling would show no uncertainty at all; instead, an exact binomial bound limits the share
+    of values that may differ, and those may be anywhere between the bounds. All other values are
+    resampled (bootstrap-t; the accelerated bootstrap misses too often if values are skewed). If
+    nearly all are equal, resampling says nothing, and the interval by betting is narrower.
 
     Args:
         values: at least two, within the bounds.
@@ -165,47 +177,50 @@ def fixed_interval(
     num, (low, high) = len(values), bounds
     mean = math.fsum(values) / num
     if all(value in (low, high) for value in values):
-        share = share_interval(sum(value == high for value in values), num, level)
-        least, most = (low + (high - low) * (end or 0.0) for end in (share.low, share.high))
-        return Interval(mean, least, most, FIXED)
+        wins = share_interval(sum(value == high for value in values), num, level)
+        lower, upper = (low + (high - low) * (end or 0.0) for end in (wins.low, wins.high))
+        return Interval(mean, lower, upper, FIXED)
     if all(value == values[0] for value in values):
-        others = share_interval(0, num, level).high or 0.0
-        return Interval(mean, mean - others * (mean - low), mean + others * (high - mean), FIXED)
-    least, most = _studentised(values, seed, level)
-    least, most = max(low, least), min(high, most)
+        share = share_interval(0, num, level).high or 0.0
+        return Interval(mean, mean - share * (mean - low), mean + share * (high - mean), FIXED)
+    lower, upper = _studentised(values, seed, level)
+    lower, upper = max(low, lower), min(high, upper)
     bets = _betting_interval(mean, bounds, level, values)
     assert bets.low is not None
     assert bets.high is not None
-    narrower = most - least <= bets.high - bets.low
-    return Interval(mean, least, most, FIXED) if narrower else bets
+    narrower = upper - lower <= bets.high - bets.low
+    return Interval(mean, lower, upper, FIXED) if narrower else bets
 
 
 def mean_of_means(
     groups: Sequence[Sequence[float]], bounds: tuple[float, float] | None = GOALS
 ) -> Interval:
-    """Mean of the means of some groups of independent values, with its interval by betting.
+    """Mean of the means of groups of independent values, with its interval by betting.
 
-    Each of k groups has an interval with 1/k of the error probability, and their ends are averaged.
-    So it holds whatever decided the number of values in each, for example if a duel ends when it is
-    clear who is better. (The mean itself is then a little too far from a draw.)
+    Each of k groups gets an interval with 1/k of the error probability, and the ends are averaged.
+    So the interval holds whatever decided the size of each group, for example if a duel stops once
+    it is clear who is better. (The mean itself is then a little too far from a draw.)
+
+        >>> mean_of_means([[0.0, 100.0], [50.0, 50.0]]).value
+        50.0
 
     Args:
-        groups: groups of values; those without values say nothing.
+        groups: groups of values; empty groups are ignored.
         bounds: see `mean_interval`.
     """
-    given = [group for group in groups if group]
-    if not given:
+    samples = [group for group in groups if group]
+    if not samples:
         return Interval(None)
-    mean = math.fsum(math.fsum(group) / len(group) for group in given) / len(given)
-    if any(len(group) == 1 for group in given):
+    mean = math.fsum(math.fsum(group) / len(group) for group in samples) / len(samples)
+    if any(len(group) == 1 for group in samples):
         return Interval(mean)
-    level = 1 - (1 - LEVEL) / len(given)
-    found = [mean_interval(group, 0, bounds, fixed=False, level=level) for group in given]
-    if any(each.method == UNBOUNDED for each in found):
+    level = 1 - (1 - LEVEL) / len(samples)
+    intervals = [mean_interval(group, 0, bounds, fixed=False, level=level) for group in samples]
+    if any(interval.method == UNBOUNDED for interval in intervals):
         return Interval(mean, method=UNBOUNDED)
     low, high = (
-        math.fsum(end for end in ends if end is not None) / len(given)
-        for ends in ((each.low for each in found), (each.high for each in found))
+        math.fsum(end for end in ends if end is not None) / len(samples)
+        for ends in ((i.low for i in intervals), (i.high for i in intervals))
     )
     return Interval(mean, min(mean, low), max(mean, high), BETTING)
 
@@ -215,15 +230,15 @@ def _betting_interval(
 ) -> Interval:
     low, high = bounds
     ends = bounds_of(sample_of(bounds, values), 1 - level)
-    # The mean is between them, except for rounding in the last digit.
-    least, most = (low + (high - low) * end for end in ends)
-    return Interval(mean, min(mean, least), max(mean, most), BETTING)
+    # The mean lies between the two, except for rounding in the last digit.
+    lower, upper = (low + (high - low) * end for end in ends)
+    return Interval(mean, min(mean, lower), max(mean, upper), BETTING)
 
 
 def student_interval(values: Sequence[float]) -> Interval:
-    """Mean with its interval by Student's t, for values that are nearly normal.
+    """Mean with its interval by Student's t, for nearly normal values.
 
-    All may be equal; then the interval is a point.
+    If all values are equal, the interval is a point.
     """
     num = len(values)
     if not num:
@@ -243,18 +258,21 @@ def _student_quantile(degrees: int) -> float:
 
 
 def _studentised(values: Sequence[float], seed: int, level: float) -> tuple[float, float]:
-    """The bootstrap-t interval of a mean: its error is resampled in units of the standard error
-    that each resample shows, which skewed values need. An end may be infinite."""
+    """The bootstrap-t interval of a mean; an end may be infinite.
+
+    The error of the mean is resampled in units of each resample's own standard error, as skewed
+    values need it.
+    """
     kinds, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
     num = len(values)
     rng = np.random.default_rng(seed)
-    found = []
+    batches = []
     for start in range(0, RESAMPLES, chunk := max(1, _BATCH // len(kinds))):
         shares = rng.multinomial(num, counts / num, min(chunk, RESAMPLES - start)) / num
         means = shares @ kinds
         spreads = np.sqrt(np.maximum(shares @ kinds**2 - means**2, 0.0))
-        found.append((means, spreads))
-    means, spreads = (np.concatenate(each) for each in zip(*found, strict=True))
+        batches.append((means, spreads))
+    means, spreads = (np.concatenate(parts) for parts in zip(*batches, strict=True))
     mean = float(counts @ kinds) / num
     spread = math.sqrt(max(float(counts @ kinds**2) / num - mean**2, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -266,7 +284,7 @@ def _studentised(values: Sequence[float], seed: int, level: float) -> tuple[floa
 
 
 # ------------------------------------------------------------------------
-# Bounds on a mean that hold after any number of values, even if one looks and then goes on.
+# Bounds on a mean that hold after any number of values, even if somebody looks and then goes on.
 #
 # If the mean of values between 0 and 1 were at most m, nobody could expect to win by betting, value
 # by value, that they are above m. The chance of ever having 200 times the initial money is then at
@@ -295,11 +313,11 @@ _HALVINGS = 48
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A sample of independent values, V different ones, scaled to lie between 0 and 1.
+    """A sample of independent values, scaled to lie between 0 and 1; V of them are different.
 
     Attributes:
-        values: `[V]` between 0 and 1.
-        counts: `[V]` number of times each occurred; above 0.
+        values: `[V]` different values, between 0 and 1.
+        counts: `[V]` number of occurrences of each; above 0.
     """
 
     values: FloatArray
@@ -307,7 +325,7 @@ class Sample:
 
     @property
     def mean(self) -> float:
-        """Mean of the values."""
+        """Mean of all values."""
         return float(self.counts @ self.values / self.counts.sum())
 
     @property
@@ -317,10 +335,13 @@ class Sample:
 
 
 def sample_of(bounds: tuple[float, float], values: Sequence[float]) -> Sample:
-    """Make a sample of values by scaling them to lie between 0 and 1.
+    """A sample of values, scaled to lie between 0 and 1.
+
+        >>> sample_of((0.0, 100.0), [0.0, 50.0, 50.0]).counts.tolist()
+        [1.0, 2.0]
 
     Args:
-        bounds: the least and the greatest possible value, the first below the second.
+        bounds: the smallest and the largest possible value; the first is below the second.
         values: at least one.
     """
     low, high = bounds
@@ -330,7 +351,7 @@ def sample_of(bounds: tuple[float, float], values: Sequence[float]) -> Sample:
 
 
 def log_wealth(sample: Sample, mean: float) -> float:
-    """Logarithm of the wealth of those who bet that the mean is above `mean`; they began with 1.
+    """Logarithm of the wealth of bettors who began with 1 and bet that the mean is above `mean`.
 
     Args:
         mean: above 0.
@@ -339,36 +360,36 @@ def log_wealth(sample: Sample, mean: float) -> float:
 
 
 def bounds_of(sample: Sample, alpha: float) -> tuple[float, float]:
-    """Bounds of the mean with confidence of at least 1 - alpha, however often one looks."""
+    """Bounds of the mean with a confidence of at least 1 - alpha, however often one looks."""
     return _lowest(sample, alpha), 1.0 - _lowest(sample.other_side, alpha)
 
 
 def is_above(sample: Sample, mean: float, alpha: float) -> bool:
     """Whether the lower bound of `bounds_of` is above `mean`; faster."""
-    return 0.0 < mean < 1.0 and log_wealth(sample, mean) >= _needed(alpha)
+    return 0.0 < mean < 1.0 and log_wealth(sample, mean) >= _log_target(alpha)
 
 
 def times_until_above(sample: Sample, mean: float, alpha: float, most: float) -> float | None:
-    """How often the same values would have to occur again and again until `is_above`.
+    """How often the same values would have to repeat until `is_above`.
 
     None if more than `most` times.
 
     Args:
         mean: above 0.
     """
-    growth, needed = _growth(sample, mean), _needed(alpha)
-    if _wealth_of(growth, most) < needed:
+    growth, threshold = _growth(sample, mean), _log_target(alpha)
+    if _wealth_of(growth, most) < threshold:
         return None
-    # Wealth begins at 1 and is convex, so it reaches the needed value only once.
+    # Wealth begins at 1 and is convex in the number of times, so it crosses the threshold once.
     low, high = 0.0, most
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (low, middle) if _wealth_of(growth, middle) >= needed else (middle, high)
+        low, high = (low, middle) if _wealth_of(growth, middle) >= threshold else (middle, high)
     return high
 
 
-def _needed(alpha: float) -> float:
-    """Logarithm of the wealth that is needed; each side begins with half of the money."""
+def _log_target(alpha: float) -> float:
+    """Logarithm of the wealth that decides; each side begins with half of the money."""
     return math.log(2 / alpha)
 
 
@@ -376,8 +397,8 @@ def _growth(sample: Sample, mean: float) -> FloatArray:
     """`[20]` growth of the logarithm of each bet's wealth."""
     with np.errstate(divide="ignore"):  # a bet of everything may lose everything
         gains = np.log1p(_BETS * (sample.values / mean - 1.0))
-    found: FloatArray = gains @ sample.counts
-    return found
+    growth: FloatArray = gains @ sample.counts
+    return growth
 
 
 def _wealth_of(growth: FloatArray, times: float) -> float:
@@ -388,9 +409,9 @@ def _wealth_of(growth: FloatArray, times: float) -> float:
 
 
 def _lowest(sample: Sample, alpha: float) -> float:
-    """The least mean that the bets do not exclude, rounded down where it is not exact."""
-    low, high, needed = 0.0, sample.mean, _needed(alpha)
+    """The smallest mean that the bets do not exclude, rounded down if inexact."""
+    low, high, threshold = 0.0, sample.mean, _log_target(alpha)
     for _ in range(_HALVINGS if high > 0.0 else 0):
         middle = (low + high) / 2
-        low, high = (middle, high) if log_wealth(sample, middle) >= needed else (low, middle)
+        low, high = (middle, high) if log_wealth(sample, middle) >= threshold else (low, middle)
     return low

@@ -1,8 +1,8 @@
-"""The command `ggp`: look at rulesheets, play them by hand or at random, ask players.
+"""The command `ggp`: check rulesheets, play them by hand or at random, ask players, serve matches.
 
-Installed packages, and our labs, may add commands (`ggp.registry`). One module per group of
-commands, which is imported when one of them runs: importing numpy and SWI-Prolog takes longer than
-showing help. Commands are thin: parse options, call, print.
+Each module here holds a group of commands and is imported when one of them runs: importing numpy
+and SWI-Prolog takes longer than showing help. Commands are thin: they parse options, call the
+library, and print its report. Installed packages and our labs may add commands (`ggp.registry`).
 """
 
 from __future__ import annotations
@@ -16,43 +16,43 @@ __all__ = ["main"]
 COMMANDS = {
     "belief": LaterCommand(
         "ggp.cli.belief",
-        "Show which fluents may hold after what a role did and saw, and with which probability.",
+        "Show the fluents that may hold for a role, and how probably.",
     ),
     "bench": LaterCommand(
         "ggp.cli.bench", "Measure random playouts from the initial state, at full speed."
     ),
     "convert": LaterCommand("ggp.cli.rulesheets", "Print a rulesheet in another form."),
     "evaluate": LaterCommand(
-        "ggp.cli.evaluate", "Show what a player thinks of each of a role's moves."
+        "ggp.cli.evaluate", "Show the value that a player gives to each move of a role."
     ),
-    "exploit": LaterCommand("ggp.cli.solve", "Measure how far a player is from optimal play."),
+    "exploit": LaterCommand("ggp.cli.solve", "Measure a player's distance from optimal play."),
     "games": LaterCommand(
         "ggp.cli.game_list",
-        "List the games that come with ggp; with GAME, show its rules in words.",
+        "List the games that come with ggp, or describe GAME in words.",
     ),
     "info": LaterCommand(
-        "ggp.cli.rulesheets", "Show the roles of a game, its size and what runs it."
+        "ggp.cli.rulesheets", "Show the roles of a game, its size and its backend."
     ),
     "new": LaterCommand(
-        "ggp.cli.new", "Write a small game with comments to FILE, to begin one's own with."
+        "ggp.cli.new", "Write a small commented game to FILE, as a start for your own."
     ),
     "players": LaterCommand(
-        "ggp.cli.players", "List players with their options: all known players, or those named."
+        "ggp.cli.players", "List all players, or the named ones, with their options."
     ),
     "properties": LaterCommand(
-        "ggp.cli.properties", "Measure leaf correlation, bias, disambiguation and more of a game."
+        "ggp.cli.properties", "Measure leaf correlation, bias, disambiguation and more."
     ),
     "serve": LaterCommand("ggp.cli.serve", "Play matches on game servers until interrupted."),
     "solve": LaterCommand(
-        "ggp.cli.solve", "Solve a game: what optimal play is worth to each role."
+        "ggp.cli.solve", "Solve a game: the value of optimal play for each role."
     ),
     "trace": LaterCommand(
         "ggp.cli.tracing",
-        "Play given or random joint moves and show every step; random ones as they are played.",
+        "Show every step of a match, played from a file or at random.",
     ),
     "validate": LaterCommand(
         "ggp.cli.rulesheets",
-        "Say everything that is wrong with rulesheets, or with files of Gambit's.",
+        "Check rulesheets or Gambit files, and report every problem.",
     ),
 }
 

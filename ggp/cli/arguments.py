@@ -1,4 +1,8 @@
-"""Options shared by several commands, and the games and values made from them."""
+"""Options that several commands share, and the games and values that they stand for.
+
+`game_command` makes a command about one game: it adds the common options and passes them to the
+command's function as `GameOptions`, which open the game and print its report.
+"""
 
 from __future__ import annotations
 
@@ -44,10 +48,10 @@ _SLOW = {
     "relational": ("ggp.machine.relational.relational_machine",),
     "prolog": ("ggp.machine.prolog.prolog_machine",),
 }
-"""Modules of backends that take long to import."""
+"""Modules of each backend that are slow to import."""
 
 DEFAULT_GROUNDING_S = 60.0
-"""The default of `Limits`, which is slow to import."""
+"""The default of `Limits`, copied since that is slow to import."""
 
 _log = logging.getLogger(__name__)
 
@@ -56,9 +60,9 @@ class Opened(NamedTuple):
     """A game that is ready to be played.
 
     Attributes:
-        program: its rules, or what defines it.
-        machine: what plays them.
-        build_s: seconds it took to build the machine.
+        program: its definition.
+        machine: the machine that plays it.
+        build_s: seconds that it took to build the machine.
     """
 
     program: GameDefinition
@@ -79,11 +83,11 @@ def open_game(
     """Read a game and build its machine; reports repaired rules on standard error.
 
     Args:
-        game: name, or path of its rulesheet.
+        game: its name, or the path of its rulesheet.
         backend, limits, ready: see `build_machine`.
-        plays: whether the machine will be used for more than facts about the game.
+        plays: whether the machine will play, not only state facts about the game.
         hints: whether to report that rules were repaired.
-        stuck: whether a role may lack a legal move at first.
+        stuck: whether a role may lack a legal move in the initial state.
 
     Raises:
         GDLError, MachineError: the rules are wrong.
@@ -130,12 +134,12 @@ def read_json(path: Path, of_what: str) -> object:
     """
     try:
         with open(path, "rb") as file:
-            found: object = json.load(file)
+            value: object = json.load(file)
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not JSON ({error}); it must be {of_what}") from error
-    return found
+    return value
 
 
 def read_json_list(path: Path, of_what: str) -> list[object]:
@@ -180,24 +184,24 @@ class FiniteRange(click.FloatRange):
         return number
 
 
-class _GivenPath(_PathType):
-    """A path that is not empty: an empty one, as from an unset shell variable, would be the current
-    folder."""
+class _NonEmptyPath(_PathType):
+    """A path that is not empty: an empty one, as from an unset shell variable, would mean the
+    current folder."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Path:
         if not os.fspath(value):
-            self.fail(f"the path is empty; give that of a {self.name}", param, ctx)
+            self.fail(f"the path is empty; give the path of a {self.name}", param, ctx)
         return super().convert(value, param, ctx)
 
 
-class FilePath(_GivenPath):
+class FilePath(_NonEmptyPath):
     """The path of a file, existing or not, as a `pathlib.Path`; not empty, and not a folder."""
 
     def __init__(self) -> None:
         super().__init__(dir_okay=False, path_type=Path)
 
 
-class FolderPath(_GivenPath):
+class FolderPath(_NonEmptyPath):
     """The path of a folder, existing or not, as a `pathlib.Path`; not empty, and not a file."""
 
     def __init__(self) -> None:
@@ -206,7 +210,7 @@ class FolderPath(_GivenPath):
 
 
 class _Backend(_ParamType):
-    """A name of the registry of backends, which is slow to import."""
+    """The name of a backend; the registry of backends is slow to import."""
 
     name = "backend"
 
@@ -232,8 +236,8 @@ class PlayerText(_ParamType):
 
     name = "spec"
 
-    def __init__(self, **more: str) -> None:
-        self._more = more
+    def __init__(self, **extra: str) -> None:
+        self._extra = extra
 
     def shell_complete(self, ctx: object, param: object, incomplete: str) -> list[CompletionItem]:
         from ggp.players import describe_player, known_players
@@ -246,15 +250,15 @@ class PlayerText(_ParamType):
             meanings = {player: describe_player(player).summary for player in known_players()}
             return [
                 CompletionItem(f"{role}{equals}{player}", help=meaning)
-                for player, meaning in {**meanings, **self._more}.items()
+                for player, meaning in {**meanings, **self._extra}.items()
                 if player.startswith(name)
             ]
         if name not in known_players():
             return []
-        given, comma, last = options.rpartition(",")
+        earlier, comma, last = options.rpartition(",")
         return [
             CompletionItem(
-                f"{role}{equals}{name}:{given}{comma}{option.name}=", help=option.meaning
+                f"{role}{equals}{name}:{earlier}{comma}{option.name}=", help=option.meaning
             )
             for option in describe_player(name).options
             if option.name.startswith(last)
@@ -267,7 +271,7 @@ def json_option(command: _F) -> _F:
 
 
 def _import(ctx: click.Context, param: object, modules: tuple[str, ...]) -> None:
-    """Have modules imported where games of OpenSpiel are, in this process and those it starts."""
+    """Have modules imported wherever games of OpenSpiel are, in this process and its children."""
     if modules:
         from ggp.machine.definition import IMPORTS
 
@@ -282,21 +286,21 @@ import_option = click.option(
     expose_value=False,
     is_eager=True,
     callback=_import,
-    help="A module that registers games of OpenSpiel in Python, looked for in the current folder "
-    "too. Can be given several times.",
+    help="Import a module that registers OpenSpiel games in Python; the current folder is searched "
+    "too. May be repeated.",
 )
 
 
 def backend_option(command: _F) -> _F:
-    """`--backend`, and `--import`, which is of use wherever a game is opened."""
+    """`--backend`, and `--import`, which helps wherever a game is opened."""
     command = import_option(command)
     return click.option(
         "--backend",
         type=_Backend(),
         default="auto",
         show_default=True,
-        help="What runs the rules: propnet is fast, relational is for games too large for it, "
-        "prolog is the reference, auto chooses.",
+        help="Machine that runs the rules: propnet is fast, relational suits games too large for "
+        "propnet, prolog is the reference, auto chooses.",
     )(command)
 
 
@@ -307,7 +311,7 @@ def _limits(ctx: click.Context, param: object, seconds: float) -> Limits:
 
 
 def limits_option(command: _F) -> _F:
-    """`--grounding-seconds`: gives the command `limits` for `build_machine`."""
+    """`--grounding-seconds`, passed to the command as `limits` for `build_machine`."""
     return click.option(
         "--grounding-seconds",
         "limits",
@@ -316,12 +320,12 @@ def limits_option(command: _F) -> _F:
         show_default=True,
         metavar="SECONDS",
         callback=_limits,
-        help="Processor time that the fast backend may use to compile a game it has not seen.",
+        help="Most CPU time that the fast backend may take to compile a new game.",
     )(command)
 
 
 def threads_option(usual: str = "1") -> Callable[[_F], _F]:
-    """`--threads`: None if not given.
+    """`--threads`; None if not given.
 
     Args:
         usual: the default, for the help.
@@ -330,17 +334,17 @@ def threads_option(usual: str = "1") -> Callable[[_F], _F]:
         "--threads",
         type=click.IntRange(min=1),
         show_default=usual,
-        help="Processors for a batch of playouts and for a decision of hyperplay2; without a clock "
-        "the results do not depend on it.",
+        help="Processors for a batch of playouts and for a decision of hyperplay2; without a "
+        "clock, results do not depend on their number.",
     )
 
 
-SHARED_THREADS = "all processors, shared by the matches at once"
+SHARED_THREADS = "all processors, shared by simultaneous matches"
 """The default of `--threads` where matches are played."""
 
 
 def threads_for(threads: int | None, matches: int) -> int:
-    """Processors for each of several matches at once, if no number was given."""
+    """Processors for each of several simultaneous matches: `threads` if given, else their share."""
     return threads or max(1, len(os.sched_getaffinity(0)) // matches)
 
 
@@ -348,17 +352,17 @@ def clock_option(of: str = "players", usual: str | None = None) -> Callable[[_F]
     """`--clock`, as a `Clock`.
 
     Args:
-        of: whose clock it is, for the help.
-        usual: the default, for the help; then the value is None if the option was not given.
-            Without it the default is wall time.
+        of: the owners of the clock, for the help.
+        usual: the default, for the help; then a missing option is None. Without it, the default is
+            wall time.
     """
     return click.option(
         "--clock",
-        type=click.Choice([each.value for each in Clock]),
+        type=click.Choice([kind.value for kind in Clock]),
         callback=lambda ctx, param, value: None if value is None else Clock(value),
         default=Clock.WALL.value if usual is None else None,
         show_default=usual or True,
-        help=f"The clock of {of}: on the wall, or CPU time, which a busy machine does not shorten.",
+        help=f"Clock of {of}: wall time, or CPU time, which a busy machine does not shorten.",
     )
 
 
@@ -366,7 +370,7 @@ def seed_option(of: str = "all random choices") -> Callable[[_F], _F]:
     """`--seed`.
 
     Args:
-        of: what is drawn with the seed, for the help.
+        of: the random choices that the seed determines, for the help.
     """
     return click.option(
         "--seed",
@@ -383,13 +387,13 @@ def seed_option(of: str = "all random choices") -> Callable[[_F], _F]:
 
 @dataclass(frozen=True)
 class GameOptions:
-    """What every command about a game is asked.
+    """The options of every command about a game.
 
     Attributes:
-        game: its name, or the path of its rulesheet; empty for commands about several.
+        game: its name, or the path of its rulesheet; empty for commands about several games.
         backend, limits: see `build_machine`.
-        seed: of all that is random.
-        as_json: whether the result is for programs.
+        seed: of all random choices.
+        as_json: whether to print JSON.
     """
 
     game: str
@@ -403,16 +407,16 @@ class GameOptions:
         return open_game(self.game, self.backend, self.limits, **how)
 
     def load(self) -> Game:
-        """The same for the library."""
+        """The game for the library."""
         from ggp.library import Game
 
         opened = self.open()
         return Game(self.game, opened.program, opened.machine)
 
     def show(self, report: Report, backend: str = "") -> None:
-        """Print a result, and with a backend what it depends on besides options."""
-        result = report.seeded(self.seed, backend) if backend else report
-        show_report(result, as_json=self.as_json)
+        """Print a report; with a backend, also the seed and the backend."""
+        report = report.seeded(self.seed, backend) if backend else report
+        show_report(report, as_json=self.as_json)
 
 
 def game_command(
@@ -422,27 +426,27 @@ def game_command(
     of_one: bool = True,
     cls: type[click.Command] = click.Command,
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a command about a game of a function of `GameOptions`, and of its own options.
+    """Turn a function into a command about a game; it gets `GameOptions` and its other options.
 
     Args:
         typed: an example, as one would type it.
-        seed: what is drawn with the seed, for the help; None where nothing is random.
+        seed: the random choices that the seed determines, for the help; None if there are none.
         of_one: whether its argument is a game.
     """
 
     def decorate(function: Callable[..., Any]) -> click.Command:
         @functools.wraps(function)
         def command(
-            backend: str, limits: Limits, as_json: bool, game: str = "", seed: int = 0, **own: Any
+            backend: str, limits: Limits, as_json: bool, game: str = "", seed: int = 0, **extra: Any
         ) -> Any:
-            return function(GameOptions(game, backend, limits, seed, as_json), **own)
+            return function(GameOptions(game, backend, limits, seed, as_json), **extra)
 
-        own = vars(command).pop("__click_params__", [])
+        params = vars(command).pop("__click_params__", [])
         for option in (verbose_option, json_option, limits_option, backend_option):
             option(command)
         if seed is not None:
             seed_option(seed)(command)
-        vars(command)["__click_params__"] += own  # in the order of help, from its end
+        vars(command)["__click_params__"] += params  # in the order of help, from its end
         named = click.argument("game")(command) if of_one else command
         return click.command(cls=cls, epilog=example(typed))(named)
 

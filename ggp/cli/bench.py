@@ -1,10 +1,10 @@
-"""`ggp bench`: the speed of a machine in random play, once it is at full speed.
+"""`ggp bench`: the speed of a machine in random playouts, once it is at full speed.
 
-Before anything is measured, batches of ever longer playouts load all machine code. Only full
-batches are measured. If playouts run side by side, a batch has so many that it does not matter how
-the last ones end; if they run one by one, it has as many as take a given part of the time. A batch
-that has begun is finished, and the first one is played however long it takes, so the speed does not
-depend on the requested seconds.
+Before the measurement, batches of ever longer playouts load all machine code. Only full batches are
+measured. If playouts run side by side, a batch is so large that the last ones hardly matter; if
+they run one by one, a batch takes a fixed share of the time. A batch that has begun is finished,
+and the first is played however long it takes, so the speed does not depend on the requested
+seconds.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from ggp.machine.on_circuit import on_circuit
 from ggp.report import Report, Table
 
 COMPARED = ("prolog", "propnet")
-"""Backends that `--compare` measures, the reference first."""
+"""Backends that `--compare` measures; the reference comes first."""
 
 MAX_STEPS = 1000
 """Joint moves after which a playout is cut off."""
 
 BLOCKS_A_BATCH = 16
-"""Blocks of a full batch on a machine that plays side by side: with fewer, waiting for the longest
-playout would show."""
+"""Blocks in a full batch on a machine that plays side by side: with fewer, the wait for the longest
+playout would distort the speed."""
 
 _RAMP_SHARE = 0.1
 _RAMP_FACTOR = 8
-"""In the ramp-up playouts are this much longer each time, until a batch takes this share of the
-time twice."""
+"""In the ramp-up, playouts grow by this factor until two batches have taken this share of the
+time."""
 
 _BATCH_SHARE = 0.1
 """Share of the time that a batch takes if playouts run one by one."""
@@ -51,36 +51,36 @@ _LEAST_S = 1e-9
     type=FiniteRange(min=0, min_open=True),
     default=5.0,
     show_default=True,
-    help="How long to measure, after the ramp-up; a batch that has begun is finished.",
+    help="Time to measure, after the ramp-up; a batch that has begun is finished.",
 )
 @click.option("--compare", is_flag=True, help="Measure both backends, and print the ratio.")
 @threads_option()
 def bench(options: GameOptions, seconds: float, compare: bool, threads: int | None) -> None:
     """Measure random playouts from the initial state, at full speed.
 
-    Speeds are by the wall clock, and also by the processor time of all threads together, which
-    other programs disturb less.
+    Speeds are per second of wall time and of CPU time of all threads together, which other programs
+    disturb less.
     """
     options = replace(options, limits=replace(options.limits, threads=threads or 1))
     if not compare:
-        values = _measured(options, seconds)
+        values = _measure_backend(options, seconds)
         options.show(Report(values, _parts([values], seconds)))
         return
-    results = [_measured(replace(options, backend=name), seconds) for name in COMPARED]
-    slow, fast = (each["states_per_s"] for each in results)
+    rows = [_measure_backend(replace(options, backend=name), seconds) for name in COMPARED]
+    slow, fast = (row["states_per_s"] for row in rows)
     ratio = round(fast / slow, 2) if slow else None
     slower, faster = COMPARED
     end = (
         f"{slower} made no move, so there is nothing to compare"
         if ratio is None
-        else f"{faster} plays {ratio:,} times as many states a second as {slower}"
+        else f"{faster} visits {ratio:,} times as many states per second as {slower}"
     )
-    values = {"game": options.game, "results": results, "ratio": ratio}
-    options.show(Report(values, [*_parts(results, seconds), end]))
+    values = {"game": options.game, "results": rows, "ratio": ratio}
+    options.show(Report(values, [*_parts(rows, seconds), end]))
 
 
-def _measured(options: GameOptions, seconds: float) -> dict[str, Any]:
-    """One row of the table."""
+def _measure_backend(options: GameOptions, seconds: float) -> dict[str, Any]:
+    """The measurements of one backend, as a row of the table."""
     opened = options.open()
     rng = np.random.default_rng(options.seed)
     with spinner(f"playing on {opened.machine.backend} for {seconds:g} s"):
@@ -100,15 +100,15 @@ def _measured(options: GameOptions, seconds: float) -> dict[str, Any]:
     }
 
 
-def _parts(results: list[dict[str, Any]], seconds: float) -> Iterator[Table | str]:
+def _parts(rows: list[dict[str, Any]], seconds: float) -> Iterator[Table | str]:
     numbers = ("build s", "playouts", "states/s", "playouts/s", "finished", "s", "CPU s")
     head = ("backend", *((f"#{name}", ",") for name in (*numbers, "states/CPU s", "batches")))
-    yield Table(head, [list(each.values()) for each in results])
-    for each in results:
-        if each["batches"] == 1 and each["seconds"] > seconds:
+    yield Table(head, [list(row.values()) for row in rows])
+    for row in rows:
+        if row["batches"] == 1 and row["seconds"] > seconds:
             yield (
-                f"on {each['backend']} not even one full batch fits into {seconds:g} s: "
-                f"one was finished, which took {each['seconds']:.3g} s"
+                f"on {row['backend']} a full batch does not fit into {seconds:g} s: "
+                f"one took {row['seconds']:.3g} s"
             )
 
 
@@ -118,11 +118,11 @@ class Speed:
 
     Attributes:
         playouts: started from the initial state.
-        finished: those that reached a terminal state; the others were cut off.
-        states: joint moves made in all of them.
+        finished: playouts that reached a terminal state; the others were cut off.
+        states: joint moves made in all playouts.
         seconds: wall time.
         cpu_seconds: CPU time of this process, all threads together.
-        batches: full ones, at least one.
+        batches: number of full batches, at least one.
     """
 
     playouts: int
@@ -141,11 +141,11 @@ def measure(
     clock: Callable[[], float] = time.perf_counter,
     cpu_clock: Callable[[], float] = time.process_time,
 ) -> Speed:
-    """Play full batches at random for about this long, but at least one of them.
+    """Play full batches of random playouts for about this long, and at least one.
 
     Args:
         seconds: time to measure; the batch that ends nearest to it is the last.
-        threads: of the machine.
+        threads: number of threads of the machine.
     """
     full = _full_batch(machine, threads)
     _ramp_up(machine, seconds, rng, full or 1, clock)
@@ -155,12 +155,12 @@ def measure(
     while not batches or seconds - spent > spent / batches / 2:
         lanes = full
         if lanes is None:
-            wanted = _BATCH_SHARE * seconds * playouts / spent if playouts else 1.0
-            lanes = max(1, int(wanted))
-        played = machine.playout(machine.initial(lanes), rng, MAX_STEPS)
+            target = _BATCH_SHARE * seconds * playouts / spent if playouts else 1.0
+            lanes = max(1, int(target))
+        batch = machine.playout(machine.initial(lanes), rng, MAX_STEPS)
         playouts += lanes
-        finished += int(played.finished.sum())
-        states += int(played.steps.sum())
+        finished += int(batch.finished.sum())
+        states += int(batch.steps.sum())
         batches += 1
         spent = max(clock() - started, _LEAST_S)
     return Speed(playouts, finished, states, spent, cpu_clock() - cpu_started, batches)
@@ -180,8 +180,7 @@ def _ramp_up(
     lanes: int,
     clock: Callable[[], float],
 ) -> None:
-    """Play longer and longer playouts until a batch takes its time for playing, not loading
-    code."""
+    """Play ever longer playouts until batches spend their time on playing, not on loading code."""
     max_steps = 1
     slow = 0
     while slow < 2 and max_steps < _RAMP_FACTOR * MAX_STEPS:

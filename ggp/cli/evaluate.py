@@ -1,4 +1,4 @@
-"""`ggp evaluate`: a player's values of its moves after an incomplete path."""
+"""`ggp evaluate`: the values that a player gives to its moves after an incomplete path."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from ggp.belief import in_words
 from ggp.cli.arguments import FiniteRange, GameOptions, game_command
-from ggp.cli.histories import Given, first_choice, history_options
+from ggp.cli.histories import Origin, first_choice, history_options
 from ggp.cli.solving import player_option
 from ggp.console import spinner
 from ggp.errors import NOTE, ConfigError, GGPError
@@ -29,42 +29,42 @@ from ggp.search.estimates import candidates
     "ggp evaluate exploding_bomb --role agent --player hyperplay2:n=8",
     seed="the player, and of the random match that leads to the role's first choice",
 )
-@click.option("--role", required=True, help="Whose moves to evaluate.")
+@click.option("--role", required=True, help="Role whose moves to evaluate.")
 @player_option("hyperplay2:n=8")
 @history_options(
-    "Without it, the role is at its first choice, having seen nothing; if that cannot be, a random "
-    "match by --seed leads there."
+    "Without it, the role is at its first choice and has seen nothing; if that is impossible, a "
+    "random match by --seed leads there."
 )
 @click.option(
     "--play-clock",
     type=FiniteRange(min=0, min_open=True),
-    help="Seconds to think; without it the player's own counts decide.",
+    help="Seconds to think; without it, the player's own counts decide.",
 )
 def evaluate(
-    options: GameOptions, role: str, player: str, given: Given, play_clock: float | None
+    options: GameOptions, role: str, player: str, origin: Origin, play_clock: float | None
 ) -> None:
-    """Show what a player thinks of each of a role's moves.
+    """Show the value that a player gives to each move of a role.
 
-    Players who draw their moves say how likely each is.
+    A player that draws its move also shows the probability of each.
     """
     spec = parse_spec(player)
     program, machine, _ = options.open(ready=play_clock is not None)
-    number = role_index(machine, role)
-    name = machine.roles[number]
-    if number == machine.random_role:
+    role_id = role_index(machine, role)
+    name = machine.roles[role_id]
+    if role_id == machine.random_role:
         possible = ", ".join(name for name in machine.roles if name != RANDOM)
         raise ConfigError(f"{RANDOM} plays by chance and has no values; roles: {possible}")
-    where = "" if given.file is None else f"{given.file}: "
-    with spinner(f"{player} is thinking"), _faults_told_by_us(), blamed(spec):
-        turns = given.turns(machine, program.digest, name)
+    prefix = "" if origin.file is None else f"{origin.file}: "
+    with spinner(f"{player} is thinking"), _quiet_players(), blamed(spec):
+        turns = origin.turns(machine, program.digest, name)
         is_drawn = turns is None
         if turns is None:
             turns = first_choice(
-                build_machine(program, machine.backend, options.limits), number, options.seed
+                build_machine(program, machine.backend, options.limits), role_id, options.seed
             )
         rng = np.random.default_rng(options.seed)
-        thinker = make_player(spec, machine, number, rng, program=program)
-        _follow(machine, thinker, turns, where)
+        thinker = make_player(spec, machine, role_id, rng, program=program)
+        _follow(machine, thinker, turns, prefix)
         deadline = None if play_clock is None else Deadline.after(play_clock)
         decision = thinker.choose(deadline, value_forced=True)
     if decision.fault is not None:
@@ -72,14 +72,14 @@ def evaluate(
     options.show(_report(decision, name, player, turns, is_drawn=is_drawn), machine.backend)
 
 
-def _follow(machine: Machine, player: Player, history: Sequence[KnownTurn], where: str) -> None:
+def _follow(machine: Machine, player: Player, history: Sequence[KnownTurn], prefix: str) -> None:
     """Let the player observe a history.
 
     Raises:
-        ConfigError: no complete path agrees with it, or the game is over after it, as far as the
-            player has a belief that shows it.
+        ConfigError: the belief of the player, if it has one, shows that no complete path agrees
+            with the history, or that the game is over after it.
     """
-    for number, turn in enumerate(history):
+    for index, turn in enumerate(history):
         player.observe(turn.move, turn.percepts)
         if not isinstance(player, BeliefPlayer):
             continue
@@ -87,39 +87,39 @@ def _follow(machine: Machine, player: Player, history: Sequence[KnownTurn], wher
         if bag.depleted[0]:
             fault = player.choose().fault
             raise ConfigError(
-                f"{where}turn {number}: {fault} (it is impossible, or the game is over)"
+                f"{prefix}turn {index}: {fault} (it is impossible, or the game is over)"
             )
         if not len(candidates(machine, bag).values):
-            raise ConfigError(f"{where}turn {number}: the game is over after it")
+            raise ConfigError(f"{prefix}turn {index}: the game is over after it")
 
 
 @contextmanager
-def _faults_told_by_us() -> Iterator[None]:
-    """Keep players from logging the faults that this command reports in its own error."""
+def _quiet_players() -> Iterator[None]:
+    """Keep players from logging the faults that this command reports itself."""
     logger = logging.getLogger("ggp.players")
     if logger.getEffectiveLevel() < NOTE:
         yield
         return
-    before = logger.level
+    level = logger.level
     logger.setLevel(logging.ERROR)
     try:
         yield
     finally:
-        logger.setLevel(before)
+        logger.setLevel(level)
 
 
 def _report(
     decision: Decision, role: str, player: str, turns: Sequence[KnownTurn], *, is_drawn: bool
 ) -> Report:
-    """The values of moves.
+    """The values of moves as a report.
 
     Args:
-        is_drawn: whether the turns before them are those of a random match.
+        is_drawn: whether the turns are from a random match.
     """
     moves = [asdict(value) for value in decision.values]
     shares = decision.probabilities
     if shares is not None:
-        moves = [{**each, "probability": shares.get(each["move"], 0.0)} for each in moves]
+        moves = [{**row, "probability": shares.get(row["move"], 0.0)} for row in moves]
     quality = None if decision.quality is None else dict(decision.quality)
     values = {
         "role": role,
@@ -138,7 +138,7 @@ def _report(
         if is_drawn and any(turn.percepts for turn in turns):
             seen = (f"{turn.move} / {' '.join(turn.percepts or ()) or '-'}" for turn in turns)
             yield f"{role} did / saw: {'; '.join(seen)}"
-        rows = [(">" if each["move"] == decision.move else "", *each.values()) for each in moves]
+        rows = [(">" if row["move"] == decision.move else "", *row.values()) for row in moves]
         numbers = (("#value", ".2f"), ("#± stderr", ".2f"), ("#visits", ","))
         head = ("", f"move of {role}", *numbers, ("#probability", ".3f"))
         yield Table(head if shares is not None else head[:-1], rows)

@@ -23,19 +23,19 @@ _WIDTH = 79
 @json_option
 @verbose_option
 def games(game: str | None, as_json: bool) -> None:
-    """List the games that come with ggp; with GAME, show its rules in words.
+    """List the games that come with ggp, or describe GAME in words.
 
-    GAME may also be the path of a rulesheet. The words are those of its first comment.
+    GAME may also be the path of a rulesheet. The description is its first comment.
     """
     if game is not None:
         values = _in_words(game)
         show_report(Report(values, _lines(values)), as_json=as_json)
         return
     fields = ("name", "title", "roles")
-    every = [{key: each[key] for key in fields} for each in map(_in_words, list_games())]
-    rows = [(each["name"], each["title"], ", ".join(each["roles"])) for each in every]
+    every = [{key: entry[key] for key in fields} for entry in map(_in_words, list_games())]
+    rows = [(entry["name"], entry["title"], ", ".join(entry["roles"])) for entry in every]
     table = Table(("name", "game", "roles"), rows)
-    end = ["", "`ggp games NAME` tells the rules of a game in words."]
+    end = ["", "`ggp games NAME` describes a game in words."]
     show_report(Report(every, [table, *end]), as_json=as_json)
 
 
@@ -61,5 +61,5 @@ def _lines(values: dict[str, Any]) -> Iterator[str]:
     yield ""
     rows = {"Roles": [", ".join(values["roles"])], **values["sections"], "Rules": [values["path"]]}
     for name, lines in rows.items():
-        for number, line in enumerate(lines):
-            yield f"{'' if number else printable(name):<10}{line}"
+        for index, line in enumerate(lines):
+            yield f"{'' if index else printable(name):<10}{line}"

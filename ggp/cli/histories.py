@@ -1,4 +1,8 @@
-"""Histories for commands: a role's moves and percepts, from a file, a record or random play."""
+"""Histories for commands: a role's moves and percepts, read from a file or a record, or random.
+
+`history_options` gives a command the options that name an `Origin`; its `turns` are the
+history, checked against the rules.
+"""
 
 from __future__ import annotations
 
@@ -24,18 +28,18 @@ FORM = 'a list of turns like {"move": "MOVE", "percepts": ["TERM", ...]}'
 
 _MOST_TURNS = 1000
 _MOST_MATCHES = 20
-"""Most random matches played in search of one in which the role has a choice."""
+"""Number of random matches to try for one in which the role has a choice."""
 
 _PARTICLES, _EXACT = 1_000, 10_000
 
 
-class Given(NamedTuple):
-    """The source of a history.
+class Origin(NamedTuple):
+    """The origin of a history.
 
     Attributes:
-        listed: the turns in a file.
+        listed: the turns in a file; None without such a file.
         file: that file, or a record; None if neither was given.
-        turn: number of the decision in the record.
+        turn: number of the decision in the record, from 1.
     """
 
     listed: list[object] | None
@@ -43,19 +47,19 @@ class Given(NamedTuple):
     turn: int | None
 
     @staticmethod
-    def by(history: Path | None, record: Path | None, turn: int | None) -> Given:
-        """The source that the options of `history_options` name.
+    def by(history: Path | None, record: Path | None, turn: int | None) -> Origin:
+        """The origin that the options of `history_options` name.
 
         Raises:
             ConfigError: they do not fit together, or the file of turns is not a list.
         """
         if (record is None) != (turn is None) or (record is not None and history is not None):
             raise ConfigError(
-                "give --record FILE and --turn N together, or --history FILE, or neither"
+                "give --record FILE and --turn N together, or --history FILE, or none of them"
             )
         if history is not None:
-            return Given(read_json_list(history, FORM), history, None)
-        return Given(None, record, turn)
+            return Origin(read_json_list(history, FORM), history, None)
+        return Origin(None, record, turn)
 
     def turns(self, machine: Machine, digest: str, role: str) -> list[KnownTurn] | None:
         """The history of a role; None if none was given.
@@ -75,7 +79,7 @@ class Given(NamedTuple):
 
 
 def history_options(without: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`--history`, or `--record` and `--turn`, which the command is given as `given`.
+    """`--history`, or `--record` and `--turn`, passed to the command as `origin`.
 
     Args:
         without: the default history, as a sentence for the help.
@@ -84,14 +88,14 @@ def history_options(without: str) -> Callable[[Callable[..., Any]], Callable[...
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def command(
-            *asked: Any, history: Path | None, record: Path | None, turn: int | None, **own: Any
+            *args: Any, history: Path | None, record: Path | None, turn: int | None, **others: Any
         ) -> Any:
-            return function(*asked, given=Given.by(history, record, turn), **own)
+            return function(*args, origin=Origin.by(history, record, turn), **others)
 
         click.option(
             "--turn",
             type=click.IntRange(min=1),
-            help="Which decision of the recorded match, counted from 1.",
+            help="Decision of the recorded match, counted from 1.",
         )(command)
         click.option(
             "--record",
@@ -103,7 +107,7 @@ def history_options(without: str) -> Callable[[Callable[..., Any]], Callable[...
             "--history",
             type=FilePath(),
             metavar="FILE",
-            help=f"What the role did and saw so far: JSON, {FORM}. {without}",
+            help=f"The role's moves and percepts so far: JSON, {FORM}. {without}",
         )(command)
 
     return decorate
@@ -120,7 +124,7 @@ def recorded_history(
         turn: counted from 1, as `match-runner replay` shows it.
 
     Raises:
-        ConfigError: the file is not a record, or of another game, or the match was over before.
+        ConfigError: the file is not a record of this game, or the match has no such turn.
     """
     record = read_json(path, "a record of match-runner")
     turns = record.get("turns") if isinstance(record, dict) else None
@@ -131,34 +135,34 @@ def recorded_history(
     if not 1 <= turn <= len(turns):
         raise ConfigError(f"{path} has the turns 1 to {len(turns)}, not {turn}")
     try:
-        found: list[object] = [
-            {"move": each["joint_move"][role], "percepts": each["percepts"][role]}
-            for each in turns[: turn - 1]
+        earlier: list[object] = [
+            {"move": step["joint_move"][role], "percepts": step["percepts"][role]}
+            for step in turns[: turn - 1]
         ]
     except (KeyError, TypeError) as error:
         raise ConfigError(f"{path} is not a complete record: a turn lacks {error}") from error
-    return read_history(machine, found, str(path))
+    return read_history(machine, earlier, str(path))
 
 
 def first_choice(machine: Machine, role: int, seed: int) -> list[KnownTurn]:
-    """A role's moves and percepts until it first has a choice.
+    """A role's moves and percepts until its first choice.
 
-    It makes its only moves and sees nothing, if that is possible; otherwise it follows a random
+    The role plays forced moves and sees nothing, if that is possible; otherwise it follows a random
     match.
 
     Args:
-        machine: used to find this out; its count of states should matter to nobody else.
+        machine: used for the search, so that its count of states grows.
         seed: of the match.
 
     Raises:
-        ConfigError: it had no choice in several random matches; the message shows one of them.
+        ConfigError: the role had no choice in several random matches; the message shows one.
     """
     quiet = _quiet_history(machine, role)
     if quiet is not None:
         return quiet
     turns: list[KnownTurn] = []
-    for number in range(_MOST_MATCHES):
-        turns, has_choice = _random_history(machine, role, (seed, number))
+    for match in range(_MOST_MATCHES):
+        turns, has_choice = _random_history(machine, role, (seed, match))
         if has_choice:
             return turns
     raise ConfigError(
@@ -168,7 +172,7 @@ def first_choice(machine: Machine, role: int, seed: int) -> list[KnownTurn]:
 
 
 def _quiet_history(machine: Machine, role: int) -> list[KnownTurn] | None:
-    """Only moves and no percepts until there is a choice; None if that is impossible."""
+    """Forced moves without percepts until the first choice; None if that is impossible."""
     belief = HyperPlaySampler(machine, PathTree(machine), capacity=_PARTICLES, exact=_EXACT)
     rng = np.random.default_rng(0)
     bag = belief.start(role)
@@ -189,7 +193,7 @@ def _quiet_history(machine: Machine, role: int) -> list[KnownTurn] | None:
 def _random_history(
     machine: Machine, role: int, seed: Sequence[int]
 ) -> tuple[list[KnownTurn], bool]:
-    """A role's turns of a random match until it has a choice, and whether it has one."""
+    """A role's turns of a random match until its first choice, and whether it gets one."""
     rng = np.random.default_rng(seed)
     state = machine.initial(1)
     turns: list[KnownTurn] = []
@@ -209,17 +213,17 @@ def read_history(machine: Machine, turns: Sequence[object], name: str) -> list[K
 
     Args:
         turns: as read from JSON, unchecked.
-        name: what messages call them.
+        name: the name of the history in messages.
 
     Raises:
         ConfigError: a turn is malformed or unknown to the rules.
     """
     history = []
-    for number, turn in enumerate(turns):
+    for index, turn in enumerate(turns):
         try:
             history.append(_read_turn(machine, turn))
         except ConfigError as error:
-            raise ConfigError(f"{name}: turn {number}: {error}") from error
+            raise ConfigError(f"{name}: turn {index}: {error}") from error
     return history
 
 
@@ -228,7 +232,7 @@ def _read_turn(machine: Machine, turn: object) -> KnownTurn:
         raise ConfigError('a turn must be an object {"move": "MOVE", "percepts": ["TERM", ...]}')
     move = None if turn["move"] is None else read_term(turn["move"])
     if move is not None and machine.move_id(move) is None:
-        raise ConfigError(f"{move} is no move of this game: its rules do not know the term")
+        raise ConfigError(f"{move} is not a move of this game: its rules do not know the term")
     listed = turn["percepts"]
     if listed is None:
         return KnownTurn(move, None)
@@ -238,6 +242,6 @@ def _read_turn(machine: Machine, turn: object) -> KnownTurn:
     for percept in percepts:
         if machine.percept_id([percept]) is None:
             raise ConfigError(
-                f"{percept} is no percept of this game: its rules do not know the term"
+                f"{percept} is not a percept of this game: its rules do not know the term"
             )
     return KnownTurn(move, percepts)

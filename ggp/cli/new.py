@@ -1,4 +1,4 @@
-"""`ggp new`: a small game to begin with."""
+"""`ggp new`: writes a small game to start from."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ SKELETON = """\
 ; Percepts  the keeper sees (coin CUP) after turn 1, the guesser hears (named CUP) after turn 2
 ; Scores    100 for the guesser if it finds the coin, else 100 for the keeper
 
-; This block is what `ggp games FILE` shows. The rules below play as they are: change them step by
-; step, and let `ggp validate FILE` and `ggp trace --watch FILE` look on.
+; `ggp games FILE` shows the block above. The rules below are playable as they are: change them step
+; by step, and check them with `ggp validate FILE` and `ggp trace --watch FILE`.
 
 ; --- Who plays. `random` is chance: it plays one of its legal moves, all equally likely.
 (role keeper)
 (role guesser)
 (role random)
 
-; --- Facts of your own, which never change. Numbers are nothing but names: say what follows what.
+; --- Your own facts, which never change. Numbers are only names: say which follows which.
 (cup left)
 (cup middle)
 (cup right)
@@ -53,19 +53,19 @@ SKELETON = """\
 (<= (legal keeper noop) (not (true (turn 2))))
 (<= (legal guesser noop) (not (true (turn 3))))
 
-; --- The next state. What no rule makes true is false, so what stays must be said to stay.
+; --- The next state. A fluent that no rule makes true is false, so one that stays needs a rule.
 (<= (next (turn ?n)) (true (turn ?m)) (succ ?m ?n))
 (<= (next (coin ?cup)) (does random (hide ?cup)))
 (<= (next (coin ?cup)) (true (coin ?cup)))
 (<= (next (lifted ?cup)) (does guesser (lift ?cup)))
 
-; --- Percepts: all that a role is told after a turn, besides its own move. These rules look at the
+; --- Percepts: all that a role learns after a turn, besides its own move. These rules look at the
 ; --- state before the moves, and at the moves. Without any `sees` rule and without `random`, all
 ; --- moves are open.
 (<= (sees keeper (coin ?cup)) (does random (hide ?cup)))
 (<= (sees guesser (named ?cup)) (does keeper (name ?cup)))
 
-; --- The end, and what it is worth: one whole number from 0 to 100 for each role but random.
+; --- The end, and the scores: one whole number from 0 to 100 for each role but random.
 (<= terminal (true (turn 4)))
 (<= found (true (coin ?cup)) (true (lifted ?cup)))
 (<= (goal guesser 100) found)
@@ -79,17 +79,17 @@ SKELETON = """\
 @click.argument("file", type=FilePath())
 @verbose_option
 def new(file: Path) -> None:
-    """Write a small game with comments to FILE, to begin one's own with.
+    """Write a small commented game to FILE, as a start for your own.
 
-    It has chance, hidden information and two players, and plays as it is. A file that is there
-    already is left alone.
+    The game has chance, hidden information and two players, and is playable as it is. An existing
+    file is not overwritten.
     """
     if file.suffix not in _SUFFIXES:
         raise ConfigError(f"{file} must end in {' or '.join(_SUFFIXES)}, as rulesheets do")
     title = printable(file.stem.replace("_", " ").strip().capitalize()) or "A new game"
     write_new(file, SKELETON.format(title=title))
     name = printable(str(file))
-    click.echo(f"{name} is a game that plays. What to try next:")
+    click.echo(f"{name} is a playable game. Try next:")
     for command in (
         f"ggp validate {name} --strict --play 100",
         f"ggp trace --watch {name}",

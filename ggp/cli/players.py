@@ -1,4 +1,4 @@
-"""`ggp players`: the players there are, with their options."""
+"""`ggp players`: the known players with their options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ggp.players.options.option_fields import OptionInfo
 from ggp.report import Report, Table
 
 SHARED_BY = 3
-"""An option that so many players have, with the same default and meaning, is told once."""
+"""An option that this many players share, with the same default and meaning, is listed once."""
 
 
 @click.command(epilog=example("ggp players hyperplay2"))
@@ -24,7 +24,7 @@ SHARED_BY = 3
 @json_option
 @verbose_option
 def players(specs: tuple[str, ...], markdown: bool, as_json: bool) -> None:
-    """List players with their options: all known players, or those named.
+    """List all players, or the named ones, with their options.
 
     A PLAYER is a name, or module:Class for a player of your own.
     """
@@ -34,17 +34,17 @@ def players(specs: tuple[str, ...], markdown: bool, as_json: bool) -> None:
 
 
 def markdown_of(infos: Sequence[PlayerInfo]) -> Iterator[str]:
-    """The players as a page of Markdown has them: options that several share are told once."""
+    """The players as Markdown; options that several share are listed once."""
     shared = _shared(infos)
     for info in infos:
-        own = [option for option in info.options if option not in shared]
-        others = [f"`{option.name}`" for option in info.options if option in shared]
+        specific = [option for option in info.options if option not in shared]
+        shared_names = [f"`{option.name}`" for option in info.options if option in shared]
         yield from (f"## `{info.name}`", "")
         yield from (info.summary + (f" Source: {info.source}." if info.source else ""), "")
-        if own:
-            yield from (*_option_rows(own), "")
-        if others:
-            yield from (f"Shared: {', '.join(others)}.", "")
+        if specific:
+            yield from (*_option_rows(specific), "")
+        if shared_names:
+            yield from (f"Shared: {', '.join(shared_names)}.", "")
         if not info.options:
             yield from ("It has no options.", "")
     if shared:
@@ -52,7 +52,7 @@ def markdown_of(infos: Sequence[PlayerInfo]) -> Iterator[str]:
 
 
 def _shared(infos: Sequence[PlayerInfo]) -> list[OptionInfo]:
-    """Options that several players share; of two with the same name, the one that more have."""
+    """Options that several players share; of two with the same name, the more frequent one."""
     counts = Counter(option for info in infos for option in info.options)
     by_name = {option.name: option for option, _ in reversed(counts.most_common())}
     return [
@@ -71,8 +71,8 @@ def _option_rows(options: Sequence[OptionInfo]) -> Iterator[str]:
 
 
 def _parts(infos: Sequence[PlayerInfo]) -> Iterator[Table | str]:
-    for number, info in enumerate(infos):
-        if number:
+    for index, info in enumerate(infos):
+        if index:
             yield ""
         yield f"{info.name}: {info.summary}"
         if info.source:

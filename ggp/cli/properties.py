@@ -1,4 +1,4 @@
-"""`ggp properties`: the properties that decide whether clairvoyant worlds suffice in a game."""
+"""`ggp properties`: the properties of a game that decide whether clairvoyant search suffices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ggp.machine import Machine
 from ggp.study.properties import measure_properties
 
 DEFAULT_WALKS, PROLOG_WALKS = 2000, 50
-"""Default numbers of walks; with 2,000 shares are known within about 0.03."""
+"""Default numbers of walks; 2,000 give shares within about 0.03."""
 
 
 @game_command("ggp properties exploding_bomb")
@@ -18,19 +18,18 @@ DEFAULT_WALKS, PROLOG_WALKS = 2000, 50
     "--walks",
     type=click.IntRange(min=1),
     show_default=f"{DEFAULT_WALKS}; {PROLOG_WALKS} on Prolog, which is slow",
-    help="Random walks to nodes at which every move ends the game. All other work is in "
-    "proportion.",
+    help="Random walks to nodes where every move ends the game; all other work is in proportion.",
 )
 def properties(options: GameOptions, walks: int | None) -> None:
-    """Measure leaf correlation, bias, disambiguation and more of a game.
+    """Measure leaf correlation, bias, disambiguation and more.
 
-    These tell how well perfect information Monte Carlo search, which solves worlds as if
-    everybody knew them, can be expected to play.
+    They predict how well perfect information Monte Carlo search plays, which solves worlds as if
+    everybody knew them.
     """
     machine = options.open().machine
     with spinner(f"walking through {options.game}"):
-        found = measure_properties(machine, walks or walks_for(machine), options.seed)
-    options.show(found.report(), machine.backend)
+        measured = measure_properties(machine, walks or walks_for(machine), options.seed)
+    options.show(measured.report(), machine.backend)
 
 
 def walks_for(machine: Machine) -> int:

@@ -1,4 +1,7 @@
-"""`ggp validate`, `ggp info`, `ggp convert`: commands on rulesheets themselves."""
+"""`ggp validate`, `ggp info` and `ggp convert`: commands about rulesheets.
+
+They read a rulesheet and print its problems, its facts, or the same game in another form.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ from ggp.gdl.analysis.what_grows import with_growth
 from ggp.gdl.normalize import normalize
 from ggp.gdl.normalize import validate as diagnosed
 from ggp.gdl.source import Diagnostic, Rulesheet, diagnose, errors, gravest, printable
-from ggp.library.solved import growth_told
+from ggp.library.solved import explaining_growth
 from ggp.machine import Limits, Machine
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import has_rulesheet, load_program
@@ -59,21 +62,21 @@ else:  # generic only since click 8.2
 
 
 # ------------------------------------------------------------------------
-# `ggp validate --play`: random matches, and the faults of the game that they show.
+# `ggp validate --play`: random matches, and the faults of the game that they reveal.
 
 MOST_PLAYED = 100_000
 
 _MOST_TURNS = 12
-"""Most last turns of a history that are shown; JSON has all."""
+"""Number of turns of a history that are shown, counted from the end; JSON has all."""
 
 _MOST_MOVES = 8
 
 
 def rehearsed(options: GameOptions, matches: int, limits: RehearsalLimits) -> Rehearsal:
-    """The results of random matches of a game, with a bar while they are played."""
+    """Play random matches of a game, with a progress bar; returns their results."""
     program, machine, _ = options.open(hints=False, stuck=True)
     with bar_of(matches_in(machine, matches), f"playing {options.game}") as advance:
-        found = rehearse(
+        rehearsal = rehearse(
             machine,
             matches,
             options.seed,
@@ -83,69 +86,69 @@ def rehearsed(options: GameOptions, matches: int, limits: RehearsalLimits) -> Re
             limits=limits,
         )
     troubles = (
-        replace(each, message=with_growth(each.message, program.as_program()))
-        if each.kind == "endless"
-        else each
-        for each in found.troubles
+        replace(trouble, message=with_growth(trouble.message, program.as_program()))
+        if trouble.kind == "endless"
+        else trouble
+        for trouble in rehearsal.troubles
     )
-    return replace(found, troubles=tuple(troubles))
+    return replace(rehearsal, troubles=tuple(troubles))
 
 
-def is_wrong(found: Rehearsal, *, strict: bool) -> bool:
-    """Whether a game is faulty: it cannot be played, or, if strict, has any trouble."""
-    return any(strict or trouble.kind in ERRORS for trouble in found.troubles)
+def is_wrong(rehearsal: Rehearsal, *, strict: bool) -> bool:
+    """Whether a game is faulty: unplayable, or, if strict, with any trouble."""
+    return any(strict or trouble.kind in ERRORS for trouble in rehearsal.troubles)
 
 
-def rehearsal_parts(game: str, found: Rehearsal, *, strict: bool) -> Iterator[Table | str]:
-    """Yield the figures and the troubles of random matches; if strict, all of these as errors."""
+def rehearsal_parts(game: str, rehearsal: Rehearsal, *, strict: bool) -> Iterator[Table | str]:
+    """Yield the troubles and figures of random matches; if strict, all troubles are errors."""
     yield ""
-    for trouble in found.troubles:
-        yield from _told(trouble, strict=strict)
+    for trouble in rehearsal.troubles:
+        yield from _trouble_lines(trouble, strict=strict)
         yield ""
-    plural = "match" if found.matches == 1 else "matches"
-    line = f"{game}: {found.matches:,} random {plural}, {found.ended:,} came to their end"
-    if found.ended:
+    plural = "match" if rehearsal.matches == 1 else "matches"
+    line = f"{game}: {rehearsal.matches:,} random {plural}, {rehearsal.ended:,} ended"
+    if rehearsal.ended:
         line += (
-            f", after {found.shortest} to {found.longest} turns (mean {found.mean_turns:.1f}); "
-            f"{found.chance_moves:.1f} moves of chance in a match"
+            f", after {rehearsal.shortest} to {rehearsal.longest} turns (mean "
+            f"{rehearsal.mean_turns:.1f}); {rehearsal.chance_moves:.1f} chance moves per match"
         )
     yield line
     rows = [
-        (role, each.most_moves, each.mean, each.lowest, each.highest)
-        for role, each in found.roles.items()
+        (role, figures.most_moves, figures.mean, figures.lowest, figures.highest)
+        for role, figures in rehearsal.roles.items()
     ]
     scores = (("#mean score", ".1f"), ("#lowest", ".1f"), ("#highest", ".1f"))
     yield Table(("role", "#most moves", *scores), rows)
-    yield f"seed {found.seed}, on {found.backend}"
+    yield f"seed {rehearsal.seed}, on {rehearsal.backend}"
 
 
-def _told(trouble: Trouble, *, strict: bool) -> Iterator[str]:
+def _trouble_lines(trouble: Trouble, *, strict: bool) -> Iterator[str]:
     """A trouble as lines of text."""
     severity = "error" if strict or trouble.kind in ERRORS else "warning"
-    whose = "" if trouble.role is None else f"{trouble.role}: "
+    prefix = "" if trouble.role is None else f"{trouble.role}: "
     times = ""
     if trouble.kind not in ("unknowable", "no-frame"):  # not searched for in all matches
         times = " (1 match)" if trouble.matches == 1 else f" ({trouble.matches:,} matches)"
-    yield f"{severity}: {whose}{trouble.message}{times} [{trouble.kind}]"
+    yield f"{severity}: {prefix}{trouble.message}{times} [{trouble.kind}]"
     if trouble.kind != "unknowable":
-        yield from _played(trouble.histories[0])
+        yield from _history_lines(trouble.histories[0])
         return
-    yield "  it knows of each turn its move / what it saw:"
+    yield "  it knows its move / percepts of each turn:"
     yield from (f"    {turn}" for turn in _last(trouble.knows))
     for history in trouble.histories:
         yield "  but after"
-        yield from _played(history, besides=trouble.role)
-        others = next(each for each in trouble.histories if each is not history)
-        own = [move for move in history.legal if move not in others.legal]
-        only = "" if len(own) in (0, len(history.legal)) else f"; only here: {_some(own)}"
-        yield f"    it may {_some(history.legal)}{only}"
+        yield from _history_lines(history, besides=trouble.role)
+        twin = next(h for h in trouble.histories if h is not history)
+        only = [move for move in history.legal if move not in twin.legal]
+        suffix = "" if len(only) in (0, len(history.legal)) else f"; only here: {_some_of(only)}"
+        yield f"    it may {_some_of(history.legal)}{suffix}"
 
 
-def _played(history: MatchBeginning, besides: str | None = None) -> Iterator[str]:
-    """The last joint moves of a history, without one role."""
+def _history_lines(history: MatchBeginning, besides: str | None = None) -> Iterator[str]:
+    """The last joint moves of a history, without those of one role."""
     if not history.joint_moves:
         yield "    at the start"
-    lines = [_joint(each, besides) for each in history.joint_moves]
+    lines = [_joint(moves, besides) for moves in history.joint_moves]
     yield from (f"    {line}" for line in _last(tuple(lines)))
 
 
@@ -156,12 +159,12 @@ def _joint(moves: Mapping[str, str], besides: str | None) -> str:
 def _last(lines: tuple[str, ...]) -> Iterator[str]:
     earlier = max(0, len(lines) - _MOST_TURNS)
     if earlier:
-        yield f"({earlier} earlier turns; --json shows all)"
+        yield f"({earlier} earlier turns; --json prints all)"
     for number, line in enumerate(lines[earlier:], earlier + 1):
         yield f"{number}. {line}"
 
 
-def _some(moves: tuple[str, ...] | list[str]) -> str:
+def _some_of(moves: tuple[str, ...] | list[str]) -> str:
     if not moves:
         return "nothing"
     return ", ".join(moves[:_MOST_MOVES]) + (", ..." if len(moves) > _MOST_MOVES else "")
@@ -172,16 +175,16 @@ _SHOWN_FIELDS = ("severity", "rule", "message", "line", "column", "context")
 
 @game_command("ggp validate my_game.gdl --play 100", seed="the random matches", of_one=False)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--strict", is_flag=True, help="Hold the rules to the letter of the specification.")
+@click.option("--strict", is_flag=True, help="Require the letter of the specification.")
 @click.option(
     "--play",
     "matches",
     type=click.IntRange(min=1, max=MOST_PLAYED),
     metavar="N",
-    help="Also play N random matches of each sheet without errors, and say what goes wrong.",
+    help="Also play N random matches of each sheet without errors, and report what goes wrong.",
 )
 @turns_option("With --play: turns after which a match counts as endless.")
-@time_option("With --play: most seconds of the matches of each sheet.")
+@time_option("With --play: most seconds for the matches of each sheet.")
 def validate(
     options: GameOptions,
     files: tuple[str, ...],
@@ -190,84 +193,84 @@ def validate(
     max_turns: int,
     max_seconds: float,
 ) -> int:
-    """Say everything that is wrong with rulesheets, or with files of Gambit's.
+    """Check rulesheets or Gambit files, and report every problem.
 
-    Mistakes that can be repaired are warnings, and so are rules that the fast backend will not be
-    able to ground. With --strict, they are errors, and so is what no
-    author can have meant, such as a `true` that is never made. Exits with 1 if there is an error,
-    with 2 if a file cannot be read.
+    Mistakes that can be repaired are warnings, and so are rules that the fast backend will fail to
+    ground. With --strict, they are errors, and so are conditions that no author can have meant,
+    such as a `true` that never holds. Exits with 1 if there is an error, with 2 if a file cannot be
+    read.
 
-    With --play: roles without a legal move, matches that do not end, goals that are missing,
-    several or wrong, fluents that seem to lack a frame rule, and legal moves that a role cannot
-    know from what it did and saw.
+    --play finds roles without a legal move, matches that do not end, goals that are missing,
+    multiple or wrong, fluents that seem to lack a frame rule, and legal moves that a role cannot
+    know from its moves and percepts.
     """
     code = 0
-    results: list[dict[str, Any]] = []
+    sheets: list[dict[str, Any]] = []
     for file in files:
         try:
-            found = _validated(file, strict, options.limits)
+            diagnostics = _diagnose(file, strict, options.limits)
         except ConfigError as error:
             code = EXIT_BAD_INPUT
             show_error(str(error))
-            found = (Diagnostic("error", "unreadable", str(error), file, 0, 0, ""),)
+            diagnostics = (Diagnostic("error", "unreadable", str(error), file, 0, 0, ""),)
         else:
-            if errors(found):
+            if errors(diagnostics):
                 code = code or EXIT_FAILED
             if not options.as_json:
-                _show(found)
-                click.echo(f"{printable(file)}: {counted(found)}")
-        result: dict[str, Any] = {
+                _show(diagnostics)
+                click.echo(f"{printable(file)}: {counted(diagnostics)}")
+        sheet: dict[str, Any] = {
             "file": file,
-            "ok": not errors(found),
-            "diagnostics": [{k: asdict(d)[k] for k in _SHOWN_FIELDS} for d in found],
+            "ok": not errors(diagnostics),
+            "diagnostics": [{k: asdict(d)[k] for k in _SHOWN_FIELDS} for d in diagnostics],
         }
-        if matches is not None and result["ok"]:
+        if matches is not None and sheet["ok"]:
             limits = RehearsalLimits(max_turns, max_seconds)
             try:
-                seen = rehearsed(replace(options, game=file), matches, limits)
+                rehearsal = rehearsed(replace(options, game=file), matches, limits)
             except GGPError as error:  # rules that loop or explode
                 show_failure(error)
-                code, result["ok"] = code or EXIT_FAILED, False
-                result["play"] = {"error": str(error)}
+                code, sheet["ok"] = code or EXIT_FAILED, False
+                sheet["play"] = {"error": str(error)}
             else:
-                if is_wrong(seen, strict=strict):
-                    code, result["ok"] = code or EXIT_FAILED, False
-                result["play"] = seen.to_json()
+                if is_wrong(rehearsal, strict=strict):
+                    code, sheet["ok"] = code or EXIT_FAILED, False
+                sheet["play"] = rehearsal.to_json()
                 if not options.as_json:
-                    parts = rehearsal_parts(file, seen, strict=strict)
-                    options.show(Report(result["play"], parts))
-        results.append(result)
+                    parts = rehearsal_parts(file, rehearsal, strict=strict)
+                    options.show(Report(sheet["play"], parts))
+        sheets.append(sheet)
     if options.as_json:
-        print_json(results)
+        print_json(sheets)
     return code
 
 
-def _show(found: Sequence[Diagnostic]) -> None:
-    """Print the problems of a rulesheet; the gravest if they are many, unless all are wanted."""
-    shown = found if is_verbose() else gravest(found)
-    show_diagnostics(shown, err=False)
-    if len(shown) < len(found):
-        click.echo(f"{len(found) - len(shown):,} more are not shown; --verbose shows them")
+def _show(diagnostics: Sequence[Diagnostic]) -> None:
+    """Print the problems of a rulesheet; only the gravest of many, unless with --verbose."""
+    listed = diagnostics if is_verbose() else gravest(diagnostics)
+    show_diagnostics(listed, err=False)
+    if len(listed) < len(diagnostics):
+        click.echo(f"{len(diagnostics) - len(listed):,} more; --verbose shows them")
 
 
-def _validated(file: str, strict: bool, limits: Limits) -> tuple[Diagnostic, ...]:
+def _diagnose(file: str, strict: bool, limits: Limits) -> tuple[Diagnostic, ...]:
     try:
         if not has_rulesheet(file):
             return load_program(file).diagnostics
         rulesheet = read_rulesheet(file)
-        found = diagnosed(rulesheet, strict=strict)
+        diagnostics = diagnosed(rulesheet, strict=strict)
     except GDLError as error:
         return error.diagnostics
-    return found if errors(found) else (*found, *warnings_of(rulesheet, limits))
+    return diagnostics if errors(diagnostics) else (*diagnostics, *warnings_of(rulesheet, limits))
 
 
 @game_command("ggp info kuhn_poker", seed=None)
 def info(options: GameOptions) -> None:
-    """Show the roles of a game, its size and what runs it.
+    """Show the roles of a game, its size and its backend.
 
-    How many ground rules it has, and the rules that most of them come from, is an estimate.
+    The number of ground rules, and the rules that most of them come from, are estimates.
 
-    --verbose also shows how the circuit of the propositional network became smaller.
+    --verbose also shows how each pass shrank the circuit of the propositional network.
     """
     opened = options.open(plays=False)
     values = _describe(opened.program, opened.machine)
@@ -279,7 +282,7 @@ def info(options: GameOptions) -> None:
 
 
 def _parts(values: Mapping[str, Any], source: str) -> Iterator[Table]:
-    """Yield what is known of a game, its most expensive rules, and its circuit."""
+    """Yield tables of a game's properties, its most expensive rules, and its circuit."""
     elsewhere = ("legal_moves", "costly_rules", "ground_rules_by_relation", "circuit")
     rows = [
         (name.replace("_", " "), " ".join(map(str, value)) if isinstance(value, list) else value)
@@ -293,8 +296,8 @@ def _parts(values: Mapping[str, Any], source: str) -> Iterator[Table]:
         yield Table(
             (("ground rules", ","), "where", "rule"),
             [
-                (each["ground_rules"], f"{source}:{each['line']}:{each['column']}", each["rule"])
-                for each in costly
+                (rule["ground_rules"], f"{source}:{rule['line']}:{rule['column']}", rule["rule"])
+                for rule in costly
             ],
         )
     if circuit := values.get("circuit"):
@@ -302,12 +305,12 @@ def _parts(values: Mapping[str, Any], source: str) -> Iterator[Table]:
         yield Table(("circuit", "#number"), sizes)
         head = ("evaluated together", ("#gates", ","), ("#literals", ","))
         yield Table(
-            head, [(each["name"], each["gates"], each["literals"]) for each in circuit["cones"]]
+            head, [(cone["name"], cone["gates"], cone["literals"]) for cone in circuit["cones"]]
         )
         titles = (("#gates", ","), ("#after", ","), ("#literals", ","), ("#after", ","))
         passes = [
-            (each["name"], *(each[k] for k in _COUNTS), each["seconds"])
-            for each in circuit["passes"]
+            (step["name"], *(step[k] for k in _COUNTS), step["seconds"])
+            for step in circuit["passes"]
         ]
         yield Table(("pass", *titles, ("#seconds", ".3f")), passes)
 
@@ -329,8 +332,8 @@ def _describe(program: GameDefinition, machine: Machine) -> dict[str, Any]:
         "warnings": len(program.diagnostics),
         "initial_fluents": len(machine.fluents(start)[0]),
         "legal_moves": {
-            role: int(MoveLists(machine, start, number).counts[0])
-            for number, role in enumerate(machine.roles)
+            role: int(MoveLists(machine, start, role_id).counts[0])
+            for role_id, role in enumerate(machine.roles)
         },
         "digest": program.digest,
         "backend": machine.backend,
@@ -338,12 +341,11 @@ def _describe(program: GameDefinition, machine: Machine) -> dict[str, Any]:
 
 
 EXPORTS: Registry[Callable[[GameDefinition, Machine], str]] = Registry("ggp.exports", "export")
-"""What installed packages write games as: functions of a game and a machine with a circuit."""
+"""Forms of games that installed packages can write: functions of a game and its circuit machine."""
 
 
 class _Forms(_Choice):
-    """The forms of `--to`. What is installed is looked for when they are read, and not by every
-    command."""
+    """The forms of `--to`; installed packages are searched only when the forms are read."""
 
     def __init__(self) -> None:
         super().__init__(())
@@ -354,7 +356,7 @@ class _Forms(_Choice):
 
     @choices.setter
     def choices(self, none: tuple[str, ...]) -> None:
-        pass  # click sets what it was made with
+        pass  # click sets the empty choices from `__init__`
 
 
 @click.command(epilog=example("ggp convert my_game.gdl --to infix"))
@@ -364,14 +366,14 @@ class _Forms(_Choice):
     "form",
     type=_Forms(),
     required=True,
-    help="A syntax of rules; efg: the tree of a small game, for Gambit and OpenSpiel; jax: a "
-    "module of pure functions that play the game, which imports only jax and numpy.",
+    help="kif, infix: a syntax of rules; efg: the tree of a small game, for Gambit and OpenSpiel; "
+    "jax: a module of pure functions that play the game and need only jax and numpy.",
 )
 @click.option(
     "--comments/--no-comments",
     default=None,
-    help="Keep the comments of a rulesheet, and with them its description.  [default: kept in KIF; "
-    "in infix syntax left out, since some programs cannot read them]",
+    help="Keep the comments of a rulesheet, and thus its description.  [default: keep in KIF, not "
+    "in infix syntax, where some programs cannot read them]",
 )
 @verbose_option
 def convert(game: str, form: str, comments: bool | None) -> None:
@@ -385,7 +387,7 @@ def convert(game: str, form: str, comments: bool | None) -> None:
         return
     if not has_rulesheet(game):
         raise ConfigError(
-            f"{game} has no rulesheet to print; --to efg prints the tree of a small game"
+            f"{game} has no rulesheet to convert; --to efg prints the tree of a small game"
         )
     sheet = read_rulesheet(game)
     hint_at_warnings(game, sheet.diagnostics)
@@ -396,15 +398,15 @@ def convert(game: str, form: str, comments: bool | None) -> None:
 
 def _print_tree(game: str) -> None:
     opened = open_game(game, "auto")
-    with spinner(f"playing {game} out"), growth_told(opened.program):
-        # All lines before the first is printed: a tree that is too large prints nothing.
+    with spinner(f"playing {game} out"), explaining_growth(opened.program):
+        # All lines are made before the first is printed: too large a tree prints nothing.
         lines = list(efg_lines(build_tree(opened.machine, keep_layers=True), Path(game).stem))
     for line in lines:
         click.echo(line.encode())
 
 
 def describe_circuit(machine: Machine) -> dict[str, Any] | None:
-    """Gates and literals before and after each pass, and of the cones; None without a circuit."""
+    """Numbers of gates and literals of a circuit, its cones and passes; None without a circuit."""
     if not on_circuit(machine):
         return None
     circuit = machine.circuit
@@ -434,38 +436,40 @@ _FIELDS = ("ground_rules", "expected_to_ground", "ground_rules_by_relation", "co
 
 
 def expected_json(program: GameDefinition, limits: Limits) -> dict[str, Any]:
-    """Ground rules that are expected, in all, by relation, and of the most expensive rules; nulls
-    where that is not known, and for games without rules."""
+    """The expected numbers of ground rules: in all, by relation, and of the most expensive rules.
+
+    All are None if the forecast fails or the game has no rules.
+    """
     rules = program.as_program()
     if not rules.rules:
         return dict.fromkeys(_FIELDS)
     try:
-        found = foresee(rules, limits)
+        forecast = foresee(rules, limits)
     except MachineError as error:
         _log.info("the number of ground rules is unknown: %s", error)
         return dict.fromkeys(_FIELDS)
     costly = []
-    for each in found.costly:
-        line, column = program.source.position(each.start)
-        count = round(each.ground_rules)
-        costly.append({"rule": each.rule, "line": line, "column": column, "ground_rules": count})
-    by_relation = {name: round(count) for name, count in found.relations.items()}
-    values = (round(found.rules), found.verdict(limits), by_relation, costly)
+    for rule in forecast.costly:
+        line, column = program.source.position(rule.start)
+        count = round(rule.ground_rules)
+        costly.append({"rule": rule.rule, "line": line, "column": column, "ground_rules": count})
+    by_relation = {name: round(count) for name, count in forecast.relations.items()}
+    values = (round(forecast.rules), forecast.verdict(limits), by_relation, costly)
     return dict(zip(_FIELDS, values, strict=True))
 
 
 def warnings_of(rulesheet: Rulesheet, limits: Limits) -> tuple[Diagnostic, ...]:
-    """A warning about the rule that explodes, if the rules are not expected to be ground."""
+    """A warning about the most expensive rule, if grounding is expected to fail."""
     try:
-        found = hopeless(normalize(rulesheet), limits)
+        forecast = hopeless(normalize(rulesheet), limits)
     except (GDLError, MachineError) as error:
         _log.info("the number of ground rules is unknown: %s", error)
         return ()
-    if found is None or not found.costly:
+    if forecast is None or not forecast.costly:
         return ()
-    worst = found.costly[0]
+    worst = forecast.costly[0]
     message = (
-        f"this rule is expected to become {worst.ground_rules:,.0f} of {found.rules:,.0f} ground "
-        "rules, too many for the fast backend: the game will be played on Prolog, which is slower"
+        f"this rule is expected to become {worst.ground_rules:,.0f} of {forecast.rules:,.0f} "
+        "ground rules, too many for the fast backend: the game will run on slower Prolog"
     )
     return (diagnose(rulesheet.source, "warning", TOO_MANY, message, worst.start),)

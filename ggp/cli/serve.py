@@ -1,4 +1,8 @@
-"""`ggp serve`: a player that game servers can call."""
+"""`ggp serve`: runs a player as a server that game servers can call.
+
+The command reads the options, opens the socket, and hands both to `ggp.server`. Its standard output
+has two lines for each match; compiling is reported on standard error.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +37,12 @@ if TYPE_CHECKING:
 
 DEFAULT_MEMORY_MB = 4096
 MOST_MEMORY_MB = 1 << 24
-"""More than any machine has; system calls take no number of bytes beyond 64 bits."""
+"""More than any machine has; system calls need the number of bytes in 64 bits."""
 
 DEFAULT_LOG_LIMIT_GB = 10
 
 PROGRESS_S = 2.0
-"""Between two lines about what has been compiled."""
+"""Seconds between two lines about the progress of compiling."""
 
 _MOST_LINES = 1000
 
@@ -49,28 +53,28 @@ _MOST_LINES = 1000
     default="auto",
     show_default=True,
     metavar="SPEC",
-    help="Who plays, for example hyperplay2:n=8.",
+    help="The player, for example hyperplay2:n=8.",
 )
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=DEFAULT_PORT,
     show_default=True,
-    help="Port to listen on; 0 for any that is free.",
+    help="Port to listen on; 0 for any free port.",
 )
 @click.option(
     "--host",
     "address",
     default=DEFAULT_ADDRESS,
     show_default=True,
-    help="Address to listen on; 0.0.0.0 lets everybody in.",
+    help="Address to listen on; 0.0.0.0 for all networks.",
 )
 @click.option(
     "--allow",
-    "allowed",
+    "networks",
     multiple=True,
     metavar="ADDRESS",
-    help="Hear this IP address or network (192.168.1.0/24) only; may be repeated.  "
+    help="Accept only this IP address or network (192.168.1.0/24); may be repeated.  "
     "[default: everybody]",
 )
 @click.option(
@@ -78,21 +82,21 @@ _MOST_LINES = 1000
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Matches at once; more are answered `busy`.",
+    help="Most matches at once; others are answered `busy`.",
 )
 @click.option(
     "--margin",
     type=FiniteRange(min=0),
     metavar="S",
-    help="Seconds of each clock that are left for the network.  [default: learned, first 10 %]",
+    help="Seconds of each clock reserved for the network.  [default: learned, at first 10 %]",
 )
-@click.option("--name", default="ggp", show_default=True, help="What the player calls itself.")
+@click.option("--name", default="ggp", show_default=True, help="Name of the player.")
 @click.option(
     "--log",
     "log_folder",
     type=FolderPath(),
     metavar="DIR",
-    help="Folder for logs, a file of JSON Lines for each match.",
+    help="Folder for logs; each match gets a file of JSON Lines.",
 )
 @click.option(
     "--log-limit",
@@ -100,7 +104,7 @@ _MOST_LINES = 1000
     default=DEFAULT_LOG_LIMIT_GB,
     show_default=True,
     metavar="GB",
-    help="Most that all logs in that folder may take; matches that begin later have none.",
+    help="Limit for all logs in that folder; matches that begin beyond it have no log.",
 )
 @click.option(
     "--memory",
@@ -108,18 +112,18 @@ _MOST_LINES = 1000
     default=DEFAULT_MEMORY_MB,
     show_default=True,
     metavar="MB",
-    help="Most memory for each worker process; a role of a match has two.",
+    help="Memory limit of each worker process; each role in a match has two.",
 )
 @click.option(
     "--spare",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Worker processes that are kept ready.  [default: as many as may play at once, and one]",
+    help="Worker processes to keep ready.  [default: one more than may play at once]",
 )
 @click.option(
     "--risk",
     type=click.Choice(["avoid", "play"]),
-    help="Moves that may be refused: the option risk of the player.  [default: avoid]",
+    help="How to treat moves that may be illegal: the player's option risk.  [default: avoid]",
 )
 @seed_option()
 @backend_option
@@ -131,7 +135,7 @@ def serve(
     player: str,
     port: int,
     address: str,
-    allowed: tuple[str, ...],
+    networks: tuple[str, ...],
     matches: int,
     margin: float | None,
     name: str,
@@ -146,9 +150,9 @@ def serve(
 ) -> None:
     """Play matches on game servers until interrupted.
 
-    Whatever happens in a match, moves are sent in time, and are legal where that can be known.
-    Two lines tell of each match, when it is ready and when it ends. Only this machine can connect,
-    unless --host says otherwise. An interrupt is no failure: it exits with 0.
+    Whatever happens in a match, moves are sent in time, and they are legal if that can be known.
+    Each match prints a line when it is ready and one when it ends. Only this machine can connect,
+    unless --host says otherwise. An interrupt exits with 0.
     """
     verbose = ctx.find_root().meta.get("verbose", 0)
     with Loading():
@@ -173,10 +177,10 @@ def serve(
         log_folder=log_folder,
         log_limit_bytes=log_limit * (1 << 30),
         quiet=not verbose,
-        allowed=tuple(map(parse_network, allowed)) or None,
+        networks=tuple(map(parse_network, networks)) or None,
     )
     template = template_for(options)
-    template.start()  # it loads in parallel with what is loaded here
+    template.start()  # imports in parallel with this process
     try:
         _serve(options, template, address, port)
     finally:
@@ -202,16 +206,16 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
     parse_spec(player)
     if options.log_folder is not None:
         check_folder(options.log_folder)
-    Lobby(options.name)  # reports a bad name now
+    Lobby(options.name)  # raises for a bad name now
     listening, since_s = listening_on(address, port)
     if not are_cached(player, options.backend):
         template.close()
         template.waits = True
         template.start()
     with listening:
-        where = listening.getsockname()
-        shown = f"[{where[0]}]" if ":" in where[0] else where[0]
-        # Everything loaded so far stays: garbage collection over it would delay answers.
+        bound = listening.getsockname()
+        host_text = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
+        # Everything loaded so far stays: collecting garbage in it would delay answers.
         gc.collect()
         gc.freeze()
         shift = stay_up(template)
@@ -225,16 +229,16 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
         with server.stopped_by_signals():
             heed_signals()
             if shift.is_first:
-                announce(f"{player} listens on http://{shown}:{where[1]}")
+                announce(f"{player} listens on http://{host_text}:{bound[1]}")
             asyncio.run(server.serve(listening))
 
 
 async def _compile(player: str, backend: str) -> None:
-    """Compile the kernels of a player, and say how far it is."""
+    """Compile the kernels of a player, and report the progress."""
     from ggp.server.workers.kernels import fill_cache
 
     click.echo(
-        "compiling machine code, only once: until then busy, playing any legal move", err=True
+        "compiling machine code, only once; until then busy, playing any legal move", err=True
     )
     progress = _Progress()
     await fill_cache(player, backend, progress)
@@ -242,7 +246,7 @@ async def _compile(player: str, backend: str) -> None:
 
 
 class _Teller:
-    """Prints lines on standard output in a thread: who does not read them must not delay moves."""
+    """Prints lines on standard output in a thread, so that a slow reader cannot delay moves."""
 
     def __init__(self) -> None:
         self._lines: Queue[str] = Queue(_MOST_LINES)
@@ -254,25 +258,25 @@ class _Teller:
             self._lines.put_nowait(text)
 
     def _print(self) -> None:
-        # Not by `sys.stdout`, whose lock would be missed when the program ends.
+        # Not by `sys.stdout`: at exit, Python would need its lock, which this thread may hold.
         with suppress(OSError, ValueError):
             while True:
                 os.write(sys.stdout.fileno(), f"{self._lines.get()}\n".encode(errors="replace"))
 
 
 class _Progress:
-    """Says on standard error how far the compilation is, every few seconds."""
+    """Reports the progress of compiling on standard error, every few seconds."""
 
     def __init__(self) -> None:
         self._began_s = self._said_s = time.monotonic()
 
     @property
     def seconds(self) -> float:
-        """How long it has taken so far."""
+        """Seconds since the start."""
         return time.monotonic() - self._began_s
 
-    def __call__(self, done: int, parts: int) -> None:
+    def __call__(self, num: int, parts: int) -> None:
         now = time.monotonic()
         if now - self._said_s >= PROGRESS_S:
             self._said_s = now
-            click.echo(f"compiled {done} of {parts} parts in {now - self._began_s:.0f} s", err=True)
+            click.echo(f"compiled {num} of {parts} parts in {now - self._began_s:.0f} s", err=True)

@@ -1,4 +1,4 @@
-"""`ggp solve` and `ggp exploit`: optimal play, and how far a player is from it."""
+"""`ggp solve` and `ggp exploit`: optimal play, and a player's distance from it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ggp.cli.solving import (
     SOLVING_SECONDS,
     player_option,
     seconds_option,
-    sizes_told,
     tree_options,
+    tree_progress,
 )
 from ggp.console import spinner
 from ggp.errors import ConfigError
@@ -21,25 +21,25 @@ from ggp.solve import TreeBounds
 
 
 @game_command("ggp solve kuhn_poker --strategy", seed="the search for more than one equilibrium")
-@click.option("--strategy", is_flag=True, help="Show the probabilities of all moves, too.")
+@click.option("--strategy", is_flag=True, help="Also show the probabilities of all moves.")
 @tree_options()
 @seconds_option(SOLVING_SECONDS)
 def solve(options: GameOptions, strategy: bool, bounds: TreeBounds, seconds: float) -> None:
-    """Solve a game: what optimal play is worth to each role.
+    """Solve a game: the value of optimal play for each role.
 
-    With one player this is the optimum, with two and constant sum the value of an equilibrium. In
-    other games it is a profile found by CFR+, with what each role would gain by deviating from it,
-    and equilibria with other values, as far as they are found.
+    For one player this is the optimum; for two players with constant sum, the value of an
+    equilibrium. In other games it is the value of a profile found by CFR+, with the gain of each
+    role from deviating, and other equilibria, if any are found.
     """
     game = options.load()
     with spinner(f"solving {options.game}") as tell:
-        bounds = bounds._replace(progress=sizes_told(tell))
-        found = solved(game, bounds, seed=options.seed, seconds=seconds, strategies=strategy)
-    options.show(found.report(strategy=strategy), game.backend)
+        bounds = bounds._replace(progress=tree_progress(tell))
+        solution = solved(game, bounds, seed=options.seed, seconds=seconds, strategies=strategy)
+    options.show(solution.report(strategy=strategy), game.backend)
 
 
 APPROXIMATE, APPROXIMATION = "--approximate", "respond"
-"""An option, and the command of the lab of learning that it stands for."""
+"""An option, and the command of the learning lab that it stands for."""
 
 
 class _Exploit(click.Command):
@@ -50,16 +50,16 @@ class _Exploit(click.Command):
         info_name: str | None,
         args: list[str],
         parent: click.Context | None = None,
-        **more: Any,
+        **extra: Any,
     ) -> click.Context:
         if APPROXIMATE not in args or parent is None:
-            return super().make_context(info_name, args, parent, **more)
+            return super().make_context(info_name, args, parent, **extra)
         assert isinstance(parent.command, click.Group)
         command = parent.command.get_command(parent, APPROXIMATION)
         if command is None:
             raise ConfigError(f"{APPROXIMATE} needs the lab of learning, which is not installed")
-        args = [each for each in args if each != APPROXIMATE]
-        return command.make_context(APPROXIMATION, args, parent, **more)
+        args = [arg for arg in args if arg != APPROXIMATE]
+        return command.make_context(APPROXIMATION, args, parent, **extra)
 
 
 @game_command(
@@ -74,7 +74,7 @@ class _Exploit(click.Command):
     default=ERROR,
     show_default=True,
     metavar="POINTS",
-    help="Ask until half of the width of each interval is no more than this, of goals up to 100.",
+    help="Ask until half the width of each interval is at most this; goals go up to 100.",
 )
 @click.option(
     "--samples",
@@ -82,7 +82,7 @@ class _Exploit(click.Command):
     default=SAMPLES,
     show_default=True,
     metavar="K",
-    help="Ask at most so many new players at each information set.",
+    help="Most new players to ask at each information set.",
 )
 @tree_options()
 @seconds_option(SOLVING_SECONDS)
@@ -94,27 +94,27 @@ def exploit(
     bounds: TreeBounds,
     seconds: float,
 ) -> None:
-    """Measure how far a player is from optimal play.
+    """Measure a player's distance from optimal play.
 
-    New players are asked at every information set, most often where it matters most; one that
-    tells its policy is asked once. Shown is what it scores in each role against an equilibrium, and
-    against a best response to it, with an interval for the latter.
+    New players are asked at every information set, most often where it matters most; a player that
+    states its policy is asked once. Prints the score of the player in each role against an
+    equilibrium, and against a best response, with an interval for the latter.
 
-    With --approximate it is the same as `ggp respond`, with the options of that command: nothing
-    is solved, and what the player can lose is bounded, in games of any size.
+    With --approximate, the command is `ggp respond` and takes its options: it solves nothing, and
+    bounds the player's loss, in games of any size.
     """
     game = options.load()
     with spinner(f"measuring {player}") as tell:
 
-        def progress(num: int, left: float) -> None:
-            tell(f"asked {num:,} times" + (f", error {left:.1f}" if left < 100 else ""))
+        def progress(num: int, half_width: float) -> None:
+            tell(f"asked {num:,} times" + (f", error {half_width:.1f}" if half_width < 100 else ""))
 
-        found = exploited(
+        exploitation = exploited(
             game,
             player,
-            bounds._replace(progress=sizes_told(tell)),
+            bounds._replace(progress=tree_progress(tell)),
             Precision(error, samples, progress),
             seed=options.seed,
             seconds=seconds,
         )
-    options.show(found.report(), game.backend)
+    options.show(exploitation.report(), game.backend)

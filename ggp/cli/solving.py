@@ -1,4 +1,4 @@
-"""Options of commands that solve games, or play them out: bounds on games that may never end."""
+"""Options of commands that solve games or play them out, such as bounds on endless games."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 MOST_TURNS, MAX_SECONDS = 1000, 600.0
 
 
-def turns_option(text: str, *names: str, least: int = 1) -> Callable[[_F], _F]:
+def turns_option(text: str, *names: str, minimum: int = 1) -> Callable[[_F], _F]:
     """`--max-turns`.
 
     Args:
         text: what the option bounds, for the help.
         names: other names of the option.
-        least: the lowest number allowed.
+        minimum: the lowest number allowed.
     """
     return click.option(
         "--max-turns",
         *names,
         "max_turns",
-        type=click.IntRange(min=least),
+        type=click.IntRange(min=minimum),
         default=MOST_TURNS,
         show_default=True,
         help=text,
@@ -48,10 +48,10 @@ def time_option(text: str) -> Callable[[_F], _F]:
 
 
 def tree_options(*, only_with: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`--states`, `--max-turns` and `--max-seconds`, which the command is given as `bounds`.
+    """`--states`, `--max-turns` and `--max-seconds`, passed to the command as `bounds`.
 
     Args:
-        only_with: another option without which they say nothing.
+        only_with: another option without which they have no effect.
     """
 
     def text(sentence: str) -> str:
@@ -60,9 +60,9 @@ def tree_options(*, only_with: str = "") -> Callable[[Callable[..., Any]], Calla
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def command(
-            *asked: Any, states: int, max_turns: int, max_seconds: float, **own: Any
+            *args: Any, states: int, max_turns: int, max_seconds: float, **others: Any
         ) -> Any:
-            return function(*asked, bounds=TreeBounds(states, max_turns, max_seconds), **own)
+            return function(*args, bounds=TreeBounds(states, max_turns, max_seconds), **others)
 
         time_option(text("most seconds to build the tree of the game."))(command)
         turns_option(text("refuse games that may be longer than this."))(command)
@@ -78,17 +78,17 @@ def tree_options(*, only_with: str = "") -> Callable[[Callable[..., Any]], Calla
 
 
 def player_option(text: str) -> Callable[[_F], _F]:
-    """`--player`: the one that is measured.
+    """`--player`: the player to measure.
 
     Args:
-        text: an example of one, for the help.
+        text: an example, for the help.
     """
     return click.option(
         "--player",
         type=PlayerText(),
         required=True,
         metavar="SPEC",
-        help=f"For example {text}; `ggp players` lists them.",
+        help=f"The player, for example {text}; `ggp players` lists all.",
     )
 
 
@@ -107,11 +107,9 @@ def seconds_option(text: str) -> Callable[[_F], _F]:
     )
 
 
-SOLVING_SECONDS = (
-    "About how long to solve linear programs, and as long again for CFR+ where they fail."
-)
+SOLVING_SECONDS = "Approximate time for linear programs, and again for CFR+ if they fail."
 
 
-def sizes_told(tell: Callable[[str], None]) -> Callable[[int, int], None]:
-    """Says how large a tree has become; see `TreeBounds`."""
+def tree_progress(tell: Callable[[str], None]) -> Callable[[int, int], None]:
+    """A callback that reports the size of a growing tree; see `TreeBounds`."""
     return lambda turns, states: tell(f"{turns} turns, {states:,} states")

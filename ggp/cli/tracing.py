@@ -1,4 +1,8 @@
-"""`ggp trace`: one match with everything that can be shown, played by hand or at random."""
+"""`ggp trace`: shows every step of one match, played from a file or at random.
+
+A step is a state with its legal moves, the joint move, and the percepts that this produces. The
+second part of the module repeats the trace whenever a file is saved.
+"""
 
 from __future__ import annotations
 
@@ -42,45 +46,46 @@ _JOINT_MOVE = 'an object with a move for each role: {"ROLE": "MOVE", ...}'
     metavar="FILE",
     help=f"Joint moves to play: JSON, {_MOVES_FILE}.",
 )
-@turns_option("Most turns of random play.", "--max-steps", least=0)
+@turns_option("Most turns of random play.", "--max-steps", minimum=0)
 @time_option("Most seconds of random play; no turn begins after them.")
 @click.option("--watch", is_flag=True, help="Trace again whenever the file is saved.")
 def trace(
     options: GameOptions, moves: Path | None, max_turns: int, max_seconds: float, watch: bool
 ) -> None:
-    """Play given or random joint moves and show every step; random ones as they are played.
+    """Show every step of a match, played from a file or at random.
 
-    Steps count from 0. The percepts of a step are what its joint move produces.
+    Steps count from 0. The percepts of a step follow from its joint move. Random moves
+    are shown as they are played.
 
-    With --watch, problems of the rules are shown as by validate, and Ctrl-C ends.
+    With --watch, problems of the rules are shown as by validate, and Ctrl-C ends the command.
     """
 
     def once() -> None:
-        given = None if moves is None else read_json_list(moves, _MOVES_FILE)
+        joint_moves = None if moves is None else read_json_list(moves, _MOVES_FILE)
         program, machine, _ = options.open(hints=not watch)
         roles = f"roles: {' '.join(machine.roles)}"
-        told = _not_told if options.as_json else _show_step
-        if given is None:
+        show = _show_nothing if options.as_json else _show_step
+        if joint_moves is None:
             if not options.as_json:
                 _show([roles, f"seed {options.seed}, on {machine.backend}"])
             until_s = time.monotonic() + max_seconds
             rng = np.random.default_rng(options.seed)
-            result = random_trace(machine, rng, max_turns, until_s=until_s, told=told)
-            if result["goals"] is None:
-                _warn_of_the_end(program, len(result["steps"]) - 1, max_turns)
+            outcome = random_trace(machine, rng, max_turns, until_s=until_s, show=show)
+            if outcome["goals"] is None:
+                _warn_of_the_end(program, len(outcome["steps"]) - 1, max_turns)
         else:
-            # All of it before anything is shown: illegal moves are bad input.
-            result = given_trace(machine, given, str(moves))
+            # All moves are checked before any is shown: an illegal one is bad input.
+            outcome = given_trace(machine, joint_moves, str(moves))
             if not options.as_json:
                 _show([roles])
-            for number, step in enumerate(result["steps"]):
-                told(number, step)
+            for number, step in enumerate(outcome["steps"]):
+                show(number, step)
         machine.close()
         if options.as_json:
-            drawn = {"seed": options.seed, "backend": machine.backend}
-            print_json(result | (drawn if given is None else {}))
+            origin = {"seed": options.seed, "backend": machine.backend}
+            print_json(outcome | (origin if joint_moves is None else {}))
         else:
-            _show(_end_lines(result))
+            _show(_end_lines(outcome))
 
     if watch:
         files = (game_file(options.game), *(() if moves is None else (moves,)))
@@ -89,11 +94,11 @@ def trace(
         once()
 
 
-_Told = Callable[[int, Mapping[str, Any]], None]
-"""Receives the number of a step and the step, when it has been played."""
+_ShowStep = Callable[[int, Mapping[str, Any]], None]
+"""Receives the number of a step and the step, once it has been played."""
 
 
-def _not_told(number: int, step: Mapping[str, Any]) -> None:
+def _show_nothing(number: int, step: Mapping[str, Any]) -> None:
     """Ignore a step."""
 
 
@@ -103,21 +108,21 @@ def random_trace(
     max_turns: int,
     *,
     until_s: float = math.inf,
-    told: _Told = _not_told,
+    show: _ShowStep = _show_nothing,
 ) -> dict[str, Any]:
     """The trace of a match of uniformly random moves.
 
     Args:
-        max_turns: number of turns after which it is cut off.
-        until_s: time on the monotonic clock at which it is cut off.
-        told: receives every step.
+        max_turns: number of turns after which the match is cut off.
+        until_s: time on the monotonic clock at which the match is cut off.
+        show: receives every step.
     """
     steps: list[dict[str, Any]] = []
     state = machine.initial()
     while not machine.terminal(state)[0] and len(steps) < max_turns and time.monotonic() < until_s:
         row = [int(random_moves(machine, state, r, rng)[0]) for r in range(len(machine.roles))]
-        state = _play(machine, state, row, steps, told)
-    return _finish(machine, state, steps, told)
+        state = _play(machine, state, row, steps, show)
+    return _finish(machine, state, steps, show)
 
 
 def given_trace(machine: Machine, joint_moves: Sequence[object], name: str) -> dict[str, Any]:
@@ -125,10 +130,10 @@ def given_trace(machine: Machine, joint_moves: Sequence[object], name: str) -> d
 
     Args:
         joint_moves: as read from JSON, unchecked.
-        name: what messages call them.
+        name: their name in messages.
 
     Raises:
-        ConfigError: one of them is malformed or illegal; the message says which, and what is legal.
+        ConfigError: one of them is malformed or illegal; the message lists the legal ones.
     """
     steps: list[dict[str, Any]] = []
     state = machine.initial()
@@ -137,19 +142,19 @@ def given_trace(machine: Machine, joint_moves: Sequence[object], name: str) -> d
             row = _read_joint_move(machine, state, joint_move)
         except (ConfigError, IllegalMoveError) as error:
             raise ConfigError(f"{name}: step {number}: {error}") from error
-        state = _play(machine, state, row, steps, _not_told)
-    return _finish(machine, state, steps, _not_told)
+        state = _play(machine, state, row, steps, _show_nothing)
+    return _finish(machine, state, steps, _show_nothing)
 
 
 def _warn_of_the_end(program: GameDefinition, turns: int, max_turns: int) -> None:
-    """Say why random play was cut off, where the reason is not that it was asked for."""
+    """Warn that random play was cut off, unless --max-turns did so and nothing grows."""
     in_time = turns == max_turns
     text = f"{program.source.name}: the match is not over after {turns:,} turns"
     if not in_time:
         text += ", and time is up (--max-seconds)"
-    told = with_growth(text, program.as_program())
-    if told != text or not in_time:
-        _log.warning("%s", told)
+    explained = with_growth(text, program.as_program())
+    if explained != text or not in_time:
+        _log.warning("%s", explained)
 
 
 def _read_joint_move(machine: Machine, state: States, joint_move: object) -> list[int]:
@@ -157,24 +162,24 @@ def _read_joint_move(machine: Machine, state: States, joint_move: object) -> lis
     if not isinstance(joint_move, dict):
         raise ConfigError(f"a joint move must be {_JOINT_MOVE}")
     if machine.terminal(state)[0]:
-        raise ConfigError("the game is over, no joint move is possible here")
-    given = {role.lower(): move for role, move in joint_move.items()}
+        raise ConfigError("the game is over; no joint move is possible here")
+    texts = {role.lower(): move for role, move in joint_move.items()}
     roles = ", ".join(machine.roles)
-    for role in given:
+    for role in texts:
         if role not in machine.roles:
             possible = f"roles of this game: {roles}"
             raise ConfigError(unknown("role", role, machine.roles, possible))
     row = []
-    for number, role in enumerate(machine.roles):
-        legal = machine.legal(state, number).values.tolist()
+    for role_id, role in enumerate(machine.roles):
+        legal = machine.legal(state, role_id).values.tolist()
         by_text = {machine.move_text(move): move for move in legal}
-        if role not in given:
-            raise ConfigError(f"no move for {role}; legal moves: {_some(sorted(by_text))}")
+        if role not in texts:
+            raise ConfigError(f"no move for {role}; legal moves: {_first_moves(sorted(by_text))}")
         try:
-            text = read_term(given[role])
+            text = read_term(texts[role])
         except ConfigError as error:
             raise ConfigError(
-                f"move of {role}: {error}; legal moves: {_some(sorted(by_text))}"
+                f"move of {role}: {error}; legal moves: {_first_moves(sorted(by_text))}"
             ) from error
         if text not in by_text:
             raise IllegalMoveError(role, text, sorted(by_text))
@@ -182,14 +187,14 @@ def _read_joint_move(machine: Machine, state: States, joint_move: object) -> lis
     return row
 
 
-def _some(moves: Sequence[str]) -> str:
+def _first_moves(moves: Sequence[str]) -> str:
     return ", ".join(moves[:20]) + (", ..." if len(moves) > 20 else "")
 
 
 def _play(
-    machine: Machine, state: States, row: list[int], steps: list[dict[str, Any]], told: _Told
+    machine: Machine, state: States, row: list[int], steps: list[dict[str, Any]], show: _ShowStep
 ) -> States:
-    """Append the step of a joint move to the trace; returns the state after it."""
+    """Append the step of a joint move to `steps`; returns the next state."""
     step = _describe(machine, state)
     step["joint_move"] = {
         role: machine.move_text(move) for role, move in zip(machine.roles, row, strict=True)
@@ -197,13 +202,13 @@ def _play(
     try:
         stepped = machine.step(state, np.array([row], dtype=np.int64))
     except ReasonerLimitError:
-        told(len(steps), step)  # the joint move that led there
+        show(len(steps), step)  # the joint move that led there
         raise
     step["percepts"] = {
         role: list(machine.percept_texts(int(percept)))
         for role, percept in zip(machine.roles, stepped.percepts[0], strict=True)
     }
-    told(len(steps), step)
+    show(len(steps), step)
     steps.append(step)
     return stepped.states
 
@@ -212,9 +217,9 @@ def _describe(machine: Machine, state: States) -> dict[str, Any]:
     legal = {
         role: {
             machine.move_text(move): move
-            for move in machine.legal(state, number, allow_stuck=True).values.tolist()
+            for move in machine.legal(state, role_id, allow_stuck=True).values.tolist()
         }
-        for number, role in enumerate(machine.roles)
+        for role_id, role in enumerate(machine.roles)
     }
     described = {
         "state": list(machine.fluents(state)[0]),
@@ -238,11 +243,11 @@ def _describe(machine: Machine, state: States) -> dict[str, Any]:
 
 
 def _finish(
-    machine: Machine, state: States, steps: list[dict[str, Any]], told: _Told
+    machine: Machine, state: States, steps: list[dict[str, Any]], show: _ShowStep
 ) -> dict[str, Any]:
-    """The trace with its last state, and the goals if that is terminal."""
+    """The trace with its last state, and with goals if that is terminal."""
     last = _describe(machine, state)
-    told(len(steps), last)
+    show(len(steps), last)
     goals = None
     if last["terminal"]:
         values = machine.goals(state)[0].tolist()
@@ -257,7 +262,7 @@ def _finish(
 
 
 def _show(lines: Iterable[str]) -> None:
-    """Print lines of a trace at once: the next ones may take long."""
+    """Print lines of a trace immediately: the next ones may take long."""
     click.echo("\n".join(map(printable, lines)))
 
 
@@ -287,8 +292,8 @@ def _end_lines(trace: Mapping[str, Any]) -> Iterator[str]:
     else:
         yield "goals: " + ", ".join(f"{role} {value}" for role, value in goals.items())
     if "utilities" in trace:
-        shown = (f"{role} {value:g}" for role, value in trace["utilities"].items())
-        yield "utilities: " + ", ".join(shown)
+        utilities = (f"{role} {value:g}" for role, value in trace["utilities"].items())
+        yield "utilities: " + ", ".join(utilities)
 
 
 def _named(step: Mapping[str, Any], role: str, move: str) -> str:
@@ -304,26 +309,26 @@ def _word_lines(step: Mapping[str, Any]) -> list[str]:
     texts = {"": step["words"]["state"]}
     texts |= {f"{role} knows ": text for role, text in step["words"]["knows"].items()}
     return [
-        f"  {who}| {line}" for who, text in texts.items() for line in text.rstrip().splitlines()
+        f"  {name}| {line}" for name, text in texts.items() for line in text.rstrip().splitlines()
     ]
 
 
 # ------------------------------------------------------------------------
-# Repeats work whenever a file is saved, as `ggp trace --watch` does.
+# Repeating work whenever a file is saved, for `ggp trace --watch`.
 #
-# The time and size of files are checked a few times a second, which works on every file system. An
-# editor may write a file in several steps, or replace it: it counts as saved when it has stopped
-# changing.
+# The time and size of files are polled a few times a second, which works on every file system. An
+# editor may write a file in several steps, or replace it; so a file counts as saved once it has
+# stopped changing.
 
 POLL_S = 0.25
 _SETTLE_S = 0.05
 
 
 def game_file(game: str) -> Path:
-    """The file of a game by name or path; the path itself if there is no file yet.
+    """The file of a game, by its name or path; the file of a path need not exist yet.
 
     Raises:
-        ConfigError: there is no such game, and it cannot become a file.
+        ConfigError: there is no such game, and it cannot be the path of a file.
     """
     if os.path.isdir(os.path.dirname(game) or ".") and Path(game).suffix:
         return Path(game)
@@ -333,13 +338,13 @@ def game_file(game: str) -> Path:
 def keep_watching(
     files: Sequence[Path], do: Callable[[], None], sleep: Callable[[float], None] = time.sleep
 ) -> None:
-    """Call a function now and whenever one of the files is saved, until there is an interrupt.
+    """Call a function now and whenever one of the files is saved, until an interrupt.
 
-    Problems of the first file, which contains rules, are shown first. Errors are shown, and
-    watching continues.
+    Before each call, the problems of the first file, a rulesheet, are shown; if it has errors,
+    there is no call. Errors of the call are shown, and watching continues.
     """
     try:
-        for _ in each_saving(files, sleep):
+        for _ in saves(files, sleep):
             click.echo(printable(f"--- {files[0]} at {time.strftime('%H:%M:%S')}"))
             try:
                 if not _has_errors(files[0]):
@@ -350,21 +355,21 @@ def keep_watching(
         return
 
 
-def each_saving(files: Sequence[Path], sleep: Callable[[float], None]) -> Iterator[None]:
-    """Yields at once, and then after each save of one of the files."""
-    known: list[object] | None = None
+def saves(files: Sequence[Path], sleep: Callable[[float], None]) -> Iterator[None]:
+    """Yield immediately, and then after each save of one of the files."""
+    stamps: list[object] | None = None
     while True:
-        seen = list(map(_stamp, files))
-        if seen == known:
+        current = list(map(_stamp, files))
+        if current == stamps:
             sleep(POLL_S)
             continue
-        while known is not None and (later := _after(files, sleep)) != seen:
-            seen = later
-        known = seen
+        while stamps is not None and (later := _later_stamps(files, sleep)) != current:
+            current = later
+        stamps = current
         yield
 
 
-def _after(files: Sequence[Path], sleep: Callable[[float], None]) -> list[object]:
+def _later_stamps(files: Sequence[Path], sleep: Callable[[float], None]) -> list[object]:
     sleep(_SETTLE_S)
     return list(map(_stamp, files))
 
@@ -372,14 +377,14 @@ def _after(files: Sequence[Path], sleep: Callable[[float], None]) -> list[object
 def _stamp(file: Path) -> object:
     """A value that changes when a file is saved; None if there is no file."""
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _has_errors(file: Path) -> bool:
-    """Whether rules cannot be played; shows all their problems."""
-    found = validate(read_rulesheet(str(file)))
-    show_diagnostics(found)
-    return bool(errors(found))
+    """Whether rules are unplayable; prints all their problems."""
+    diagnostics = validate(read_rulesheet(str(file)))
+    show_diagnostics(diagnostics)
+    return bool(errors(diagnostics))

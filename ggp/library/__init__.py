@@ -1,7 +1,7 @@
-"""The library that `import ggp` offers: strings at the edge, arrays inside.
+"""The library that `import ggp` offers: strings outside, arrays inside.
 
-Begin with `games`, which says what a game, its states and beliefs are. `matches` is what the match
-runner does for this package, and `solved` has small games solved.
+Begin with `games`, which defines games, their states and beliefs. `matches` plays matches with the
+match runner, and `solved` solves small games and measures players against the solution.
 """
 
 from ggp.library.games import Belief, Game, Playout, Seated, State, Step, load

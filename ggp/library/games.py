@@ -1,8 +1,8 @@
-"""Games, their states, and what a role may believe of them: strings at the edge, arrays inside.
+"""Games, their states, and a role's beliefs about them: strings outside, arrays inside.
 
-A `Game` is a definition with the machine that plays it. A `State` is one lane of that machine, a
-`Belief` a bag of them with weights. Moves, percepts and fluents are canonical KIF in strings; no id
-of a machine gets out.
+A `Game` is a game's definition together with its machine. A `State` is one lane of that machine,
+and a `Belief` is a bag of lanes with weights. Callers pass and get moves, percepts and fluents as
+strings of canonical KIF; no id of a machine leaves this module.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -36,7 +37,7 @@ from ggp.machine import build_machine, role_index
 from ggp.machine.base import UNKNOWN, FloatArray, Machine, States
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import find_program
-from ggp.pickled import Rules, found_again, read, rules_of, written
+from ggp.pickled import Rules, read_states, restore_game, rules_of, write_states
 from ggp.players import Decision, Player, make_player, parse_spec
 from ggp.players.parts.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline
@@ -48,12 +49,12 @@ DEFAULT_EXACT = 10_000
 
 
 def _itself(value: _V, memo: object = None) -> _V:
-    """The value itself as its copy, since it never changes."""
+    """The value itself: an immutable value is its own copy."""
     return value
 
 
 class Step(NamedTuple):
-    """The result of a joint move.
+    """The outcome of a joint move.
 
     Attributes:
         state: the next state.
@@ -65,13 +66,13 @@ class Step(NamedTuple):
 
 
 class Playout(NamedTuple):
-    """The result of random moves.
+    """The outcome of a playout.
 
     Attributes:
-        finished: whether the game reached its end. Some never do, or not within 1,000 joint moves,
-            or a role has no legal move.
-        goals: of every role at the end; None if there was no end.
-        steps: joint moves made.
+        finished: whether the game ended. Some games never end, or not within 1,000 joint moves, or
+            leave a role without a legal move.
+        goals: goal value of every role; None if the game did not end.
+        steps: number of joint moves.
     """
 
     finished: bool
@@ -80,15 +81,22 @@ class Playout(NamedTuple):
 
 
 class Game:
-    """A rulesheet and the machine that plays it; made by `load`.
+    """A game and the machine that plays it; made by `load`.
 
-    Any number of threads may use a game, its states and its beliefs at once. On `prolog` they are
-    served one after the other. All of them can be pickled: in another process the rules are read,
-    and a machine is built, when the first arrives; files they were read from need not be there.
+        >>> import ggp
+        >>> game = ggp.load("kuhn_poker")
+        >>> game.roles
+        ('player1', 'player2', 'random')
+        >>> game.initial().legal("player1")
+        ('noop',)
+
+    Threads may share a game, its states and its beliefs; the backend `prolog` serves them one at a
+    time. All of these can be pickled: when the first pickle arrives in another process, that
+    process reads the rules and builds a machine. It does not need the rulesheet's file.
 
     Attributes:
-        name: as it was given.
-        program: the normalised rules, or what defines another game, with warnings as
+        name: as passed to `load`.
+        program: the normalised rules, or the definition of another kind of game; its warnings are
             `program.diagnostics`.
     """
 
@@ -97,7 +105,7 @@ class Game:
         self._machine = machine
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _game_again, (self.name, rules_of(self.program, self._machine))
+        return _restore_game, (self.name, rules_of(self.program, self._machine))
 
     __copy__ = __deepcopy__ = _itself
 
@@ -119,21 +127,26 @@ class Game:
         return State(self, self._machine, self._machine.initial(1))
 
     def state(self, fluents: Iterable[str]) -> State:
-        """The state in which these fluents hold, and no others.
+        """The state in which exactly these fluents hold.
 
-        It need not be one that can be reached.
+        The state need not be reachable.
 
         Raises:
-            ConfigError: one is no fluent, or no rule can make it hold.
-            MachineError: it can never hold, or the game has no rules, as one of OpenSpiel.
+            ConfigError: a text is not a fluent, or no rule can make it hold.
+            MachineError: a fluent can never hold, or the game has no rules, as in OpenSpiel.
         """
         if self._domains is None:
             raise MachineError(f"{self.name} has no rules to say what holds in a state")
         texts = tuple(sorted({checked_fluent(fluent, self._domains) for fluent in fluents}))
-        return State(self, self._machine, read(self._machine, [texts]))
+        return State(self, self._machine, read_states(self._machine, [texts]))
 
     def player(self, role: str, spec: str, *, seed: int = 0) -> Seated:
-        """A player for one match, on a machine of its own, so that its states are counted.
+        """A player for one match, on a machine of its own that counts its states.
+
+            >>> import ggp
+            >>> player = ggp.load("tic_tac_toe").player("xplayer", "legal")
+            >>> player.choose().move
+            '(mark 1 1)'
 
         Args:
             role: the role that it plays.
@@ -143,11 +156,11 @@ class Game:
         Raises:
             ConfigError: there is no such role, player or option, or a wrong seed.
         """
-        number = self._player_role(role)
+        role_id = self._player_role(role)
         rng = rng_of(seed)
         machine = build_machine(self.program, self.backend, ready=True)  # clocks may follow
-        made = make_player(parse_spec(spec), machine, number, rng, program=self.program)
-        return Seated(role, spec, made)
+        seated = make_player(parse_spec(spec), machine, role_id, rng, program=self.program)
+        return Seated(role, spec, seated)
 
     def belief(
         self,
@@ -160,16 +173,24 @@ class Game:
         attempts: int | None = None,
         seconds: float | None = None,
     ) -> Belief:
-        """The states that a role may be in after its moves and percepts, by HyperPlay.
+        """The possible states after a role's moves and percepts, by HyperPlay.
 
-        The match is followed turn by turn, as a player follows it: sets are enumerated while they
-        are small, else sampled, and if no sample agrees, complete paths are found by solving.
+        The belief follows the match turn by turn, as a player does: it enumerates the information
+        set while that is small, and samples it otherwise. If no sample agrees with the percepts, a
+        solver finds complete paths.
+
+            >>> import ggp
+            >>> belief = ggp.load("monty_hall").belief("candidate", [("(choose 1)", [])])
+            >>> belief.exact, len(belief)
+            (True, 3)
+            >>> round(belief.probability("(car 1)"), 3)
+            0.333
 
         Args:
             role: the role.
-            history: its executed move and its percepts of each turn so far; None if unknown.
+            history: its executed move and its percepts in each turn so far; None if unknown.
             particles: number of samples if there are too many states.
-            exact: up to this many states are enumerated instead; 0 for never.
+            exact: enumerate up to this many states; 0 to always sample.
             seed: of the sampling.
             attempts: joint moves tried in search of particles if there are none; by default
                 400,000.
@@ -178,44 +199,48 @@ class Game:
 
         Raises:
             BeliefDepletedError: no complete path agrees with the history, or none was found.
-            ConfigError: there is no such role, a term the rules cannot make, or a wrong seed or
-                number; or the match was over after one of the turns.
+            ConfigError: there is no such role, the rules cannot make a term, a seed or number is
+                wrong, or the match was over after one of the turns.
         """
-        machine = copy(self._machine)  # counts the states that only this call visits
-        number = self._player_role(role)
+        machine = copy(self._machine)  # counts only the states that this call visits
+        role_id = self._player_role(role)
         checked_history(machine, history)
         limits = FollowLimits(particles, exact, attempts, seconds)
-        bag, quality = followed(machine, number, history, limits, rng_of(seed))
+        bag, quality = follow_history(machine, role_id, history, limits, rng_of(seed))
         return Belief(self, self._machine, bag.states_of(0), bag.weights_of(0), quality)
 
-    def has_rules_of(self, other: Game) -> bool:
-        """Whether both are the same game, on any backend: then their states can be equal."""
-        return self._machine is other._machine or self.program.digest == other.program.digest
+    def has_rules_of(self, game: Game) -> bool:
+        """Whether another game has the same rules, on any backend, so that states can be equal."""
+        return self._machine is game._machine or self.program.digest == game.program.digest
 
     @cached_property
     def _domains(self) -> Domains | None:
-        """The fluents that there can be; None where no rules tell."""
+        """The possible fluents; None for a game without rules."""
         return Domains(rules) if (rules := self.program.as_program().rules) else None
 
     def _player_role(self, role: str) -> int:
-        number = role_index(self._machine, role)
-        if number == self._machine.random_role:
+        role_id = role_index(self._machine, role)
+        if role_id == self._machine.random_role:
             raise ConfigError(f"{RANDOM} plays by chance; roles: {', '.join(self.roles)}")
-        return number
+        return role_id
 
 
 def load(name_or_path_or_text: str | os.PathLike[str], *, backend: str = "auto") -> Game:
-    """A game, ready to be played.
+    """Load a game, ready to be played.
+
+        >>> import ggp
+        >>> ggp.load("tic_tac_toe").roles
+        ('xplayer', 'oplayer')
 
     Args:
-        name_or_path_or_text: name of a game that comes with ggp, path of a rulesheet, the rules
-            themselves in KIF or infix syntax, or `openspiel:NAME` for a game of OpenSpiel. Files of
-            Gambit's (`.efg`, `.nfg`) are rules, too.
+        name_or_path_or_text: name of a game that comes with ggp, path of a rulesheet or of a Gambit
+            file (`.efg`, `.nfg`), the rules themselves in KIF or infix syntax, or `openspiel:NAME`
+            for a game of OpenSpiel.
         backend: one of `ggp.machine.BACKENDS`; `auto` takes the first that can be built.
 
     Raises:
         ConfigError: there is no such game, or it cannot be played here.
-        GDLError: the rules cannot be used; its diagnostics say what is wrong where.
+        GDLError: the rules cannot be used; its diagnostics name the problems and their places.
         MachineError: no machine can be built.
     """
     name, program = find_program(checked_text(name_or_path_or_text))
@@ -223,7 +248,14 @@ def load(name_or_path_or_text: str | os.PathLike[str], *, backend: str = "auto")
 
 
 class State:
-    """A state of a game, an immutable value: playing makes a new one."""
+    """A state of a game; immutable, so that playing a move returns a new one.
+
+    >>> import ggp
+    >>> state = ggp.load("tic_tac_toe").initial()
+    >>> state, percepts = state.play({"xplayer": "(mark 2 2)"})
+    >>> state.terminal, state.fluents
+    (False, ('(control oplayer)', '(marked 2 2 xplayer)'))
+    """
 
     def __init__(self, game: Game, machine: Machine, lane: States) -> None:
         self._game, self._machine, self._lane = game, machine, lane
@@ -241,7 +273,7 @@ class State:
         return self.fluents == other.fluents
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _state_again, (self._game, written(self._machine, self._lane))
+        return _restore_state, (self._game, write_states(self._machine, self._lane))
 
     __copy__ = __deepcopy__ = _itself
 
@@ -260,7 +292,7 @@ class State:
 
     @property
     def goals(self) -> dict[str, float]:
-        """The goal value of every role, 0 to 100 in well-made games; also before the end.
+        """The goal value of every role, from 0 to 100 in well-formed games; also before the end.
 
         Raises:
             GoalError: a goal value is not a number.
@@ -269,7 +301,7 @@ class State:
         return dict(zip(self._machine.roles, values, strict=True))
 
     def legal(self, role: str) -> tuple[str, ...]:
-        """The legal moves of a role, sorted; none when the game is over.
+        """The legal moves of a role, sorted; empty when the game is over.
 
         Raises:
             ConfigError: there is no such role.
@@ -283,49 +315,50 @@ class State:
         """The next state, and the percepts of every role.
 
         Args:
-            moves: by role. A role with a single legal move may be left out, and so may `random`,
+            moves: by role. A role with a single legal move may be omitted, and so may `random`,
                 whose move is then drawn.
             seed: of that draw.
 
         Raises:
-            IllegalMoveError: a move is not legal; the message lists those that are.
+            IllegalMoveError: a move is not legal; the message lists the legal ones.
             ConfigError: a role is unknown or missing, the game is over, or the seed is wrong.
         """
         machine = self._machine
         checked_seed(seed)
         if self.terminal:
             raise ConfigError(f"{self._game.name} is over: nobody can move")
-        given = {role_index(machine, role): move for role, move in moves.items()}
+        texts = {role_index(machine, role): move for role, move in moves.items()}
         joint = [
-            self._chosen(role, given.get(role), rng_of(seed)) for role in range(len(machine.roles))
+            self._move_id(role, texts.get(role), rng_of(seed)) for role in range(len(machine.roles))
         ]
         stepped = machine.step(self._lane, np.array([joint], dtype=np.int64))
-        told = map(machine.percept_texts, stepped.percepts[0].tolist())
-        percepts = dict(zip(machine.roles, told, strict=True))
+        seen = map(machine.percept_texts, stepped.percepts[0].tolist())
+        percepts = dict(zip(machine.roles, seen, strict=True))
         return Step(State(self._game, machine, stepped.states), percepts)
 
     def playout(self, *, seed: int = 0) -> Playout:
-        """Random legal moves of all roles, to the end of the game if there is one.
+        """Play random legal moves of all roles, to the end of the game if there is one.
 
         Raises:
             ConfigError: the seed is wrong.
         """
-        found = self._machine.playout(self._lane, rng_of(seed))
-        steps = int(found.steps[0])
-        if not found.finished[0]:
+        playouts = self._machine.playout(self._lane, rng_of(seed))
+        steps = int(playouts.steps[0])
+        if not playouts.finished[0]:
             return Playout(finished=False, goals=None, steps=steps)
-        goals = dict(zip(self._machine.roles, found.goals[0].tolist(), strict=True))
+        goals = dict(zip(self._machine.roles, playouts.goals[0].tolist(), strict=True))
         return Playout(finished=True, goals=goals, steps=steps)
 
-    def _chosen(self, role: int, given: str | None, rng: np.random.Generator) -> int:
+    def _move_id(self, role: int, text: str | None, rng: np.random.Generator) -> int:
+        """The id of a submitted move, or of the move to play if the text is None."""
         machine = self._machine
         name = machine.roles[role]
         legal: list[int] = machine.legal(self._lane, role)[0].tolist()
-        if given is not None:
+        if text is not None:
             texts = {machine.move_text(move): move for move in legal}
-            move = machine.move_id(given)
+            move = machine.move_id(text)
             if move not in legal:
-                raise IllegalMoveError(name, given, sorted(texts))
+                raise IllegalMoveError(name, text, sorted(texts))
             return int(move)
         if role == machine.random_role:
             chance = machine.chance(self._lane)
@@ -337,11 +370,11 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """The states that a role may be in, with weights.
+    """The possible states of a role, with weights; made by `Game.belief`.
 
     Attributes:
-        weights: `[N]` of the particles; they sum to 1.
-        quality: how it was made, and how good it is.
+        weights: `[N]` weights of the particles; they sum to 1.
+        quality: how the belief was computed, and how good it is.
     """
 
     _game: Game
@@ -352,14 +385,14 @@ class Belief:
 
     @property
     def exact(self) -> bool:
-        """Whether these are all states of the information set, with exact weights."""
+        """Whether the particles are the whole information set, with exact weights."""
         return self.quality.how is How.EXACT
 
     def __repr__(self) -> str:
         return f"<Belief in {self._game.name}: {len(self)} particles, {self.quality.how}>"
 
     def _repr_html_(self) -> str:
-        """A picture of what may hold, with its probability, for notebooks."""
+        """A picture of the possible fluents with their probabilities, for notebooks."""
         shares = dict(zip(self.fluents, self.marginals.tolist(), strict=True))
         return belief_html(self._game, shares, f"{len(self):,} particles, {self.quality.how}")
 
@@ -367,8 +400,8 @@ class Belief:
         return len(self._lanes)
 
     def __reduce__(self) -> tuple[object, ...]:
-        texts = written(self._machine, self._lanes)
-        return _belief_again, (self._game, texts, self.weights, self.quality)
+        texts = write_states(self._machine, self._lanes)
+        return _restore_belief, (self._game, texts, self.weights, self.quality)
 
     @cached_property
     def particles(self) -> tuple[State, ...]:
@@ -381,57 +414,57 @@ class Belief:
     @cached_property
     def fluents(self) -> tuple[str, ...]:
         """Fluents that hold in some particle, sorted: the order of `marginals`."""
-        return tuple(sorted({fluent for held in self._held for fluent in held}))
+        return tuple(sorted({*chain.from_iterable(self._particle_fluents)}))
 
     @cached_property
     def marginals(self) -> FloatArray:
         """`[F]` the probability that each of the `fluents` holds."""
-        place = {fluent: number for number, fluent in enumerate(self.fluents)}
-        found = np.zeros(len(place))
-        for weight, held in zip(self.weights, self._held, strict=True):
-            found[[place[fluent] for fluent in held]] += weight
-        return found
+        columns = {fluent: column for column, fluent in enumerate(self.fluents)}
+        totals = np.zeros(len(columns))
+        for weight, fluents in zip(self.weights, self._particle_fluents, strict=True):
+            totals[[columns[fluent] for fluent in fluents]] += weight
+        return totals
 
     def probability(self, fluent: str) -> float:
         """The probability that a fluent, in KIF, holds.
 
         Raises:
-            ConfigError: it is no term, or one that no rule of the game can make.
+            ConfigError: it is not a term, or no rule of the game can make it.
         """
-        numbers: list[float] = self.marginals.tolist()
-        found = dict(zip(self.fluents, numbers, strict=True))
-        if not isinstance(fluent, str) or fluent not in found:
+        marginals: list[float] = self.marginals.tolist()
+        by_fluent = dict(zip(self.fluents, marginals, strict=True))
+        if not isinstance(fluent, str) or fluent not in by_fluent:
             fluent = checked_fluent(fluent, self._game._domains)
-        return found.get(fluent, 0.0)
+        return by_fluent.get(fluent, 0.0)
 
     @cached_property
-    def _held(self) -> list[tuple[str, ...]]:
+    def _particle_fluents(self) -> list[tuple[str, ...]]:
         return self._machine.fluents(self._lanes)
 
 
-def _belief_again(
+def _restore_belief(
     game: Game, texts: list[tuple[str, ...]], weights: FloatArray, quality: Quality
 ) -> Belief:
-    return Belief(game, game._machine, read(game._machine, texts), weights, quality)
+    return Belief(game, game._machine, read_states(game._machine, texts), weights, quality)
 
 
-def _game_again(name: str, rules: Rules) -> Game:
-    return Game(name, *found_again(rules))
+def _restore_game(name: str, rules: Rules) -> Game:
+    return Game(name, *restore_game(rules))
 
 
-def _state_again(game: Game, texts: list[tuple[str, ...]]) -> State:
-    return State(game, game._machine, read(game._machine, texts))
+def _restore_state(game: Game, texts: list[tuple[str, ...]]) -> State:
+    return State(game, game._machine, read_states(game._machine, texts))
 
 
 # ------------------------------------------------------------------------
-# How `Game.belief` follows a match: turn by turn, as a player does.
+# `Game.belief` follows a match turn by turn, as a player does.
 
 ENDS_TRIED = 1_000
-"""Joint moves tried to find out whether a turn that no particle agrees with ended the match."""
+"""Joint moves tried to find out whether a turn without a particle ended the match."""
 
 
 class FollowLimits(NamedTuple):
-    """How a match is followed: see `Game.belief`."""
+    """Limits of following a match, see `Game.belief`."""
 
     particles: int
     exact: int
@@ -439,14 +472,14 @@ class FollowLimits(NamedTuple):
     seconds: float | None
 
 
-def followed(
+def follow_history(
     machine: Machine,
     role: int,
     history: Sequence[tuple[str | None, Sequence[str] | None]],
     limits: FollowLimits,
     rng: np.random.Generator,
 ) -> tuple[Bags, Quality]:
-    """The bag of a role after what it did and saw, in terms that the rules know.
+    """The bag of a role after its moves and percepts, which the rules must know.
 
     Raises:
         BeliefDepletedError: no complete path agrees, or none was found at the end.
@@ -464,90 +497,90 @@ def followed(
         solves=True,
     )
     tracker = Tracker(sampler, machine, role, rng)
-    before = machine.states_visited
+    states_before = machine.states_visited
     for turn, (move, percepts) in enumerate(history, start=1):
-        known = tracker.bag
+        bag = tracker.bag
         deadline = None if limits.seconds is None else Deadline.after(limits.seconds)
         try:
             tracker.observe(move, percepts, Submission(), deadline)
         except BeliefDepletedError as error:
-            # Of a turn that others follow, particles that were not found may be found later.
+            # If more turns follow, particles may still be found in a later turn.
             if error.exhausted or turn == len(history):
-                _require_goes_on(machine, role, known, move, percepts, turn, rng)
+                _require_goes_on(machine, role, bag, move, percepts, turn, rng)
             if error.exhausted:
                 raise
-    require_particles(tracker.bag, tree, machine.states_visited - before)
+    require_particles(tracker.bag, tree, machine.states_visited - states_before)
     return tracker.bag, tracker.quality()
 
 
 def _require_goes_on(
     machine: Machine,
     role: int,
-    known: Bags,
+    bag: Bags,
     move: str | None,
     percepts: Sequence[str] | None,
     turn: int,
     rng: np.random.Generator,
 ) -> None:
-    """Check that a turn after which there is no particle did not end the match.
+    """Check that a turn that leaves no particle did not end the match.
 
-    Particles are states in which a move is still asked for. So after the last turn there are none,
-    although what was told may well have happened.
+    Particles are non-terminal states. So none remain after the last turn of a match, although the
+    history is possible.
 
     Args:
-        known: the bag before the turn.
+        bag: the bag before the turn.
 
     Raises:
         ConfigError: the match was over after the turn.
     """
-    if known.depleted[0]:
+    if bag.depleted[0]:
         return
-    states = known.states_of(0)
+    states = bag.states_of(0)
     states = states.take(rng.integers(len(states), size=ENDS_TRIED))
-    moved = UNKNOWN if move is None else machine.move_id(move)
-    seen = UNKNOWN if percepts is None else machine.percept_id(percepts)
-    told = np.tile(np.array([[moved], [seen], [UNKNOWN]]), len(states))
-    options = open_moves(machine, role, states, Learnt(*told))
+    move_id = UNKNOWN if move is None else machine.move_id(move)
+    percept_id = UNKNOWN if percepts is None else machine.percept_id(percepts)
+    columns = np.tile(np.array([[move_id], [percept_id], [UNKNOWN]]), len(states))
+    options = open_moves(machine, role, states, Learnt(*columns))
     lanes = np.flatnonzero(options.counts > 0)
     joint, _ = options.random(lanes, rng)
     stepped = machine.step(states.take(lanes), joint)
     ended = machine.terminal(stepped.states)
-    if seen != UNKNOWN:
-        ended &= stepped.percepts[:, role] == seen
+    if percept_id != UNKNOWN:
+        ended &= stepped.percepts[:, role] == percept_id
     if ended.any():
         raise ConfigError(
-            f"the match is over after turn {turn} of this history: a belief is about a match that "
-            f"goes on; give the turns before it only"
+            f"the match is over after turn {turn} of this history, and a belief needs a match that "
+            f"goes on; leave out this turn and later ones"
         )
 
 
 def checked_history(
     machine: Machine, history: Sequence[tuple[str | None, Sequence[str] | None]]
 ) -> None:
-    """Check what a role did and saw.
+    """Check a role's moves and percepts.
 
     Raises:
-        ConfigError: a term that the rules cannot make.
+        ConfigError: the rules cannot make a term.
     """
     for move, percepts in history:
         if move is not None and machine.move_id(move) is None:
-            raise ConfigError(f"{move} is no move of this game: its rules do not know the term")
+            raise ConfigError(f"{move} is not a move of this game: its rules do not know the term")
         if percepts is not None and machine.percept_id(percepts) is None:
-            raise ConfigError(f"{' '.join(percepts)} are no percepts of this game")
+            raise ConfigError(f"{' '.join(percepts)} are not percepts of this game")
 
 
 # ------------------------------------------------------------------------
-# A player in its role, as `Game.player` gives it.
+# A player in its role, as returned by `Game.player`.
 
 
 class Seated:
-    """A player in its role; it knows what it is told, and nothing else.
+    """A player in its role; it knows only what `observe` passes to it.
 
-    It is for one thread at a time; several of one game may think in several threads.
+    One thread at a time may use it; players of one game may think in different threads.
 
     Attributes:
-        role: whose moves it makes.
-        spec: which player it is.
+        role: the role that it plays.
+        spec: the spec of the player.
     """
 
     def __init__(self, role: str, spec: str, player: Player) -> None:
@@ -558,15 +591,15 @@ class Seated:
         return f"<{self.spec} as {self.role}>"
 
     def observe(self, move: str | None, percepts: Sequence[str] | None) -> None:
-        """Tell it of a turn: the move executed for its role, and what the role sees."""
+        """Pass on a turn: the move executed for its role, and the role's percepts."""
         self._player.observe(move, percepts)
 
     def choose(self, *, seconds: float | None = None, value_forced: bool = False) -> Decision:
         """Its next move, with the values of all candidates.
 
         Args:
-            seconds: to think; without them its own counts decide.
-            value_forced: think also where there is only one move.
+            seconds: to think; None for the player's own counts.
+            value_forced: think even about a forced move.
         """
         deadline = None if seconds is None else Deadline.after(seconds)
         return self._player.choose(deadline, value_forced=value_forced)

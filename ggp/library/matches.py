@@ -1,7 +1,7 @@
-"""What the match runner does for this package: matches, series of them, pictures.
+"""Matches, series of matches and pictures for the library, by the match runner.
 
-The match runner stands above this package, and no other module of the library imports it; it is
-there when these functions are called.
+Games and player specs come in; records and summaries go out. The match runner stands above this
+package. Only these functions import it, when they are called.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Playable(Protocol):
 
 
 class _Opened(NamedTuple):
-    """A game that was given by its name, its path or its rules."""
+    """A game opened by its name, its path or its rules."""
 
     name: str
     program: GameDefinition
@@ -74,15 +74,20 @@ def play_match(
 ) -> MatchRecord:
     """Play one match and return its record.
 
+        >>> import ggp
+        >>> players = {"xplayer": "legal", "oplayer": "legal"}
+        >>> record = ggp.play_match("tic_tac_toe", players)
+        >>> record.goals
+        {'xplayer': 100, 'oplayer': 0}
+
     Args:
-        game: a game, or what `load` takes.
-        players: spec or address by role; `auto` plays those that are not named.
-        seed: plays the match again, unless a clock has a say.
-        play_clock: seconds for each decision; without it the players' counts decide. With it,
-            players that are not of this package play in processes of their own, where they can be
-            stopped.
-        in_process: have those play in this process even so, as for one that is defined in a
-            notebook. If it never answers, nor does this.
+        game: a game, or any argument of `load`.
+        players: spec or address by role; `auto` plays the other roles.
+        seed: reproduces the match, unless a clock limits the players.
+        play_clock: seconds for each decision; None for the players' own counts. With a clock,
+            third-party players run in processes of their own, where they can be stopped.
+        in_process: run third-party players in this process even so, for example one that is
+            defined in a notebook. If it never answers, this call never returns.
         clock: `wall`, or `cpu` for CPU time of local players.
 
     Raises:
@@ -103,8 +108,8 @@ def play_match(
     kind = checked_clock(clock)
     conditions = Conditions(play_clock_s=play_clock, in_process=in_process, clock=kind)
     machines = build_machines(opened.program, opened.backend)
-    apart = order_of(conditions, opened.program, machines, Limits())
-    arena = set_up(opened.name, opened.program, specs, machines, kind.tells, order=apart)
+    order = order_of(conditions, opened.program, machines, Limits())
+    arena = set_up(opened.name, opened.program, specs, machines, kind.tells, order=order)
     try:
         return referee(arena, seed, conditions)
     finally:
@@ -122,16 +127,16 @@ def compare(
     minutes: float | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> ComparisonSummary:
-    """Play matches between players, who take turns at the roles, in this process.
+    """Compare players by matches in this process, in which they take turns at the roles.
 
     Args:
-        game: a game, or what `load` takes.
+        game: a game, or any argument of `load`.
         players: specs, at least two.
-        rounds: in each of them every player plays every role once.
+        rounds: number of rounds; in each, every player plays every role once.
         seed: of all matches.
-        play_clock: seconds for each decision; without it the players' counts decide.
-        clock: of these seconds: `wall`, or `cpu` for CPU time.
-        minutes: begin no other round after so many; the first is always played.
+        play_clock: seconds for each decision; None for the players' own counts.
+        clock: `wall` for wall time, or `cpu` for CPU time.
+        minutes: time after which no round begins, except the first.
         advance: called after each match, of which there are at most `rounds * len(players)`.
 
     Raises:
@@ -149,10 +154,10 @@ def compare(
         raise ConfigError("give at least two players, each of them once")
     opened = _open(game)
     conditions = Conditions(play_clock_s=play_clock, clock=checked_clock(clock))
-    own = SeriesGame(opened.name, opened.program, rounds, conditions)
+    entry = SeriesGame(opened.name, opened.program, rounds, conditions)
     names = {player: player for player in players}
-    series = Series(names, (own,), seed=seed, backend=opened.backend)
-    return _played(series, minutes, advance, summarize)
+    series = Series(names, (entry,), seed=seed, backend=opened.backend)
+    return _play_series(series, minutes, advance, summarize)
 
 
 def tournament(
@@ -166,17 +171,15 @@ def tournament(
     minutes: float | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> TournamentSummary:
-    """Play a tournament between players, who take turns at the roles of several games.
-
-    Matches are played in this process.
+    """Play a tournament in this process: players take turns at the roles of several games.
 
     Args:
-        games: games, or what `load` takes; without `players` the path of a file that describes the
-            whole tournament in TOML, as `match-runner tournament` reads it.
+        games: games, or arguments of `load`; without `players`, the path of a TOML file that
+            describes the whole tournament, as `match-runner tournament` reads it.
         players: spec or address of each player by its name.
-        rounds: of each game; in each of them every player plays every role once.
-        seed, play_clock, clock: as for `compare`; not with a file, which says them itself.
-        minutes: begin no other round after so many; the first is always played.
+        rounds: number of rounds of each game; in each, every player plays every role once.
+        seed, play_clock, clock: as for `compare`; a file specifies its own.
+        minutes: time after which no round begins, except the first.
         advance: called after each match.
 
     Raises:
@@ -189,23 +192,23 @@ def tournament(
 
     if players is None:
         if not isinstance(games, str | os.PathLike):
-            raise ConfigError("say who plays: players={name: spec}; a file of its own says so too")
-        return _played(read_tournament(Path(games)), minutes, advance, summarize)
+            raise ConfigError("say who plays: players={name: spec}, or the path of a TOML file")
+        return _play_series(read_tournament(Path(games)), minutes, advance, summarize)
     checked_seed(seed)
     checked_count(rounds, "rounds")
     if isinstance(games, str | os.PathLike):
-        raise ConfigError("games is a list such as ['meier'] where players are given")
+        raise ConfigError("games must be a list such as ['meier'] if there are players")
     conditions = Conditions(play_clock_s=play_clock, clock=checked_clock(clock))
     opened = list(map(_open, games))
-    own = tuple(SeriesGame(game.name, game.program, rounds, conditions) for game in opened)
-    return _played(Series(players, own, seed=seed), minutes, advance, summarize)
+    entries = tuple(SeriesGame(game.name, game.program, rounds, conditions) for game in opened)
+    return _play_series(Series(players, entries, seed=seed), minutes, advance, summarize)
 
 
 def read_record(path: str | os.PathLike[str]) -> MatchRecord:
-    """The record in a file, as `match-runner play --record` and `match-runner import` write it.
+    """Read a record that `match-runner play --record` or `match-runner import` wrote.
 
     Raises:
-        ConfigError: there is no such file, or it holds no record.
+        ConfigError: there is no such file, or it is not a record.
     """
     from match_runner.match.records import read_record as read
 
@@ -230,13 +233,13 @@ def belief_html(game: Playable, shares: Mapping[str, float], caption: str) -> st
     return html.belief_html(game.name, game.program, shares, caption)
 
 
-def _played(
+def _play_series(
     series: Series,
     minutes: float | None,
     advance: Callable[[], None],
     summarize: Callable[[Snapshot], _Summary],
 ) -> _Summary:
-    """The summary of a series that is played in this process and not stored."""
+    """Play a series in this process, without storing it; returns its summary."""
     from match_runner.series.holding import snapshot_of
     from match_runner.series.plan import check_series
     from match_runner.series.runner import run_series
@@ -250,15 +253,16 @@ def _played(
 
 
 def _until(minutes: float | None) -> Callable[[PlannedMatch], bool]:
-    """Whether a match may begin: those of a round that has begun do."""
+    """A function that says whether a match may begin: after the time, only in a round that has
+    begun."""
     end = None if minutes is None else time.monotonic() + 60 * minutes
-    begun = 0
+    current_round = 0
 
     def may_begin(match: PlannedMatch) -> bool:
-        nonlocal begun
-        if match.round > begun and end is not None and time.monotonic() > end:
+        nonlocal current_round
+        if match.round > current_round and end is not None and time.monotonic() > end:
             return False
-        begun = max(begun, match.round)
+        current_round = max(current_round, match.round)
         return True
 
     return may_begin

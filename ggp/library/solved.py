@@ -1,5 +1,8 @@
-"""Small games solved exactly, and players measured against that: what `ggp.solve` finds, for those
-who `import ggp` and for the commands."""
+"""Small games solved exactly, and players measured against the solution.
+
+The package `ggp.solve` does the work. `solve` and `exploit` offer it to the library, `solved` and
+`exploited` to the commands; all return values that print themselves as reports.
+"""
 
 from __future__ import annotations
 
@@ -35,18 +38,18 @@ if TYPE_CHECKING:
     )
 
 MOST_STATES, MOST_SECONDS = 1_000_000, 60.0
-"""The limits of `ggp.solve`, which is slow to import."""
+"""The limits of `ggp.solve`, copied since that is slow to import."""
 
 ERROR, SAMPLES = 12.0, 400
-"""How precisely players are measured, unless something else is said."""
+"""Defaults for the precision with which players are measured, see `Precision`."""
 
 
 class Choice(NamedTuple):
-    """A move that a strategy may make.
+    """A possible move of a strategy.
 
     Attributes:
-        role: whose strategy it is.
-        history: moves and percepts of the role before it, turn by turn.
+        role: the role that plays the strategy.
+        history: the role's moves and percepts before this move, turn by turn.
         move: canonical KIF.
         probability: from 0 to 1.
     """
@@ -63,16 +66,16 @@ def _choices(tree: GameTree, profile: Profile) -> Iterator[Choice]:
 
     for player, (role, sets) in enumerate(zip(tree.names, tree.sets, strict=True)):
         shares = profile.strategies[player].tolist()
-        for number in range(len(sets)):
-            turns = history_of(tree, player, number)
+        for set_id in range(len(sets)):
+            turns = history_of(tree, player, set_id)
             history = tuple((move, tuple(percepts)) for move, percepts in turns)
-            first = int(sets.offsets[number])
-            for place, move in enumerate(sets.moves_of(number).tolist(), start=first):
-                yield Choice(role, history, tree.machine.move_text(move), float(shares[place]))
+            first = int(sets.offsets[set_id])
+            for index, move in enumerate(sets.moves_of(set_id).tolist(), start=first):
+                yield Choice(role, history, tree.machine.move_text(move), float(shares[index]))
 
 
 def _strategy_values(tree: GameTree, profile: Profile) -> dict[str, list[dict[str, Any]]]:
-    """The probabilities of moves after each history, in the form `ggp evaluate` takes."""
+    """The probabilities of moves after each history, in the form that `ggp evaluate` reads."""
     values: dict[str, list[dict[str, Any]]] = {name: [] for name in tree.names}
     for (role, history), choices in groupby(_choices(tree, profile), lambda choice: choice[:2]):
         turns = [{"move": move, "percepts": list(percepts)} for move, percepts in history]
@@ -85,9 +88,14 @@ def _strategy_values(tree: GameTree, profile: Profile) -> dict[str, list[dict[st
 class Solved:
     """A solved game.
 
+        >>> import ggp
+        >>> solved = ggp.solve("kuhn_poker")
+        >>> round(solved.values["player1"], 3), solved.nash_conv < 1e-6
+        (48.611, True)
+
     Attributes:
         game: its name.
-        found: what optimal play is worth, see `ggp.solve.OptimalPlay`.
+        found: the values and methods of optimal play, see `ggp.solve.OptimalPlay`.
     """
 
     game: str
@@ -97,24 +105,24 @@ class Solved:
 
     @property
     def values(self) -> Mapping[str, float]:
-        """The worth of optimal play to each role."""
+        """The value of optimal play for each role."""
         return self.found.values
 
     @property
     def nash_conv(self) -> float:
-        """The sum of what every role could gain by deviating alone; 0 in an equilibrium."""
+        """The sum over all roles of the gain from deviating alone; 0 in an equilibrium."""
         return self.found.nash_conv
 
     @property
     def method(self) -> str:
-        """How it was found."""
+        """The method of solution."""
         return self.found.method
 
     @cached_property
     def solution(self) -> Solution:
         """The tree of the game and strategies for it, see `ggp.solve.Solution`.
 
-        Where the game was solved position by position, the tree is built and solved now.
+        If the game was solved position by position, the tree is built and solved now.
 
         Raises:
             SolvingError: as for `solve`.
@@ -137,8 +145,8 @@ class Solved:
         The column `history` is text: `noop (dealt queen) | bet`.
         """
         rows = [
-            (role, " | ".join(" ".join((made, *seen)) for made, seen in history), move, share)
-            for role, history, move, share in self.strategy()
+            (c.role, " | ".join(" ".join((m, *seen)) for m, seen in c.history), *c[2:])
+            for c in self.strategy()
         ]
         return Table(Choice._fields, rows).frame()
 
@@ -146,28 +154,28 @@ class Solved:
         """The result, as `ggp solve` shows it.
 
         Args:
-            strategy: whether it has the probabilities of all moves, where the tree was solved.
+            strategy: whether to include the probabilities of all moves, if the tree was solved.
         """
-        found, solution = self.found, self.found.solution
+        optimum, solution = self.found, self.found.solution
         values: dict[str, Any] = {
             "game": self.game,
-            "method": found.method,
-            **self._worth(found.values),
-            "nash_conv": found.nash_conv,
-            "states": found.num_states,
-            "information_sets": found.information_sets,
-            "seconds": round(found.seconds, 3),
+            "method": optimum.method,
+            **self._worth(optimum.values),
+            "nash_conv": optimum.nash_conv,
+            "states": optimum.num_states,
+            "information_sets": optimum.information_sets,
+            "seconds": round(optimum.seconds, 3),
         }
         if solution is not None and not solution.is_certain:
-            values["gains"] = found.gains
+            values["gains"] = optimum.gains
             values["equilibria"] = [
                 {
-                    "method": each.method,
-                    **self._worth(each.values),
-                    "nash_conv": each.nash_conv,
-                    **({"strategy": _strategy_values(solution.tree, each)} if strategy else {}),
+                    "method": profile.method,
+                    **self._worth(profile.values),
+                    "nash_conv": profile.nash_conv,
+                    **({"strategy": _strategy_values(solution.tree, profile)} if strategy else {}),
                 }
-                for each in solution.others
+                for profile in solution.others
             ]
         if solution is not None and strategy:
             values["strategy"] = _strategy_values(solution.tree, solution.profile)
@@ -177,72 +185,72 @@ class Solved:
         return self.report()._repr_html_()
 
     def _worth(self, values: Mapping[str, float]) -> dict[str, Mapping[str, float]]:
-        """Goal values, and the utilities behind them where they stand for something."""
+        """Goal values, and the utilities that they stand for, if any."""
         utilities = utilities_of(self._machine, values)
         return {"values": values} | ({"utilities": utilities} if utilities else {})
 
     def _parts(self, strategy: bool) -> Iterator[Table | str]:
-        found, solution = self.found, self.found.solution
+        optimum, solution = self.found, self.found.solution
         is_certain = solution is None or solution.is_certain
         columns: dict[tuple[str, str], Mapping[str, float]] = {
-            ("#value", ".6f"): found.values,
-            ("#utility", ".6f"): self._worth(found.values).get("utilities", {}),
-            ("#gains by deviating", ".6f"): {} if is_certain else found.gains,
-            ("#information sets", ","): found.information_sets,
+            ("#value", ".6f"): optimum.values,
+            ("#utility", ".6f"): self._worth(optimum.values).get("utilities", {}),
+            ("#gains by deviating", ".6f"): {} if is_certain else optimum.gains,
+            ("#information sets", ","): optimum.information_sets,
         }
         columns = {heading: column for heading, column in columns.items() if column}
-        rows = [(name, *(each[name] for each in columns.values())) for name in found.values]
+        rows = [(name, *(values[name] for values in columns.values())) for name in optimum.values]
         yield Table(("role", *columns), rows)
         yield (
-            f"{found.method}; NashConv {found.nash_conv:.2g}; {found.num_states:,} states in "
-            f"{found.seconds:.2f} s"
+            f"{optimum.method}; NashConv {optimum.nash_conv:.2g}; {optimum.num_states:,} states in "
+            f"{optimum.seconds:.2f} s"
         )
         if solution is None:
             return
         if not is_certain:
             yield (
-                "This is one profile of the game, and no more than the gains say: other equilibria "
+                "This is one profile of the game, as good as its gains are small; other equilibria "
                 "may have other values."
             )
-        for each in solution.others:
-            values = ", ".join(f"{name} {value:.6f}" for name, value in each.values.items())
-            yield f"another equilibrium: {values} ({each.method}; NashConv {each.nash_conv:.2g})"
+        for rival in solution.others:
+            text = ", ".join(f"{name} {value:.6f}" for name, value in rival.values.items())
+            yield f"another equilibrium: {text} ({rival.method}; NashConv {rival.nash_conv:.2g})"
         if strategy:
             yield ""
             head = ("role", "after", "move", ("#probability", ".4f"))
-            yield Table(head, [(c.role, _told(c.history), *c[2:]) for c in self.strategy()])
+            yield Table(head, [(c.role, _history_text(c.history), *c[2:]) for c in self.strategy()])
 
 
-def _told(history: Iterable[tuple[str, Iterable[str]]]) -> str:
+def _history_text(history: Iterable[tuple[str, Iterable[str]]]) -> str:
     """A history as text: `noop (dealt queen) | bet ()`."""
     turns = (f"{move} ({' '.join(percepts)})" for move, percepts in history)
     return " | ".join(turns) or "start of the game"
 
 
 class Precision(NamedTuple):
-    """How precisely a player is measured.
+    """The precision with which a player is measured.
 
     Attributes:
-        error: ask until half of the width of each interval is no more than this, in goals.
-        samples: most new players asked at each information set.
-        progress: called with the number of players asked, and the error that is left.
+        error: ask until half the width of each interval is at most this, in goals.
+        samples: maximum number of new players asked at each information set.
+        progress: called with the number of players asked, and the current error.
     """
 
     error: float = ERROR
     samples: int = SAMPLES
-    progress: Callable[[int, float], None] = lambda asked, left: None
+    progress: Callable[[int, float], None] = lambda num_players, error: None
 
 
 @dataclass(frozen=True, eq=False)
 class Exploited:
-    """How far a player is from optimal play.
+    """The distance of a player from optimal play.
 
     Attributes:
-        game: its name.
-        player: its spec.
-        found: all that was found, see `ggp.solve.Exploitation`.
-        policies: how the player plays each role, as far as it was asked.
-        precision: how precisely it was to be measured.
+        game: name of the game.
+        player: spec of the player.
+        found: values and intervals by role, see `ggp.solve.Exploitation`.
+        policies: sampled moves of the player in each role.
+        precision: the precision that was aimed at.
     """
 
     game: str
@@ -253,14 +261,14 @@ class Exploited:
 
     @property
     def nash_conv(self) -> float:
-        """The sum of what all roles gain by deviating, each alone, if all play like the player."""
+        """The sum over all roles of the gain from deviating alone, if all play like the player."""
         return self.found.nash_conv
 
     @property
     def asked(self) -> Mapping[str, int]:
-        """How many new players were asked, by role."""
+        """Number of new players that were asked, by role."""
         pairs = zip(self.found.roles, self.policies, strict=True)
-        return {role: int(drawn.sizes.sum()) for role, drawn in pairs}
+        return {role: int(samples.sizes.sum()) for role, samples in pairs}
 
     def frame(self) -> Any:
         """A row for each role, as a `pandas.DataFrame` where pandas is installed, else as arrays.
@@ -268,8 +276,8 @@ class Exploited:
         `low` and `high` are the 99 % interval of the value against a best response.
         """
         rows = [
-            (role, each.value, each.best_response, *each.ci99, self.asked[role])
-            for role, each in self.found.roles.items()
+            (role, outcome.value, outcome.best_response, *outcome.ci99, self.asked[role])
+            for role, outcome in self.found.roles.items()
         ]
         return Table(("role", "value", "best_response", "low", "high", "asked"), rows).frame()
 
@@ -280,12 +288,12 @@ class Exploited:
             "samples": self.precision.samples,
             "roles": {
                 name: {
-                    "value": each.value,
-                    "best_response": each.best_response,
-                    "ci99": each.ci99,
+                    "value": outcome.value,
+                    "best_response": outcome.best_response,
+                    "ci99": outcome.ci99,
                     "asked": self.asked[name],
                 }
-                for name, each in self.found.roles.items()
+                for name, outcome in self.found.roles.items()
             },
             "nash_conv": self.nash_conv,
             "error": self.found.error,
@@ -299,25 +307,23 @@ class Exploited:
     def _parts(self) -> Iterator[Table | str]:
         rows = [
             (
-                *(name, each.value, each.best_response),
-                *(f"{each.ci99[0]:.4f} to {each.ci99[1]:.4f}", self.asked[name]),
+                *(name, outcome.value, outcome.best_response),
+                *(f"{outcome.ci99[0]:.4f} to {outcome.ci99[1]:.4f}", self.asked[name]),
             )
-            for name, each in self.found.roles.items()
+            for name, outcome in self.found.roles.items()
         ]
         head = (
             *("role", ("#against equilibrium", ".4f"), ("#against a best response", ".4f")),
             *("99 % interval", ("#asked", ",")),
         )
         yield Table(head, rows)
-        bias = ", too much rather than too little: it is sampled"
+        bias = ", more likely too high than too low, since it is sampled"
         if all(policy.is_told for policy in self.policies):
-            bias = "; it tells its policy"
+            bias = "; the player states its policy"
         yield f"{self.player}: NashConv {self.nash_conv:.4f}{bias}"
         error = self.precision.error
         if self.found.error > error:
-            yield (
-                f"an interval is wider than {error:g} to either side: ask more often with --samples"
-            )
+            yield (f"an interval is wider than ±{error:g}: raise --samples")
 
 
 def solve(
@@ -328,17 +334,17 @@ def solve(
     seconds: float = MOST_SECONDS,
     build_seconds: float = math.inf,
 ) -> Solved:
-    """Solve a small game: the worth of optimal play to each role, and how one plays so.
+    """Solve a small game: the value of optimal play for each role, and a strategy that gets it.
 
-    It is solved as `ggp solve` does it: position by position where two players with constant sum
-    know the state, else by its tree.
+    The method is that of `ggp solve`: position by position in constant-sum games of two players who
+    know the state, else by the game tree.
 
     Args:
-        game: a game, or what `load` takes.
+        game: a game, or any argument of `load`.
         seed: of the search for more than one equilibrium.
         states: refuse games with more positions, and trees with more states.
-        seconds: about how long to solve linear programs, and as long again for CFR+.
-        build_seconds: most seconds to find the positions, or to build the tree.
+        seconds: approximate time for linear programs, and again for CFR+.
+        build_seconds: maximum time to find the positions, or to build the tree.
 
     Raises:
         SolvingError: the game is too large, may not end, or players do not know their legal moves.
@@ -358,14 +364,14 @@ def solved(
 
     Args:
         bounds: of the positions, and of the tree.
-        strategies: whether its tree is solved, with a strategy for each player, and not positions.
+        strategies: whether to solve the tree, which gives strategies, even if positions suffice.
     """
     from ggp.solve import optimal_play
 
     solve_by = partial(optimal_play, game._machine, seed=seed, most_seconds=seconds, bounds=bounds)
-    with growth_told(game.program):
-        found = solve_by(strategies=strategies)
-    return Solved(game.name, found, game._machine, partial(solve_by, strategies=True))
+    with explaining_growth(game.program):
+        optimum = solve_by(strategies=strategies)
+    return Solved(game.name, optimum, game._machine, partial(solve_by, strategies=True))
 
 
 def exploit(
@@ -379,13 +385,18 @@ def exploit(
     seconds: float = MOST_SECONDS,
     build_seconds: float = math.inf,
 ) -> Exploited:
-    """How far a player is from optimal play in a small game.
+    """Measure a player's distance from optimal play in a small game.
+
+        >>> import ggp
+        >>> exploited = ggp.exploit("kuhn_poker", "legal", samples=1)
+        >>> exploited.nash_conv > 0
+        True
 
     Args:
-        game: a game, or what `load` takes.
+        game: a game, or any argument of `load`.
         player: its spec.
-        error: ask until half of the width of each interval is no more than this.
-        samples: most new players asked at each information set.
+        error: ask until half the width of each interval is at most this.
+        samples: maximum number of new players asked at each information set.
         seed: of the players and the bootstrap.
         states, seconds, build_seconds: as for `solve`.
 
@@ -404,7 +415,7 @@ def exploit(
 def exploited(
     game: Game, player: str, bounds: TreeBounds, precision: Precision, *, seed: int, seconds: float
 ) -> Exploited:
-    """How far a player is from optimal play, see `exploit`.
+    """A player's distance from optimal play, see `exploit`.
 
     Args:
         bounds: of the tree of the game.
@@ -413,7 +424,7 @@ def exploited(
     from ggp.solve import exploit as evaluate
 
     spec = parse_spec(player)
-    with growth_told(game.program):
+    with explaining_growth(game.program):
         tree = build_tree(game._machine, bounds)
     solution = solve_tree(tree, seed=seed, most_seconds=seconds)
     with blamed(spec):
@@ -421,19 +432,19 @@ def exploited(
             tree, chooser_of(game, spec), precision.error, precision.samples, seed,
             precision.progress,
         )  # fmt: skip
-    found = evaluate(tree, solution.profile.strategies, policies, seed)
-    return Exploited(game.name, player, found, tuple(policies), precision)
+    exploitation = evaluate(tree, solution.profile.strategies, policies, seed)
+    return Exploited(game.name, player, exploitation, tuple(policies), precision)
 
 
 def chooser_of(game: Game, spec: PlayerSpec) -> MakeChooser:
-    """Makes new players of a spec, on the machine of a game."""
+    """A function that makes new players of a spec, on the machine of a game."""
     machine, program = game._machine, game.program
     return lambda role, rng: make_player(spec, machine, role, rng, program=program)
 
 
 @contextmanager
-def growth_told(program: GameDefinition) -> Iterator[None]:
-    """Says of a game that cannot be solved what grows in it."""
+def explaining_growth(program: GameDefinition) -> Iterator[None]:
+    """Add to the error about an unsolvable game the fluents that grow without bound."""
     try:
         yield
     except SolvingError as error:

@@ -49,7 +49,7 @@ PLAYERS: Registry[PlayerClass] = Registry(
         "puzzle": "ggp.players.puzzle:Puzzle",
         "auto": "ggp.players.auto:Auto",
     },
-    ours=True,
+    labs_only=True,
 )
 """The players of this package and its labs, by name. Those of other packages are looked for where
 their faults are told from ours: `plug_ins`."""
@@ -57,7 +57,7 @@ their faults are told from ours: `plug_ins`."""
 PEER = "peer"
 """First word of the names of peers."""
 
-PEERS: Registry[PlayerClass] = Registry("ggp.peers", "peer", form=f"{PEER}:{{}}", ours=True)
+PEERS: Registry[PlayerClass] = Registry("ggp.peers", "peer", form=f"{PEER}:{{}}", labs_only=True)
 """Players of other projects, to compare ours with, by name."""
 
 

@@ -1,6 +1,7 @@
-"""Splits the text of a message into its items, before anything is known about them.
+"""Splits the text of a message into its items, and prints messages as text.
 
-Nothing here recurses, and every step is linear in the length of the text.
+This is the level below `reading`: symbols, lists and their limits, without their meaning. Nothing
+here recurses, and every step is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ class MessageLimits:
         chars: length of the text.
         depth: nesting depth of parentheses; terms may nest 100 levels (`ggp.gdl.syntax.shape`).
         items: rules of a rulesheet, or items of another list.
-        told: moves or percepts of one turn.
+        terms: moves or percepts of one turn.
         symbol_chars: length of one symbol.
     """
 
     chars: int = 1_000_000
     depth: int = 110
     items: int = 20_000
-    told: int = 20_000
+    terms: int = 20_000
     symbol_chars: int = 1_000
 
 
@@ -60,7 +61,7 @@ def check_size(text: str, limits: MessageLimits) -> None:
         raise RemoteProtocolError(
             f"a message of {len(text):,} characters is longer than the limit of {limits.chars:,}"
         )
-    # Only from the beginning of a symbol, or time would grow with the square of its length.
+    # Match only from the beginning of a symbol: time would grow with the square of its length.
     too_long = rf"(?<![^\s();\ufeff])[^\s();\ufeff]{{{limits.symbol_chars + 1}}}"
     longest = re.search(too_long, text)
     if longest is not None:
@@ -71,8 +72,10 @@ def check_size(text: str, limits: MessageLimits) -> None:
 
 
 def too_deep_at(text: str, depth: int) -> int | None:
-    """Offset of the first parenthesis that opens a list deeper than so many levels; None if there
-    is none. Unmatched closing parentheses are ignored, as in `split_items`."""
+    """Offset of the first parenthesis that opens a list deeper than `depth` levels.
+
+    None if there is none. Unmatched closing parentheses are ignored, as in `split_items`.
+    """
     opened = 0
     for mark in _MARK.finditer(text):
         kind = text[mark.start()]
@@ -88,20 +91,22 @@ def too_deep_at(text: str, depth: int) -> int | None:
 def split_items(text: str, limits: MessageLimits) -> list[str]:
     """The symbols and lists side by side in a text, as written.
 
-    Comments are left out. Unmatched closing parentheses are ignored; a list that is never closed
-    is closed at the end of the text: a body whose length was counted in characters loses its last
-    bytes.
+    Comments are omitted. Unmatched closing parentheses are ignored, and an open list is closed at
+    the end of the text: a body whose length was counted in characters loses its last bytes.
+
+        >>> split_items("(mark 1 1) noop (open", MessageLimits())
+        ['(mark 1 1)', 'noop', '(open)']
 
     Raises:
-        RemoteProtocolError: too many items, or nested too deep.
+        RemoteProtocolError: there are too many items, or they nest too deep.
     """
     items: list[str] = []
-    depth = begin = after = 0
+    depth = begin = rest_at = 0
     for mark in _MARK.finditer(text):
         kind = text[mark.start()]
         if depth == 0:
-            items += _SYMBOL.findall(text, after, mark.start())
-            after = mark.end()
+            items += _SYMBOL.findall(text, rest_at, mark.start())
+            rest_at = mark.end()
         if kind == "(":
             if depth == 0:
                 begin = mark.start()
@@ -114,21 +119,21 @@ def split_items(text: str, limits: MessageLimits) -> list[str]:
             depth -= 1
             if depth == 0:
                 items.append(text[begin : mark.end()])
-                after = mark.end()
+                rest_at = mark.end()
         if len(items) > limits.items:
             break
     if depth:
-        # Within a comment, added parentheses would not count: end the line first.
+        # In a comment, added parentheses would not count: end its line first.
         items.append(text[begin:] + "\n" * (";" in text[begin:]) + ")" * depth)
     else:
-        items += _SYMBOL.findall(text, after)
+        items += _SYMBOL.findall(text, rest_at)
     if len(items) > limits.items:
         raise RemoteProtocolError(f"a list has more than the limit of {limits.items:,} items")
     return items
 
 
 def is_list(item: str) -> bool:
-    """Whether an item of `split_items` is a list, not a symbol."""
+    """Whether an item of `split_items` is a list rather than a symbol."""
     return item.startswith("(")
 
 
@@ -153,15 +158,18 @@ def squeezed(text: str) -> str:
 
 
 # ------------------------------------------------------------------------
-# Prints messages as servers write them, in each style, and a player's answer to `Info`.
+# Printing of messages in the style of each server, and of a player's answer to `Info`.
 
 
 def print_message(message: Message, style: WireStyle) -> str:
-    """A message as a server of this style writes it, on one line unless its rules are not.
+    """A message as a server of this style writes it; on one line if its rules are.
+
+        >>> from ggp.protocol.messages import WIRE_STYLES
+        >>> print_message(Play("m1", terms=("(mark 1 1)", "noop")), WIRE_STYLES["ggp-base"])
+        '( PLAY m1 (( mark 1 1 ) noop ) )'
 
     Raises:
-        LocalProtocolError: the style cannot express it: a turn number where it has none, or no
-            number where it needs one.
+        LocalProtocolError: the style has no turn numbers, or needs one that is missing.
     """
     match message:
         case Ping():
@@ -176,7 +184,7 @@ def print_message(message: Message, style: WireStyle) -> str:
             items = ["START", message.match_id, _cased(message.role, style), rules, *clocks]
         case Play() | Stop():
             kind = "PLAY" if isinstance(message, Play) else "STOP"
-            items = [kind, message.match_id, *_told(message, style)]
+            items = [kind, message.match_id, *_turn_items(message, style)]
         case Abort():
             items = ["ABORT", message.match_id]
     return _line(items, style)
@@ -206,21 +214,21 @@ def _rules(text: str, style: WireStyle) -> str:
     return f"({_cased(text, style)})"
 
 
-def _told(message: Play | Stop, style: WireStyle) -> list[str]:
+def _turn_items(message: Play | Stop, style: WireStyle) -> list[str]:
     # Every server ends the list of moves or percepts with a blank.
-    told = (
+    terms = (
         "NIL"
-        if message.told is None
-        else "(" + "".join(_spaced(_cased(item, style), style) + " " for item in message.told) + ")"
+        if message.terms is None
+        else "(" + "".join(_spaced(_cased(t, style), style) + " " for t in message.terms) + ")"
     )
     if style.dialect is not Dialect.GDL2:
         if message.turn is not None or message.last_move is not None:
             raise LocalProtocolError(f"servers of style {style.name} send no turn and no last move")
-        return [told]
+        return [terms]
     if message.turn is None:
         raise LocalProtocolError(f"servers of style {style.name} send the number of the turn")
     move = "NIL" if message.last_move is None else _cased(message.last_move, style)
-    return [str(message.turn), move, told]
+    return [str(message.turn), move, terms]
 
 
 def _spaced(term: str, style: WireStyle) -> str:

@@ -1,7 +1,7 @@
-"""All matches of a server: texts in, replies and questions for workers out.
+"""All matches of a server: requests come in, replies and questions for workers go out.
 
-The lobby knows no sockets, processes or clocks: it is a function of the texts and answers it was
-given, and of their times, so giving it the same again restores it.
+The lobby knows no sockets, processes or clocks: its state is a function of its requests and answers
+and of their times, so replaying these restores it.
 
 How a server uses it:
 
@@ -17,17 +17,17 @@ How a server uses it:
                                      receipt.ask.deadline_s at the latest
         text = lobby.answer(receipt.ask, move, now)    and send it
 
-If no particle fits `ask.history`, `ask.doubts` has other readings of the messages; the first
-that fits, possibly `ask.history`, goes to `answer` as `believed`.
+If no particle fits `ask.history`, `ask.doubts` has other readings of the messages. The first
+reading that fits, starting with `ask.history`, is passed to `answer` as `believed`.
 
-A match that finds no room, or gives its place up, is remembered: as soon as there is
-room, its next message begins it again, with `receipt.began` and the history it had.
+A match that finds no room, or gives up its place, is remembered. As soon as there is room, its next
+message begins it again, with `receipt.began` and its old history.
 
-If a server has us play several roles of one match, each is a session, and asked by itself
-(`seats`); together they have one place.
+If a server has us play several roles of one match, each role is a session of its own (`seats`); all
+of them share one place.
 
-The same `Ask` (the same `number`) may be given for several connections: the server repeated
-its message. All get the same answer.
+A server may repeat its message on another connection. Then both connections get the same `Ask`
+(with the same `number`) and the same answer.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ class Lobby:
 
     Args:
         name: name of the player, one symbol.
-        matches: most matches that may be live at once.
+        matches: maximum number of live matches.
         limits: bounds on messages.
         margin_s: part of a clock that is reserved for transmission, given the clock.
 
     Attributes:
-        is_preparing: whether we still get ready to play at full strength: then we are busy, but
-            nobody who begins a match is turned away.
+        is_preparing: whether we are still getting ready to play at full strength. Meanwhile we
+            report that we are busy, but accept matches.
 
     Raises:
         ConfigError: the name is not a symbol, or no match may be played.
@@ -102,7 +102,7 @@ class Lobby:
     @property
     def is_busy(self) -> bool:
         """Whether there is no room for another match."""
-        return len({each.start.match_id for each in self.live}) >= self.matches
+        return len({seat.start.match_id for seat in self.live}) >= self.matches
 
     def knows(self, match_id: str) -> bool:
         """Whether a match with this id, as it was sent, is live or remembered."""
@@ -112,21 +112,21 @@ class Lobby:
         """Whether a match with this id, or this canonical role of it, is remembered but has no
         place."""
         seats = self._sessions.of(match_id)
-        return any(role in (None, each.role) and not each.has_place for each in seats)
+        return any(role in (None, seat.role) and not seat.has_place for seat in seats)
 
     def session(self, match: int) -> Session | None:
         """A match by its serial number, while it is remembered."""
         return self._sessions.numbered(match)
 
     def may_find_room(self, request: Request, now: float) -> bool:
-        """Whether a request should wait for room that is not there yet.
+        """Whether a request should wait for room.
 
-        A turn does, until it must be answered: `busy` would certainly be an illegal move. A start
-        does if a silent match will have to give way before the first move is due. Messages that
-        are answered `ready`, without a match, wait until we are.
+        A turn waits until it must be answered: `busy` would certainly be an illegal move. A start
+        waits if a silent match will have to give way before the first move is due. A message
+        without a match that is answered `ready` waits until we are ready.
 
         Args:
-            request: one that is read, and has not been received yet.
+            request: already read, but not received yet.
             now: seconds on the clock of `came_s`.
         """
         message, sender = request.message, request.sender
@@ -136,14 +136,14 @@ class Lobby:
             return False
         seats = self._sessions.of(message.match_id)
         if isinstance(message, Start):
-            if any(each.state is not MatchState.OVER for each in seats):
+            if any(seat.state is not MatchState.OVER for seat in seats):
                 return False
             due_s = request.came_s + self._time_for(message.start_clock_s)
             end_s = request.came_s + message.start_clock_s
             until_s = end_s + self._time_for(message.play_clock_s)
             is_near = gives_way(self.live, sender, until_s) is not None
         else:
-            session = next((each for each in seats if not each.has_place), None)
+            session = next((seat for seat in seats if not seat.has_place), None)
             if session is None:
                 return False
             sender, is_near = session.sender, True
@@ -151,10 +151,10 @@ class Lobby:
         return is_near and now < due_s and gives_way(self.live, sender, now) is None
 
     def receive(self, request: Request, now: float) -> Receipt:
-        """Decide what to do about a request. Never raises.
+        """Handle a request; returns instructions for the server. Never raises.
 
         Args:
-            request: read here, unless that was done before.
+            request: is read here if it has not been read.
             now: seconds on any clock that never goes back.
         """
         ended = self.forget(now)
@@ -175,10 +175,10 @@ class Lobby:
 
         Args:
             ask: as in the receipt.
-            move: canonical KIF, None if none is known; not needed to say `ready`.
+            move: canonical KIF; None if no move is known, or the answer is `ready`.
             now: when the text is sent; an answer after the clock's end counts as late.
-            believed: `ask.history` if it fits for certain, one of `ask.doubts` if that fits and
-                none before it does; None if it was not found out.
+            believed: the first of `ask.history` and `ask.doubts` that certainly fits; None if that
+                is unknown.
         """
         session = self._sessions.numbered(ask.match)
         if session is None:
@@ -186,23 +186,25 @@ class Lobby:
         return session.answer(ask, move, now, believed)
 
     def abandoned(self, ask: Ask) -> None:
-        """Record that all who wait for the answer to a question seem to be gone: the match gives
-        its place to any other that needs it, unless another message arrives."""
+        """Record that all clients waiting for the answer to a question seem to be gone.
+
+        The match gives its place to any other that needs it, unless another message arrives.
+        """
         session = self._sessions.numbered(ask.match)
         if session is not None:
             session.abandoned(ask)
 
-    def taken(self, ask: Ask) -> None:
-        """Record that somebody took the answer to a question: see `abandoned`."""
+    def delivered(self, ask: Ask) -> None:
+        """Record that a client received the answer to a question: see `abandoned`."""
         session = self._sessions.numbered(ask.match)
         if session is not None:
-            session.taken(ask)
+            session.delivered(ask)
 
     def undelivered(self, ask: Ask) -> None:
         """Record that every connection waiting for the answer to a question broke.
 
-        The server will have played another move for us, or asks again within the clock, which
-        then counts as the same turn. Or there is no server any more: see `abandoned`.
+        The server plays another move for us, or asks again within the clock, which then counts as
+        the same turn. Or the server is gone: see `abandoned`.
         """
         session = self._sessions.numbered(ask.match)
         if session is not None:
@@ -215,19 +217,20 @@ class Lobby:
             self._sessions.take_place(session)
 
     def resume(self, now: float, listens_since_s: float | None = None) -> None:
-        """Record that all live matches continue after the server was down: a game server that is
-        silent for one more clock is taken to be gone.
+        """Record that all live matches continue after our server was down.
+
+        A game server that stays silent for one more clock counts as gone.
 
         Args:
             now: seconds on the same clock.
-            listens_since_s: since when messages arrive here; default: now. Those sent before it,
-                and after the latest that arrived, are lost.
+            listens_since_s: since when messages arrive here; default: now. Messages sent between
+                the latest that arrived and this time are lost.
         """
         for session in self.live:
             session.resume(now, now if listens_since_s is None else listens_since_s)
 
     def forget(self, now: float) -> tuple[int, ...]:
-        """Forget silent matches; returns those that no longer need their worker."""
+        """Forget silent matches; returns the numbers of matches that need no worker any more."""
         return self._sessions.forget(now)
 
     def _receive(self, request: Request, now: float) -> Receipt:
@@ -244,11 +247,11 @@ class Lobby:
                 return self._receive_start(message, request, now)
             case Play() | Stop() | Abort():
                 seats = self._sessions.of(message.match_id)
-                known = [each for each in seats if request.role in (None, each.role)]
-                if not known:
+                eligible = [seat for seat in seats if request.role in (None, seat.role)]
+                if not eligible:
                     note = f"unknown match {message.match_id}: busy"
                     return Receipt(message, reply=BUSY, notes=(note,))
-                session = seat_for(known, message, request.receiver, now)
+                session = seat_for(eligible, message, request.receiver, now)
                 is_over = session.state is MatchState.OVER
                 if isinstance(message, Play) and not session.has_place and not is_over:
                     return self._begin_late(session, message, request.came_s, now)
@@ -257,10 +260,10 @@ class Lobby:
     def _receive_start(self, message: Start, request: Request, now: float) -> Receipt:
         ended: tuple[int, ...] = ()
         notes: tuple[str, ...] = ()
-        for before in self._others(message, request.role):
-            if not before.has_place and message == before.start:
-                return self._begin_late(before, message, request.came_s, now)
-            receipt = self._pass_on(before, message, request.came_s)
+        for rival in self._affected(message, request.role):
+            if not rival.has_place and message == rival.start:
+                return self._begin_late(rival, message, request.came_s, now)
+            receipt = self._pass_on(rival, message, request.came_s)
             if receipt.reply is not None or receipt.ask is not None:
                 return receipt
             ended += receipt.ended
@@ -276,16 +279,19 @@ class Lobby:
         notes = (*notes, *receipt.notes)
         return replace(receipt, ended=(*ended, *gave_way), notes=notes)
 
-    def _others(self, message: Start, role: str | None) -> list[Session]:
-        """What a start message is about besides what it begins: the same role, if we play it, or
-        else all roles of another match that has its id, those that are thought for first."""
+    def _affected(self, message: Start, role: str | None) -> list[Session]:
+        """The sessions that a start message may repeat or replace.
+
+        They are the same role of its match if we play it, or else all roles of another match with
+        its id, first those with an open question.
+        """
         seats = self._sessions.of(message.match_id)
-        live = [each for each in seats if each.state is not MatchState.OVER]
-        same = [each for each in live if each.outline.read(message.role) == each.role]
-        is_known = role is not None and all(same_match(each, message) for each in live)
-        if same or is_known or joins(live, message):
-            return same
-        return sorted(live, key=lambda each: not each.is_thinking)
+        live = [seat for seat in seats if seat.state is not MatchState.OVER]
+        same_role = [seat for seat in live if seat.outline.read(message.role) == seat.role]
+        is_known = role is not None and all(same_match(seat, message) for seat in live)
+        if same_role or is_known or joins(live, message):
+            return same_role
+        return sorted(live, key=lambda seat: not seat.is_thinking)
 
     def _new_session(self, message: Start, request: Request) -> Session:
         number, names = self._numbers.__next__, (request.sender, request.receiver)
@@ -296,21 +302,21 @@ class Lobby:
     def _begin_late(
         self, session: Session, message: Start | Play, came_s: float, now: float
     ) -> Receipt:
-        """Handle a message of a match that has no place: it gets one if there is room by now."""
+        """Handle a message of a match without a place: give it one if there is room now."""
         has_room, gave_way = self._make_room(session.start, session.sender, now)
         if not has_room:
             return self._refused(session, self._pass_on(session, message, came_s))
-        # With a new number: workers of the old one may not have ended yet.
+        # With a new number: workers of the old number may still be ending.
         self._sessions.give_place(session)
         receipt = self._pass_on(session, message, came_s)
         notes = ("there is room now: the match begins", *receipt.notes)
         return replace(receipt, began=session.opening, ended=gave_way, notes=notes)
 
     def _make_room(self, start: Start, sender: str, now: float) -> tuple[bool, tuple[int, ...]]:
-        """Whether there is room for a role of a match, and the matches that lose their workers for
+        """Whether there is room for a role of a match, and the matches that lose their workers to
         it."""
         live = self.live
-        ids = [each.start.match_id for each in live]
+        ids = [seat.start.match_id for seat in live]
         if start.match_id in ids:
             return ids.count(start.match_id) < MOST_ROLES, ()
         if not self.is_busy:
@@ -319,15 +325,15 @@ class Lobby:
         idle = gives_way(live, sender, now)
         if idle is None:
             return False, ()
-        match = [each for each in live if each.start.match_id == idle.start.match_id]
-        return True, tuple(self._sessions.take_place(each) for each in match)
+        match = [seat for seat in live if seat.start.match_id == idle.start.match_id]
+        return True, tuple(self._sessions.take_place(seat) for seat in match)
 
     def _refused(self, session: Session, receipt: Receipt) -> Receipt:
-        """The answer to a match for which there is no room; it is remembered."""
+        """The receipt for a match that finds no room; the match is remembered."""
         self._sessions.take_place(session)
         if receipt.ask is None and not isinstance(receipt.message, Start):
             return receipt
-        note = f"busy: as many matches as allowed are played ({self.matches}); remembered"
+        note = f"busy: already playing the maximum of {self.matches} matches; remembered"
         return Receipt(receipt.message, reply=BUSY, notes=(*receipt.notes, note))
 
     def _time_for(self, clock_s: float) -> float:
@@ -344,22 +350,22 @@ class Lobby:
 
 
 # ------------------------------------------------------------------------
-# Several roles of one match that are played on one address, and which of them a message is for.
+# Assigning messages to roles, if we play several roles of one match on one address.
 #
-# Servers send a message of each turn to every role, and where one address plays several, only the
-# start message names the role. The others are told apart by what they say, in this order:
+# Servers send a message of each turn to every role, but only the start message names the role. The
+# role of any other message follows from its content, by the first of these rules that decides:
 #
-# 1. The name of the receiver, where the starts had different ones: ggp-base sends the player's. 2.
-# A message that is new to one role is for that one: another has had it already. 3. A message that
-# repeats one whose answer was lost is for the role that answered. 4. A message that tells the move
-# that one role answered is for that one. 5. Otherwise the roles are asked in the order of the
-# rules, as servers do.
+# 1. The name of the receiver, if the starts had different ones: ggp-base sends the player's name.
+# 2. A message that only one role has not had yet is for that role.
+# 3. A message that repeats one whose answer was lost is for the role that answered.
+# 4. A message that contains the move that one role answered is for that role.
+# 5. Otherwise roles are asked in the order of the rules, as servers do.
 #
-# A server that asks all roles at the same moment, and calls us by one name, may be misunderstood:
-# nothing but the order of its messages tells them apart.
+# If a server asks all roles at the same moment and uses one name for us, only the order of its
+# messages distinguishes them, and we may misunderstand it.
 
 MOST_ROLES = 4
-"""Most roles of one match that share its place: each has workers of its own."""
+"""Maximum number of roles of one match that share its place; each has workers of its own."""
 
 _ORDER: Mapping[Event, int] = {
     Event.PLAY_NEXT: 0,
@@ -368,7 +374,7 @@ _ORDER: Mapping[Event, int] = {
     Event.PLAY_LATE: 2,
     Event.PLAY_REVISED: 3,
 }
-"""Events of turns, from those that say most clearly that a message is for a role."""
+"""Events of turns, ranked by how clearly they show that a message is for a role."""
 
 _OVER = 4
 
@@ -381,7 +387,7 @@ def seat_for(
     Args:
         seats: the roles of its match that we play, at least one, in the order of the rules.
         message: of the match.
-        receiver: the name that the server calls us; empty if it does not.
+        receiver: the server's name for us; empty if it uses none.
         now: the time.
 
     Raises:
@@ -389,21 +395,21 @@ def seat_for(
     """
     if len(seats) == 1:
         return seats[0]
-    named = [each for each in seats if each.receiver == receiver]
-    return min(named or seats, key=lambda each: _distance(each, message, now))
+    named = [seat for seat in seats if seat.receiver == receiver]
+    return min(named or seats, key=lambda seat: _distance(seat, message, now))
 
 
 def joins(seats: Sequence[Session], start: Start) -> bool:
-    """Whether a start is for another role of a match that has just begun, and not a new match.
+    """Whether a start is for another role of a match that has just begun, rather than a new match.
 
     Args:
         seats: the roles that we play in the match with its id.
-        start: for a role that is not among them.
+        start: a start for another role.
     """
-    others = [each for each in seats if each.state is not MatchState.OVER]
-    return bool(others) and all(
-        each.dialect is None and not each.is_abandoned and same_match(each, start)
-        for each in others
+    unfinished = [seat for seat in seats if seat.state is not MatchState.OVER]
+    return bool(unfinished) and all(
+        seat.dialect is None and not seat.is_abandoned and same_match(seat, start)
+        for seat in unfinished
     )
 
 
@@ -419,43 +425,43 @@ def same_match(seat: Session, start: Start) -> bool:
 
 
 def shared_names(seats: Sequence[Session], newcomer: Session) -> tuple[str, ...]:
-    """What is odd about a role that begins: the server may call us the same as another role."""
-    others = [
-        each.role for each in seats if each is not newcomer and each.receiver == newcomer.receiver
+    """Notes on a role that begins, if the server uses the same name for us in another role."""
+    namesakes = [
+        seat.role for seat in seats if seat is not newcomer and seat.receiver == newcomer.receiver
     ]
-    if not others:
+    if not namesakes:
         return ()
     return (
-        f"we are {', '.join(others)} in this match too, under the same name: messages that come at "
-        "the same moment may be mixed up; a name, or a port, of its own for each role prevents it",
+        f"we are {', '.join(namesakes)} in this match too, under the same name: simultaneous "
+        "messages may be mixed up; give each role a name or a port of its own to prevent it",
     )
 
 
 def _distance(
     seat: Session, message: Play | Stop | Abort, now: float
 ) -> tuple[int, bool, bool, int]:
-    """The smaller, the likelier a message is for a role."""
+    """A sort key, smaller the more likely a message is for a role."""
     if seat.state is MatchState.OVER:
         return _OVER, True, True, 0
     if isinstance(message, Abort):
         return 0, True, True, 0
-    play = Play(message.match_id, message.turn, message.last_move, message.told)
+    play = Play(message.match_id, message.turn, message.last_move, message.terms)
     reading, answers = seat.read(play, now)
-    told = None if reading.told is None else reading.told.move
-    before, latest = (answers.get(turn) for turn in (reading.turn - 1, reading.turn))
+    move = None if reading.news is None else reading.news.move
+    previous, latest = (answers.get(turn) for turn in (reading.turn - 1, reading.turn))
     is_lost = latest is not None and latest.is_lost
-    is_ours = told is not None and before is not None and told == before.submitted
+    is_ours = move is not None and previous is not None and move == previous.submitted
     return _ORDER[reading.event], not is_lost, not is_ours, seat.num_turns
 
 
 # ------------------------------------------------------------------------
-# All matches a lobby knows: by the id the server gave them, and by our own number.
+# All sessions of a lobby, by the server's match id and by our own serial number.
 #
-# Where we play several roles of one match, each is a session, with the same id. They are live, or
-# without a place, or over. All but the live ones are only remembered, within the limits here.
+# If we play several roles of one match, each is a session, and all have the same id. A session is
+# live, without a place, or over. Sessions that are not live are only remembered, within limits.
 
 MAX_REMEMBERED = 32
-"""Finished matches that are still remembered, for duplicate and late messages."""
+"""Number of finished matches that are remembered, for duplicate and late messages."""
 
 
 class Sessions:
@@ -469,27 +475,29 @@ class Sessions:
     @property
     def live(self) -> tuple[Session, ...]:
         """The matches that need a worker."""
-        return tuple(each for each in self._by_serial.values() if each.is_live)
+        return tuple(session for session in self._by_serial.values() if session.is_live)
 
     def of(self, match_id: str) -> tuple[Session, ...]:
-        """The roles of the match with an id that we play, in the order of its rules."""
+        """The roles that we play in the match with this id, in the order of its rules."""
         return tuple(self._by_id.get(match_id, ()))
 
     def numbered(self, serial: int) -> Session | None:
-        """The match with a number."""
+        """The session with this serial number, if it is remembered."""
         return self._by_serial.get(serial)
 
     def add(self, make: Callable[[int], Session]) -> Session:
-        """Add a role of a match with a new number, in place of itself, and of any match with its
-        id that is over."""
+        """Add a role of a match with a new number.
+
+        It replaces the same role, and any match with its id that is over.
+        """
         session = make(next(self._serials))
-        for before in self.of(session.start.match_id):
-            if before.state is MatchState.OVER or before.role == session.role:
-                self._drop(before)
+        for rival in self.of(session.start.match_id):
+            if rival.state is MatchState.OVER or rival.role == session.role:
+                self._drop(rival)
         roles = session.outline.roles
         seats = self._by_id.setdefault(session.start.match_id, [])
         seats.append(session)
-        seats.sort(key=lambda each: roles.index(each.role) if each.role in roles else len(roles))
+        seats.sort(key=lambda seat: roles.index(seat.role) if seat.role in roles else len(roles))
         self._by_serial[session.serial] = session
         return session
 
@@ -500,29 +508,29 @@ class Sessions:
         self._by_serial[session.serial] = session
 
     def take_place(self, session: Session) -> int:
-        """Make a live match only remembered, without a place; returns the number it had."""
+        """Take away the place of a live match, which stays remembered; returns its number."""
         session.give_up()
         while True:
             waiting = [s for s in self._by_serial.values() if not s.has_place]
-            forgotten = forgotten_first(sorted(waiting, key=lambda each: each.heard_at_s))
+            forgotten = match_to_forget(sorted(waiting, key=lambda seat: seat.heard_at_s))
             if forgotten is None:
                 return session.serial
             self._drop(forgotten)
 
     def forget(self, now: float) -> tuple[int, ...]:
-        """Forget silent matches; returns those that no longer need their worker."""
+        """Forget silent matches; returns the numbers of matches that need no worker any more."""
         ended = [
             self.take_place(session)
             for session in self.live
             if session.resumed_at_s is not None and overdue(session, now)
         ]
-        silent = [each for each in self._by_serial.values() if each.silent_at_s < now]
+        silent = [seat for seat in self._by_serial.values() if seat.silent_at_s < now]
         over = [
             s for s in self._by_serial.values() if s.state is MatchState.OVER and s not in silent
         ]
-        ended += [each.serial for each in silent if each.is_live]
-        for each in (*silent, *over[: max(0, len(over) - MAX_REMEMBERED)]):
-            self._drop(each)
+        ended += [seat.serial for seat in silent if seat.is_live]
+        for seat in (*silent, *over[: max(0, len(over) - MAX_REMEMBERED)]):
+            self._drop(seat)
         return tuple(ended)
 
     def _drop(self, session: Session) -> None:
@@ -537,25 +545,25 @@ class Sessions:
 # Places in a lobby: which matches have workers, and which give their place to another.
 #
 # Servers do not always announce the end of a match: one is killed, or sends its last message while
-# we are down. Such a match must not keep others out for long. So in a full lobby a match whose next
-# message is overdue, or whose answer nobody has taken, gives its place up when another needs it. It
-# is not forgotten: if it goes on after all and there is room, it gets a place again.
+# we are down. Such a match must not keep others out for long. So if a lobby is full and another
+# match needs a place, a match gives up its place if its next message is overdue or nobody received
+# its answer. It is not forgotten: if it goes on after all and there is room, it gets a place again.
 
 SLACK_S = 5.0
-"""Delay of a message beyond its clock with which a match still keeps its place."""
+"""Delay of a message beyond its clock up to which a match keeps its place."""
 
 MOST_HELD_S = 600.0
-"""If one address has all places, one of its matches waits no longer than this while others want in,
-however long its clocks are."""
+"""If one address has all places, a match that waits longer than this for a message makes room for
+another address, however long its clocks are."""
 
 LONG_CLOCKS_S = 3600.0
-"""A match with longer clocks does not get the last place if its address has all others."""
+"""A match with longer clocks does not get the last place if its address has all other places."""
 
 MAX_WAITING = 16
-"""Most matches without a place that are remembered."""
+"""Maximum number of remembered matches without a place."""
 
 MAX_WAITING_CHARS = 4_000_000
-"""Characters of rules and percepts that are kept of all of them together."""
+"""Maximum number of characters of rules and percepts that these have together."""
 
 
 def overdue(session: Session, now: float) -> bool:
@@ -564,41 +572,40 @@ def overdue(session: Session, now: float) -> bool:
 
 
 def gives_way(live: Sequence[Session], sender: str, now: float) -> Session | None:
-    """The match in a full lobby that gives its place to another; None if there is none.
+    """The match in a full lobby that gives its place to another, as one of its roles.
 
-    A match for which a worker is thinking, or getting ready, never does. If we play several of its
-    roles, all must be silent.
+    None if all keep their places. A match never gives way while a worker thinks or gets ready for
+    it. If we play several of its roles, all must be silent.
 
     Args:
         live: all roles of matches that have a place.
         sender: address of the newcomer; empty if unknown.
-
-    Returns:
-        one of its roles.
     """
     idle = _all_of(live, lambda session: not session.is_thinking)
     late = _all_of(idle, lambda session: overdue(session, now))
-    if not late and _others(live, sender):
+    if not late and _is_crowded_out(live, sender):
         late = _all_of(idle, lambda session: session.waits_since_s + MOST_HELD_S < now)
-    return min(late, key=lambda each: (not each.is_abandoned, each.expected_by_s), default=None)
+    return min(late, key=lambda seat: (not seat.is_abandoned, seat.expected_by_s), default=None)
 
 
 def _all_of(live: Sequence[Session], holds: Callable[[Session], bool]) -> list[Session]:
-    """The roles of matches of which something holds for all roles."""
-    others = {session.start.match_id for session in live if not holds(session)}
-    return [session for session in live if session.start.match_id not in others]
+    """The roles of those matches for which a condition holds in all roles."""
+    excluded = {session.start.match_id for session in live if not holds(session)}
+    return [session for session in live if session.start.match_id not in excluded]
 
 
 def may_have_last(start: Start, live: Iterable[Session], sender: str) -> bool:
-    """Whether a match may have the last of several places; those of `live` have the others."""
+    """Whether a match may have the last of several places; `live` has the others."""
     clocks_s = start.start_clock_s + start.play_clock_s
     holders = {session.sender for session in live}
     return not sender or holders != {sender} or clocks_s <= LONG_CLOCKS_S
 
 
-def forgotten_first(waiting: Sequence[Session]) -> Session | None:
-    """The match to forget of too many without a place: the oldest of the address that has most of
-    them. None if they are not too many."""
+def match_to_forget(waiting: Sequence[Session]) -> Session | None:
+    """The match to forget if there are too many without a place; None if there are not.
+
+    It is the oldest match of the address with the most of them.
+    """
     if len(waiting) <= MAX_WAITING and sum(s.num_chars for s in waiting) <= MAX_WAITING_CHARS:
         return None
     numbers = Counter(session.sender for session in waiting)
@@ -606,7 +613,7 @@ def forgotten_first(waiting: Sequence[Session]) -> Session | None:
     return next(session for session in waiting if numbers[session.sender] == most)
 
 
-def _others(live: Sequence[Session], sender: str) -> bool:
-    """Whether one address has all places, and it is not this one."""
+def _is_crowded_out(live: Sequence[Session], sender: str) -> bool:
+    """Whether a single other address has all places."""
     holders = {session.sender for session in live}
     return len(holders) == 1 and bool(sender) and "" not in holders and sender not in holders

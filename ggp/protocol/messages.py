@@ -1,17 +1,18 @@
-"""Messages between game servers and players, as values; `reading` and `forms` read and print them.
+"""Messages between game servers and players, as values.
 
-Servers speak five dialects, and all are read alike, in upper, lower or mixed case:
+`reading` reads them from texts and `forms` prints them. Servers write messages in five ways; all
+are read alike, in upper, lower or mixed case:
 
 | wire | dialect | play message |
 |---|---|---|
 | `ggp-base` | GDL | `( PLAY id (( mark 1 1 ) noop ) )`: the joint move, in role order |
-| `newest` | GDL | the same; asks `(ping)` instead of `( INFO )` |
+| `newest` | GDL | the same; sends `(ping)` instead of `( INFO )` |
 | `dresden` | GDL | `(PLAY id ((MARK 1 1) NOOP ))` |
 | `gdl2-old` | older GDL-II | `(PLAY id (P1 P2 ))`: our percepts only |
 | `gdl2` | newer GDL-II | `(PLAY id 2 NOOP (P1 P2 ))`: turn, our executed move, percepts |
 
 Texts in messages keep their original spelling; `ggp.protocol.spelling` translates it to
-canonical KIF and back. What is absent (`NIL`, or no text at all) is None, an empty list `()`.
+canonical KIF and back. Missing information (`NIL`, or no text) is None; an empty list is `()`.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ ABORTED = "aborted"
 NIL = "nil"
 
 MAX_CLOCK_S = 7 * 24 * 60 * 60
-"""Longest clock that is accepted: a week."""
+"""Longest accepted clock: a week."""
 
 MAX_TURN = 10_000
-"""Highest turn number that is accepted; missing turns are filled in, so it bounds memory."""
+"""Highest accepted turn number; missing turns are filled in, so it bounds memory."""
 
 
 class Dialect(StrEnum):
@@ -43,12 +44,12 @@ class Dialect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """A request for the player's name, and whether it is free."""
+    """A request for the player's name and for its status, available or busy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """A request to show that the player is there, from the newest servers."""
+    """A request of the newest servers for a sign of life."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Preview:
 
     Attributes:
         rules: text inside the outer list, as sent.
-        clock_s: time for looking at it.
+        clock_s: time to look at the rules.
     """
 
     rules: str
@@ -84,21 +85,21 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """The events of the turn before, and a request for our move.
+    """The events of the previous turn, and a request for our move.
 
     Attributes:
         match_id: as sent.
         turn: number of turns played, from 0 to `MAX_TURN`; newer GDL-II only, else None.
         last_move: the move executed for us, as sent but on one line; newer GDL-II only, and
             None there in the first message.
-        told: the joint move in role order (GDL) or our percepts (GDL-II), as sent but each on
+        terms: the joint move in role order (GDL) or our percepts (GDL-II), as sent but each on
             one line; None for `NIL`.
     """
 
     match_id: str
     turn: int | None = None
     last_move: str | None = None
-    told: tuple[str, ...] | None = None
+    terms: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ class Stop:
     match_id: str
     turn: int | None = None
     last_move: str | None = None
-    told: tuple[str, ...] | None = None
+    terms: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,4 +149,4 @@ WIRE_STYLES: Mapping[str, WireStyle] = {
         WireStyle("gdl2", Dialect.GDL2, upper=True),
     )
 }
-"""The five ways messages are written."""
+"""The five ways of writing messages, by name."""

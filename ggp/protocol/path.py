@@ -1,15 +1,17 @@
-"""The messages of one match so far as a path, and the turn that each message belongs to.
+"""Assigns each message of a match to its turn, and collects our incomplete path from them.
 
-Newer GDL-II numbers its turns. The other dialects do not, and there a message that repeats an
-earlier one is a duplicate only if it cannot be the next turn: while the server still waits for our
-answer, or if the joint move does not contain the move we answered in time. For example:
+A `session` passes play messages in and gets the history of the match, with other histories in case
+messages were lost. Newer GDL-II numbers its turns. The other dialects do not; there, a message that
+repeats an earlier one is a duplicate only if it cannot be the next turn: the server is still
+waiting for our answer, or the joint move does not contain the move that we answered in time. For
+example:
 
     (PLAY m NIL)         turn 0; we answer (mark 1 1)
     (PLAY m NIL)         while we think: turn 0 again
     (PLAY m (noop a))    turn 1, in plain GDL; our move was replaced by noop. We answer b in time
     (PLAY m (noop a))    turn 1 again, since b is not in it; if we had answered noop: turn 2
 
-If we were down in between, the latter proves nothing: turns may have been lost.
+If we were down in between, the joint move proves nothing: turns may have been lost.
 """
 
 from __future__ import annotations
@@ -23,10 +25,10 @@ from ggp.protocol.spelling import Outline
 from ggp.protocol.transitions import Event
 
 MAX_GAP = 200
-"""Most turns in a row that may be missing where turns are numbered."""
+"""Maximum number of consecutive turns that may be missing if turns are numbered."""
 
 MAX_CHARS = 4_000_000
-"""Most characters of percepts that are kept; later percepts count as unknown."""
+"""Maximum number of stored characters of percepts; later percepts count as unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +36,9 @@ class Answered:
     """The state of the question for the move of one turn.
 
     Attributes:
-        submitted: our answer, None if there is none yet.
+        submitted: our answer; None if there is none yet.
         in_time: whether it was certainly in time.
-        is_open: whether the server still waits, as far as clocks can tell.
+        is_open: whether the server is still waiting, according to our clock.
         is_lost: whether the connection broke before the answer was sent, so that the server may
             ask once more.
     """
@@ -54,26 +56,26 @@ class Reading:
     Attributes:
         event: one of the `PLAY_...`.
         turn: number of turns played when it was sent.
-        told: its information on the last of them; None if there is none.
+        news: its news about the last of them; None if there is none.
     """
 
     event: Event
     turn: int
-    told: Heard | None = None
+    news: News | None = None
 
 
 class Path:
-    """The incomplete path of one role of one match, as received.
+    """The incomplete path of one role in one match, as received.
 
     Args:
         outline: of the rules.
         role: ours, canonical.
 
     Attributes:
-        turn: number of turns, None before the first play message.
+        turn: number of turns; None before the first play message.
         num_chars: characters of percepts received.
-        started_again: whether the start message was repeated since the latest turn; then a
-            first play message, if turns have no numbers, means that everything begins anew.
+        started_again: whether the start message was repeated since the latest turn. If turns have
+            no numbers, a first play message then means that the match begins again.
     """
 
     def __init__(self, outline: Outline, role: str) -> None:
@@ -83,9 +85,9 @@ class Path:
         self._outline, self._role = outline, role
         self._first_number = 0
         self._texts: dict[int, tuple[str, ...] | None] = {}
-        self._old_texts: set[tuple[str, ...] | None] = set()  # before everything began anew
+        self._old_texts: set[tuple[str, ...] | None] = set()  # before the match began again
         self._missing: set[int] = set()
-        self._tells_moves = False
+        self._shows_moves = False
         self.num_chars = 0
 
     @property
@@ -101,21 +103,21 @@ class Path:
         Args:
             message: of this match.
             answers: the questions so far and their answers, by turn.
-            was_deaf: whether messages may have been lost since the one before, because nobody
+            was_deaf: whether messages may have been lost since the previous one, because nobody
                 listened.
 
         Raises:
-            RemoteProtocolError: this would be turn `MAX_TURN` + 1, or too many are missing.
+            RemoteProtocolError: the turn is beyond `MAX_TURN`, or too many turns are missing.
         """
-        told = read_heard(
+        news = read_news(
             message.last_move,
-            message.told,
+            message.terms,
             self._outline,
             self._role,
-            tells_moves=self._tells_moves,
+            shows_moves=self._shows_moves,
         )
         is_doubtful = was_deaf or self._hypotheses.is_doubtful
-        turn = self._turn_of(message, told, answers, is_doubtful=is_doubtful)
+        turn = self._turn_of(message, news, answers, is_doubtful=is_doubtful)
         if turn > MAX_TURN:
             raise RemoteProtocolError(
                 f"match {message.match_id} goes on beyond the limit of {MAX_TURN} turns"
@@ -125,8 +127,8 @@ class Path:
                 f"match {message.match_id} goes on from turn {self.turn} to {turn}: more than "
                 f"{MAX_GAP} turns are missing"
             )
-        event = self._event(turn, told, has_number=message.turn is not None)
-        return Reading(event, turn, told if turn else None)
+        event = self._event(turn, news, has_number=message.turn is not None)
+        return Reading(event, turn, news if turn else None)
 
     def follow(
         self,
@@ -135,29 +137,29 @@ class Path:
         answers: Mapping[int, Answered],
         deaf: int | None = None,
     ) -> None:
-        """Take note of the meaning of a message: a new turn, a revised one, or a missed one.
+        """Record the meaning of a message: a new turn, a revised one, or a missed one.
 
         Args:
             message: of this match.
             reading: its meaning.
             answers: the questions so far and their answers, by turn.
-            deaf: number of turns probably lost before it because nobody listened; None if somebody
+            deaf: probable number of turns lost before it because nobody listened; None if somebody
                 did. It matters only if turns have no numbers.
         """
-        turn, told = reading.turn, reading.told
-        heard = message.told
-        if told is not None:
-            self.num_chars += sum(map(len, told.percepts or ()))
+        turn, news = reading.turn, reading.news
+        terms = message.terms
+        if news is not None:
+            self.num_chars += sum(map(len, news.percepts or ()))
             if self.num_chars > MAX_CHARS:
-                told, heard = replace(told, percepts=None), None
-        if told is not None and told.tells_moves and not self._tells_moves:
+                news, terms = replace(news, percepts=None), None
+        if news is not None and news.shows_moves and not self._shows_moves:
             self._take_for_moves()
-        if reading.event is Event.PLAY_LATE and told is not None:
+        if reading.event is Event.PLAY_LATE and news is not None:
             self._missing.discard(turn - 1)
-            before, after = self.history[: turn - 1], self.history[turn:]
-            late = _turn(told, answers.get(turn - 1, Answered()))
-            self._hypotheses.rewrite((*before, late, *after))
-            self._texts[turn] = heard
+            earlier, later = self.history[: turn - 1], self.history[turn:]
+            late = _turn(news, answers.get(turn - 1, Answered()))
+            self._hypotheses.rewrite((*earlier, late, *later))
+            self._texts[turn] = terms
             return
         if reading.event is Event.PLAY_REVISED:
             if turn == 0 and message.turn is None:
@@ -165,67 +167,70 @@ class Path:
                 self._old_texts = set(self._texts.values())
             else:
                 self._hypotheses.rewrite(self.history[: max(turn - 1, 0)])
-            self._missing = {each for each in self._missing if each < turn - 1}
-            self._texts = {each: text for each, text in self._texts.items() if each < turn}
+            self._missing = {index for index in self._missing if index < turn - 1}
+            self._texts = {index: text for index, text in self._texts.items() if index < turn}
         if self.turn is None and message.turn is not None:
             self._first_number = message.turn - turn
-        last = None if told is None else _turn(told, answers.get(turn - 1, Answered()))
+        last = None if news is None else _turn(news, answers.get(turn - 1, Answered()))
         if message.turn is not None:
             turns = list(self.history)
             for missed in range(len(turns), turn - 1):
-                turns.append(_turn(Heard(None, None), answers.get(missed, Answered())))
+                turns.append(_turn(News(None, None), answers.get(missed, Answered())))
                 self._missing.add(missed)
             self._hypotheses.rewrite((*turns, *([] if last is None else [last])))
         elif last is not None:
             self._hypotheses.extend(last, deaf)
         self.turn = len(self.history)
         self.started_again = False
-        self._texts[self.turn] = heard
+        self._texts[self.turn] = terms
 
     def ended(self, message: Stop | Abort, answers: Mapping[int, Answered]) -> History:
-        """The whole path, with what the message that ends the match tells of the last turn; empty
-        if that is not told. A message without a number is never about an earlier turn."""
+        """The whole path, completed by the message that ends the match.
+
+        Empty if that message does not report the last turn. A message without a number is never
+        about an earlier turn.
+        """
         if self.turn is None or isinstance(message, Abort):
             return ()
-        last = Play(message.match_id, message.turn, message.last_move, message.told)
-        told = read_heard(
+        last = Play(message.match_id, message.turn, message.last_move, message.terms)
+        news = read_news(
             last.last_move,
-            last.told,
+            last.terms,
             self._outline,
             self._role,
-            tells_moves=self._tells_moves,
+            shows_moves=self._shows_moves,
         )
         turn = self.turn + 1 if message.turn is None else message.turn - self._first_number
-        is_told = self._outline.is_gdl2 or message.told is not None
-        if not is_told or not 0 < turn - self.turn <= MAX_GAP:
+        is_reported = self._outline.is_gdl2 or message.terms is not None
+        if not is_reported or not 0 < turn - self.turn <= MAX_GAP:
             return ()
-        self.follow(last, Reading(Event.PLAY_NEXT, turn, told), answers)
+        self.follow(last, Reading(Event.PLAY_NEXT, turn, news), answers)
         return self.history
 
     def doubts(self, message: Play) -> tuple[History, ...]:
         """Other readings of the messages, likeliest first, in case no particle fits the history.
 
-        They are: that joint moves are sent and not percepts, if all may be either; that another
-        move than our latest answer was executed, if everything fitted before it; that other turns
-        were lost while we were down; that the latest message, if it has no number, is a duplicate;
-        that moves which were only assumed, and answers taken to be in time, were not; that turns
-        were lost although we seem to have received everything.
+        In order: the server sends joint moves rather than percepts, if all terms may be either;
+        another move than our latest answer was executed, if everything fitted before; other turns
+        were lost while we were down; the latest message, if it has no number, is a duplicate;
+        assumed moves were not executed, and answers were late; turns were lost although we seem to
+        have received everything.
         """
-        # Percepts that look like moves, turn after turn, are rare.
+        # Percepts rarely look like moves turn after turn.
         as_moves = self._as_moves(self.history) if message.turn is None else None
         doubts = [] if as_moves is None else [as_moves]
         if self._hypotheses.fitted_before:
             doubts.append((*self.history[:-1], *without_assumptions(self.history[-1:])))
         doubts += self._hypotheses.lost
-        told_before = {self._texts.get(turn) for turn in range(self.turn or 0)} | self._old_texts
-        if message.turn is None and message.told in told_before:
+        sent_before = {self._texts.get(turn) for turn in range(self.turn or 0)} | self._old_texts
+        if message.turn is None and message.terms in sent_before:
             doubts.append(self.history[:-1])
         doubts.append(without_assumptions(self.history))
         doubts += self._hypotheses.missed
         return tuple(doubt for doubt in dict.fromkeys(doubts) if doubt != self.history)
 
     def believe(self, history: History) -> None:
-        """Accept the history, or one of the `doubts`, as the one that fits."""
+        """Accept the history, or one of the `doubts`, as the right one."""
         if history == self._as_moves(self.history):
             self._take_for_moves()
         self._hypotheses.settle(history)
@@ -235,14 +240,14 @@ class Path:
             self._texts.setdefault(self.turn, text)
 
     def _take_for_moves(self) -> None:
-        """Read what may be percepts or a joint move as the latter, from now on and in the past."""
-        self._tells_moves = True
+        """Read terms that may be percepts or a joint move as the latter, now and in the past."""
+        self._shows_moves = True
         self._hypotheses.read_anew(self._as_moves)
 
     def _as_moves(self, history: History) -> History | None:
-        return told_as_moves(history, self._outline.roles, self._role)
+        return as_joint_moves(history, self._outline.roles, self._role)
 
-    def _event(self, turn: int, told: Heard, *, has_number: bool) -> Event:
+    def _event(self, turn: int, news: News, *, has_number: bool) -> Event:
         current = self.turn
         if current is None:
             return Event.PLAY_NEXT if turn == 0 else Event.PLAY_GAP
@@ -253,56 +258,56 @@ class Path:
             return Event.PLAY_REVISED if begins_anew else Event.PLAY_AGAIN
         if turn - 1 in self._missing:
             return Event.PLAY_LATE
-        known = self.history[turn - 1]
-        same = told.move in (None, known.move) and told.percepts == known.percepts
-        return Event.PLAY_AGAIN if same else Event.PLAY_REVISED
+        stored = self.history[turn - 1]
+        agrees = news.move in (None, stored.move) and news.percepts == stored.percepts
+        return Event.PLAY_AGAIN if agrees else Event.PLAY_REVISED
 
     def _turn_of(
-        self, message: Play, told: Heard, answers: Mapping[int, Answered], *, is_doubtful: bool
+        self, message: Play, news: News, answers: Mapping[int, Answered], *, is_doubtful: bool
     ) -> int:
         if message.turn is not None:
-            nothing = message.last_move is None and not message.told
+            nothing = message.last_move is None and not message.terms
             if self.turn is None and message.turn == 1 and nothing:
                 return 0  # a server that counts from 1
             return max(message.turn - self._first_number, 0)
         current = self.turn
         if current is None:
-            return 1 if message.told else 0
+            return 1 if message.terms else 0
         latest = answers.get(current, Answered())
-        if message.told is None:
+        if message.terms is None:
             is_first = current == 0 and (latest.is_open or latest.is_lost)
-            tells_moves = not (self._outline.is_gdl2 or self._outline.may_hide)
-            if is_first or self.started_again or tells_moves:
+            shows_moves = not (self._outline.is_gdl2 or self._outline.may_hide)
+            if is_first or self.started_again or shows_moves:
                 return 0
-        again = self._same_text(current, message, told, latest, is_doubtful=is_doubtful)
-        return current + 1 if again is None else again
+        repeated = self._same_text(current, message, news, latest, is_doubtful=is_doubtful)
+        return current + 1 if repeated is None else repeated
 
     def _same_text(
-        self, current: int, message: Play, told: Heard, latest: Answered, *, is_doubtful: bool
+        self, current: int, message: Play, news: News, latest: Answered, *, is_doubtful: bool
     ) -> int | None:
-        """The turn that was sent in the same words, if this cannot be a new one.
+        """The earlier turn with the same text, if the message cannot be a new turn.
 
-        A joint move without our answer proves that only while it is known which turn we answered:
-        if turns were lost, it was another one, and our move may have been illegal.
+        A joint move without our answer proves that only if it is certain which turn we answered: if
+        turns were lost, we answered another one, and our move may have been illegal.
         """
         not_ours = (
             not self._outline.is_gdl2
             and latest.in_time
-            and told.move not in (None, latest.submitted)
+            and news.move not in (None, latest.submitted)
         )
         if not is_doubtful and (not_ours or (latest.is_open and not latest.is_lost)):
-            told_before = range(current, 0, -1)
+            candidates = range(current, 0, -1)
         elif latest.is_open or latest.is_lost:
-            told_before = range(current, current - 1, -1)
+            candidates = range(current, current - 1, -1)
         else:
             return None
-        return next((t for t in told_before if self._texts.get(t) == message.told), None)
+        return next((t for t in candidates if self._texts.get(t) == message.terms), None)
 
 
-def _turn(told: Heard, answer: Answered) -> PathTurn:
-    """A turn of the history; a move that was not sent is assumed to be ours, if in time."""
-    turn = PathTurn(told.move, told.percepts, answer.submitted, answer.in_time, joint=told.joint)
-    if told.move is None and answer.in_time:
+def _turn(news: News, answer: Answered) -> PathTurn:
+    """A turn of the history; if no move was sent, our answer is assumed, if it was in time."""
+    turn = PathTurn(news.move, news.percepts, answer.submitted, answer.in_time, joint=news.joint)
+    if news.move is None and answer.in_time:
         return replace(turn, move=answer.submitted, assumed=True)
     return turn
 
@@ -310,28 +315,28 @@ def _turn(told: Heard, answer: Answered) -> PathTurn:
 # ------------------------------------------------------------------------
 # Hypotheses about lost turns: the histories that agree with the messages that arrived.
 #
-# If turns have no numbers, no message tells how many came before it. A server plays on while we are
-# down, and its messages of that time are lost. For example, with one move of ours per turn:
+# If turns have no numbers, a message does not show how many turns came before it. A server plays on
+# while we are down, and its messages of that time are lost. For example, with one move per turn:
 #
-# (PLAY m (a b))       turn 4; we answer c, and are down for three turns
+#     (PLAY m (a b))       turn 4; we answer c, and are down for three turns
 #     (PLAY m (noop d))    turn 5, 6, 7 or 8
 #
-# So all of these are kept as *hypotheses*, the likeliest first, and every later message extends
-# each of them. Only somebody who knows the rules can tell them apart: a history that no particle
-# fits is refuted, and with it all its continuations. `settle` is told which one fits; those before
-# it were tried and are dropped, those after it are kept in case it is refuted later.
+# So the match keeps all of these as *hypotheses*, likeliest first, and every later message extends
+# each of them. Only a worker, which knows the rules, can refute one: if no particle fits a history,
+# the history is wrong, and so are all its continuations. `settle` receives the history that fits.
+# Hypotheses before it were tried and are dropped; those after it are kept in case it is refuted.
 
 MAX_LOST = 3
-"""Turns in a row that may have been lost although we seem to have received everything."""
+"""Consecutive turns that may have been lost although we seem to have received everything."""
 
 MAX_ESTIMATED = 12
-"""Most turns in a row that are assumed lost, however long we were down: after more unknown turns,
-later ones tell next to nothing."""
+"""Maximum number of consecutive turns that are assumed lost, however long we were down: after more
+unknown turns, later ones carry hardly any information."""
 
 MAX_HYPOTHESES = MAX_ESTIMATED + 1
 
 ENOUGH_FITS = 20
-"""A history that has fitted for this many turns in a row is no longer doubted."""
+"""A history that has fitted for this many consecutive turns is no longer doubted."""
 
 
 class Hypotheses:
@@ -353,23 +358,24 @@ class Hypotheses:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether turns may have been lost, and it has not been found out since which history
-        fits."""
+        """Whether turns may have been lost, and it is still unknown which history fits."""
         return bool(self.lost) and not self._is_settled
 
     @property
     def fitted_before(self) -> bool:
-        """Whether the history without its latest turn fitted, as far as anyone found out."""
+        """Whether the history without its latest turn is known to have fitted."""
         return self._num_fits > 0
 
     def rewrite(self, history: History) -> None:
-        """Replace the history by what is now known for certain."""
+        """Replace all hypotheses by a history that is certain."""
         self.history, self.lost, self.missed = history, (), ()
         self._began_anew = False
 
     def begin_anew(self) -> None:
-        """Take the first message for that of another match with the same id, though both it and
-        the start message may have been late copies."""
+        """Begin the history of another match with the same id; keep the old one as a hypothesis.
+
+        The start message and the first play message may have been late copies.
+        """
         self.lost = (self.history, *self.lost)[: MAX_HYPOTHESES - 1]
         self.history, self.missed = (), ()
         self._began_anew = True
@@ -379,46 +385,45 @@ class Hypotheses:
 
         Args:
             last: the turn, as if none was lost before it.
-            deaf: number of turns probably lost before it while we were down; None if we were not
+            deaf: probable number of turns lost before it while we were down; None if we were not
                 down.
         """
         self._is_settled = False
-        # Our answer to the first message is no answer in a match that goes on.
-        told = _told(last) if self._began_anew else last
+        # If the match goes on, our answer to the supposed first message is not an answer to it.
+        without_answer = _without_answer(last) if self._began_anew else last
         self._began_anew = False
         if deaf is None:
-            self.lost = tuple((*each, told) for each in self.lost)
-            # Those of earlier turns are here only if nobody could tell which fits.
-            earlier = tuple((*each, last) for each in self.missed)
+            self.lost = tuple((*lost, without_answer) for lost in self.lost)
+            # Alternatives of earlier turns remain only if it is still unknown which fits.
+            earlier = tuple((*missed, last) for missed in self.missed)
             missed = tuple(with_lost(self.history, last, num) for num in range(1, MAX_LOST + 1))
             self.history = (*self.history, last)
             self.missed = (*missed, *earlier)[: MAX_HYPOTHESES - 1]
             return
-        before = (self.history, *self.lost, *self.missed)
+        histories = (self.history, *self.lost, *self.missed)
         ranked = [
-            (rank + place, with_lost(each, last, num))
-            for rank, each in enumerate(before)
-            for place, num in enumerate(likely_numbers(deaf))
+            (rank + order, with_lost(base, last, num))
+            for rank, base in enumerate(histories)
+            for order, num in enumerate(likely_numbers(deaf))
         ]
         self._num_fits = 0
-        ranked.sort(key=lambda each: each[0])
-        self.history, *others = dict.fromkeys(history for _, history in ranked[:MAX_HYPOTHESES])
-        self.lost, self.missed = tuple(others), ()
+        ranked.sort(key=lambda entry: entry[0])
+        self.history, *rest = dict.fromkeys(history for _, history in ranked[:MAX_HYPOTHESES])
+        self.lost, self.missed = tuple(rest), ()
 
     def read_anew(self, read: Callable[[History], History | None]) -> None:
-        """Reread all that was received, in each history that allows the other reading."""
+        """Apply another reading of the messages to each history that allows it."""
         self.history = read(self.history) or self.history
-        self.lost = tuple(read(each) or each for each in self.lost)
-        self.missed = tuple(read(each) or each for each in self.missed)
+        self.lost = tuple(read(history) or history for history in self.lost)
+        self.missed = tuple(read(history) or history for history in self.missed)
 
     def settle(self, history: History) -> None:
-        """Record that a history fits, and none before it in the order in which they are tried:
-        `history`, `lost`, any other."""
+        """Record that a history is the first that fits, in the order `history`, `lost`, others."""
         if history != self.history:
-            place = self.lost.index(history) + 1 if history in self.lost else len(self.lost)
+            index = self.lost.index(history) + 1 if history in self.lost else len(self.lost)
             if history[:-1] == self.history[:-1]:
-                place = 0  # the same but for the latest turn, which was tried first
-            self.history, self.lost = history, self.lost[place:]
+                index = 0  # it differs only in the latest turn, so it was tried first
+            self.history, self.lost = history, self.lost[index:]
             self._num_fits = 0
         self._num_fits += 1
         if self._num_fits > ENOUGH_FITS:
@@ -427,30 +432,32 @@ class Hypotheses:
 
 
 def likely_numbers(deaf: int) -> list[int]:
-    """Possible numbers of lost turns, likeliest first: an estimate, none, and those near the
-    estimate.
+    """Possible numbers of lost turns, likeliest first: the estimate, zero, then by distance.
 
-    Zero comes early because it is refuted soonest if wrong. Servers go on faster without us than
-    with us, so more is likelier than fewer.
+    Zero comes early because it is refuted soonest if it is wrong. Servers go on faster without us
+    than with us, so more turns are likelier than fewer.
+
+        >>> likely_numbers(3)[:5]
+        [3, 0, 4, 2, 5]
     """
     rest = (num for num in range(1, MAX_ESTIMATED + 1) if num != deaf)
     near = sorted(rest, key=lambda num: (abs(num - deaf), -num))
     return [deaf, *([0] if deaf else []), *near]
 
 
-def with_lost(before: History, last: PathTurn, num: int) -> History:
+def with_lost(history: History, last: PathTurn, num: int) -> History:
     """A history with `num` lost turns before the last one.
 
     Our last answer then belonged to the first of the lost turns.
     """
     if num == 0:
-        return (*before, last)
+        return (*history, last)
     move = last.submitted if last.in_time else None
     answered = PathTurn(move, None, last.submitted, last.in_time, assumed=move is not None)
-    return (*before, answered, *[PathTurn()] * (num - 1), _told(last))
+    return (*history, answered, *[PathTurn()] * (num - 1), _without_answer(last))
 
 
-def _told(turn: PathTurn) -> PathTurn:
+def _without_answer(turn: PathTurn) -> PathTurn:
     """A turn without our answer in it."""
     return PathTurn(None if turn.assumed else turn.move, turn.percepts, joint=turn.joint)
 
@@ -459,8 +466,8 @@ def turns_within(deaf_s: float, first_s: float, turn_s: float) -> int:
     """Number of turns that began while nobody listened, at most `MAX_ESTIMATED`.
 
     Args:
-        deaf_s: from the latest message until we listened again.
-        first_s: from the latest message to the next one, if all goes on as before.
+        deaf_s: time from the latest message until we listened again.
+        first_s: time from the latest message to the next one, if the server keeps its pace.
         turn_s: duration of a turn, positive.
     """
     if deaf_s <= first_s:
@@ -469,7 +476,7 @@ def turns_within(deaf_s: float, first_s: float, turn_s: float) -> int:
 
 
 # ------------------------------------------------------------------------
-# One role's incomplete path, as servers send it: the information of one message on one turn.
+# One role's incomplete path, as servers send it: the information of one message about one turn.
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -479,14 +486,14 @@ class PathTurn:
     All fields except `joint` are arguments of `Player.observe`.
 
     Attributes:
-        move: executed for us; None if unknown.
-        percepts: our percepts, sorted; None if unknown. In plain GDL the joint move, as
-            `(did ROLE MOVE)`, which is what machines of plain GDL games call percepts.
-        submitted: our answer, None if there was none.
+        move: the move executed for us; None if unknown.
+        percepts: our percepts, sorted; None if unknown. In plain GDL these are the joint move, as
+            `(did ROLE MOVE)`, like the percepts of machines of plain GDL games.
+        submitted: our answer; None if there was none.
         in_time: whether the answer was certainly in time.
-        assumed: the server did not send the move; it is the one we submitted in time.
-        joint: the terms received, in the order of the roles, if they were taken for percepts and
-            may be a joint move as well; None otherwise. It is not part of the path.
+        assumed: whether the server sent no move, so that `move` is our answer, given in time.
+        joint: the received terms in the order of the roles, if they were read as percepts and may
+            also be a joint move; None otherwise. It is not part of the path.
     """
 
     move: str | None = None
@@ -496,8 +503,8 @@ class PathTurn:
     assumed: bool = False
     joint: tuple[str, ...] | None = field(default=None, compare=False)
 
-    def tells_moves(self, roles: Sequence[str]) -> bool:
-        """Whether its percepts are a joint move, as in plain GDL."""
+    def shows_moves(self, roles: Sequence[str]) -> bool:
+        """Whether the percepts are a joint move, as in plain GDL."""
         percepts = self.percepts or ()
         return len(percepts) == len(roles) and all(
             any(percept.startswith(f"(did {role} ") for percept in percepts) for role in roles
@@ -509,15 +516,15 @@ History = tuple[PathTurn, ...]
 
 
 def without_assumptions(history: Iterable[PathTurn]) -> History:
-    """The history with only what was received: assumed moves unknown, no answer surely in time."""
+    """The history as received: assumed moves are unknown, and no answer is surely in time."""
     return tuple(
         replace(turn, move=None if turn.assumed else turn.move, in_time=False, assumed=False)
         for turn in history
     )
 
 
-def told_as_moves(history: History, roles: Sequence[str], role: str) -> History | None:
-    """The history with everything taken for percepts read as joint moves, as in plain GDL.
+def as_joint_moves(history: History, roles: Sequence[str], role: str) -> History | None:
+    """The history with all percepts reread as joint moves, as in plain GDL.
 
     Args:
         history: as received, without turn numbers.
@@ -525,7 +532,7 @@ def told_as_moves(history: History, roles: Sequence[str], role: str) -> History 
         role: ours.
 
     Returns:
-        None if some of it can only be percepts, or nothing was received.
+        None if some turn can only have percepts, or nothing was received.
     """
     turns = []
     for turn in history:
@@ -545,68 +552,68 @@ def did_percepts(joint: Mapping[str, str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """The information of a play message on the turn before it, in canonical KIF.
+class News:
+    """The news of a play message about the previous turn, in canonical KIF.
 
     Attributes:
-        move: ours, None if not sent.
-        percepts: sorted, None if they cannot be understood.
-        note: an oddity, None if there is none.
+        move: ours; None if not sent.
+        percepts: sorted; None if they cannot be understood.
+        note: an oddity for the log; None if there is none.
         joint: as in `PathTurn`.
-        tells_moves: whether it can only be a joint move.
+        shows_moves: whether the terms can only be a joint move.
     """
 
     move: str | None
     percepts: tuple[str, ...] | None
     note: str | None = None
     joint: tuple[str, ...] | None = None
-    tells_moves: bool = False
+    shows_moves: bool = False
 
 
-def read_heard(
+def read_news(
     last_move: str | None,
-    told: tuple[str, ...] | None,
+    terms: tuple[str, ...] | None,
     rules: Outline,
     role: str,
     *,
-    tells_moves: bool = False,
-) -> Heard:
-    """The information of a message on the turn before it.
+    shows_moves: bool = False,
+) -> News:
+    """The information of a message about the previous turn.
 
     Args:
-        last_move: as sent, None if not sent.
-        told: as sent: percepts if the rules are GDL-II, else the joint move. With GDL-II rules it
-            is also the joint move if it can be that, and cannot be percepts.
-        rules: distinguish the two.
+        last_move: as sent; None if not sent.
+        terms: as sent: percepts if the rules are GDL-II, else the joint move. With GDL-II rules
+            they are also a joint move if they can be one and cannot be percepts.
+        rules: outline of the rules, which distinguish the two.
         role: ours, canonical.
-        tells_moves: whether the server is known to send joint moves, whatever the rules are.
+        shows_moves: whether the server is known to send joint moves, whatever the rules are.
     """
     move = None if last_move is None else rules.read(last_move)
-    items = tuple(map(rules.read, told or ()))
+    items = tuple(map(rules.read, terms or ()))
     if rules.is_gdl2:
         may_be_moves = _may_be_joint_move(items, move, rules, role)
-        if not may_be_moves or (not tells_moves and rules.may_be_percepts(items)):
+        if not may_be_moves or (not shows_moves and rules.may_be_percepts(items)):
             joint = items if may_be_moves else None
-            return Heard(move, tuple(sorted(set(items))), joint=joint)
+            return News(move, tuple(sorted(set(items))), joint=joint)
     if items and all(_is_did(item, rules) for item in items):
-        return Heard(move, tuple(sorted(items)))
+        return News(move, tuple(sorted(items)))
     joint_move = dict(zip(rules.roles, items, strict=False))
     problem = None
-    if len(items) != len(rules.roles) or told is None:
-        problem = f"{len(items)} terms came where the joint move of {len(rules.roles)} roles was"
+    if len(items) != len(rules.roles) or terms is None:
+        problem = f"got {len(items)} terms instead of the joint move of {len(rules.roles)} roles"
     elif not rules.may_be_moves(items) or move not in (None, joint_move.get(role)):
-        problem = "what came is not the joint move that was"
+        problem = "the terms are not a joint move"
     if problem is not None:
         note = (
-            f"{problem} expected: ignored; the rules have neither `sees` nor the role `random`, "
-            "which the server may have renamed"
+            f"{problem}: ignored; the rules have neither `sees` nor the role `random`, which the "
+            "server may have renamed"
         )
-        return Heard(move, None, note)
-    return Heard(move or joint_move.get(role), did_percepts(joint_move), tells_moves=True)
+        return News(move, None, note)
+    return News(move or joint_move.get(role), did_percepts(joint_move), shows_moves=True)
 
 
 def _may_be_joint_move(items: tuple[str, ...], move: str | None, rules: Outline, role: str) -> bool:
-    """Whether a server may send what one of plain GDL does, whatever the rules are."""
+    """Whether the items may be a joint move, as servers of plain GDL send it for any rules."""
     if not rules.moves or len(items) != len(rules.roles) or not rules.may_be_moves(items):
         return False
     return move in (None, dict(zip(rules.roles, items, strict=True)).get(role))

@@ -1,8 +1,8 @@
 """Turns texts of messages into values, in any dialect, letter case and spacing.
 
-A refused message is a lost move. So whatever can be understood in only one way is understood:
+A refused message is a lost move. So every text with only one possible meaning is accepted:
 `((play m 2 (A 1) ((p` is turn 2 of the match `m` after the move `(a 1)` with one percept `(p)`.
-Replies of players are read by `parse_reply`, which repairs nothing, as servers do.
+`parse_reply` reads replies of players; like servers, it repairs nothing.
 """
 
 from __future__ import annotations
@@ -43,17 +43,20 @@ _TURN = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A message on its way from the socket to its match, with all that is known of it.
+    """A message on its way from the socket to its match.
+
+        >>> read_request(Request("(PLAY m1 NIL)", came_s=0.0)).message
+        Play(match_id='m1', turn=None, last_move=None, terms=None)
 
     Attributes:
         text: the body of the request.
         came_s: when it began to arrive; its clock has been running since then.
-        peer: where it comes from, `ADDRESS:PORT`; empty if unknown.
-        receiver: what the server calls us; empty if unknown.
-        role: the role that it is for, canonical; None if only the message itself tells.
+        peer: its origin, `ADDRESS:PORT`; empty if unknown.
+        receiver: the server's name for us; empty if unknown.
+        role: the role that it is for, canonical; None if the message itself must show it.
         message: the meaning of the text; None before it is read, or if it is refused.
         rules: outline of the rules of a start message.
-        refusal: why the text is refused.
+        refusal: why the text is refused; None if it is not.
     """
 
     text: str
@@ -67,13 +70,12 @@ class Request:
 
     @property
     def sender(self) -> str:
-        """The address that it comes from; empty if unknown."""
+        """The address of the peer, without its port; empty if unknown."""
         return self.peer.rpartition(":")[0]
 
 
 def read_request(request: Request, limits: MessageLimits | None = None) -> Request:
-    """Read the text of a request, which takes long if it is long. Never raises; can be called from
-    any thread."""
+    """Read the text of a request; slow if the text is long. Never raises; works in any thread."""
     try:
         message = parse_message(request.text, limits)
         rules = None
@@ -85,14 +87,19 @@ def read_request(request: Request, limits: MessageLimits | None = None) -> Reque
 
 
 def parse_message(text: str, limits: MessageLimits | None = None) -> Message:
-    """The message in a text: in any dialect, letter case and spacing.
+    """The message in a text, in any dialect, letter case and spacing.
 
     Lists around the whole message are removed, and missing closing parentheses at its end are
-    added. Whatever a play or stop message tells is `None` if it cannot be understood, so that
-    the move is not lost. Items beyond those a message has are ignored.
+    added. If the terms of a play or stop message cannot be understood, they are None, so that the
+    move is not lost. Surplus items are ignored.
+
+        >>> parse_message("( PLAY m1 (( mark 1 1 ) noop ) )").terms
+        ('(mark 1 1)', 'noop')
+        >>> parse_message("(ping")
+        Ping()
 
     Raises:
-        RemoteProtocolError: this is not a message, or it exceeds a limit.
+        RemoteProtocolError: the text is not a message, or exceeds a limit.
     """
     limits = limits or MessageLimits()
     check_size(text, limits)
@@ -126,9 +133,12 @@ def parse_message(text: str, limits: MessageLimits | None = None) -> Message:
 
 
 def parse_reply(text: str) -> str:
-    """The single term of a player's answer, in its spelling, on one line: a move, `ready`, ...
+    """The single term of a player's answer, on one line in its own spelling: a move, `ready`, ...
 
-    Nothing is repaired: servers take `(noop)` and `(choose 1` for illegal moves.
+    Nothing is repaired: servers treat `(noop)` and `(choose 1` as illegal moves.
+
+        >>> parse_reply("( mark 1 1 )")
+        '(mark 1 1)'
 
     Raises:
         RemoteProtocolError: there is no term, or several, or parentheses do not match.
@@ -144,7 +154,7 @@ def parse_reply(text: str) -> str:
 
 def _no_message(text: str) -> RemoteProtocolError:
     kinds = "info, ping, preview, start, play, stop or abort"
-    return RemoteProtocolError(f"{quoted(text)} is no message; expected {kinds}")
+    return RemoteProtocolError(f"{quoted(text)} is not a message; expected {kinds}")
 
 
 def _match_id(kind: str, args: list[str]) -> str:
@@ -167,9 +177,9 @@ def _start(args: list[str], limits: MessageLimits) -> Start:
 
 
 def _start_around(text: str, limits: MessageLimits) -> Start | None:
-    """A start message whose rules have an extra closing parenthesis, which would end it early.
+    """A start message whose rules have a surplus closing parenthesis, which would end it early.
 
-    The rules are the text between our role and the clocks.
+    The rules are the text between our role and the clocks. None if this is not a start message.
     """
     begin = _START.match(text)
     head, clocks = _cut_clocks(text, 2)
@@ -184,16 +194,16 @@ def _start_around(text: str, limits: MessageLimits) -> Start | None:
 def _rules_and_clocks(
     kind: str, args: list[str], num_clocks: int, limits: MessageLimits
 ) -> tuple[str, list[int]]:
-    """Rules and clocks; if a rule is never closed, the clocks are found behind the rules."""
+    """Rules and clocks; if a rule is never closed, the clocks stand at the end of the rules."""
     if not args or not is_list(args[0]):
         raise RemoteProtocolError(f"{kind} must give the rules as one list")
     rules, clocks = inside(args[0]), args[1:]
-    found = split_items(rules, limits)
+    rule_texts = split_items(rules, limits)
     if not clocks:
         # A rule that is never closed swallows the clocks.
         head, clocks = _cut_clocks(rules, num_clocks)
         rules = head if clocks else rules
-    if not found:
+    if not rule_texts:
         raise RemoteProtocolError(f"{kind} gives no rules")
     if len(clocks) < num_clocks:
         raise RemoteProtocolError(f"{kind} must give {num_clocks} clocks in seconds")
@@ -202,11 +212,11 @@ def _rules_and_clocks(
 
 def _cut_clocks(rules: str, num_clocks: int) -> tuple[str, list[str]]:
     numbers = r"((?:\s+[0-9]{1,9}){%d})[\s)]*$" % num_clocks  # noqa: UP031
-    # Only at the end: the pattern is tried from every position.
-    behind = re.search(numbers, rules[-100:], re.ASCII)
-    if behind is None:
+    # Only in the last characters: the pattern is tried from every position.
+    tail = re.search(numbers, rules[-100:], re.ASCII)
+    if tail is None:
         return rules, []
-    return rules[: len(rules) - len(rules[-100:]) + behind.start()], behind.group(1).split()
+    return rules[: len(rules) - len(rules[-100:]) + tail.start()], tail.group(1).split()
 
 
 def _clock(kind: str, item: str) -> int:
@@ -221,28 +231,28 @@ def _turn(kind: type[Play] | type[Stop], args: list[str], limits: MessageLimits)
     match_id = _match_id(kind.__name__.lower(), args)
     rest = args[1:]
     turn, last_move = None, None
-    # Newer GDL-II is recognised by its length. No known server sends a turn followed by nothing
-    # but percepts; it could mean only one thing.
+    # Newer GDL-II is recognised by the number of items. No known server sends a turn with percepts
+    # but without a move, but that would have only one meaning.
     if len(rest) >= 2 and _TURN.fullmatch(rest[0]):
         turn = int(rest[0])
         if turn > MAX_TURN:
             raise RemoteProtocolError(f"turn {turn} is beyond the limit of {MAX_TURN}")
         if len(rest) >= 3:
-            last_move = _or_nothing(rest[1])
+            last_move = _optional(rest[1])
             rest = rest[2:]
         else:
             rest = rest[1:]
-    told = _told_items(rest[0], limits) if rest else None
-    return kind(match_id, turn, last_move, told)
+    terms = _turn_terms(rest[0], limits) if rest else None
+    return kind(match_id, turn, last_move, terms)
 
 
-def _told_items(item: str, limits: MessageLimits) -> tuple[str, ...] | None:
+def _turn_terms(item: str, limits: MessageLimits) -> tuple[str, ...] | None:
     if not is_list(item):
         return None
-    told = split_items(inside(item), replace(limits, items=limits.told))
-    return tuple(map(squeezed, told))
+    terms = split_items(inside(item), replace(limits, items=limits.terms))
+    return tuple(map(squeezed, terms))
 
 
-def _or_nothing(item: str) -> str | None:
+def _optional(item: str) -> str | None:
     text = squeezed(item)
     return None if text in ("()", "") or text.lower() == NIL else text

@@ -1,37 +1,37 @@
-"""Reads logs of matches, and replays them to a lobby.
+"""Replays the log of a match to a lobby, which restores the match after a restart.
 
-A log has one JSON object per line (`ggp.server.match_log` writes it). Every line has
-`t`, seconds since the log began, and `event`:
+`ggp.server.match_log` writes a log as one JSON object per line. Every line has `t`, the seconds
+since the log began, and `event`:
 
 | event | fields |
 |---|---|
 | `begin` | `format`, `match` (its id), `time` (UTC, ISO 8601), `role`, `player` (its spec), |
 | | `seed`, `start_clock_s`, `play_clock_s`, `version` (of ggp) |
-| `received` | `text`: a message as it came, the rules in it too; `peer`: from where; |
-| | `receiver`: what the server calls us, if it does |
+| `received` | `text`: a message as it came, with its rules; `peer`: its origin; |
+| | `receiver`: the server's name for us, if it uses one |
 | `sent` | `text`: the reply; `seconds` since the message came; `turn` if it is a move |
-| `decision` | one for each move sent, just before it, see below |
+| `decision` | one for each move, just before it is sent, see below |
 | `worker` | `worker`: `thinker` or `understudy`; `what`: `started`, `runs`, `built`,    |
 | | `died`, `failed`, `gave up`; `pid`; `text`: how or why |
-| `foreseen` | `text`: how many ground rules a `worker` expects, and whether they are too many |
-| `backend` | `backend`: the one on which the `worker` that thinks plays this match |
+| `foreseen` | `text`: number of ground rules that a `worker` expects, and whether it is too large |
+| `backend` | `backend`: the backend on which the `worker` that thinks plays this match |
 | `said` | a line of a worker's own log: `worker`, `level`, `text` |
-| `undelivered` | nobody waits for an answer, or has taken it: `turn` if it is a move |
-| `note` | `text`: something odd about a message, or an error of the server |
+| `undelivered` | nobody waits for an answer, or nobody received it: `turn` if it is a move |
+| `note` | `text`: an oddity of a message, or an error of our server |
 | `end` | `why`: `stop`, `abort`, `silent`, `gave way` (to another match, and may go on), |
 | | `replaced`, `server ended`, `log full` |
-| `resumed` | the match goes on: the server was started again, or there is room again; |
-| | `listens_at`: since when, as `t`, messages come to it; null if always |
+| `resumed` | the match goes on: our server was restarted, or there is room again; |
+| | `listens_at`: since when, as `t`, messages arrive; null if always |
 
 A `decision` has `turn` (turns played before it), `move` (canonical KIF), `source` (`thinker`,
 `understudy`, `last resort`), `final` (false if it is the best so far, because time was up),
-`reading` (0, or which other reading of the messages it fits: see `Ask.doubts`; null where it is
-not known to fit any) and the fields of `ggp.players.Decision`: `values` (a list of `move`, `value`,
-`stderr`, `visits`), `particles`, `exact`, `states_visited`, `seconds`, `fault`, `probabilities` (by
-move, or null); null where nobody decided.
+`reading` (0, or the number of the other reading of the messages that it fits: see `Ask.doubts`;
+null if it is not known to fit any) and the fields of `ggp.players.Decision`: `values` (a list of
+`move`, `value`, `stderr`, `visits`), `particles`, `exact`, `states_visited`, `seconds`, `fault`,
+`probabilities` (by move, or null). These fields are null if no worker decided.
 
-The lobby is a function of the messages and answers it was given, with their times; the log contains
-them all.
+The state of a lobby is a function of its messages and answers with their times, and the log
+contains them all.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ FORMAT = 1
 SUFFIX = ".jsonl"
 
 GAVE_WAY = "gave way"
-"""Why a log ends if its match may go on once there is room."""
+"""Reason for the end of a log whose match may go on once there is room."""
 
 LOG_FULL = "log full"
-"""Why a log ends although its match goes on."""
+"""Reason for the end of a log whose match goes on."""
 
 
 class Retelling:
-    """Replays the log of a match to a lobby, so that the lobby gets into the same state as then.
+    """Replays the log of a match to a lobby, so that the lobby gets into the same state again.
 
     Args:
-        lobby: one that does not know the match.
+        lobby: a lobby that does not know the match yet.
 
     Attributes:
         opening: the beginning of the match; None before it is read.
@@ -77,10 +77,10 @@ class Retelling:
         self._believed: History | None = None
 
     def tell(self, event: Mapping[str, Any], at_s: float) -> Receipt | None:
-        """Replay one line; returns the lobby's receipt if the line is a message that arrived.
+        """Replay one line; returns the lobby's receipt if the line is a received message.
 
         Args:
-            at_s: when it happened, on the clock of the lobby.
+            at_s: time of the event on the clock of the lobby.
 
         Raises:
             LookupError, TypeError, ValueError: the line does not have the format above.
@@ -116,5 +116,5 @@ class Retelling:
 
 
 def _turn_of(ask: Ask) -> int | None:
-    """The turn of a question in the words of a line: None if it was to get ready."""
+    """The turn of a question as in a log line: None for a question to get ready."""
     return ask.turn if ask.wants_move else None

@@ -1,8 +1,9 @@
 """The life of one match, without sockets and without a clock.
 
-A `Session` receives messages and answers, with their times, and returns what to do: `transitions`
-is its table, `path` finds out which turn a message belongs to. The decisions about duplicates, gaps
-and the like are in `docs/reference/protocol.md`.
+A `Session` receives the messages of a match and our answers, with their times, and returns
+instructions as a `Receipt`: a reply to send, or an `Ask` for a worker. `transitions` is its table,
+and `path` assigns messages to turns. `docs/reference/protocol.md` explains the decisions about
+duplicates, gaps and the like.
 """
 
 from __future__ import annotations
@@ -20,34 +21,38 @@ from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, MatchStat
 # ------------------------------------------------------------------------
 # Questions to the worker of a match: their content, deadlines and answers.
 #
-# A question is open from its message to its answer, or until a newer message shows that nobody
-# waits for it any more. At most one is open. Answered questions are kept by turn: the server may
-# repeat its message, and gets the same answer.
+# Rule: at most one question is open. It is open from its message to its answer, or until a newer
+# message shows that nobody waits for it any more. Answered questions are kept by turn: if the
+# server repeats its message, it gets the same answer.
 
 MIN_MARGIN_S = 0.5
 MARGIN_SHARE = 0.1
 
 
 def default_margin_s(clock_s: float) -> float:
-    """Part of a clock reserved for transmission: a tenth or 0.5 s, but at most half of it."""
+    """Part of a clock reserved for transmission: a tenth or 0.5 s, but at most half of it.
+
+    >>> [default_margin_s(clock_s) for clock_s in (60, 2, 0.5)]
+    [6.0, 0.5, 0.25]
+    """
     return min(max(MIN_MARGIN_S, MARGIN_SHARE * clock_s), clock_s / 2)
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question for the worker of a match, and when the server must have the answer.
+    """A question for the worker of a match, with the deadline of its answer.
 
     Attributes:
-        number: of this question; no two of a lobby share one.
+        number: of this question, unique in its lobby.
         match: serial number of the match in its lobby.
-        wants_move: whether a move is wanted; otherwise only to get ready, which is answered when
-            the worker is, or at the deadline.
+        wants_move: whether the answer is a move; otherwise the worker only gets ready, and the
+            answer is due when it is ready, or at the deadline.
         history: our incomplete path so far. A worker that has observed a beginning of it
-            observes the rest; any other begins anew, since the history was rewritten.
+            observes the rest; any other worker starts over, since the history was rewritten.
         asked_at_s: when the message arrived.
         deadline_s: the latest time to send the answer: the end of the clock minus the margin.
         doubts: other readings of the messages, likeliest first: histories to try if no particle
-            fits `history`. Tell `answer` which of all these fits first.
+            fits `history`. The first reading that fits is passed to `answer`.
     """
 
     number: int
@@ -60,7 +65,7 @@ class Ask:
 
     @property
     def turn(self) -> int:
-        """Number of turns played before the one in question."""
+        """Number of turns played before the question."""
         return len(self.history)
 
     def reading(self, number: int | None) -> History | None:
@@ -70,13 +75,13 @@ class Ask:
 
 
 @dataclass(slots=True)
-class Asked:
-    """An `Ask`, held only while it is open, with its answer and state."""
+class _Question:
+    """A question with its state and its answer; it holds its `Ask` only while it is open."""
 
     number: int
     ends_at_s: float
     ask: Ask | None
-    heard: int | None = None  # hash of the play message; the message may be long
+    digest: int | None = None  # of the play message, which may be long
     submitted: str | None = None
     reply: str | None = None
     in_time: bool = False
@@ -92,14 +97,14 @@ class Questions:
     """The questions of one match.
 
     Attributes:
-        open: the question that is not answered yet.
+        open: the open question; None if there is none.
     """
 
     def __init__(self) -> None:
-        self.open: Asked | None = None
-        self._by_turn: dict[int, Asked] = {}  # those that want a move
+        self.open: _Question | None = None
+        self._by_turn: dict[int, _Question] = {}  # questions for a move
 
-    def ask(self, question: Asked) -> None:
+    def ask(self, question: _Question) -> None:
         """Open a question."""
         self.open = question
         if question.ask is not None and question.ask.wants_move:
@@ -120,36 +125,36 @@ class Questions:
         question.ask = None
         return (question.number,)
 
-    def of(self, turn: int) -> Asked | None:
+    def of(self, turn: int) -> _Question | None:
         """The question for the move of a turn."""
         return self._by_turn.get(turn)
 
-    def find(self, ask: Ask) -> Asked | None:
+    def find(self, ask: Ask) -> _Question | None:
         """A question for a move, with its state; None if its turn was taken back."""
         question = self._by_turn.get(ask.turn)
         if question is not None and question.number == ask.number:
             return question
-        return next((each for each in self._by_turn.values() if each.number == ask.number), None)
+        return next((q for q in self._by_turn.values() if q.number == ask.number), None)
 
     def answers(self, now: float) -> dict[int, Answered]:
         """The questions for moves and their answers, by turn."""
-        return {turn: each.answered(now) for turn, each in self._by_turn.items()}
+        return {turn: question.answered(now) for turn, question in self._by_turn.items()}
 
-    def reply_to(self, heard: int) -> str | None:
-        """The latest answer to a message with these words."""
+    def reply_to(self, digest: int) -> str | None:
+        """The latest answer to a message with this hash."""
         latest = reversed(self._by_turn.values())
-        return next((each.reply for each in latest if each.heard == heard), None)
+        return next((q.reply for q in latest if q.digest == digest), None)
 
-    def move(self, question: Asked, turn: int, to: int) -> Asked:
-        """Reassign a question to another turn; returns the one that is kept for it."""
+    def move(self, question: _Question, turn: int, to: int) -> _Question:
+        """Reassign a question to another turn; returns the question that is kept for that turn."""
         del self._by_turn[turn]
-        meant = self._by_turn.setdefault(to, question)
-        meant.number = question.number
-        return meant
+        target = self._by_turn.setdefault(to, question)
+        target.number = question.number
+        return target
 
     def take_back(self, turn: int) -> None:
         """Forget the questions of this turn and all later ones."""
-        self._by_turn = {each: kept for each, kept in self._by_turn.items() if each < turn}
+        self._by_turn = {t: question for t, question in self._by_turn.items() if t < turn}
 
     def keep_latest(self, number: int) -> None:
         """Forget all but the latest `number` questions."""
@@ -157,7 +162,7 @@ class Questions:
 
 
 # ------------------------------------------------------------------------
-# Results of handling a text: what a match (`session`) and the server (`lobby`) want done.
+# Instructions that a match (`session`) or all matches (`lobby`) return for a text.
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,17 +186,17 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Instructions for a text: exactly one of `reply`, `ask` and `refusal` is given.
+    """Instructions for a text: exactly one of `reply`, `ask` and `refusal` is set.
 
     Attributes:
         message: the message in the text; None if it was refused.
-        match: serial number of its match, None if there is none.
-        reply: text to send at once.
+        match: serial number of its match; None if there is none.
+        reply: text to send immediately.
         ask: question for the worker of `ask.match`.
-        refusal: why it is refused, for the log and the answer.
+        refusal: reason for a refusal, for the log and the answer.
         began: a match that needs a worker from now on.
         ended: serial numbers of matches whose workers are no longer needed.
-        released: numbers of questions to answer at once: the server has moved on.
+        released: numbers of questions to answer immediately: the server has moved on.
         notes: oddities, for the log.
         event: the meaning of the message in its match.
         path: our whole path, if the message ends a match after its last turn.
@@ -216,23 +221,23 @@ SILENCE_CLOCKS = 2
 SILENCE_S = 60.0
 
 MAX_SILENCE_S = 24 * 60 * 60.0
-"""Upper bound whatever the clocks: strangers set them, and a match takes the place of another."""
+"""Upper bound for any clocks: strangers set them, and a match occupies a place."""
 
 MAX_UNPLAYED_S = 2 * 60 * 60.0
 """The same bound for a match that was started and never played."""
 
 MAX_REPEATED = 8
-"""Turns of a finished match that are answered as before; nothing else of it is kept."""
+"""Number of turns of a finished match whose answers are kept; nothing else of it is."""
 
 NUM_TURN_TIMES = 8
 """Number of latest turns whose duration is remembered."""
 
 MIN_TURN_S = 0.05
-"""Assumed duration of a turn in which only somebody else moves."""
+"""Assumed duration of a turn in which only others move."""
 
 WAIT_S = 1.5
-"""Time after the end of a clock in which the next message may arrive: servers in the field wait a
-second for late answers."""
+"""Time after the end of a clock in which the next message may arrive: real servers wait a second
+for late answers."""
 
 _NO_RULES = Outline()
 
@@ -240,29 +245,41 @@ _NO_RULES = Outline()
 class Session:
     """One match, from its start message to its end.
 
+        >>> from itertools import count
+        >>> start = Start("m1", "robot", "(role robot) (legal robot wait)", 30, 10)
+        >>> session = Session(start, serial=1, next_number=count(1).__next__)
+        >>> ask = session.receive(start, now=0.0).ask
+        >>> ask.wants_move, ask.deadline_s
+        (False, 27.0)
+        >>> session.answer(ask, None, now=1.0)
+        'ready'
+        >>> ask = session.receive(Play("m1"), now=2.0).ask
+        >>> session.answer(ask, "wait", now=3.0), session.state.value
+        ('wait', 'waiting')
+
     Args:
         start: the message that begins it.
         serial: its number in its lobby.
         next_number: returns numbers for questions.
-        margin_s: part of a clock reserved for transmission.
+        margin_s: part of a clock reserved for transmission, given the clock.
         rules: outline of the start message's rules, if already known.
-        sender: address it comes from; empty if unknown.
-        receiver: what the server calls us; empty if unknown.
+        sender: address of the server; empty if unknown.
+        receiver: the server's name for us; empty if unknown.
 
     Attributes:
         role: ours, canonical.
         outline: of the rules; empty once the match is over.
         state: the state of the match.
-        dialect: of the play messages, None before the first.
+        dialect: of the play messages; None before the first.
         heard_at_s: time of the server's last message.
-        resumed_at_s: when we were restarted in the middle of the match, None if the server has sent
-            something since.
-        listens_since_s: since when messages arrived here, if that is later than the latest one:
-            turns before it may have been lost; None otherwise.
-        is_abandoned: whether nobody waits for our latest answer any more, or has taken it, as far
-            as can be told; the server has sent nothing since.
-        has_place: whether it may have a worker; a match that found no room, or gave its place
-            up, is only remembered.
+        resumed_at_s: when we were restarted in the middle of the match; None if the server has sent
+            a message since.
+        listens_since_s: since when messages arrive here, if that is later than the latest one, so
+            that turns in between may have been lost; None otherwise.
+        is_abandoned: whether nobody seems to wait for our latest answer, or to have received it;
+            the server has sent nothing since.
+        has_place: whether it may have a worker; a match that found no room, or gave up its place,
+            is only remembered.
 
     Raises:
         RemoteProtocolError: the rules exceed a limit.
@@ -297,12 +314,12 @@ class Session:
 
     @property
     def history(self) -> History:
-        """Our incomplete path so far; none of it is kept once the match is over."""
+        """Our incomplete path so far; dropped once the match is over."""
         return self._path.history
 
     @property
     def num_turns(self) -> int:
-        """Number of play messages so far, with those that are missing."""
+        """Number of play messages so far, including missing ones."""
         return 0 if self._path.turn is None else self._path.turn + 1
 
     @property
@@ -312,7 +329,7 @@ class Session:
 
     @property
     def is_thinking(self) -> bool:
-        """Whether somebody waits for an answer, as far as we know."""
+        """Whether a client seems to be waiting for an answer."""
         is_open = self.state in (MatchState.STARTING, MatchState.THINKING)
         return is_open and self.resumed_at_s is None and not self.is_abandoned
 
@@ -323,7 +340,7 @@ class Session:
 
     @property
     def expected_by_s(self) -> float:
-        """When the current clock ends: until then the server may well be silent."""
+        """When the current clock ends; until then silence of the server means nothing."""
         first_s = self.start.start_clock_s if self.dialect is None else 0
         return self.waits_since_s + first_s + self.start.play_clock_s
 
@@ -340,7 +357,7 @@ class Session:
 
     @property
     def silent_at_s(self) -> float:
-        """When the match is forgotten unless a message arrives."""
+        """When the match is forgotten, unless a message arrives."""
         clocks = self.start.start_clock_s + self.start.play_clock_s
         most = MAX_UNPLAYED_S if self.dialect is None else MAX_SILENCE_S
         return self.heard_at_s + min(SILENCE_CLOCKS * clocks + SILENCE_S, most)
@@ -365,17 +382,17 @@ class Session:
 
     def read(self, message: Play, now: float) -> tuple[Reading, Mapping[int, Answered]]:
         """The meaning of a turn for this role, and our answers so far; raises as `receive` does."""
-        told, was_deaf = self._questions.answers(now), self._deaf_turns(now) is not None
-        return self._path.read(message, told, was_deaf=was_deaf), told
+        answers, was_deaf = self._questions.answers(now), self._deaf_turns(now) is not None
+        return self._path.read(message, answers, was_deaf=was_deaf), answers
 
     def resume(self, now: float, listens_since_s: float) -> None:
-        """Record that we were restarted: nobody gets the answer to an open question, unless it is
-        asked again.
+        """Record that we were restarted: the answer to an open question is lost unless the server
+        asks again.
 
         Args:
             now: the time.
-            listens_since_s: since when messages are received: messages wait in the queue of a
-                socket that outlived us, and are not lost.
+            listens_since_s: since when messages arrive: they wait in the queue of a socket that
+                outlived us, and are not lost.
         """
         self.resumed_at_s = now
         if listens_since_s > self.heard_at_s:
@@ -397,10 +414,10 @@ class Session:
 
         Args:
             ask: the question.
-            move: canonical KIF; None if none is known, or only `ready` is wanted.
+            move: canonical KIF; None if no move is known, or the answer is `ready`.
             now: when the text is sent.
-            believed: `ask.history` if it fits for certain, one of `ask.doubts` if that fits and
-                none before it does; None if it was not found out.
+            believed: the first of `ask.history` and `ask.doubts` that certainly fits; None if that
+                is unknown.
         """
         if ask.wants_move:
             text = self._answer_move(ask, move, now, believed)
@@ -408,13 +425,13 @@ class Session:
             self._close(ask)
             text = READY
         if self.state is MatchState.OVER:
-            self.outline = _NO_RULES  # this was the last one that needed spelling
+            self.outline = _NO_RULES  # this was the last answer that needed it for spelling
         return text
 
     def _answer_move(self, ask: Ask, move: str | None, now: float, believed: History | None) -> str:
         question = self._questions.find(ask)
         if question is None:
-            return self._spelled(move)  # for a turn that was taken back
+            return self._spelled(move)  # the turn was taken back
         was_open = self._close(ask)
         if question.reply is None:
             question.submitted, question.reply = move, self._spelled(move)
@@ -425,12 +442,11 @@ class Session:
         return question.reply or self._spelled(move)
 
     def abandoned(self, ask: Ask) -> None:
-        """Record that those who wait for the answer to a question seem to be gone."""
+        """Record that all clients waiting for the answer to a question seem to be gone."""
         self.is_abandoned = self.is_abandoned or ask.number == self._latest
 
-    def taken(self, ask: Ask) -> None:
-        """Record that somebody took the answer to a question, though nobody seemed to wait for it
-        any more."""
+    def delivered(self, ask: Ask) -> None:
+        """Record that a client received the answer to a question, so that it is not abandoned."""
         self.is_abandoned = self.is_abandoned and ask.number != self._latest
 
     def undelivered(self, ask: Ask) -> None:
@@ -448,7 +464,7 @@ class Session:
             event = Event.START_ANEW
             question = self._questions.open
             if self.is_abandoned and question is not None and question.ask is not None:
-                self._close(question.ask)  # whoever asked was killed, and began anew
+                self._close(question.ask)  # the server was killed and began again
         action = self._step(event)
         match action:
             case Action.ASK_READY:
@@ -482,7 +498,7 @@ class Session:
                 if reading.event is Event.PLAY_REVISED:
                     self._questions.take_back(reading.turn)
                 doubts = self._path.doubts(message)
-                ask, released = self._ask(now, wants_move=True, doubts=doubts, heard=hash(message))
+                ask, released = self._ask(now, wants_move=True, doubts=doubts, digest=hash(message))
                 return Receipt(event=reading.event, ask=ask, released=released, notes=notes)
             case Action.REPEAT:
                 if reading.event is Event.PLAY_LATE:
@@ -492,7 +508,7 @@ class Session:
         return Receipt(event=reading.event, reply=BUSY, notes=notes)
 
     def _deaf_turns(self, now: float) -> int | None:
-        """Number of turns probably lost since the latest message because nobody listened; None if
+        """Probable number of turns lost since the latest message because nobody listened; None if
         somebody did."""
         if self.listens_since_s is None:
             return None
@@ -502,7 +518,7 @@ class Session:
         if self.dialect is None:
             first_s = self.start.start_clock_s + turn_s
         elif self._questions.open is not None:
-            # A server that did not notice the broken connection has waited for the clock.
+            # A server that did not notice the broken connection has waited for its clock to end.
             first_s = clock_s
             if now - self.heard_at_s <= clock_s + WAIT_S:
                 return 0
@@ -511,7 +527,7 @@ class Session:
         return turns_within(min(self.listens_since_s, now) - self.heard_at_s, first_s, turn_s)
 
     def _receive_late(self, message: Play) -> Receipt:
-        """Handle a turn of a match that is over: it may be a duplicate of the last one."""
+        """Handle a turn of a match that is over: it may be a duplicate of the last turn."""
         reply = self._questions.reply_to(hash(message))
         event = Event.PLAY_NEXT if reply is None else Event.PLAY_AGAIN
         self._step(event)
@@ -528,8 +544,8 @@ class Session:
         return Receipt(event=event, reply=action.value, released=released, path=path)
 
     def _shrink(self, *, must_spell: bool) -> None:
-        """Keep only what is needed to answer late messages: many finished matches are remembered,
-        and each was as large as a stranger liked."""
+        """Keep only the answers for late messages: many finished matches are remembered, and
+        strangers decide their size."""
         self.start = replace(self.start, rules="")
         self._path = Path(_NO_RULES, self.role)
         self._questions.keep_latest(MAX_REPEATED)
@@ -549,15 +565,15 @@ class Session:
         *,
         wants_move: bool,
         doubts: tuple[History, ...] = (),
-        heard: int | None = None,
+        digest: int | None = None,
     ) -> tuple[Ask, tuple[int, ...]]:
-        """A new question, and the numbers of the questions it makes obsolete."""
+        """A new question, and the numbers of the questions that it makes obsolete."""
         released = self._questions.release()
         clock_s = self.start.play_clock_s if wants_move else self.start.start_clock_s
         deadline_s = now + clock_s - self._margin_s(clock_s)
         number = self._latest = self._next_number()
         ask = Ask(number, self.serial, wants_move, self.history, now, deadline_s, doubts)
-        self._questions.ask(Asked(number, now + clock_s, ask, heard))
+        self._questions.ask(_Question(number, now + clock_s, ask, digest))
         return ask, released
 
     def _close(self, ask: Ask) -> bool:
@@ -568,10 +584,12 @@ class Session:
         return True
 
     def _as_before(
-        self, event: Event, question: Asked | None, notes: tuple[str, ...] = ()
+        self, event: Event, question: _Question | None, notes: tuple[str, ...] = ()
     ) -> Receipt:
-        """The answer that was given, or the question that is open; for a turn that was never
-        answered, those of the latest turn."""
+        """The answer of a question, or the question itself if it is open.
+
+        For a turn that was never answered, the answer or question of the latest turn.
+        """
         if question is None or (question.reply is None and question.ask is None):
             question = self._questions.open or self._questions.of(len(self.history))
         if question is not None and question.ask is not None:
@@ -601,29 +619,29 @@ def odd_start(role: str, rules: Outline) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def odd_turn(reading: Reading, known: int, answers: Mapping[int, Answered]) -> tuple[str, ...]:
+def odd_turn(reading: Reading, num_known: int, answers: Mapping[int, Answered]) -> tuple[str, ...]:
     """Notes on a play message.
 
     Args:
         reading: its meaning.
-        known: number of turns known before it.
+        num_known: number of turns known before it.
         answers: the questions so far and their answers, by turn.
     """
     notes = []
-    turn, told = reading.turn, reading.told
+    turn, news = reading.turn, reading.news
     match reading.event:
         case Event.PLAY_GAP:
-            notes.append(f"turn {turn} comes after turn {known}: the turns between are unknown")
+            notes.append(f"turn {turn} follows turn {num_known}: the turns between are unknown")
         case Event.PLAY_AGAIN:
             notes.append(f"turn {turn} again: answered as before")
         case Event.PLAY_REVISED:
-            notes.append(f"turn {turn} differs from what was sent before: history rewritten")
+            notes.append(f"turn {turn} differs from its earlier message: history rewritten")
         case Event.PLAY_LATE:
             notes.append(f"turn {turn} was missing: history rewritten")
-    if told is not None:
-        notes += [told.note] if told.note is not None else []
+    if news is not None:
+        notes += [news.note] if news.note is not None else []
         ours = answers.get(turn - 1)
-        if told.move is not None and ours is not None and told.move != ours.submitted:
+        if news.move is not None and ours is not None and news.move != ours.submitted:
             answered = f"not {ours.submitted}" if ours.submitted else "we had not answered"
-            notes.append(f"turn {turn}: {told.move} was executed, {answered}")
+            notes.append(f"turn {turn}: {news.move} was executed, {answered}")
     return tuple(notes)

@@ -1,9 +1,9 @@
-"""Translates between canonical KIF and the server's own words.
+"""Translates between canonical KIF and the server's own spelling.
 
-Servers send rules in upper, lower or mixed case, often with every symbol renamed. Renamed
-symbols are symbols like any other; only letter case must be restored. But if a server has
-renamed `sees` and `random` too, which have a meaning, the names are exchanged: if the server calls
-`sees` `pelu`, it is `sees` inside, and anything the server calls `sees` is `pelu`.
+Servers send rules in upper, lower or mixed case, often with every symbol renamed. A renamed symbol
+is a symbol like any other; only its letter case must be restored. But if a server has renamed the
+keywords `sees` and `random` too, names are exchanged: if the server calls `sees` `pelu`, it is
+`sees` inside, and anything that the server calls `sees` is `pelu`.
 """
 
 from __future__ import annotations
@@ -29,18 +29,22 @@ _SEES_HEAD = re.compile(r"\(\s*(?:<=\s*\(\s*)?sees[\s(]", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Outline:
-    """Facts about a rulesheet that can be found without understanding it: quickly, at any size.
+    """Facts about a rulesheet that need no full parse, so that they are quick at any size.
+
+        >>> rules = outline("(ROLE Robot) (<= (LEGAL Robot (Go ?x)) (place ?x))")
+        >>> rules.roles, rules.read("(GO A)"), rules.spell("(go a)")
+        (('robot',), '(go a)', '(Go a)')
 
     Attributes:
         roles: canonical, in the order of the rulesheet.
-        is_gdl2: whether it defines `sees` or has the role `random`, as in `Program`.
-        spellings: canonical symbol -> first spelling in the text, where that differs.
+        is_gdl2: whether the rules define `sees` or have the role `random`, as in `Program`.
+        spellings: canonical symbol -> first spelling in the text, if that differs.
         renamed: keyword -> its name in the text, if the server has renamed it.
-        may_hide: whether there is a role that nobody plays though no keyword was found: no more
-            can be known of a scrambled GDL-II game without percepts.
-        moves: the `legal` heads, role and move; none if unknown.
+        may_hide: whether a role has no player although no renamed keyword was found. This is the
+            only trace of a scrambled GDL-II game without percepts.
+        moves: role and move of every `legal` head; empty if unknown.
         percepts: the percepts in the `sees` heads.
-        tuples: those that the rules write without a name; None if there are none.
+        tuples: the tuples that the rules write without a name; None if there are none.
     """
 
     roles: tuple[str, ...] = ()
@@ -60,7 +64,7 @@ class Outline:
         return spelled(self._exchanged(term), self.spellings)
 
     def read(self, term: str) -> str:
-        """A term of the server as canonical KIF; anything that is not a term, in lower case."""
+        """A term of the server as canonical KIF; a text that is not a term is put in lower case."""
         text = self._exchanged(canonical(term))
         read = quick_term(text) if self.tuples is not None else None
         return text if read is None or self.tuples is None else str(self.tuples.in_told(read))
@@ -89,7 +93,7 @@ class Outline:
         return not heads or any(_may_be(head, term) for head in heads)
 
     def _exchanged(self, text: str) -> str:
-        """A text in which keywords and the names they have are exchanged."""
+        """A text in which keywords and their names are exchanged."""
         if not self.renamed:
             return text
         names = {**self.renamed, **{name: keyword for keyword, name in self.renamed.items()}}
@@ -105,12 +109,12 @@ def outline(rules: str, limits: MessageLimits | None = None, role: str = "") -> 
         role: ours, as sent.
 
     Raises:
-        RemoteProtocolError: they exceed a limit.
+        RemoteProtocolError: the rules exceed a limit.
     """
     text = _COMMENT.sub(" ", rules)
     forms = split_items(text, limits or MessageLimits())
     facts = [fact for fact in map(_ROLE_FACT.fullmatch, forms) if fact is not None]
-    # Where a parenthesis is missing, facts may stand within the form before them.
+    # If a parenthesis is missing, facts may stand inside the form before them.
     facts = facts or list(_ROLE_FACT.finditer(text))
     roles = tuple(dict.fromkeys(fact.group(1).lower() for fact in facts))
     spellings = _first_spellings(_SYMBOL.findall(text))
@@ -125,23 +129,26 @@ def outline(rules: str, limits: MessageLimits | None = None, role: str = "") -> 
         idle, moves = has_idle_role(read, ours), _heads(read, LEGAL)
         return Outline(roles, False, spellings, {}, idle, moves, tuples=tuples)
     to_keyword = {name: keyword for keyword, name in renamed.items()}
-    meant = tuple(to_keyword.get(each, each) for each in roles)
-    found = Outline(meant, True, spellings, renamed)
-    read, tuples = _read(found.plain(text))
-    return _of_gdl2(replace(found, tuples=tuples), read)
+    keyword_roles = tuple(to_keyword.get(role_name, role_name) for role_name in roles)
+    scrambled = Outline(keyword_roles, True, spellings, renamed)
+    read, tuples = _read(scrambled.plain(text))
+    return _of_gdl2(replace(scrambled, tuples=tuples), read)
 
 
 def _read(text: str) -> tuple[tuple[Rule, ...], Tuples | None]:
-    """The rules in a text, and where their tuples are if there are any."""
+    """The rules in a text, and their tuples, if there are any."""
     rules = quick_rules(text)
     tuples = Tuples(rules) if _UNNAMED.search(text) else None
     return (tuples.rules, tuples) if tuples else (rules, None)
 
 
 def canonical(term: str) -> str:
-    """A term as canonical KIF, as `to_kif(parse_term(term))`; anything else, in lower case.
+    """A term as canonical KIF, as `to_kif(parse_term(term))`; any other text in lower case.
 
-    It is not parsed, since there may be very many percepts.
+    The term is not parsed, since there may be very many percepts.
+
+        >>> canonical("( Mark  1 (NOOP) )")
+        '(mark 1 noop)'
     """
     return _NAME_IN_LIST.sub(r"\1", squeezed(term).lower())
 
@@ -153,11 +160,11 @@ def _first_spellings(symbols: Iterable[str]) -> dict[str, str]:
     return {name: spelled for name, spelled in first.items() if name != spelled}
 
 
-def _of_gdl2(found: Outline, rules: Iterable[Rule]) -> Outline:
-    """The outline with the moves and percepts of the rules, which use our keywords."""
+def _of_gdl2(base: Outline, rules: Iterable[Rule]) -> Outline:
+    """The outline with the moves and percepts of the rules, in which keywords are restored."""
     rules = tuple(rules)
     percepts = tuple(percept for _, percept in _heads(rules, SEES))
-    return replace(found, moves=_heads(rules, LEGAL), percepts=percepts)
+    return replace(base, moves=_heads(rules, LEGAL), percepts=percepts)
 
 
 def _heads(rules: Iterable[Rule], relation: Signature) -> tuple[tuple[Term, Term], ...]:
@@ -175,17 +182,19 @@ def _may_be(pattern: Term, ground: Term) -> bool:
 
 
 # ------------------------------------------------------------------------
-# Rules and terms of messages as terms of GDL, read quickly and without repairs.
+# A quick reader of rules and terms, without repairs.
 #
-# The server must know at once how a rulesheet uses its own words; workers read it properly, with
-# the parser. Whatever this reader does not understand is left out.
+# The server must know immediately how a rulesheet uses its words; workers read it properly, with
+# the parser. This reader omits everything that it does not understand.
 
 _TOKEN = re.compile(r"[()]|;[^\r\n]*|[^\s();\ufeff]+")
 
 
 def quick_rules(text: str) -> tuple[Rule, ...]:
-    """The rules in a text, in order; none if a parenthesis is never closed. A list without a name
-    is a term, but no rule."""
+    """The rules in a text, in order; none if a parenthesis is never closed.
+
+    A list without a name is a term but not a rule, and is omitted.
+    """
     return tuple(
         Rule(form.args[0], form.args[1:])
         if isinstance(form, Compound) and form.name in ARROWS
@@ -203,7 +212,7 @@ def quick_term(text: str) -> Term | None:
 
 def _forms(text: str) -> Iterator[Term]:
     """The terms side by side in a text; a list without a name is one of `TUPLE`."""
-    # The items of every open list; None for what is not understood.
+    # The items of every open list; None for an item that is not understood.
     opened: list[list[Term | None]] = [[]]
     for match in _TOKEN.finditer(text):
         token = match.group()

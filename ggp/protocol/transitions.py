@@ -1,6 +1,7 @@
-"""The life of a match as a table: the effect of each event in each state.
+"""The life of a match as a table: the next state and the reaction, for each event in each state.
 
-`docs/reference/protocol.md` has it as a table for readers, written from this one.
+`session` looks every event up here. `docs/reference/protocol.md` shows the same table, written from
+this one.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ class Event(StrEnum):
     START_ANEW = "start anew"  # same match id, something else is not
     PLAY_NEXT = "next turn"
     PLAY_GAP = "turns missing"  # a later turn than the next
-    PLAY_AGAIN = "turn again"  # as it was told before
-    PLAY_REVISED = "turn revised"  # a turn we know, told otherwise
+    PLAY_AGAIN = "turn again"  # with the same content
+    PLAY_REVISED = "turn revised"  # with other content
     PLAY_LATE = "missed turn"  # one of the turns that were missing
     STOP = "stop"
     ABORT = "abort"
@@ -63,7 +64,7 @@ TRANSITIONS: Mapping[tuple[MatchState, Event], tuple[MatchState, Action]] = {
     (MatchState.STARTING, Event.STOP): (MatchState.OVER, Action.SAY_DONE),
     (MatchState.STARTING, Event.ABORT): (MatchState.OVER, Action.SAY_ABORTED),
     (MatchState.STARTING, Event.SILENT): (MatchState.ABSENT, Action.NOTHING),
-    # Somebody waits at the other end, so the match is alive.
+    # A client waits at the other end, so the match is alive.
     (MatchState.STARTING, Event.START_ANEW): (MatchState.STARTING, Action.SAY_BUSY),
     (MatchState.STARTING, Event.ANSWERED): (MatchState.WAITING, Action.NOTHING),
     (MatchState.WAITING, Event.START_AGAIN): (MatchState.WAITING, Action.SAY_READY),
@@ -94,7 +95,7 @@ TRANSITIONS: Mapping[tuple[MatchState, Event], tuple[MatchState, Action]] = {
     (MatchState.OVER, Event.ABORT): (MatchState.OVER, Action.SAY_ABORTED),
     (MatchState.OVER, Event.SILENT): (MatchState.ABSENT, Action.NOTHING),
 }
-"""The life of a match: the next state, and the reaction. What is not in it cannot happen."""
+"""The life of a match: the next state and the reaction. All other events are impossible."""
 
 LIVE = frozenset({MatchState.STARTING, MatchState.WAITING, MatchState.THINKING})
 """States of matches that need a worker."""

@@ -1,4 +1,4 @@
-"""Functions that are called in a child process, one call after the other.
+"""Calls of functions in a child process, one after another.
 
     parent: Child().call(function, args)  --(function, arguments)-->  child: serve
             Child.send                    --(messages ...)--------->         listen
@@ -6,9 +6,9 @@
                                           <--(result or failure)----         the function ends
 
 Questions and messages are pickled; so are news, results and failures, unless they are bytes. A
-parent that does not trust the child (`trusts=False`) takes whatever comes as bytes. Limits are set
-in the child by the function itself, before it looks at anything of a stranger's
-(`processes.lower_limit`, `processes.limited_memory`); the parent watches the clock.
+parent that does not trust the child (`trusts=False`) receives everything as bytes. The called
+function sets its own limits before it reads a stranger's input (`processes.lower_limit`,
+`processes.limited_memory`); the parent watches the clock.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from ggp.run import processes
 from ggp.run.messages import Messages, framed, read_message
 
 Meanwhile = Callable[[Callable[[], bool]], None]
-"""The work of the parent while a child works. It is given a function that reads the child's
-messages without waiting for any, and returns whether the last one has come: work that takes more
-than a moment calls it now and then, and stops."""
+"""Work of the parent while a child works. Its argument is a function that reads the child's
+messages without waiting, and returns whether the last one has arrived: long work calls it now and
+then, and stops when it returns true."""
 
 _QUESTION, _MESSAGE = b"Q", b"M"
 _NEWS, _RESULT, _FAILURE = b"N", b"R", b"F"
@@ -46,20 +46,20 @@ _CHUNK_BYTES = 1 << 16
 _INTERRUPTED = 128 + signal.SIGINT
 _SEND_S = 1.0
 _LOOK_S = 0.02
-"""Seconds between two checks whether to go on."""
+"""Seconds between two checks for an end of the call."""
 
 
 class ChildLostError(Exception):
-    """A child ended, or closed its output, in the middle of a call; it was waited for.
+    """A child that ended, or closed its output, in the middle of a call; it was waited for.
 
     Attributes:
-        status: how it ended, see `processes.how_it_ended`.
-        said: what it wrote to standard error, if that was collected.
+        status: its exit status, see `processes.how_it_ended`.
+        stderr: its standard error, if that was collected.
     """
 
-    def __init__(self, status: int, said: bytes) -> None:
+    def __init__(self, status: int, stderr: bytes) -> None:
         super().__init__(processes.how_it_ended(status))
-        self.status, self.said = status, said
+        self.status, self.stderr = status, stderr
 
 
 # ---------------------------------------------------------------- the parent's side
@@ -69,7 +69,7 @@ class Child:
     """A child process that calls functions for this one.
 
     Args:
-        collects_errors: keep what it writes to standard error, instead of passing it on.
+        collects_errors: whether to collect its standard error instead of passing it on.
 
     Attributes:
         process: the process.
@@ -81,7 +81,7 @@ class Child:
     def __init__(self, *, collects_errors: bool = False) -> None:
         stderr = subprocess.PIPE if collects_errors else None
         self.process = processes.start(_ENTRY, stderr=stderr)
-        self._said = bytearray()
+        self._stderr = bytearray()
         self._writing = threading.Lock()
         self._num_calls = 0
 
@@ -98,25 +98,25 @@ class Child:
         """Have the child call a function of a module.
 
         Args:
-            hear: called with what the function sends by `tell`.
-            until_s: until when the answer is waited for, on `time.monotonic`.
-            meanwhile: called again and again while the child works, see `Meanwhile`. What it
-                raises ends the call.
-            trusts: whether the child's objects are unpickled; else everything is taken as bytes.
+            hear: called with everything that the function sends by `tell`.
+            until_s: time on `time.monotonic` until which to wait for the answer.
+            meanwhile: called repeatedly while the child works, see `Meanwhile`. An exception that
+                it raises ends the call.
+            trusts: whether to unpickle the child's objects; otherwise they stay bytes.
 
         Returns:
             Whether the function failed, and its result. A failure is the `GGPError` that it raised,
-            the traceback of another exception as text, or what it gave to `end`.
+            the traceback of another exception as text, or the argument of `end`.
 
         Raises:
             ChildLostError: the child ended first.
-            TimeoutError: there is no answer in time; the child still works on it.
+            TimeoutError: there is no answer in time; the child is still working.
         """
         process = self.process
         assert process.stdin is not None
         assert process.stdout is not None
         question = pickle.dumps((function, args), protocol=pickle.HIGHEST_PROTOCOL)
-        self._writing.acquire()  # until all of the question is written
+        self._writing.acquire()  # until the whole question is written
         self._num_calls += 1
         self._question, self._messages = memoryview(framed(_QUESTION + question)), Messages()
         self._answer: tuple[bool, Any] | None = None
@@ -140,31 +140,31 @@ class Child:
             if self._question:
                 self._writing.release()
         if self._answer is None:
-            raise ChildLostError(self.end(), bytes(self._said))
+            raise ChildLostError(self.end(), bytes(self._stderr))
         return self._answer
 
     def end(self) -> int:
-        """Kill it and everything it has started, if it is still there; its exit status."""
+        """Kill the child and everything that it started; returns its exit status."""
         return processes.reap(self.process)
 
     def send(self, message: Any) -> bool:
-        """Send a message to the function that is being called and listens; from any thread.
+        """Send a message to the running function, from any thread; it gets it by `listen`.
 
         Returns:
-            whether the child is there, and takes it soon.
+            whether the child is alive and accepts the message soon.
         """
         assert self.process.stdin is not None
         if not self._writing.acquire(timeout=_SEND_S):
             return False
         with suppress(OSError, ValueError):
-            sent = framed(_MESSAGE + pickle.dumps((self._num_calls, message)))
-            while sent:
-                sent = sent[os.write(self.process.stdin.fileno(), sent) :]
+            remaining = framed(_MESSAGE + pickle.dumps((self._num_calls, message)))
+            while remaining:
+                remaining = remaining[os.write(self.process.stdin.fileno(), remaining) :]
         self._writing.release()
-        return not sent
+        return not remaining
 
     def _ask(self, pipe: int) -> bool:
-        """Write a piece of the question; returns whether there is more."""
+        """Write a piece of the question; returns whether more is left."""
         try:
             self._question = self._question[os.write(pipe, self._question[: select.PIPE_BUF]) :]
         except BrokenPipeError:
@@ -174,13 +174,13 @@ class Child:
         return bool(self._question)
 
     def _overhear(self, pipe: int) -> bool:
-        """Read a piece of its standard error; returns whether there may be more."""
+        """Read a piece of the child's standard error; returns whether there may be more."""
         piece = os.read(pipe, _CHUNK_BYTES)
-        self._said += piece
+        self._stderr += piece
         return bool(piece)
 
     def _listen(self, pipe: int) -> bool:
-        """Read a piece of its answers; returns whether there may be more."""
+        """Read a piece of the child's answers; returns whether there may be more."""
         piece = os.read(pipe, _CHUNK_BYTES)
         for message in self._messages.add(piece):
             kind, form, content = message[:1], message[1:2], message[2:]
@@ -193,15 +193,15 @@ class Child:
 
 
 def _serve(pipes: selectors.BaseSelector, until_s: float, most_s: float) -> None:
-    """Write and read as far as possible, and wait for that at most `most_s` seconds.
+    """Write and read on ready pipes; wait for one at most `most_s` seconds.
 
     Raises:
-        TimeoutError: it is later than `until_s`, and nothing has come.
+        TimeoutError: `until_s` is over, and nothing has arrived.
     """
     left_s = until_s - time.monotonic()
     wait_s = max(0.0, min(left_s, most_s))
     ready = pipes.select(None if wait_s == math.inf else wait_s)
-    if left_s <= 0 and not ready:  # messages sent in time count, however late they are read
+    if left_s <= 0 and not ready:  # a message that was sent in time counts, even if it is read late
         raise TimeoutError
     for key, _ in ready:
         if not key.data(key.fd):
@@ -222,7 +222,7 @@ class _Caller:
         self._questions: queue.SimpleQueue[bytes | None] | None = None  # while a thread reads
 
     def serve(self) -> None:
-        """Answer questions until they end."""
+        """Answer questions until there are no more."""
         while (question := self._next()) is not None:
             self._num_calls += 1
             self.send(*_outcome(question))
@@ -235,7 +235,7 @@ class _Caller:
                 return message and message[1:]
 
     def listen(self, hear: Callable[[Any], None]) -> None:
-        """See `listen`."""
+        """Start listening: see the function `listen`."""
         self._hear = hear
         if self._questions is None:
             self._questions = queue.SimpleQueue()
@@ -266,7 +266,7 @@ _caller: _Caller | None = None
 
 
 def serve() -> None:
-    """Be a `Child` until the questions end."""
+    """The entry of a `Child`: answer questions until there are no more."""
     global _caller
     _caller = _Caller()
     with suppress(BrokenPipeError):
@@ -275,9 +275,9 @@ def serve() -> None:
 
 
 def tell(news: Any) -> None:
-    """Send something to the caller of the running function before it returns; from any thread.
+    """Send news to the caller of the running function before it returns; from any thread.
 
-    Does nothing in a process that is no `Child`.
+    Does nothing in a process that is not a `Child`.
     """
     if _caller is not None:
         _caller.send(_NEWS, news)
@@ -286,19 +286,19 @@ def tell(news: Any) -> None:
 def listen(hear: Callable[[Any], None]) -> None:
     """Have a function called with every message of the caller, until the running call ends.
 
-    Does nothing in a process that is no `Child`.
+    Does nothing in a process that is not a `Child`.
 
     Args:
-        hear: called in a thread of its own; with None when there will be no more.
+        hear: called in a thread of its own; with None when no more messages will arrive.
     """
     if _caller is not None:
         _caller.listen(hear)
 
 
 def end(failure: Any) -> None:
-    """End the process and the running call with a failure; from any thread.
+    """End the running call with a failure, and the process with it; from any thread.
 
-    Returns only in a process that is no `Child`.
+    Returns only in a process that is not a `Child`.
     """
     if _caller is not None:
         _caller.send(_FAILURE, failure)
@@ -306,18 +306,18 @@ def end(failure: Any) -> None:
 
 
 def _outcome(question: bytes) -> tuple[bytes, Any]:
-    """What becomes of a call. An interrupt ends it and what it began, then the process."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """The kind and the value of a call's answer. An interrupt ends the call, then the process."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         function, args = pickle.loads(question)
         return _RESULT, function(*args)
     except KeyboardInterrupt:
         os._exit(_INTERRUPTED)
     except MemoryError:
-        os._exit(1)  # as good as a crash: another try may have more memory
+        os._exit(1)  # like a crash: another attempt may have more memory
     except GGPError as error:
         return _FAILURE, error
     except Exception:
         return _FAILURE, traceback.format_exc()
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, handler)

@@ -1,18 +1,18 @@
-"""The clocks that a player may be held to: wall time, and CPU time.
+"""The two clocks for players' time: wall time and CPU time.
 
-On a busy machine a second of wall time may be half a second of work, and a player that is given
-seconds of wall time gets less. CPU time is the time its work had on processors: all threads of this
-process, and its copies (`ggp.machine.forks`), both running and ended. Other children, such as one
-that grounds rules, are not counted.
+On a busy machine a second of wall time may be half a second of work, so a player with a budget of
+wall time gets less. CPU time is the time that its work had on processors: of all threads of this
+process and of its copies (`ggp.machine.forks`), both running and ended. Other children, such as one
+that grounds rules, do not count.
 
-Processes that share work are a *team*, and one clock counts the time of all of them:
+Processes that share work form a *team*, and one clock counts the time of them all:
 
     CPU time   0.10                 0.10 + what both have used since
     process    ----------- copies itself ---------------------- waits - goes on alone
     its copy                      \\--------------------------- ends
 
-So all of them stop when the whole of a budget is used, however the system divides processors among
-them. The time of a copy still counts after it has ended.
+So all of them stop when they have used a budget together, however the system divides processors
+among them. The time of a copy still counts after it has ended.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ TellsTime = Callable[[], float]
 """Returns the time in seconds; only differences mean anything."""
 
 BACKSTOP_TIMES, BACKSTOP_S = 10.0, 5.0
-"""Work with this many seconds of CPU time gets this factor of wall time, and this much more: a
-process that sleeps uses no CPU time, and a match must not wait for ever."""
+"""Factor and constant of the wall time that work with a budget of CPU time may take: a sleeping
+process uses no CPU time, and a match must not wait for it forever."""
 
 _BYTES = 8
 
@@ -64,21 +64,21 @@ def clock_of(tells: TellsTime) -> Clock:
 
 
 def backstop_s(seconds: float) -> float:
-    """Wall time that something may take that has `seconds` of CPU time."""
+    """Wall time that work with a budget of `seconds` of CPU time may take."""
     return BACKSTOP_TIMES * seconds + BACKSTOP_S
 
 
 def cpu_seconds() -> float:
-    """CPU time of this process and its copies, and in a copy that of its whole team.
+    """CPU time of this process and its copies; in a copy, of its whole team.
 
-    In a copy it continues from the value at which the copy was made.
+    A copy continues from its parent's value at the time of copying.
     """
     ended_s, teams = _past
     if not teams:
         return ended_s + time.process_time()
     living = set()
-    for each in teams:
-        for pid, of_ended_s in each.members():
+    for team in teams:
+        for pid, of_ended_s in team.members():
             living.add(pid)
             ended_s += of_ended_s
     living -= {0, os.getpid()}
@@ -87,21 +87,22 @@ def cpu_seconds() -> float:
 
 def process_cpu_seconds(pid: int) -> float:
     """CPU time of a process, all its threads together; 0 if unknown."""
-    # As clock_getcpuclockid(3) computes it on Linux; Python has that for threads only.
+    # Computes the clock id as clock_getcpuclockid(3) does on Linux; Python has that for threads
+    # only.
     with suppress(OSError):
         return time.clock_gettime((~pid << 3) | 2)
     return 0.0
 
 
 class Team:
-    """Processes that share work, known to all of them.
+    """Processes that share work, listed in memory that they share.
 
     Args:
-        most: most copies there may be.
+        most: maximum number of copies.
     """
 
     def __init__(self, most: int) -> None:
-        # Shared memory: copies must know of those made after them.
+        # Shared memory: a copy must see those made after it.
         size = _BYTES * (1 + most)
         self._pids = memoryview(mmap(-1, size)).cast("q")
         self._ended_s = memoryview(mmap(-1, size)).cast("d")
@@ -124,23 +125,23 @@ class Team:
             self._ended_s[place], self._pids[place] = used_s, 0
 
     def members(self) -> Iterator[tuple[int, float]]:
-        """The process id of each copy, 0 if it has ended, and the CPU time it had used then."""
+        """The process id of each copy, or 0 and its CPU time once it has ended."""
         return zip(self._pids, self._ended_s, strict=True)
 
 
 @contextmanager
 def team(most: int) -> Iterator[Team]:
-    """A team of this process and at most `most` copies, all made and ended within the block."""
-    own = Team(most)
-    _change(0.0, add=own)
+    """A team of this process and at most `most` copies, which are made and end within the block."""
+    members = Team(most)
+    _change(0.0, add=members)
     try:
-        yield own
+        yield members
     finally:
-        _change(sum(used_s for _, used_s in own.members()), remove=own)
+        _change(sum(used_s for _, used_s in members.members()), remove=members)
 
 
 class _Past(NamedTuple):
-    """Time that counts besides this process: seconds of copies that have ended, and its teams."""
+    """Time that counts besides this process's own: of copies that have ended, and of its teams."""
 
     ended_s: float
     teams: tuple[Team, ...]
@@ -153,7 +154,7 @@ _changing = Lock()
 def _change(more_s: float, add: Team | None = None, remove: Team | None = None) -> None:
     global _past
     with _changing:
-        teams = tuple(each for each in (*_past.teams, add) if each not in (None, remove))
+        teams = tuple(team for team in (*_past.teams, add) if team not in (None, remove))
         _past = _Past(_past.ended_s + more_s, teams)
 
 

@@ -1,8 +1,8 @@
-"""The one form of messages between processes: a length of eight bytes, then as many bytes.
+"""The form of all messages between processes: a length in eight bytes, then that many bytes.
 
-What the bytes are is the receiver's to say. Between processes of ours that trust each other they
-are pickled objects (`calls`, `ggp.machine.forks`). Whatever comes from a process that holds a
-stranger's rules is JSON or plain bytes, and is never unpickled: a pickle may run any code.
+The receiver decides how to read the bytes. Between processes that trust each other they are pickled
+objects (`calls`, `ggp.machine.forks`). A process that holds a stranger's rules sends JSON or plain
+bytes, which are never unpickled: a pickle may run any code.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _CLOSED_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 
 
 def framed(body: bytes) -> bytes:
-    """A message as it is sent."""
+    """A message with its length in front."""
     return _LENGTH.pack(len(body)) + body
 
 
 def read_message(pipe: IO[bytes]) -> bytes | None:
-    """The next message of a blocking pipe; None at its end, also within a message."""
+    """The next message of a blocking pipe; None at the pipe's end, even within a message."""
     header = pipe.read(_LENGTH.size)
     if len(header) < _LENGTH.size:
         return None
@@ -37,10 +37,10 @@ def read_message(pipe: IO[bytes]) -> bytes | None:
 
 
 class Messages:
-    """Messages put together from the pieces in which they arrive.
+    """Assembles messages from the pieces in which they arrive.
 
     Args:
-        most_bytes: of one message.
+        most_bytes: maximum length of a message.
     """
 
     def __init__(self, most_bytes: int = sys.maxsize) -> None:
@@ -50,7 +50,7 @@ class Messages:
         """The messages that a piece completes, in order.
 
         Raises:
-            ValueError: a message is announced that is too long.
+            ValueError: the announced length of a message is too large.
         """
         self._pieces += piece
         complete = []
@@ -67,10 +67,10 @@ class Messages:
 
 
 class Channel:
-    """Our end of a pair of sockets between two processes: JSON, and file descriptors with it.
+    """One end of a pair of sockets that carries JSON and file descriptors between two processes.
 
     Attributes:
-        fds: descriptors that arrived and were not taken yet, in order.
+        fds: descriptors that have arrived and are still to be taken, in order.
     """
 
     def __init__(self, end: socket.socket) -> None:
@@ -85,7 +85,7 @@ class Channel:
         """Send a message with copies of descriptors.
 
         Raises:
-            OSError: the other end is closed, or takes nothing now.
+            OSError: the other end is closed, or its queue is full.
         """
         socket.send_fds(self._end, [framed(json.dumps(message).encode())], fds)
 
@@ -101,7 +101,7 @@ class Channel:
         return [json.loads(body) for body in self._messages.add(piece)] if piece else None
 
     def close(self) -> None:
-        """Close it, and the descriptors that nobody has taken."""
+        """Close this end, and the descriptors that nobody has taken."""
         self._end.close()
         while self.fds:
             os.close(self.fds.popleft())

@@ -1,14 +1,14 @@
-"""Child processes: how they start, what they may use, and why none outlives its parent.
+"""Child processes: starting, limiting and ending them, so that none outlives its parent.
 
-- A child that is started is a new Python with the module path of its parent, in its own session. So
-  Ctrl-C in a terminal reaches only the parent, and one signal to the group ends everything it has
-  started;
-- it calls an entry, which is named on its command line as `module:function`. This module comes
-  first and imports little: a child must start quickly;
+- A started child is a new Python with the module path of its parent, in a session of its own. So
+  Ctrl-C in a terminal reaches only the parent, and one signal to the group ends the child and
+  everything that it started;
+- it calls an entry, which its command line names as `module:function`. It imports this module
+  first, which imports little: a child must start quickly;
 - a child dies with its parent, even if that is killed (on Linux; elsewhere when its pipes end).
 
-In the parent: `start` or `fork`; then `kill_group`, `interrupt` and `reap`. In the child:
-`run_entry`, `own_input`, `own_answers`, limits. What they say to each other is in `messages`.
+The parent uses `start` or `fork`, then `kill_group`, `interrupt` and `reap`; the child uses
+`run_entry`, `own_input`, `own_answers` and limits. They talk in `messages`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
-    # The same work gives the same result.
+    # Reproducible results.
     "PYTHONHASHSEED": "0",
 }
 _PR_SET_PDEATHSIG = 1
@@ -53,7 +53,7 @@ def command(entry: str, *arguments: str) -> list[str]:
     """The command line of a child.
 
     Args:
-        entry: the function that it calls, as `module:function`.
+        entry: the function that the child calls, as `module:function`.
         arguments: of the entry.
 
     Raises:
@@ -67,7 +67,7 @@ def command(entry: str, *arguments: str) -> list[str]:
 
 
 def environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of a child: that of this process, or another, with the variables it needs."""
+    """The environment of a child: `base`, or that of this process, with the variables it needs."""
     return {**(os.environ if base is None else base), **_ENVIRONMENT}
 
 
@@ -79,18 +79,18 @@ def start(
     stderr: int | None = None,
     base: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
-    """A child with pipes to its standard input and output; see `command`.
+    """Start a child with pipes to its standard input and output; see `command`.
 
-    An interrupt waits until Python has started, which else would complain of it at length.
+    Interrupts are blocked until its Python has started, which would otherwise print a traceback.
 
     Args:
-        stdin, stdout, stderr: other standard files than pipes, see `subprocess.Popen`.
+        stdin, stdout, stderr: standard files, see `subprocess.Popen`.
         base: see `environment`.
 
     Raises:
         OSError: the system cannot start a process.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         return subprocess.Popen(
             command(entry, *arguments),
@@ -101,17 +101,17 @@ def start(
             start_new_session=True,
         )
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def fork(*, leads: bool = False) -> int:
-    """Copy this process, as `os.fork`; the copy dies with this one (on Linux).
+    """Copy this process, as `os.fork` does; the copy dies with this one (on Linux).
 
-    Only the thread that forks is in the copy. What others hold, such as locks, is held there for
-    ever: the caller sees to that.
+    The copy has only the thread that forked. Locks that other threads hold stay locked there
+    forever; the caller must prevent that.
 
     Args:
-        leads: whether the copy leads a session of its own, as a child that was started.
+        leads: whether the copy leads a session of its own, like a started child.
 
     Returns:
         its process id; 0 in the copy.
@@ -131,21 +131,21 @@ def fork(*, leads: bool = False) -> int:
 
 
 def kill_group(pid: int) -> None:
-    """Kill a child and everything it has started in its session.
+    """Kill a child and everything that it started in its session.
 
-    Only for a child that nobody has waited for yet: its process id may be reused afterwards.
+    Nobody may have waited for the child yet: afterwards its process id may be reused.
     """
-    # A confined process cannot give its children a group, and a new fork has none yet.
+    # By its id, too: a confined process cannot give its children a group, and a new fork has none.
     for end in (os.killpg, os.kill):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             end(pid, signal.SIGKILL)
 
 
 def interrupt(*children: subprocess.Popen[bytes], last_words_s: float) -> None:
-    """Interrupt children (SIGINT), then kill those that do not end, and everything they started.
+    """Interrupt children (SIGINT), then kill the remaining ones with everything they started.
 
     Args:
-        last_words_s: time they have to end, all together.
+        last_words_s: time for all of them to end.
     """
     for child in children:
         if not has_ended(child):
@@ -160,7 +160,7 @@ def interrupt(*children: subprocess.Popen[bytes], last_words_s: float) -> None:
 
 
 def has_ended(child: subprocess.Popen[bytes]) -> bool:
-    """Whether a child has ended; it is not waited for, so that its process id is not reused."""
+    """Whether a child has ended; does not wait for it, so that its process id is not reused."""
     if child.returncode is not None:
         return True
     try:
@@ -170,23 +170,23 @@ def has_ended(child: subprocess.Popen[bytes]) -> bool:
 
 
 def status_of(pid: int) -> int | None:
-    """How a child ended that nobody has waited for; None if it has not.
+    """The exit status of a child, or its signal as a negative number; None if it has not ended.
 
-    It is not waited for here either. An exit status, or a signal as a negative number.
+    Nobody may have waited for the child, and this does not either.
     """
-    found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
-    if found is None:
+    outcome = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+    if outcome is None:
         return None
-    return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+    return outcome.si_status if outcome.si_code == os.CLD_EXITED else -outcome.si_status
 
 
 def reap(child: subprocess.Popen[bytes]) -> int:
-    """Kill a child and everything it has started, even if it is dead itself; its exit status."""
+    """Kill a child, dead or not, and everything that it started; returns its exit status."""
     if child.returncode is None:
         kill_group(child.pid)
     for pipe in (child.stdin, child.stdout, child.stderr):
         if pipe is not None:
-            with contextlib.suppress(OSError):  # output that could not be written any more
+            with contextlib.suppress(OSError):  # buffered output that nobody can receive
                 pipe.close()
     return child.wait()
 
@@ -197,7 +197,7 @@ def how_it_ended(status: int) -> str:
 
 
 def rss_bytes(pid: int) -> int:
-    """Memory a process occupies; 0 if unknown."""
+    """Resident memory of a process; 0 if unknown."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE_BYTES
     except (OSError, IndexError, ValueError):
@@ -206,18 +206,18 @@ def rss_bytes(pid: int) -> int:
 
 def family(pid: int) -> list[int]:
     """A process and its descendants; only the process itself if these are unknown."""
-    found = [pid]
-    for each in found:  # grows meanwhile
-        for path in Path(f"/proc/{each}/task").glob("*/children"):
+    pids = [pid]
+    for parent in pids:  # which grows meanwhile
+        for path in Path(f"/proc/{parent}/task").glob("*/children"):
             with contextlib.suppress(OSError, ValueError):  # it ended meanwhile
-                found += map(int, path.read_text().split())
-    return found
+                pids += map(int, path.read_text().split())
+    return pids
 
 
 def takes_more(pids: Sequence[int], num_bytes: int) -> bool:
-    """Whether processes use more memory than that together; shared memory counts once.
+    """Whether processes together use more memory than this; shared memory counts once.
 
-    Finding what is shared takes milliseconds per GB, so it is done only where it matters.
+    Finding the shared part takes milliseconds per GB, so that is done only if it matters.
     """
     return (
         sum(map(rss_bytes, pids)) > num_bytes
@@ -235,10 +235,7 @@ def _share_bytes(pid: int) -> int:
 
 
 def state_and_cpu(pid: int) -> tuple[str, str]:
-    """State and CPU time of a process, as text, from /proc/PID/stat.
-
-    Two empty texts if unknown.
-    """
+    """State and CPU time of a process, as texts from /proc/PID/stat; two empty ones if unknown."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return fields[0], f"{fields[11]} {fields[12]}"
@@ -258,16 +255,16 @@ def processor_seconds(pid: int) -> float | None:
 
 
 def run_entry(entry: str, parent: int, arguments: list[str]) -> None:
-    """Run a child; its command line was made by `command`."""
+    """Run the entry of a child, in a process with a command line from `command`."""
     die_with(parent)
     module, _, function = entry.partition(":")
     getattr(import_module(module), function)(*arguments)
 
 
 def die_with(parent: int) -> None:
-    """Make the system kill this process when its parent dies (on Linux).
+    """Have the system kill this process when its parent dies (on Linux).
 
-    A change of credentials undoes it.
+    A change of credentials cancels this.
     """
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
@@ -276,36 +273,35 @@ def die_with(parent: int) -> None:
 
 
 def own_answers() -> BinaryIO:
-    """Standard output, reserved for answers: all other output goes to standard error from now
-    on."""
+    """Standard output, reserved for answers; from now on, other output goes to standard error."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return answers
 
 
 def own_input() -> int:
-    """Standard input, reserved for messages: whoever else reads it, such as Prolog, finds nothing
-    from now on."""
-    own = os.dup(0)
+    """Standard input, reserved for messages; from now on, other readers such as Prolog find it
+    empty."""
+    pipe = os.dup(0)
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
-    return own
+    return pipe
 
 
-def lower_limit(which: int, most: int, *, stays_hard: bool = False) -> bool:
+def lower_limit(kind: int, most: int, *, stays_hard: bool = False) -> bool:
     """Lower a limit of `resource`, hard and soft, to `most`; never raise a hard one.
 
     Args:
-        stays_hard: leave the hard limit, so that the soft one can be raised again. Passing a soft
-            limit of CPU time ends the process by a signal of its own (SIGXCPU).
+        stays_hard: keep the hard limit, so that the soft one can be raised again. Exceeding a soft
+            limit of CPU time ends the process by a special signal (SIGXCPU).
 
     Returns:
-        whether it is in force; not every system has every limit.
+        whether the limit is in force; not every system has every limit.
     """
     try:
-        _, hard = resource.getrlimit(which)
+        _, hard = resource.getrlimit(kind)
         bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(which, (bound, hard if stays_hard else bound))
+        resource.setrlimit(kind, (bound, hard if stays_hard else bound))
     except (OSError, ValueError):
         return False
     return True

@@ -1,4 +1,4 @@
-"""Listening sockets for all our servers; nothing slow is imported for them."""
+"""Listening sockets for all servers of the project, opened without slow imports."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from ggp.errors import ConfigError
 
 BACKLOG = 2048
-"""Connections that may wait; the system may allow fewer."""
+"""Maximum number of waiting connections; the system may allow fewer."""
 
 
 def listen(address: str, port: int) -> socket.socket:
-    """A socket bound to an address; port 0 for any that is free.
+    """A socket that listens on an address; port 0 stands for any free port.
 
     Raises:
         ConfigError: the address cannot be used, or the port is taken.
@@ -23,18 +23,18 @@ def listen(address: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((address, port), family=family, backlog=BACKLOG)
-    except (OSError, OverflowError, UnicodeError) as error:  # the last of names no host can have
+    except (OSError, OverflowError, UnicodeError) as error:  # the last for impossible host names
         raise refused(address, port, error) from error
 
 
 def refused(address: str, port: int, error: Exception) -> ConfigError:
-    """What to raise when an address cannot be used."""
+    """The error to raise if an address cannot be used."""
     from ggp.errors import ConfigError
 
-    said = getattr(error, "strerror", None) or str(error)
+    reason = getattr(error, "strerror", None) or str(error)
     number = getattr(error, "errno", None)
     if isinstance(number, int) and number in errno.errorcode:
-        said = os.strerror(number)  # the socket module's message repeats the address
+        reason = os.strerror(number)  # the socket module's message repeats the address
     return ConfigError(
-        f"cannot listen on {address} port {port}: {said}; choose another with --port or --host"
+        f"cannot listen on {address} port {port}: {reason}; choose another with --port or --host"
     )

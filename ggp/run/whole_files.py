@@ -1,7 +1,7 @@
-"""Writes files completely or not at all, and has one process at a time work in a folder.
+"""Writes files completely or not at all, and locks a folder for one process at a time.
 
-A full disk, or an interrupt, must leave neither half a file nor an empty one: it would be taken for
-the result. So a file is written beside its place and moved there when it is complete.
+A full disk or an interrupt must leave neither half a file nor an empty one, which would pass for a
+result. So a file is written beside its final place and moved there when it is complete.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from pathlib import Path
 from ggp.errors import ConfigError, ResultsError
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-"""Errors of a disk, whatever the path."""
+"""Errors of the disk, as opposed to errors of the path."""
 
 
 def write_whole(path: Path, data: str | bytes) -> None:
-    """Write a file; an existing one is replaced, and its mode is kept.
+    """Write a file; an existing one is replaced and keeps its mode.
 
-    Anything that is not a regular file, such as /dev/stdout, is written to directly.
+    Anything but a regular file, such as /dev/stdout, is written to directly.
 
     Raises:
-        ConfigError: there can be no such file.
-        ResultsError: the disk is full, or broken. In both cases nothing has changed.
+        ConfigError: the path is impossible.
+        ResultsError: the disk is full or broken. In both cases nothing has changed.
     """
     content = data.encode() if isinstance(data, str) else data
-    with _told_of(path):
+    with _errors_named(path):
         if path.exists() and not path.is_file():
             path.write_bytes(content)
             return
@@ -54,28 +54,28 @@ def write_new(path: Path, data: str | bytes) -> None:
     """Write a file that does not exist yet.
 
     Raises:
-        ConfigError: it exists, or there can be no such file.
-        ResultsError: the disk is full, or broken; then there is no file.
+        ConfigError: it exists, or the path is impossible.
+        ResultsError: the disk is full or broken; then there is no file.
     """
-    with _told_of(path):
+    with _errors_named(path):
         _create(path, data.encode() if isinstance(data, str) else data)
 
 
 @contextmanager
-def _told_of(path: Path) -> Iterator[None]:
-    """Turn errors of the system into ours."""
+def _errors_named(path: Path) -> Iterator[None]:
+    """Turn errors of the system into errors of ggp that name the path."""
     try:
         yield
     except FileExistsError:
-        raise ConfigError(f"{path} is there already; give the name of a new file") from None
+        raise ConfigError(f"{path} already exists; give the name of a new file") from None
     except OSError as error:
         raise unwritable(f"cannot write {path}", error) from error
 
 
-def unwritable(what: str, error: OSError) -> ConfigError | ResultsError:
-    """The error to raise if something cannot be written: the path is wrong, or the disk."""
+def unwritable(problem: str, error: OSError) -> ConfigError | ResultsError:
+    """The error to raise if something cannot be written: the path or the disk is at fault."""
     kind = ResultsError if error.errno in _FULL else ConfigError
-    return kind(f"{what}: {error.strerror or error}")
+    return kind(f"{problem}: {error.strerror or error}")
 
 
 def _create(path: Path, content: bytes) -> None:
@@ -94,31 +94,31 @@ def _remove(path: Path) -> None:
 
 
 # ------------------------------------------------------------------------
-# A lock on a folder, so that one process at a time works in it.
+# A lock on a folder, so that only one process at a time works in it.
 #
-# The system drops the lock when the process ends, however it ends, so locks are never stale. The
-# locked file says who holds the lock; its text counts only while it is locked.
+# The system releases the lock when the process ends, however it ends, so locks are never stale. The
+# locked file names the holder; its text counts only while it is locked.
 
 LOCK_FILE = ".lock"
 
 _LONGEST = 4096
-"""Most bytes that are read from the file in which the holder names itself."""
+"""Number of bytes to read from the file in which the holder names itself."""
 
 
 class InUse(ConfigError):
-    """Another process works in a folder."""
+    """A folder in which another process works."""
 
 
 @contextmanager
-def locked(folder: Path, what: str, remedy: str) -> Iterator[None]:
+def locked(folder: Path, activity: str, remedy: str) -> Iterator[None]:
     """Lock a folder for this process while the context lasts; make the folder if there is none.
 
     Args:
-        what: what a process that works in it does, for the message: `plays a series in`.
-        remedy: what to do instead, for the message.
+        activity: the work of a process in it, for the message: `plays a series in`.
+        remedy: advice for the message.
 
     Raises:
-        InUse: another process works in it; says which one, and since when.
+        InUse: another process works in it; the message says which one, and since when.
         ConfigError: the folder cannot be used.
         ResultsError: the disk is full.
     """
@@ -132,24 +132,24 @@ def locked(folder: Path, what: str, remedy: str) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            who = _holder(os.read(lock, _LONGEST))
-            raise InUse(f"another process {what} {folder}{who}; {remedy}") from error
+            holder = _holder(os.read(lock, _LONGEST))
+            raise InUse(f"another process {activity} {folder}{holder}; {remedy}") from error
         except OSError as error:
             raise ConfigError(f"cannot lock {folder}: {error.strerror or error}") from error
-        since = datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
-        told = {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
-        with suppress(OSError):  # on a full disk, others only miss the name of the holder
+        start = datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
+        entry = {"pid": os.getpid(), "host": socket.gethostname(), "since": start}
+        with suppress(OSError):  # on a full disk, messages merely lack the name of the holder
             os.ftruncate(lock, 0)
-            os.pwrite(lock, json.dumps(told).encode(), 0)
+            os.pwrite(lock, json.dumps(entry).encode(), 0)
         yield
     finally:
         os.close(lock)
 
 
-def _holder(told: bytes) -> str:
-    """Holder of a lock, in words for a message; empty if it has not named itself yet."""
+def _holder(content: bytes) -> str:
+    """The holder of a lock, for a message; empty if it has not named itself yet."""
     try:
-        data = json.loads(told)
-        return f": process {data['pid']} on {data['host']}, since {data['since']}"
+        entry = json.loads(content)
+        return f": process {entry['pid']} on {entry['host']}, since {entry['since']}"
     except (ValueError, LookupError, TypeError):
         return ""

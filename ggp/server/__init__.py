@@ -1,8 +1,9 @@
-"""The game server of `ggp serve`, which plays matches. docs/reference/serving.md says how it works.
+"""The server of `ggp serve`, which plays matches for game servers.
 
-In come texts of game servers, out go moves. Begin with `host`, which answers for all matches, and
-`hosted_match`, one of them, within `settings`; the protocol itself is in `ggp.protocol`. `latency`
-learns how much of a clock transmission takes, and `match_log` keeps logs. The rooms: `http` takes
-requests, `workers` find moves in processes of their own, and `confinement` takes rights away from
-these.
+Messages of game servers come in, moves go out. Begin with `host`, which answers for all matches,
+and `hosted_match`, which is one of them; `settings` has their options and limits. The protocol
+itself is in `ggp.protocol`. `latency` learns how much of a clock transmission takes, and
+`match_log` keeps logs. `http` receives requests, `workers` find moves in processes of their own,
+and `confinement` takes rights away from these processes. docs/reference/serving.md explains the
+whole.
 """

@@ -1,7 +1,7 @@
-"""The matches of a server: texts of requests in, texts of replies out.
+"""The matches of a server: requests come in, replies go out.
 
-Connects the lobby, which knows the protocol, with the pairs of workers, which find the moves.
-Nothing here searches, so a reply that needs no search comes at once.
+A `Host` connects the lobby, which knows the protocol, with the pairs of workers, which find the
+moves. Nothing here searches, so a reply that needs no search is immediate.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from ggp.server.workers.nursery import Connect, Nursery, template_for
 from ggp.server.workers.pool import Background, WorkerPool
 
 AT_ONCE_S = 0.25
-"""Delay within which a client closes its writing side if it only means the end of its message."""
+"""Delay within which a client closes its writing side if that only marks the end of its message."""
 
 FORGET_EVERY_S = 5.0
 """Seconds between two searches for silent matches."""
 
 ROOM_EVERY_S = 0.1
-"""Seconds between two attempts of waiting messages to find room."""
+"""Seconds between two attempts of a waiting message to find room."""
 
 _NO_LOG = MatchLog(None, "")
 _log = logging.getLogger(__name__)
 
 
-class _Left(NamedTuple):
-    """A match that gave way, and may go on: its log, and its backend."""
+class _GaveWay(NamedTuple):
+    """The log and the backend of a match that gave way and may go on."""
 
     log: MatchLog
     backend: str | None
@@ -56,10 +56,10 @@ class HostReply:
 
     Attributes:
         text: one line.
-        refused: whether it is the reason why a message was refused.
+        refused: whether it is the reason for a refusal.
         on_sent: receives the time when its last byte left, on `time.monotonic`.
-        on_lost: called if the client has not taken it.
-        on_taken: called if the client has certainly taken it.
+        on_lost: called if the client has not received it.
+        on_taken: called if the client has certainly received it.
     """
 
     text: str
@@ -74,12 +74,12 @@ class Host:
 
     Args:
         options: settings of the server.
-        connect: gives a channel to the template of the workers, which belongs to another process;
-            if None, the host has its own.
-        listens_since_s: since when messages arrive at this host or one before it that left its
-            matches, on `time.monotonic`; default: now.
-        prepare: compiles the kernels of the player; None if they are there. Meanwhile we are
-            `busy`, and the understudies play the matches that begin.
+        connect: passes a channel to the template of the workers, which belongs to another process;
+            if None, the host has its own template.
+        listens_since_s: since when messages arrive at this host or its predecessor, on
+            `time.monotonic`; default: now.
+        prepare: compiles the kernels of the player; None if they are compiled. Meanwhile we are
+            `busy`, and understudies play the matches that begin.
 
     Raises:
         ConfigError: the name is not a symbol.
@@ -111,27 +111,27 @@ class Host:
         self._answers: dict[int, asyncio.Task[str]] = {}
         self._waiting: dict[int, int] = {}
         self._hung_up: dict[int, set[asyncio.Future[bool]]] = {}
-        self._stay_open: set[int] = set()  # matches whose connections do until they are answered
-        self._given: dict[int, tuple[int, int]] = {}
-        self._left: dict[tuple[str, str], _Left] = {}  # by id and role
+        self._stay_open: set[int] = set()  # matches whose clients keep connections open
+        self._num_replies: dict[int, tuple[int, int]] = {}
+        self._gave_way: dict[tuple[str, str], _GaveWay] = {}  # by id and role
         self._background = Background()
         self._latencies = Latencies()
         self._texts = TextReader(self.lobby, options.limits)
 
     async def open(self) -> None:
-        """Get ready for matches, and continue those that an earlier server left."""
+        """Get ready for matches, and continue the matches of an earlier server."""
         self.pool.open()
         options = self.options
         if options.log_folder is not None:
             now_s = time.monotonic()
-            for each in restore(options.log_folder, self.lobby, now_s, self._listens_since_s):
-                self._resume(each) if each.has_place else self._remember(each)
+            for restored in restore(options.log_folder, self.lobby, now_s, self._listens_since_s):
+                self._resume(restored) if restored.has_place else self._remember(restored)
         self._background.start(self._forget())
         if self._prepare is not None:
             self._background.start(self._get_ready(self._prepare))
 
     def hurry(self) -> None:
-        """Answer all open questions at once."""
+        """Answer all open questions immediately."""
         for number in self._answers:
             for match in self._matches.values():
                 match.pair.hurry(number)
@@ -157,13 +157,13 @@ class Host:
     ) -> HostReply:
         """The reply to a request, as soon as it must be sent.
 
-        If this is cancelled, the connection broke; the answer is still computed.
+        Cancelling this means that the connection broke; the answer is still computed.
 
         Args:
             request: not read yet; `came_s` is on `time.monotonic`.
             trip_s: the system's estimate of the round trip to that peer, if it has one.
-            hung_up: done when the client has closed its writing side: true if it seems to be gone,
-                false if that may only mark the end of its message.
+            hung_up: done when the client has closed its writing side: true if the client seems to
+                be gone, false if that may only mark the end of its message.
         """
         read, peer = await self._texts.read(request), request.peer
         if read is None:
@@ -175,7 +175,7 @@ class Host:
         (match, log), ask = self._match_of(receipt), receipt.ask
         times = None if match is None else match.times
         if times is not None and ask is not None:
-            times.heard(ask, trip_s)
+            times.question_came(ask, trip_s)
         reply = receipt.reply or "" if ask is None else await self._wait(ask, hung_up)
         turn = {"turn": ask.turn} if ask is not None and ask.wants_move else {}
         log.write("sent", text=reply, seconds=round(time.monotonic() - request.came_s, 4), **turn)
@@ -185,21 +185,21 @@ class Host:
             self._background.start(self._end(receipt.match, why, receipt.path))
         if ask is None:
             return HostReply(reply)
-        number, times_given = self._given.get(ask.match, (0, 0))
+        number, num_sent = self._num_replies.get(ask.match, (0, 0))
         if ask.match in self._matches:
-            self._given[ask.match] = ask.number, times_given * (number == ask.number) + 1
-        on_sent = None if times is None else partial(times.sent, ask)
-        on_taken = partial(self.lobby.taken, ask)
+            self._num_replies[ask.match] = ask.number, num_sent * (number == ask.number) + 1
+        on_sent = None if times is None else partial(times.answer_left, ask)
+        on_taken = partial(self.lobby.delivered, ask)
         return HostReply(reply, False, on_sent, partial(self._lost, ask), on_taken)
 
     # ---------------------------------------------------------------- private
 
     async def _receive(self, request: Request) -> Receipt:
-        """Handle a request, which waits for room if some is near."""
+        """Handle a request, after waiting for room if there will be some soon."""
         try:
             while self.lobby.may_find_room(request, time.monotonic()):
                 await asyncio.sleep(ROOM_EVERY_S)
-        except asyncio.CancelledError:  # the connection broke; the match is known from now on
+        except asyncio.CancelledError:  # the connection broke, but the match must be known
             ask = self._receive_now(request).ask
             if ask is not None:
                 self._background.start(self._wait(ask))
@@ -207,7 +207,7 @@ class Host:
         return self._receive_now(request)
 
     def _receive_now(self, request: Request) -> Receipt:
-        """Have the lobby decide, and carry out everything in its receipt except the reply."""
+        """Pass a request to the lobby, and carry out its receipt, except for the reply."""
         receipt, peer = self.lobby.receive(request, time.monotonic()), request.peer
         _log.debug("%s < %s", peer, printable(request.text[:1000]))
         if receipt.began is not None:
@@ -222,20 +222,20 @@ class Host:
             for number in receipt.released:
                 match.pair.hurry(number)
         for serial in receipt.ended:
-            left = self._matches.get(serial)
-            if left is not None and serial != receipt.match:
+            leaving = self._matches.get(serial)
+            if leaving is not None and serial != receipt.match:
                 start = receipt.message if isinstance(receipt.message, Start) else None
-                is_replaced = start is not None and start.match_id == left.match_id
+                is_replaced = start is not None and start.match_id == leaving.match_id
                 why = "replaced" if is_replaced else "silent"
                 self._background.start(self._end(serial, why))
         return receipt
 
     def _begin(self, opening: Opening, receipt: Receipt, peer: str) -> None:
         match_id = opening.start.match_id
-        left = self._left.pop((match_id, opening.role), None)
-        if left is not None:
-            left.log.reopen()
-            self._new_match(opening, left.log, peer).resume(receipt.ask, backend=left.backend)
+        waiting = self._gave_way.pop((match_id, opening.role), None)
+        if waiting is not None:
+            waiting.log.reopen()
+            self._new_match(opening, waiting.log, peer).resume(receipt.ask, backend=waiting.backend)
             return
         match = self._new_match(opening, self._logs.begin(match_id), peer)
         match.begin()
@@ -254,7 +254,7 @@ class Host:
         match_id = opening.start.match_id
         log = self._logs.resume(restored.path, match_id, restored.began_s)
         log.close()
-        self._left[match_id, opening.role] = _Left(log, restored.backend)
+        self._gave_way[match_id, opening.role] = _GaveWay(log, restored.backend)
 
     def _new_match(self, opening: Opening, log: MatchLog, peer: str = "") -> HostedMatch:
         latency = self._latencies.of(peer) if self.options.margin_s is None else None
@@ -265,7 +265,7 @@ class Host:
         return match
 
     def _match_of(self, receipt: Receipt) -> tuple[HostedMatch | None, MatchLog]:
-        """The match that a receipt is about, and its log."""
+        """The match of a receipt, and its log."""
         match = self._matches.get(receipt.match or 0)  # serial numbers begin with 1
         return match, _NO_LOG if match is None else match.log
 
@@ -291,37 +291,37 @@ class Host:
             _add(self._waiting, ask.number, -1)
             if hung_up is not None:
                 hung_up.remove_done_callback(on_hung_up)
-                gone = self._hung_up.pop(ask.number, set()) - {hung_up}
-                if gone:
-                    self._hung_up[ask.number] = gone
+                hung_up_clients = self._hung_up.pop(ask.number, set()) - {hung_up}
+                if hung_up_clients:
+                    self._hung_up[ask.number] = hung_up_clients
                 stayed = not hung_up.done() and time.monotonic() - began_s > AT_ONCE_S
                 if stayed and ask.match in self._matches:
                     self._stay_open.add(ask.match)
 
     def _hang_up(self, ask: Ask, hung_up: asyncio.Future[bool]) -> None:
-        """Handle a client waiting for an answer that has closed its writing side.
+        """Handle a client that has closed its writing side while it waits for an answer.
 
-        Clients that close it at the end of their message always do so. If another connection of the
-        match stayed open until it was answered, a client that closes it is gone.
+        Some clients always close it at the end of their message. But if another connection of the
+        match stayed open until its answer, a client that closes it is gone.
         """
         if ask.number not in self._waiting:
             return  # it was answered at that moment
         if hung_up.result() or ask.match in self._stay_open:
-            gone = self._hung_up.setdefault(ask.number, set())
-            gone.add(hung_up)
-            if len(gone) >= self._waiting.get(ask.number, 0):
+            clients = self._hung_up.setdefault(ask.number, set())
+            clients.add(hung_up)
+            if len(clients) >= self._waiting.get(ask.number, 0):
                 self.lobby.abandoned(ask)
 
     def _lost(self, ask: Ask) -> None:
-        """Record that a client did not take the answer it was sent."""
-        number, given = self._given.get(ask.match, (0, 0))
+        """Record that a client did not receive the answer that it was sent."""
+        number, num_sent = self._num_replies.get(ask.match, (0, 0))
         if number == ask.number:
-            self._given[ask.match] = number, given - 1
-            if given == 1:
+            self._num_replies[ask.match] = number, num_sent - 1
+            if num_sent == 1:
                 self._undelivered(ask)
 
     def _undelivered(self, ask: Ask) -> None:
-        """Record that nobody got the answer to a question, or will."""
+        """Record that no client got the answer to a question, and none will."""
         self.lobby.undelivered(ask)
         match = self._matches.get(ask.match)
         if match is not None:
@@ -335,16 +335,16 @@ class Host:
         return self.lobby.answer(ask, move, time.monotonic(), believed)
 
     async def _end(self, serial: int, why: str = "silent", path: History = ()) -> None:
-        self._given.pop(serial, None)
+        self._num_replies.pop(serial, None)
         self._stay_open.discard(serial)
         match = self._matches.pop(serial, None)
         if match is None:
             return
-        self._left = {key: left for key, left in self._left.items() if self.lobby.is_waiting(*key)}
+        self._gave_way = {k: v for k, v in self._gave_way.items() if self.lobby.is_waiting(*k)}
         key = match.match_id, match.role
         if why == "silent" and self.lobby.is_waiting(*key):
             why = GAVE_WAY
-            self._left[key] = _Left(match.log, match.pair.backend)
+            self._gave_way[key] = _GaveWay(match.log, match.pair.backend)
         await match.end(why, path)
 
     async def _get_ready(self, prepare: Callable[[], Awaitable[None]]) -> None:
@@ -367,10 +367,10 @@ def _add(counts: dict[int, int], key: int, number: int) -> None:
 
 
 # ------------------------------------------------------------------------
-# Reads long texts in a thread, a few at a time, so that others need not wait.
+# Reading of long texts in a thread, a few at a time, so that other messages need not wait.
 #
-# A start message may have 400 KB of rules, and splitting them takes half a second. Turns of unknown
-# matches are not even read.
+# A start message may have 400 KB of rules, and splitting them takes half a second. Long turns of
+# unknown matches are not read at all.
 
 LARGE_CHARS = 20_000
 """Longer texts are read in a thread."""
@@ -382,7 +382,7 @@ class TextReader:
     """Reads the texts of requests.
 
     Args:
-        lobby: knows which matches are played.
+        lobby: knows the ids of the current matches.
         limits: on texts.
     """
 
@@ -392,7 +392,7 @@ class TextReader:
         self._num_reading = 0
 
     async def read(self, request: Request) -> Request | None:
-        """The request with its message; None if it is too long to be read now."""
+        """The request with its message; None if its text is too long to be read now."""
         limits = self._limits.messages
         if len(request.text) <= LARGE_CHARS:
             return read_request(request, limits)
@@ -411,8 +411,8 @@ class TextReader:
 
     def _is_hopeless(self, text: str) -> bool:
         """Whether a text is a turn of an unknown match."""
-        found = _BEGINNING.match(text, 0, 2000)
-        if found is None:
+        beginning = _BEGINNING.match(text, 0, 2000)
+        if beginning is None:
             return False
-        kind, match_id = found.groups()
+        kind, match_id = beginning.groups()
         return kind.lower() != "start" and not self._lobby.knows(match_id)

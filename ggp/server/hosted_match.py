@@ -1,6 +1,7 @@
 """One match of a server: its workers, its log, and the handling of its questions.
 
-The operator is told of each in two lines, when it is ready and when it ends:
+The host passes each question in and gets a move. The operator gets two lines for each match, when
+it is ready and when it ends:
 
     14:03:12 match m: kuhn_poker, we are player1, clocks 30 and 10 s, from 10.0.0.7, propnet
     14:04:03 match m, player1: stop after 3 turns, no faults, score 50, propnet
@@ -33,10 +34,10 @@ from ggp.server.workers.pool import WorkerPool
 MIN_GROUNDING_S = 20.0
 GROUNDING_SHARE = 0.5
 MAX_GROUNDING_S = 120.0
-"""Grounding may take half of the start clock, and longer if that is short: it continues during the
-first turns, which the understudy plays."""
+"""Grounding may take half of the start clock, or longer if that is short: it then continues during
+the first turns, which the understudy plays."""
 
-_MOST_SHOWN = 80
+_MAX_CHARS = 80
 
 _log = logging.getLogger(__name__)
 
@@ -49,14 +50,14 @@ class HostedMatch:
         options: of the server.
         pool: source of its workers.
         log: receives the events.
-        latency: of its server; None to reserve the same part of every clock.
+        latency: of its server; None to reserve a fixed part of every clock.
         address: of its server; empty if unknown.
 
     Attributes:
         match_id: as the server sent it.
         role: ours, canonical.
         pair: its workers.
-        times: of its messages; None if nothing is learned from them.
+        times: of its messages; None if no latency is learned.
     """
 
     def __init__(
@@ -71,8 +72,8 @@ class HostedMatch:
         start = opening.start
         self.match_id, self.role = start.match_id, opening.role
         self.log, self._opening, self._options = log, opening, options
-        self._name = _shown(start.match_id)
-        self._address, self._is_told = address, False
+        self._name = _safe(start.match_id)
+        self._address, self._is_announced = address, False
         self._history: History = ()
         self._faults: set[int] = set()  # turns
         self._seed = _seed_of(options.seed, start.match_id, opening.role)
@@ -81,7 +82,7 @@ class HostedMatch:
         self.times = None if latency is None else TurnTimes(latency)
 
     def begin(self) -> None:
-        """Log the beginning; the workers start when they are asked to get ready."""
+        """Log the beginning; the workers start with the question to get ready."""
         start = self._opening.start
         self.log.begin(
             match=start.match_id,
@@ -94,8 +95,9 @@ class HostedMatch:
         )
 
     def begin_late(self, peer: str) -> None:
-        """Begin with a turn: there was no room when the start message arrived, which must be in the
-        log all the same.
+        """Begin with a turn, since there was no room when the start message arrived.
+
+        The log needs the start message all the same.
 
         Args:
             peer: the sender of the turn.
@@ -116,17 +118,17 @@ class HostedMatch:
         """
         listens_at = None if listens_since_s is None else self.log.seconds_at(listens_since_s)
         self.log.write("resumed", listens_at=listens_at)
-        _log.warning("match %s goes on: we are %s", self._name, _shown(self.role))
+        _log.warning("match %s goes on: we are %s", self._name, _safe(self.role))
         if backend is not None:
             self.pair.settle(backend)
         self.pair.start(time.monotonic() + self._opening.start.play_clock_s)
-        self._is_told = True  # when it began
+        self._is_announced = True  # at its beginning
         if ask is not None:
             self._history = ask.history
             self.pair.catch_up(ask.history)
 
     async def answer(self, ask: Ask) -> tuple[str | None, History | None]:
-        """A move, None if none is known or wanted, and the reading of the question that it fits."""
+        """A move, if one is known and wanted, and the reading of the question that it fits."""
         self._history = ask.history
         try:
             if ask.wants_move:
@@ -140,20 +142,20 @@ class HostedMatch:
                 return choice.move, ask.reading(choice.reading)
             await self.pair.get_ready(ask.number, ask.deadline_s)
             self._tell_beginning()
-        except Exception as error:  # a bug of ours must not cost the match
+        except Exception as error:  # a bug of ggp must not cost the match
             _log.exception("match %s", self._name)
             self.log.write("note", text=f"{type(error).__name__}: {error}")
         return None, None
 
     def fault(self, turn: int) -> None:
-        """Count a fault in the move of a turn: no more than one."""
+        """Count a fault in the move of a turn, at most one for each turn."""
         self._faults.add(turn)
 
     async def end(self, why: str, path: History = ()) -> None:
         """End the workers, and the log.
 
         Args:
-            why: in the words of the log.
+            why: the reason, as in the log.
             path: our whole path, if the game was played to its end.
         """
         self.log.write("end", why=why)
@@ -167,47 +169,47 @@ class HostedMatch:
             await self.pair.close()
 
     def _tell_beginning(self) -> None:
-        """Tell the operator of the match, once."""
-        if self._is_told:
+        """Announce the match to the operator, once."""
+        if self._is_announced:
             return
-        self._is_told = True
+        self._is_announced = True
         start, rules = self._opening.start, self._opening.rules
         self._tell(
             f"match {self._name}: {game_of(rules) or f'other rules ({len(rules):,} characters)'}",
-            f"we are {_shown(self.role)}",
+            f"we are {_safe(self.role)}",
             f"clocks {start.start_clock_s} and {start.play_clock_s} s",
             f"from {self._address or 'an unknown address'}",
         )
 
     def _tell_end(self, why: str, path: History, score: float | None) -> None:
-        """Tell the operator how the match ended."""
+        """Report the end of the match to the operator."""
         self._tell_beginning()
-        replaced = (number for number, turn in enumerate(path) if _was_replaced(turn))
+        replaced = (index for index, turn in enumerate(path) if _was_replaced(turn))
         num_faults = len(self._faults.union(replaced))
         self._tell(
-            f"match {self._name}, {_shown(self.role)}: {why} after {_number(len(path), 'turn')}",
+            f"match {self._name}, {_safe(self.role)}: {why} after {_number(len(path), 'turn')}",
             _number(num_faults, "fault"),
             "score unknown" if score is None else f"score {score:g}",
         )
 
     def _tell(self, *parts: str) -> None:
-        asked = self._options.backend
-        backend = self.pair.backend or ("no machine yet" if asked == "auto" else asked)
+        option = self._options.backend
+        backend = self.pair.backend or ("no machine yet" if option == "auto" else option)
         self._options.tell(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {', '.join((*parts, backend))}")
 
 
 def _was_replaced(turn: PathTurn) -> bool:
-    """Whether another move than ours was executed, which was late or illegal."""
+    """Whether another move than ours was executed, since ours was late or illegal."""
     return None not in (turn.move, turn.submitted) and turn.move != turn.submitted
 
 
-def _number(number: int, what: str) -> str:
-    return f"{number or 'no'} {what}{'' if number == 1 else 's'}"
+def _number(number: int, noun: str) -> str:
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
 
 
-def _shown(text: str) -> str:
-    """A stranger's word as it is shown."""
-    return printable(text)[:_MOST_SHOWN]
+def _safe(text: str) -> str:
+    """A stranger's word in printable form, shortened."""
+    return printable(text)[:_MAX_CHARS]
 
 
 def _setup(options: HostOptions, rules: str, role: str, start_clock_s: float, seed: int) -> Setup:
@@ -229,7 +231,7 @@ def _grounding_s(start_clock_s: float) -> float:
 
 
 def _seed_of(seed: int, match_id: str, role: str) -> int:
-    """A seed for a match: the same for the same match, different for different matches."""
+    """A seed for a match: the same for the same match, another for every other match."""
     text = f"{seed} {role} {match_id}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(text, digest_size=8).digest())
 
@@ -250,14 +252,16 @@ def _log_choice(log: MatchLog, turn: int, choice: MoveToSend) -> None:
 
 
 # ------------------------------------------------------------------------
-# The games that come with ggp, recognised by the rules that a server sends.
+# Recognising the games that come with ggp by the rules that a server sends.
 
 _LIMITS = MessageLimits()
 
 
 def game_of(rules: str) -> str:
-    """What a game is called whose rules a server has sent; empty if it is another one, or its names
-    were changed. Order of rules, letter case and white space do not matter."""
+    """The name of the game with these rules; empty if it is unknown, or its symbols are renamed.
+
+    Order of rules, letter case and white space do not matter.
+    """
     return "" if len(rules) > 2 * _longest() else _names().get(_canonical(rules), "")
 
 
@@ -270,7 +274,7 @@ def _canonical(rules: str) -> tuple[str, ...]:
 
 @cache
 def _names() -> dict[tuple[str, ...], str]:
-    """Names by rules; made in some hundredths of a second."""
+    """Names of games by their canonical rules; takes some hundredths of a second."""
     return {_canonical(text): name for name, text in _texts().items()}
 
 

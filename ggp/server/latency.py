@@ -1,21 +1,20 @@
-"""Learns how much of a clock must be reserved for transmission, from one server's messages.
+"""Learns, from a server's messages, how much of a clock must be reserved for transmission.
 
-A margin that is too small costs a move, one that is too large costs search time. So a match begins
-with the margin of `ggp.protocol.session`, and every turn in which we used our time up adds
-evidence:
+Too small a margin costs a move, too large a margin costs search time. So a match begins with the
+margin of `ggp.protocol.session`, and every turn in which we used up our time adds evidence:
 
-- *overrun*: how late the bytes of the answer left. A busy machine shows here, and counts three
-  times;
-- *gap*: time from our answer to the next message. In it our answer travelled there, all others were
-  waited for, and the message travelled here: so transmission took no longer;
-- *round trip*, as the system has measured it for the connection. Packets of a distant server are
-  lost now and then, and sent again after a quarter of a second;
+- *overrun*: the delay with which the bytes of the answer left. It shows a busy machine, and counts
+  three times;
+- *gap*: the time from our answer to the next message. In this time our answer travelled there, the
+  server waited for all others, and the message travelled here; so transmission took no longer;
+- *round trip*: the system's measurement for the connection. Packets of a distant server are lost
+  now and then, and sent again after a quarter of a second;
 - *proof*: our move was executed, or the next message came before the clock was over, so that the
   server cannot have waited for anybody in vain.
 
-With every proof the margin shrinks by at most `SHRINK`, never below the measured times, nor below a
-tenth of its first value. It grows at once: after an overrun by the measured time, and to its first
-value if a move of ours that may have been late was not executed.
+With every proof the margin shrinks by the factor `SHRINK` at most, but never below the measured
+times or a tenth of its first value. It grows immediately: after an overrun by the measured time,
+and to its first value if a move of ours that may have been late was not executed.
 
     clock 1 s   margin  0.5    0.3    0.18   0.11   0.07   0.18   0.18   ... 20 turns later 0.07
                 overrun 0.002  0.001  0.002  0.001  0.04   0.001  0.002  ...
@@ -30,39 +29,39 @@ from statistics import median
 from ggp.protocol.session import Ask
 
 SHRINK = 0.6
-"""Factor of a margin after a proof, unless more is needed."""
+"""Factor of a margin after a proof, unless the measurements need more."""
 
 LEAST_SHARE = 0.1
 LEAST_S = 0.05
-"""Least share of the first margin, and least margin in all, whatever is measured."""
+"""Minimum share of the first margin, and minimum margin in seconds, whatever is measured."""
 
 FORGET = 0.97
 """Factor by which the memory of a margin that was too small fades after every proof."""
 
 OVERRUN_FACTOR = 3.0
 USED_S = 0.15
-"""An answer that leaves this long before its deadline or later has used its time up."""
+"""An answer that leaves this long before its deadline, or later, has used up its time."""
 
 NEAR_S = 0.005
 NEAR_WAY_S = 0.1
-"""A server with shorter round trips is near. Its gap may have other reasons than transmission, such
-as a pause between turns: transmission counts for no more than this."""
+"""A server with round trips shorter than `NEAR_S` is near. Its gap may have other causes than
+transmission, such as a pause between turns, so transmission counts `NEAR_WAY_S` at most."""
 
 FAR_LOSS_S = 0.25
-"""Additional margin for a distant server, for a packet that is sent again."""
+"""Additional margin for a distant server, for a packet that is lost and sent again."""
 
 MOST_ADDRESSES = 256
 
 LEAST_STOP_S = 0.01
-"""A search is told to stop at least this long before the answer."""
+"""A search must stop at least this long before the answer."""
 
 REMEMBERED = 20
-"""Number of turns that count."""
+"""Number of latest turns that count."""
 
 
 @dataclass(slots=True)
-class _Sent:
-    """An answer: when it should have left, when it did, and the margin of its clock."""
+class _Answer:
+    """An answer: when it was due, the margin of its clock, and when it left."""
 
     number: int
     due_s: float
@@ -71,7 +70,7 @@ class _Sent:
 
 
 class Latency:
-    """Measurements of transmission to one server; its matches share them."""
+    """Measurements of transmission to one server, shared by its matches."""
 
     def __init__(self) -> None:
         self._overruns: deque[float] = deque(maxlen=REMEMBERED)
@@ -90,12 +89,11 @@ class Latency:
         self._trips.append(seconds)
 
     def overran(self, seconds: float) -> None:
-        """Record how late an answer left that used its time up; 0 if it was not late."""
+        """Record the delay of an answer that used up its time; 0 if it was in time."""
         self._overruns.append(seconds)
 
     def proved(self, gap_s: float) -> None:
-        """Record that an answer that used its time up was in time, and the gap until the next
-        message."""
+        """Record the gap after an answer that used up its time and was in time."""
         self._gaps.append(gap_s)
         self._share = max(self._share * SHRINK, LEAST_SHARE)
         self._feared_s *= FORGET
@@ -125,18 +123,17 @@ class Latencies:
         self._by_address: dict[str, Latency] = {}
 
     def of(self, peer: str) -> Latency:
-        """The latency of an address, `HOST:PORT`; the port, new in every message, does not
-        matter."""
+        """The latency of an address, `HOST:PORT`; the port is new in every message and ignored."""
         address = peer.rpartition(":")[0]
-        found = self._by_address.pop(address, None) or Latency()
-        self._by_address[address] = found
+        latency = self._by_address.pop(address, None) or Latency()
+        self._by_address[address] = latency
         if len(self._by_address) > MOST_ADDRESSES:
             del self._by_address[next(iter(self._by_address))]
-        return found
+        return latency
 
 
 class StopTimes:
-    """Learns how long before its answer a search must be told to stop."""
+    """Learns how long before the answer a search must get the signal to stop."""
 
     def __init__(self, at_first_s: float) -> None:
         self._at_first_s = at_first_s
@@ -144,13 +141,13 @@ class StopTimes:
 
     @property
     def early_s(self) -> float:
-        """This time."""
+        """The time from the signal to the answer."""
         if len(self._late) < 2:
             return self._at_first_s
         return min(self._at_first_s, LEAST_STOP_S + 2 * max(self._late))
 
     def stopped(self, late_s: float) -> None:
-        """Record how long after the time it was told a search came to its end."""
+        """Record the delay with which a search stopped after the signal."""
         self._late.append(late_s)
 
 
@@ -158,59 +155,59 @@ class TurnTimes:
     """Times at which the messages of one match arrive and its answers leave.
 
     Args:
-        latency: receives what these say about the server.
+        latency: receives the measurements.
     """
 
     def __init__(self, latency: Latency) -> None:
         self._latency = latency
-        self._sent: _Sent | None = None
-        self._heard = 0
+        self._answer: _Answer | None = None
+        self._latest = 0
 
     def deadline_s(self, ask: Ask, clock_s: float) -> float:
         """The latest time to answer a question for a move.
 
         Args:
-            ask: its own deadline is the initial one.
-            clock_s: of the server.
+            ask: has a deadline with the initial margin.
+            clock_s: the server's clock.
         """
         end_s = ask.asked_at_s + clock_s
         margin_s = self._latency.margin_s(end_s - ask.deadline_s)
-        if self._sent is None or self._sent.number != ask.number:
-            self._sent = _Sent(ask.number, end_s - margin_s, margin_s)
+        if self._answer is None or self._answer.number != ask.number:
+            self._answer = _Answer(ask.number, end_s - margin_s, margin_s)
         return end_s - margin_s
 
-    def heard(self, ask: Ask, trip_s: float | None = None) -> None:
-        """Record a new question: it shows the fate of the answer to the one before.
+    def question_came(self, ask: Ask, trip_s: float | None = None) -> None:
+        """Record a new question, which shows the fate of the previous answer.
 
         Args:
             trip_s: the system's estimate of the round trip, if it has one.
         """
-        if ask.number <= self._heard or not ask.wants_move:
+        if ask.number <= self._latest or not ask.wants_move:
             return
-        self._heard = ask.number
+        self._latest = ask.number
         if trip_s is not None:
             self._latency.round_trip(trip_s)
-        sent, self._sent = self._sent, None
-        if sent is None or sent.at_s is None or not ask.history:
+        answer, self._answer = self._answer, None
+        if answer is None or answer.at_s is None or not ask.history:
             return
-        if sent.at_s < sent.due_s - USED_S:
-            return  # whatever happened to it, it was in time
-        gap_s = ask.asked_at_s - sent.at_s
+        if answer.at_s < answer.due_s - USED_S:
+            return  # it left early enough, so its fate shows nothing about transmission
+        gap_s = ask.asked_at_s - answer.at_s
         last = ask.history[-1]
-        is_early = gap_s < sent.margin_s - max(0.0, sent.at_s - sent.due_s)
-        is_told = last.move is not None and not last.assumed
-        if is_early or (is_told and last.move == last.submitted):
+        is_early = gap_s < answer.margin_s - max(0.0, answer.at_s - answer.due_s)
+        is_sent = last.move is not None and not last.assumed
+        if is_early or (is_sent and last.move == last.submitted):
             self._latency.proved(gap_s)
-        elif is_told:
-            self._latency.failed(sent.margin_s)
+        elif is_sent:
+            self._latency.failed(answer.margin_s)
 
-    def sent(self, ask: Ask, now_s: float) -> None:
+    def answer_left(self, ask: Ask, now_s: float) -> None:
         """Record that the answer to a question has left."""
-        sent = self._sent
-        if sent is None or sent.number != ask.number or sent.at_s is not None:
+        answer = self._answer
+        if answer is None or answer.number != ask.number or answer.at_s is not None:
             return
-        sent.at_s = now_s
-        if now_s >= sent.due_s - USED_S:
-            self._latency.overran(max(0.0, now_s - sent.due_s))
-            if now_s > sent.due_s + sent.margin_s:
-                self._latency.failed(sent.margin_s)
+        answer.at_s = now_s
+        if now_s >= answer.due_s - USED_S:
+            self._latency.overran(max(0.0, now_s - answer.due_s))
+            if now_s > answer.due_s + answer.margin_s:
+                self._latency.failed(answer.margin_s)

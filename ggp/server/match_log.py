@@ -1,8 +1,7 @@
-"""Logs of matches, one JSON object per line.
+"""Logs of matches, written as JSON lines, and matches restored from them after a restart.
 
-`ggp.protocol.reading` describes the lines. The last line may be incomplete, if the server was
-killed. Match ids come from strangers: file names consist of letters, digits, `-` and `_`
-only.
+`ggp.protocol.retelling` describes the lines. The last line is incomplete if the server was killed.
+Match ids come from strangers, so file names consist of letters, digits, `-` and `_` only.
 """
 
 from __future__ import annotations
@@ -26,19 +25,20 @@ from ggp.protocol.session import Ask, Opening
 from ggp.server.settings import DEFAULT_LOG_BYTES
 
 # ------------------------------------------------------------------------
-# Finds matches that a server left behind in their logs, when it is restarted.
+# Restoring the matches of an earlier server from their logs.
 #
-# The lobby is a function of the messages and answers it was given, with their times; the log
+# The state of the lobby is a function of its messages and answers with their times, and the log
 # contains them all.
 
 SERVER_ENDED = "server ended"
-"""Why a log ends if its match resumes with a place at once. One that `GAVE_WAY` may find room."""
+"""Reason for the end of a log whose match resumes with its place; after `GAVE_WAY` it needs
+room."""
 
 MAX_AGE_S = 24 * 60 * 60.0
-"""Oldest files that are looked at."""
+"""Maximum age of a log that is restored."""
 
 _EDGE_BYTES = 64 << 10
-"""Bytes read at the beginning and at the end of a file to see whether its match may go on."""
+"""Number of bytes at either end of a file that are read to see whether its match may go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,9 @@ class Restored:
         opening: the original beginning.
         path: of its log.
         began_s: when the log began, on `time.monotonic`; negative if before the system started.
-        ask: the latest question.
+        ask: the latest question; None if there was none.
         has_place: whether it needs workers; otherwise it is remembered, and may find room.
-        backend: the backend on which it began; None if it has not.
+        backend: the backend on which it began; None before that.
     """
 
     opening: Opening
@@ -72,7 +72,7 @@ def restore(
         now: of `time.monotonic`.
         listens_since_s: since when messages arrive here, on the same clock; default: now.
     """
-    found = []
+    replayed = []
     for _, path in sorted(_unfinished(folder)):
         try:
             restored = _replay(path, _events(path), lobby, now)
@@ -80,26 +80,26 @@ def restore(
             _log.warning("the match of %s is not resumed: %r", path, error)
             continue
         if restored is not None:
-            found.append(restored)
+            replayed.append(restored)
     lobby.resume(now, listens_since_s)
     lobby.forget(now)
-    return tuple(_with_its_place(found, lobby))
+    return tuple(_still_open(replayed, lobby))
 
 
-def _with_its_place(found: Iterable[Restored], lobby: Lobby) -> Iterator[Restored]:
-    """The matches that are not over or forgotten."""
-    for each in found:
-        session = lobby.session(each.opening.match)
+def _still_open(replayed: Iterable[Restored], lobby: Lobby) -> Iterator[Restored]:
+    """The matches that are neither over nor forgotten."""
+    for match in replayed:
+        session = lobby.session(match.opening.match)
         if session is not None and session.is_live:
-            yield each
+            yield match
         elif session is not None and not session.has_place:
-            yield replace(each, has_place=False)
+            yield replace(match, has_place=False)
 
 
 def _unfinished(folder: Path) -> Iterator[tuple[str, Path]]:
     """Time and path of every log whose match may still be going on.
 
-    Only the ends of files are read: strangers can make the logs of a day very large.
+    Reads only the ends of files: strangers can make the logs of a day very large.
     """
     for path in folder.glob(f"*{SUFFIX}"):
         try:
@@ -120,10 +120,10 @@ def _unfinished(folder: Path) -> Iterator[tuple[str, Path]]:
 def _object(line: bytes) -> Mapping[str, Any]:
     """The object in a line; empty if the line is incomplete."""
     try:
-        found = json.loads(line)
+        value = json.loads(line)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _events(path: Path) -> list[Mapping[str, Any]]:
@@ -135,12 +135,11 @@ def _events(path: Path) -> list[Mapping[str, Any]]:
 def _replay(
     path: Path, events: list[Mapping[str, Any]], lobby: Lobby, now: float
 ) -> Restored | None:
-    # Logs have the time of day. After a restart of the system the clock of the lobby is another
-    # one.
+    # Logs have the time of day, since the clock of the lobby restarts with the system.
     began_s = datetime.fromisoformat(events[0]["time"]).timestamp() - time.time() + now
     retold = Retelling(lobby)
     for event in events:
-        # The clock may have been set: nothing may seem to happen later than now.
+        # The system's clock may have been changed: no event may seem later than now.
         retold.tell(event, min(began_s + float(event["t"]), now))
     opening = retold.opening
     if opening is None:
@@ -149,10 +148,10 @@ def _replay(
 
 
 MAX_BYTES = 256 << 20
-"""A file that would grow beyond this length ends instead, and its match is not resumed."""
+"""Maximum length of a file; a log that reaches it ends, and its match is not resumed."""
 
 FILE_BYTES = 4 << 10
-"""Size of a file besides its length: on a disk even a short one takes a block."""
+"""Size of a file in addition to its length: on a disk even a short file takes a block."""
 
 _LONGEST_NAME = 80
 _log = logging.getLogger(__name__)
@@ -162,7 +161,7 @@ class MatchLog:
     """The log of one match. A failing disk costs the log, never the match.
 
     Args:
-        folder: where the file is created; None writes nothing.
+        folder: where to create the file; None for no file.
         match_id: as the server sent it.
         resumes: an existing file to continue instead.
         began_s: when that file began, on `time.monotonic`.
@@ -179,14 +178,14 @@ class MatchLog:
         count: Callable[[int], None] = lambda num_bytes: None,
     ) -> None:
         self._began_s = time.monotonic() if began_s is None else began_s
-        self._left = MAX_BYTES
+        self._bytes_left = MAX_BYTES
         self._count = count
         self._file: TextIO | None = None
         self.path = resumes
         try:
             if resumes is not None:
                 _cut_torn_line(resumes)
-                self._left -= resumes.stat().st_size
+                self._bytes_left -= resumes.stat().st_size
                 self._file = resumes.open("a", encoding="ascii")
             elif folder is not None:
                 self.path, self._file = _create(folder, match_id)
@@ -204,8 +203,8 @@ class MatchLog:
             return
         t = self.seconds_at(time.monotonic())
         line = json.dumps({"t": t, "event": event, **fields}) + "\n"
-        self._left -= len(line)
-        is_full = self._left < 0
+        self._bytes_left -= len(line)
+        is_full = self._bytes_left < 0
         if is_full:
             line = json.dumps({"t": t, "event": "end", "why": LOG_FULL}) + "\n"
         try:
@@ -224,7 +223,7 @@ class MatchLog:
 
     def reopen(self) -> None:
         """Continue the file after `close`."""
-        if self.path is not None and self._left > 0:
+        if self.path is not None and self._bytes_left > 0:
             try:
                 self._file = self.path.open("a", encoding="ascii")
             except OSError as error:
@@ -241,12 +240,13 @@ class MatchLog:
 
 
 class LogFolder:
-    """A folder of logs that strangers cannot fill: a match that begins after the limit is reached
-    has no log. Nothing is ever deleted.
+    """A folder of logs with a limit, so that strangers cannot fill the disk.
+
+    A match that begins after the limit is reached has no log. Nothing is ever deleted.
 
     Args:
         path: of the folder; None for no logs at all.
-        limit_bytes: limit for all files in it, including those found there.
+        limit_bytes: limit for all files in it, including older ones.
     """
 
     def __init__(self, path: Path | None, limit_bytes: float = DEFAULT_LOG_BYTES) -> None:
@@ -261,7 +261,7 @@ class LogFolder:
         if not self._has_warned:
             self._has_warned = True
             _log.warning(
-                "the logs in %s have %d MB: matches that begin from now on have none; "
+                "the logs in %s take %d MB: new matches are not logged; "
                 "start the server with another folder or a larger --log-limit",
                 self._path,
                 self._bytes >> 20,
@@ -300,22 +300,22 @@ def _bytes_in(folder: Path) -> int:
                 with contextlib.suppress(OSError):
                     total += FILE_BYTES + entry.stat().st_size
     except OSError as error:
-        _log.warning("cannot look into %s: %s", folder, error)
+        _log.warning("cannot read the folder %s: %s", folder, error)
     return total
 
 
 def _cut_torn_line(path: Path) -> None:
-    """Remove a line that a server was writing when it was killed."""
+    """Remove an incomplete last line, which a server was writing when it was killed."""
     with path.open("r+b") as file:
         file.truncate(file.read().rfind(b"\n") + 1)
 
 
 def _create(folder: Path, match_id: str) -> tuple[Path, TextIO]:
-    """A new file with a safe name, whatever the match is called."""
+    """A new file with a safe name, whatever the id of the match."""
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", match_id)[:_LONGEST_NAME].strip("_-") or "match"
     when = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    for number in range(1000):
-        path = folder / f"{name}.{when}{f'-{number}' if number else ''}{SUFFIX}"
+    for index in range(1000):
+        path = folder / f"{name}.{when}{f'-{index}' if index else ''}{SUFFIX}"
         try:
             return path, path.open("x", encoding="ascii")
         except FileExistsError:

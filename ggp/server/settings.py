@@ -1,6 +1,6 @@
-"""Settings of a server, and bounds on what strangers may ask of it.
+"""Settings of a server, and bounds on the requests of strangers.
 
-Anything beyond a bound is refused, and logged; docs/reference/security.md lists all of them.
+Anything beyond a bound is refused and logged; docs/reference/security.md lists all bounds.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class ServerLimits:
     """Bounds of a server.
 
     Attributes:
-        body_bytes: of one request.
-        header_bytes: of one request, including its first line.
-        request_s: from the connection to the last byte of the body.
-        waiting: connections that may wait for the answer to the same question.
+        body_bytes: size of a body.
+        header_bytes: size of the headers of a request, including its first line.
+        request_s: time from the connection to the last byte of the body.
+        waiting: number of connections that may wait for the answer to the same question.
         long_texts: number of long texts that may wait to be read.
-        connections: at once. Beyond this the oldest that has not sent its request yet is closed, or
-            else the new one refused.
-        pending_bytes: of all incomplete requests together. Beyond this the oldest long one is
+        connections: number of open connections. Beyond it, a connection that has its answer is
+            closed, or else the oldest incomplete request is refused.
+        pending_bytes: size of all incomplete requests together. Beyond it, the oldest long one is
             refused.
         chunks: number of chunks of a body that arrives in chunks.
         linger_s: time for which a connection is still read after its answer, since closing a socket
@@ -65,21 +65,22 @@ class HostOptions:
 
     Attributes:
         player: a player spec.
-        name: the name it reports.
-        matches: most matches at once.
+        name: the player's name in replies.
+        matches: maximum number of simultaneous matches.
         margin_s: part of every clock reserved for transmission; None for the default.
         backend: of the thinkers' machines.
         threads: processors for a decision.
         seed: of all random choices.
-        memory_bytes: of each worker.
-        spares: worker processes kept ready; None for one more than may play at once.
-        log_folder: for logs of matches; None for none.
-        log_limit_bytes: of all files in that folder; matches that begin beyond this have no log.
+        memory_bytes: memory limit of each worker.
+        spares: number of worker processes kept ready; None for one more than may play at once.
+        log_folder: folder for logs of matches; None for no logs.
+        log_limit_bytes: limit of all files in that folder; matches that begin beyond it have no
+            log.
         confined: whether workers give up rights.
         quiet: whether output of libraries in workers is dropped.
-        allowed: networks that are heard; None for everybody.
-        limits: on what strangers may ask.
-        tell: receives lines for the operator; it must not wait for anything.
+        networks: networks whose messages are accepted; None for all.
+        limits: on requests of strangers.
+        tell: receives lines for the operator; must not block.
     """
 
     player: str
@@ -95,29 +96,30 @@ class HostOptions:
     log_limit_bytes: float = DEFAULT_LOG_BYTES
     confined: bool = True
     quiet: bool = True
-    allowed: tuple[Network, ...] | None = None
+    networks: tuple[Network, ...] | None = None
     limits: ServerLimits = field(default_factory=ServerLimits)
     tell: Callable[[str], None] = _log_line
 
 
 WORKERS = 2
-"""Workers of each match."""
+"""Number of workers of each match."""
 
 
 def spares_of(spares: int | None, matches: int) -> int:
-    """Number of workers kept ready; None stands for one more than may play at once."""
+    """Number of workers kept ready; by default one more than may play at once."""
     return WORKERS * matches + 1 if spares is None else spares
 
 
 def margin_of(margin_s: float | None) -> Callable[[float], float]:
-    """The margin of a clock: this many seconds, but at most half of it; None for the default."""
+    """A function for the margin of a clock: `margin_s`, but at most half of it; None for the
+    default."""
     if margin_s is None:
         return default_margin_s
     return lambda clock_s: min(margin_s, clock_s / 2)
 
 
 # ------------------------------------------------------------------------
-# Addresses of clients: the origin of a connection, and which clients are heard.
+# Addresses of clients, and which of them may send messages.
 
 Network = IPv4Network | IPv6Network
 
@@ -132,17 +134,17 @@ def parse_network(text: str) -> Network:
         return ip_network(text.strip(), strict=False)
     except ValueError:
         raise ConfigError(
-            f"{text!r} is no IP address and no network; expected one like 192.168.1.7, "
+            f"{text!r} is not an IP address or network; expected one like 192.168.1.7, "
             "192.168.1.0/24 or 2001:db8::/32"
         ) from None
 
 
-def is_heard(address: str, allowed: Iterable[Network]) -> bool:
-    """Whether a client may send messages: one of these networks contains its address."""
+def is_heard(address: str, networks: Iterable[Network]) -> bool:
+    """Whether a client may send messages: whether one of the networks contains its address."""
     try:
-        found = ip_address(address.partition("%")[0])  # without the interface
+        ip = ip_address(address.partition("%")[0])  # without the interface
     except ValueError:
         return False
-    if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
-        found = found.ipv4_mapped
-    return any(found in network for network in allowed)
+    if isinstance(ip, IPv6Address) and ip.ipv4_mapped is not None:
+        ip = ip.ipv4_mapped
+    return any(ip in network for network in networks)

@@ -21,7 +21,7 @@ from ggp.players import Decision
 from ggp.players.elsewhere.from_json import decision_from_json
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import Stop
-from ggp.protocol.path import History, PathTurn, read_heard
+from ggp.protocol.path import History, PathTurn, read_news
 from ggp.protocol.retelling import FORMAT, SUFFIX, Retelling
 
 ALL_TOLD = f"(<= (sees ?r ({PLAIN} ?other ?move)) (role ?r) (does ?other ?move))"
@@ -155,10 +155,10 @@ def _match(events: Sequence[LogLine]) -> LoggedMatch:
             turns = receipt.ask.history
         elif isinstance(receipt.message, Stop) and rules is not None and retelling.ask.wants_move:
             stop = receipt.message
-            last_turn = read_heard(stop.last_move, stop.told, rules, str(begin["role"]))
+            last_turn = read_news(stop.last_move, stop.terms, rules, str(begin["role"]))
             answer = answers.get(len(turns))
             submitted = None if answer is None else answer.move
-            if rules.is_gdl2 or stop.told is not None:  # else the log lacks the last turn
+            if rules.is_gdl2 or stop.terms is not None:  # else the log lacks the last turn
                 turns = (*turns, PathTurn(last_turn.move, last_turn.percepts, submitted))
     if retelling.opening is None:
         raise ValueError("it does not hold the start message")
@@ -185,6 +185,6 @@ def _playable(rules: str, turns: History) -> str:
     """The rules as the server played them: repaired, and with its percepts of moves, if any."""
     program = normalize(parse(rules, "the rules", lenient=True), lenient=True)
     text = "\n".join(map(str, program.rules)) if program.diagnostics else rules
-    if never_tells(program) and any(turn.tells_moves(program.roles) for turn in turns):
+    if never_tells(program) and any(turn.shows_moves(program.roles) for turn in turns):
         return f"{text}\n{ALL_TOLD}\n"
     return text

@@ -65,7 +65,7 @@ def test_a_history_that_cannot_be_ends_with_an_error(tmp_path: Path) -> None:
     path = json_file(tmp_path, waited(4))
     line = error_line("belief", game, "--role", "seer", "--history", path, code=1)
     assert "no complete path agrees" in line
-    assert "what was told contradicts the rules" in line
+    assert "this history contradicts the rules" in line
 
 
 def test_the_belief_in_a_recorded_match(tmp_path: Path) -> None:

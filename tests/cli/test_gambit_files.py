@@ -29,10 +29,10 @@ def test_evaluate_asks_about_what_a_role_is_told() -> None:
 def test_files_are_validated_played_and_written_again(tmp_path: Path) -> None:
     result = run("validate", ONE_CARD, "--play", "20")
     assert result.exit_code == 0
-    assert "20 random matches, 20 came to their end" in result.stdout
+    assert "20 random matches, 20 ended" in result.stdout
     again = text_file(tmp_path, run("convert", ONE_CARD, "--to", "efg").stdout)
     assert json_of("solve", again)["values"] == pytest.approx({"ann": 1 / 3, "bob": -1 / 3})
-    assert "has no rulesheet to print" in error_line("convert", ONE_CARD, "--to", "kif")
+    assert "has no rulesheet to convert" in error_line("convert", ONE_CARD, "--to", "kif")
 
 
 def test_what_cannot_be_played_is_said_with_its_place(tmp_path: Path) -> None:

@@ -275,5 +275,5 @@ def test_empty_path_is_refused(
     monkeypatch.chdir(tmp_path)
     result = run(*args, "")
     assert result.exit_code == 2
-    assert "the path is empty; give that of a " in result.stderr
+    assert "the path is empty; give the path of a " in result.stderr
     assert list(tmp_path.iterdir()) == []

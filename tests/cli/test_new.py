@@ -42,10 +42,10 @@ def test_new_game_describes_itself(game: str) -> None:
 
 def test_new_game_never_overwrites(game: str, tmp_path: Path) -> None:
     Path(game).write_text("mine")
-    assert "is there already; give the name of a new file" in error_line("new", game)
+    assert "already exists; give the name of a new file" in error_line("new", game)
     assert Path(game).read_text() == "mine"
     (tmp_path / "link.gdl").symlink_to(tmp_path / "nowhere.gdl")
-    assert "is there already" in error_line("new", str(tmp_path / "link.gdl"))
+    assert "already exists" in error_line("new", str(tmp_path / "link.gdl"))
 
 
 def test_new_game_on_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_validate_plays_and_says_what_goes_wrong(game: str) -> None:
         "error: guesser: no legal move at turn 1, in the state (turn 1) (20 matches) [stuck]",
         "    at the start",
     ]
-    assert f"{game}: 20 random matches, 0 came to their end" in result.stdout
+    assert f"{game}: 20 random matches, 0 ended" in result.stdout
 
 
 @pytest.mark.verify
@@ -93,7 +93,7 @@ def test_validate_shows_two_histories_of_what_a_role_cannot_know(game: str) -> N
         "warning: guesser: what it did and saw before turn 3 does not tell its legal moves"
         in result.stdout
     )
-    assert "  it knows of each turn its move / what it saw:\n    1. noop / ()" in result.stdout
+    assert "  it knows its move / percepts of each turn:\n    1. noop / ()" in result.stdout
     assert result.stdout.count("    1. keeper noop, random (hide ") == 2
     assert "(lift right), peek; only here: peek" in result.stdout
     assert "error: guesser: what it" in run("validate", game, "--play", "50", "--strict").stdout

@@ -49,7 +49,7 @@ def test_solve_names_both_equilibria_of_the_spies() -> None:
     assert (other["values"], other["nash_conv"]) == ({"spy1": 100, "spy2": 100}, 0)
     shown = run("solve", "cooperative_spies", *PROLOG).stdout
     assert "another equilibrium: spy1 100.000000, spy2 100.000000" in shown
-    assert "no more than the gains say" in shown
+    assert "as good as its gains are small" in shown
 
 
 def test_solve_shows_strategies_by_history() -> None:
@@ -96,7 +96,7 @@ def test_exploit_shows_a_table() -> None:
     args = ("exploit", "monty_hall", "--player", "legal", "--samples", "1", *PROLOG)
     shown = run(*args).stdout
     assert "against a best response" in shown
-    assert "legal: NashConv 33.3333; it tells its policy" in shown
+    assert "legal: NashConv 33.3333; the player states its policy" in shown
 
 
 def test_convert_prints_the_tree_of_a_game() -> None:

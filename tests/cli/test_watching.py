@@ -12,7 +12,7 @@ import pytest
 
 from ggp.cli import tracing
 from ggp.cli.new import SKELETON
-from ggp.cli.tracing import each_saving
+from ggp.cli.tracing import saves
 from tests.support.commands import end_started, error_line, run, start
 
 GAME = SKELETON.format(title="A game")
@@ -34,7 +34,7 @@ def test_saving_is_noticed_when_the_file_has_stopped_to_change(tmp_path: Path) -
             file.write_text(text)
 
     def watch() -> None:
-        for _ in each_saving([file], sleep):
+        for _ in saves([file], sleep):
             seen.append(file.read_text() if file.exists() else "gone")
 
     with pytest.raises(KeyboardInterrupt):

@@ -98,7 +98,7 @@ def test_a_tournament_is_given_by_values_or_a_file(tmp_path: Path) -> None:
         result.plot("x.bmp")
     with pytest.raises(ConfigError, match="say who plays"):
         ggp.tournament(["kuhn_poker"])
-    with pytest.raises(ConfigError, match="games is a list"):
+    with pytest.raises(ConfigError, match="games must be a list"):
         ggp.tournament("kuhn_poker", players)
     for none in (
         lambda: ggp.tournament(["kuhn_poker"], players, rounds=0),

@@ -213,9 +213,9 @@ def test_a_match_with_a_clock_has_no_start_clock_that_nobody_asked_for(
 
 def test_histories_that_cannot_be_are_refused() -> None:
     game = ggp.load("kuhn_poker")
-    with pytest.raises(ConfigError, match="are no percepts of this game"):
+    with pytest.raises(ConfigError, match="are not percepts of this game"):
         game.belief("player1", [("noop", ["(dealt ace)"])])
-    with pytest.raises(ConfigError, match="is no move of this game"):
+    with pytest.raises(ConfigError, match="is not a move of this game"):
         game.belief("player1", [("(raise all)", [])])
     with pytest.raises(BeliefDepletedError, match="no complete path agrees"):
         game.belief("player1", [("noop", [])])

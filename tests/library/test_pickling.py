@@ -104,11 +104,11 @@ def test_what_these_rules_cannot_have_made_is_refused() -> None:
         machine = ggp.load("monty_hall", backend=backend)._machine
         for text in ("(car 77)", "(no such thing)", "("):
             with pytest.raises(MachineError, match="can never hold by these rules"):
-                pickled.read(machine, [(text,)])
+                pickled.read_states(machine, [(text,)])
     game = ggp.load("monty_hall")
     _, *rest = pickled.rules_of(game.program, game._machine)
     with pytest.raises(ConfigError, match="reads its rules differently"):
-        pickled.found_again(("another digest", *rest))  # type: ignore[arg-type]
+        pickled.restore_game(("another digest", *rest))  # type: ignore[arg-type]
 
 
 def test_records_and_what_is_compared_come_back() -> None:

@@ -260,7 +260,7 @@ def test_replay_takes_no_markup_or_escapes_from_a_record(tmp_path: Path) -> None
         ),
         ((*BOMB, "--out", ""), "Invalid value for '--out': the path is empty"),
         (("compare", "kuhn_poker", "--out", ""), "the path is empty"),
-        (("replay", ""), "the path is empty; give that of a file"),
+        (("replay", ""), "the path is empty; give the path of a file"),
         (
             (*BOMB, "--backend", "x"),
             "unknown backend 'x'; backends: auto, propnet, relational, prolog",

@@ -62,7 +62,7 @@ class Down:
     def be_slow(self) -> None:
         """Be asked, and answer nothing."""
         if not self.match.is_over:
-            text = f"(PLAY m.1 ({' '.join(self.match.play().told or ('NIL',))}))"
+            text = f"(PLAY m.1 ({' '.join(self.match.play().terms or ('NIL',))}))"
             assert receive(self.lobby, text, self.now).ask is not None
             self.match.execute(sorted(self.match.legal())[0])
             self.now += TURN_S

@@ -342,7 +342,7 @@ def test_well_formed_nonsense_is_always_answered(data: st.DataObject) -> None:
             numbered = isinstance(message, Play | Stop) and message.turn is not None
             style = WIRE_STYLES["gdl2" if numbered else "ggp-base"]
             if isinstance(message, Play | Stop) and not numbered:
-                message = type(message)(message.match_id, told=message.told)
+                message = type(message)(message.match_id, terms=message.terms)
             sender = data.draw(st.sampled_from(["", "10.0.0.1", "10.0.0.2"]))
             receipt = receive(lobby, print_message(message, style), now, sender)
             assert [receipt.reply, receipt.ask, receipt.refusal].count(None) == 2

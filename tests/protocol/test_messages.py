@@ -50,13 +50,13 @@ SEEN_ON_THE_WIRE: dict[str, Message] = {
     ),
     "(PLAY m_plain NIL)": Play("m_plain"),
     "(PLAY m_plain ((DOES CANDIDATE (CHOOSE 1)) ))": Play(
-        "m_plain", told=("(DOES CANDIDATE (CHOOSE 1))",)
+        "m_plain", terms=("(DOES CANDIDATE (CHOOSE 1))",)
     ),
-    "(PLAY mv1 ((MARK 1 1) NOOP))": Play("mv1", told=("(MARK 1 1)", "NOOP")),
+    "(PLAY mv1 ((MARK 1 1) NOOP))": Play("mv1", terms=("(MARK 1 1)", "NOOP")),
     "( PLAY tourn.game.123 (( mark 1 1 ) noop ) )": Play(
-        "tourn.game.123", told=("(mark 1 1)", "noop")
+        "tourn.game.123", terms=("(mark 1 1)", "noop")
     ),
-    "( STOP m (( mark 1 1 ) noop ) )": Stop("m", told=("(mark 1 1)", "noop")),
+    "( STOP m (( mark 1 1 ) noop ) )": Stop("m", terms=("(mark 1 1)", "noop")),
     "( ABORT m )": Abort("m"),
 }
 
@@ -94,7 +94,7 @@ def test_message_is_read_however_it_is_written(text: str, disturb: object) -> No
 @pytest.mark.parametrize("nothing", ["NIL", "nil", "Nil"])
 def test_nil_tells_nothing_and_an_empty_list_is_one(nothing: str) -> None:
     assert parse_message(f"(PLAY m {nothing})") == Play("m")
-    assert parse_message("(PLAY m ())") == Play("m", told=())
+    assert parse_message("(PLAY m ())") == Play("m", terms=())
     assert parse_message(f"(PLAY m 4 {nothing} ( ))") == Play("m", 4, None, ())
     assert parse_message("(PLAY m 4 () NIL)") == Play("m", 4)
 
@@ -129,10 +129,10 @@ def test_play_that_makes_no_sense_still_asks_for_a_move() -> None:
     [
         ("", "empty message"),
         (" ; nothing", "empty message"),
-        ("()", "is no message"),
-        ("(HELLO)", "is no message"),
-        ("GET / HTTP/1.0", "is no message"),
-        ("(((((INFO)))))", "is no message"),
+        ("()", "is not a message"),
+        ("(HELLO)", "is not a message"),
+        ("GET / HTTP/1.0", "is not a message"),
+        ("(((((INFO)))))", "is not a message"),
         ("(PLAY)", "must name a match"),
         ("(PLAY (m) NIL)", "must name a match"),
         ("(START m)", "must name our role"),
@@ -203,7 +203,7 @@ def upper(message: Message) -> Message:
             return replace(
                 message,
                 last_move=None if last is None else last.upper(),
-                told=None if message.told is None else tuple(t.upper() for t in message.told),
+                terms=None if message.terms is None else tuple(t.upper() for t in message.terms),
             )
     return message
 
@@ -222,7 +222,7 @@ def test_styles_without_turns_cannot_send_one() -> None:
     with pytest.raises(LocalProtocolError, match="send no turn"):
         print_message(Play("m", 3, "noop", ()), WIRE_STYLES["dresden"])
     with pytest.raises(LocalProtocolError, match="send the number of the turn"):
-        print_message(Play("m", told=("noop",)), WIRE_STYLES["gdl2"])
+        print_message(Play("m", terms=("noop",)), WIRE_STYLES["gdl2"])
 
 
 @given(st.text() | st.text(alphabet="()PLAYplaystartinfo ;\n0123?\ufeff\x00\x1c", max_size=60))

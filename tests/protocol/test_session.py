@@ -55,7 +55,7 @@ class Wire:
 
 
 def told(*items: str) -> Play:
-    return Play("m", told=items)
+    return Play("m", terms=items)
 
 
 def numbered(turn: int, last_move: str | None, *items: str) -> Play:
@@ -83,7 +83,7 @@ def test_live_match_can_always_be_ended_and_moved_on(state: MatchState) -> None:
 def test_what_is_not_in_the_table_is_our_own_mistake() -> None:
     session = Session(START, 1, count(1).__next__)
     with pytest.raises(LocalProtocolError, match="cannot happen to a match absent"):
-        session.receive(Play("m", turn=5, told=("a",)), 0.0)
+        session.receive(Play("m", turn=5, terms=("a",)), 0.0)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_match_of_plain_gdl_from_start_to_stop() -> None:
     assert wire.answer("at") == "at"
     assert wire.session.dialect is Dialect.GDL
 
-    assert wire.send(Stop("m", told=("at", "noop"))).reply == "done"
+    assert wire.send(Stop("m", terms=("at", "noop"))).reply == "done"
     assert wire.state() is MatchState.OVER
     assert wire.session.history == ()
 
@@ -448,4 +448,4 @@ def test_match_without_end_is_refused_at_a_limit() -> None:
     wire.now += 1
     with pytest.raises(RemoteProtocolError, match="beyond the limit of 10000 turns"):
         wire.session.receive(told("(saw 2)"), wire.now)
-    assert wire.send(Stop("m", told=("(saw 3)",))).reply == "done"
+    assert wire.send(Stop("m", terms=("(saw 3)",))).reply == "done"

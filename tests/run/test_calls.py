@@ -136,5 +136,5 @@ def test_a_child_that_ends_in_a_call_says_how() -> None:
     child = Child(collects_errors=True)
     with pytest.raises(ChildLostError, match="exit status 7") as caught:
         child.call(leave, (7,))
-    assert (caught.value.status, caught.value.said) == (7, b"last words")
+    assert (caught.value.status, caught.value.stderr) == (7, b"last words")
     assert not child.send("anything")

@@ -26,7 +26,7 @@ def test_what_was_there_stays_on_a_full_disk(tmp_path: Path) -> None:
     with full_disk(), pytest.raises(GGPError):
         write_whole(path, "x" * 1000)
     assert [each.read_text() for each in tmp_path.iterdir()] == ["before"]
-    with pytest.raises(ConfigError, match="is there already"):
+    with pytest.raises(ConfigError, match="already exists"):
         write_new(path, "after")
     assert path.read_text() == "before"
 

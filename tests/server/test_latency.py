@@ -45,10 +45,10 @@ class Match:
         self.number += 1
         at_first_s = self.now_s + CLOCK_S - default_margin_s(CLOCK_S)
         ask = Ask(self.number, 1, True, self.history, self.now_s, at_first_s)
-        self.times.heard(ask, trip_s)
+        self.times.question_came(ask, trip_s)
         due_s = self.times.deadline_s(ask, CLOCK_S)
         kept_s = self.now_s + CLOCK_S - due_s
-        self.times.sent(ask, due_s + overrun_s)
+        self.times.answer_left(ask, due_s + overrun_s)
         told = PathTurn(executed or "a", (), "a", True, assumed=executed is None)
         self.history = (*self.history, told)
         self.now_s = due_s + overrun_s + gap_s

@@ -122,9 +122,9 @@ def test_restored_match_that_is_silent_for_a_clock_frees_its_workers(
 
 def test_only_allowed_addresses_are_heard() -> None:
     here, elsewhere = parse_network("127.0.0.0/8"), parse_network("10.0.0.1")
-    with live_server(HostOptions("random", allowed=(elsewhere,))) as server:
+    with live_server(HostOptions("random", networks=(elsewhere,))) as server:
         assert server.exchange(request("(INFO)")) == (403, "this address is not allowed")
-    with live_server(HostOptions("random", allowed=(elsewhere, here))) as server:
+    with live_server(HostOptions("random", networks=(elsewhere, here))) as server:
         assert server.exchange(request("(INFO)"))[0] == 200
 
 
@@ -149,10 +149,10 @@ def test_networks_have_the_addresses_they_should(
 
 @pytest.mark.parametrize("text", ["", "localhost", "10.0.0", "10.0.0.0/33", "10.0.0.1:9147"])
 def test_what_is_no_network_is_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match="is no IP address and no network"):
+    with pytest.raises(ConfigError, match="is not an IP address or network"):
         parse_network(text)
     said = error_line("serve", "--player", "random", "--port", "0", "--allow", text)
-    assert "is no IP address and no network" in said
+    assert "is not an IP address or network" in said
 
 
 def test_address_of_a_peer_is_told_without_its_port() -> None:

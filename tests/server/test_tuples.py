@@ -52,7 +52,7 @@ def test_remote_players_are_sent_the_terms_of_the_rules(server: Server, scramble
     move = "(buy temple (tuple 3 coins))"
     told = parse_message(wire.play("m", 1, LastTurn(move, (), (move, "noop"))))
     assert isinstance(told, Play)
-    assert told.told is not None
-    assert "tuple" not in told.told[0].lower()
-    answer = sent.rules.spell(sent.rules.read(told.told[0]))
+    assert told.terms is not None
+    assert "tuple" not in told.terms[0].lower()
+    answer = sent.rules.spell(sent.rules.read(told.terms[0]))
     assert wire.read_move(answer.upper() if server.any_case else answer) == move

@@ -16,12 +16,12 @@ import numpy as np
 from click.core import ParameterSource
 
 from ggp.cli.arguments import FilePath, GameOptions, game_command
-from ggp.cli.solving import player_option, seconds_option, sizes_told, tree_options
+from ggp.cli.solving import player_option, seconds_option, tree_options, tree_progress
 from ggp.console import spinner
 from ggp.errors import ConfigError
 from ggp.labs.learning.respond import Bound, Budget, Judged, Rival, measure
 from ggp.library import Game
-from ggp.library.solved import chooser_of, growth_told
+from ggp.library.solved import chooser_of, explaining_growth
 from ggp.machine.base import player_roles
 from ggp.players import blamed, parse_spec
 from ggp.report import Report, Table, rounded
@@ -154,8 +154,8 @@ def _exact(
             "--check needs a player that tells its policy, such as random or policy:file=FILE; "
             "`ggp exploit` without --approximate samples other players"
         )
-    with growth_told(game.program), spinner("walking the whole tree") as tell:
-        tree = build_tree(game._machine, bounds._replace(progress=sizes_told(tell)))
+    with explaining_growth(game.program), spinner("walking the whole tree") as tell:
+        tree = build_tree(game._machine, bounds._replace(progress=tree_progress(tell)))
         samples = [sample_policy(tree, k, make, 1, 0) for k in range(len(tree.players))]
         if not all(sample.is_told for sample in samples):
             raise ConfigError("--check needs a player that tells its policy everywhere")

@@ -1,8 +1,9 @@
-"""Landlock: limits which files this process and all that it starts may read and write, and what
-else the kernel's version of Landlock can refuse.
+"""Landlock: refuses this process and its descendants all files but the named ones.
 
-Rules allow: what is not named is refused. They apply to folders with everything below them, and to
-opening files. Whether a file exists, and its size and times, can still be seen.
+It also refuses everything else that the kernel's version of Landlock can. Rules allow; everything
+without a rule is refused. A rule covers a folder with everything below it, and the opening of
+files. Whether a file exists, and its size and times, can still be seen. `readable` lists the paths
+that a worker needs.
 """
 
 from __future__ import annotations
@@ -63,12 +64,12 @@ def confine(
 ) -> tuple[str, ...]:
     """Refuse all other files, and everything else that the kernel can refuse; irreversible.
 
-    The process must have no right to new privileges (`PR_SET_NO_NEW_PRIVS`). Missing paths are
+    The process must have given up new privileges (`PR_SET_NO_NEW_PRIVS`). Missing paths are
     ignored.
 
     Args:
         readable: files, and folders below which files may be read and run.
-        listed: folders of which, and below which, names may be read.
+        listed: folders in which, and below which, names may be listed.
         writable: folders below which files may be written and read.
 
     Returns:
@@ -77,32 +78,32 @@ def confine(
     version = libc.syscall(_CREATE_RULESET, None, 0, _VERSION)
     if version < 1:
         return ()
-    rules, done = _Ruleset(_READING | _WRITING), [NO_READING, "no writing"]
+    rules, restrictions = _Ruleset(_READING | _WRITING), [NO_READING, "no writing"]
     if version >= 2:
         rules.files |= _REFER
     if version >= 3:
         rules.files |= _TRUNCATE
     if version >= 4:
         rules.network = _BIND_TCP | _CONNECT_TCP
-        done.append("no TCP")
+        restrictions.append("no TCP")
     if version >= 5:
         rules.files |= _DEVICE
     if version >= 6:
         rules.scopes = _SCOPE_ABSTRACT_UNIX_SOCKET | _SCOPE_SIGNAL
-        done += ["no abstract sockets", "no signals"]
-    # An older kernel accepts zeros beyond what it knows.
+        restrictions += ["no abstract sockets", "no signals"]
+    # An older kernel accepts zeros in fields that it does not know.
     ruleset = libc.syscall(_CREATE_RULESET, ctypes.byref(rules), ctypes.sizeof(rules), 0)
     if ruleset < 0:
         return ()
     in_folders = _WRITE_FILE | _MAKE_REGULAR | _REMOVE_FILE | _MAKE_FOLDER | _REFER | _TRUNCATE
-    allowed = [(path, _READING) for path in readable]
-    allowed += [(path, _READ_FOLDER) for path in listed]
-    allowed += [(path, in_folders | _READ_FILE | _READ_FOLDER) for path in writable]
-    allowed += [(Path(os.devnull), _WRITE_FILE | _READ_FILE | _TRUNCATE)]
+    rights = [(path, _READING) for path in readable]
+    rights += [(path, _READ_FOLDER) for path in listed]
+    rights += [(path, in_folders | _READ_FILE | _READ_FOLDER) for path in writable]
+    rights += [(Path(os.devnull), _WRITE_FILE | _READ_FILE | _TRUNCATE)]
     try:
-        for path, access in allowed:
+        for path, access in rights:
             _allow(libc, ruleset, path, access & rules.files)
-        return tuple(done) if libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0 else ()
+        return tuple(restrictions) if libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0 else ()
     finally:
         os.close(ruleset)
 
@@ -120,34 +121,34 @@ def _allow(libc: ctypes.CDLL, ruleset: int, path: Path, access: int) -> None:
 # ------------------------------------------------------------------------
 # Paths that a worker may read: the interpreter, libraries, importable code, and caches.
 #
-# The list is made from what this process is running with, so that it fits a checkout, an installed
-# wheel, and a Python of the system, of conda or in the user's home alike:
+# The list follows from the running process, so that it fits a checkout, an installed wheel, and a
+# Python of the system, of conda or in the user's home alike:
 #
-# libraries of the system     folders of libraries, and a few files the C library looks at
+#     libraries of the system     folders of libraries, and a few files that the C library reads
 #     the interpreter             its program, `lib` of its prefixes, `pyvenv.cfg`
-#     site-packages               as a whole
-#     other folders of imports    names in them, their modules and packages, nothing else in them
+#     site-packages               the whole folder
+#     other import folders        the names in them, and their modules and packages
 #     SWI-Prolog                  its home, and the folder of its library
 #     caches                      compiled kernels; circuits of this user
 #
-# So of a checkout only packages are readable, and not `.git`, `.env` or anything beside them.
+# So in a checkout only packages are readable, and not `.git`, `.env` or anything else.
 
 SYSTEM: dict[str, str] = {
     **dict.fromkeys(
         ("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64"),
         "shared libraries, the program that loads them (ld.so), their locales and encodings",
     ),
-    **dict.fromkeys(("/usr/local/lib", "/usr/local/lib64"), "the same, of what was built here"),
-    **dict.fromkeys(("/nix/store", "/gnu/store"), "the same where a system keeps all programs"),
-    "/etc/ld.so.cache": "where shared libraries are",
+    **dict.fromkeys(("/usr/local/lib", "/usr/local/lib64"), "the same, for local builds"),
+    **dict.fromkeys(("/nix/store", "/gnu/store"), "the same, for systems with a store of programs"),
+    "/etc/ld.so.cache": "the places of shared libraries",
     "/etc/localtime": "the time zone, for times in messages",
-    "/usr/share/zoneinfo": "the same, where `TZ` names it",
-    "/dev/urandom": "random numbers, where there is no system call for them",
-    "/sys/devices/system/cpu": "how many processors there are, for the allocator of memory",
-    "/proc/self": "what the process itself is: where its stack is, its threads and limits",
-    "/proc/cpuinfo": "what the processor is, by which compiled kernels are found on ARM",
+    "/usr/share/zoneinfo": "the same, if `TZ` names it",
+    "/dev/urandom": "random numbers, if there is no system call for them",
+    "/sys/devices/system/cpu": "the number of processors, for the memory allocator",
+    "/proc/self": "the process itself: its stack, threads and limits",
+    "/proc/cpuinfo": "the kind of processor, by which compiled kernels are found on ARM",
 }
-"""Files and folders of the system that are read, and their purpose."""
+"""Files and folders of the system that a worker reads, and their purpose."""
 
 _LIBRARIES = "lib", "lib32", "lib64"
 _SITES = "site-packages", "dist-packages", "lib-dynload"
@@ -160,11 +161,11 @@ class Readable(NamedTuple):
 
     Attributes:
         code: files and folders of the interpreter, libraries and modules. Whoever can write there
-            controls what runs later.
-        kernels: folders of machine code, which is run, too.
+            controls later runs.
+        kernels: folders of machine code, which also runs.
         circuits: circuits of this user, which are data.
         system: see `SYSTEM`.
-        listed: folders where names may be read, at any depth, but not the contents of files.
+        listed: folders in which names may be read, at any depth, but not the contents of files.
     """
 
     code: list[Path]
@@ -180,12 +181,12 @@ class Readable(NamedTuple):
 
 
 def readable(libraries: Iterable[Path] = ()) -> Readable:
-    """The paths that this process and those that it starts must read.
+    """The paths that this process and its descendants must be able to read.
 
-    Folders that contain the user's home, or are it, are left out: anything in it must be named.
+    Folders that contain the user's home, or are the home, are left out: files in it must be named.
 
     Args:
-        libraries: folders in addition to those of the system and of the interpreter.
+        libraries: folders besides the system's and the interpreter's.
     """
     homes = _homes()
     ours = Path(__file__).resolve().parents[2]
@@ -197,7 +198,7 @@ def readable(libraries: Iterable[Path] = ()) -> Readable:
         elif not _holds(folder, homes):
             listed.append(folder)
             code += _modules(folder)
-    # Used when they cannot be beside the modules.
+    # Used if kernels cannot be stored beside the modules.
     kernels = [*_numbas_own(), *_named("NUMBA_CACHE_DIR")]
     circuits = user_cache().folder
     return Readable(
@@ -228,10 +229,10 @@ def _modules(folder: Path) -> Iterator[Path]:
     """Importable items of a folder: module files, and packages."""
     suffixes = tuple(all_suffixes())
     try:
-        found = sorted(folder.iterdir())
+        paths = sorted(folder.iterdir())
     except OSError:
         return
-    for path in found:
+    for path in paths:
         if path.name.endswith(suffixes) or (path / "__init__.py").is_file():
             yield path
 
@@ -250,4 +251,4 @@ def _homes() -> tuple[Path, ...]:
 
 def _holds(path: Path, homes: Iterable[Path]) -> bool:
     """Whether a folder contains a home, or is one."""
-    return any(home.is_relative_to(each) for home in homes for each in (path, path.resolve()))
+    return any(home.is_relative_to(folder) for home in homes for folder in (path, path.resolve()))

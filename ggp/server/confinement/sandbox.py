@@ -1,21 +1,22 @@
-"""Takes rights away from this process before it touches a stranger's rules.
+"""Takes rights away from this process before it reads a stranger's rules.
 
 Rules never become code (see the machines), so this is the second line of defence, not the first.
-Whatever the system does not offer is left out; `restrict` returns what is in force.
+`restrict` applies every restriction that the system offers, and returns those in force:
 
 - limits on memory, address space, open files, file sizes; no core dumps; in its own user namespace
-  also on processes, since elsewhere the limit counts all of the user's;
+  also a limit on processes, which elsewhere would count all processes of the user;
 - no network: an empty network namespace of its own, so no IP and no abstract sockets;
 - no power: the user `nobody` if root started the server, no capabilities, and no new privileges
   for programs that it starts (`PR_SET_NO_NEW_PRIVS`);
-- no files except those that are named: reading for interpreter, libraries and caches (`readable`),
-  writing for the circuit cache, from which nothing is run; no signals except to processes that it
-  starts; TCP and abstract sockets are refused once more (`landlock`);
+- no files except the named ones: reading for interpreter, libraries and caches (`readable`),
+  writing for the circuit cache, from which nothing is run; no signals except to its descendants;
+  TCP and abstract sockets are refused once more (`landlock`);
 - no sockets at all, no memory that limits do not count, and many other system calls (`seccomp`);
-- what it starts stays in its process group, and its descendant: it ends with it;
-- of the environment only what interpreters and libraries need (`needed`).
+- its descendants stay in its process group, and end with it;
+- of the environment only the variables that interpreters and libraries need
+  (`needed_environment`).
 
-docs/reference/security.md says what remains possible.
+docs/reference/security.md lists what remains possible.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ MAX_OPEN_FILES = 256
 MAX_FILE_BYTES = 1 << 29
 MAX_STACK_BYTES = 64 << 20
 MAX_PROCESSES = 64 + 2 * (os.cpu_count() or 1)
-"""Threads count, too: those of one search are at most as many as processors."""
+"""Threads count, too; one search has at most as many as there are processors."""
 
 SPARE_ADDRESSES = 16 << 30
-"""Address space beyond the memory limit, for what is reserved and never used. Its page tables are
-not counted as memory of the process; they take at most a 512th of it."""
+"""Address space beyond the memory limit, for reservations that are never used. Its page tables do
+not count as memory of the process; they take at most a 512th of it."""
 
 _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 36, 38
 _COUNTED_APART = 5, 14
@@ -54,15 +55,15 @@ _NEEDED = frozenset(
     ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "VIRTUAL_ENV")
 ) | {"XDG_CACHE_HOME", "CONDA_PREFIX", "SWI_HOME_DIR", "LIBSWIPL_PATH"}
 _NEEDED_FAMILIES = ("LC_", "LD_", "PYTHON", "NUMBA_", "GGP_", "DYLD_", "NIX_LD")
-"""Environment variables that a worker sees, and prefixes of others that it sees."""
+"""Environment variables that a worker sees, and prefixes of others."""
 
 _NOBODY, _NO_NETWORK, _NO_SOCKETS = "not root but nobody", "no network", "no sockets"
 STAYS = "no process outlives it"
 _ANOTHER_THREAD = "nothing: another thread had begun"
 
 
-def needed(environment: Mapping[str, str]) -> dict[str, str]:
-    """The part of an environment that a worker needs: others may hold secrets."""
+def needed_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables of an environment that a worker needs; others may hold secrets."""
     return {
         name: value
         for name, value in environment.items()
@@ -73,32 +74,32 @@ def needed(environment: Mapping[str, str]) -> dict[str, str]:
 def restrict(
     memory_bytes: int, writable: Sequence[Path], libraries: Iterable[Path] = ()
 ) -> tuple[str, ...]:
-    """Give up everything that a worker does not need; irreversible.
+    """Give up all rights that a worker does not need; irreversible.
 
     Must be called before the process has a second thread, which would keep its rights. Afterwards
     `die_with` must be called again, and the user may have changed.
 
     Args:
-        memory_bytes: limit of data (`RLIMIT_DATA`), for this process and for each that it starts.
-        writable: folders below which files may still be written; missing ones are ignored, and so
-            are those that contain code, or lie beside it. Circuits are stored in the first.
+        memory_bytes: limit of data (`RLIMIT_DATA`), for this process and for each descendant.
+        writable: folders below which files may still be written. Missing folders are ignored, and
+            so are folders that contain code or lie beside it. Circuits are stored in the first.
         libraries: folders to read besides the system, the interpreter and its modules.
 
     Returns:
         The restrictions in force, for logs.
     """
-    done = [*_limit(memory_bytes)]
+    restrictions = [*_limit(memory_bytes)]
     if sys.platform != "linux":
-        return tuple(done)
+        return tuple(restrictions)
     libc, may_read = ctypes.CDLL(None, use_errno=True), readable(libraries)
     folders = [folder for folder in writable if _holds_no_code(folder, may_read)]
     is_alone = len(os.listdir("/proc/self/task")) == 1
-    # Each step needs what the next takes away: the namespace needs root, or none of its power.
+    # The order matters: each step needs a right that a later step takes away.
     has_left = leave_network(libc)
     bound_capabilities(libc)
     is_root = os.geteuid() == 0
-    if become_nobody([*may_read.code, *_compiled(may_read)], folders):
-        done.append(_NOBODY)
+    if become_nobody([*may_read.code, *_kernel_files(may_read)], folders):
+        restrictions.append(_NOBODY)
         is_root = False
     is_apart = not is_root and has_left and count_alone(libc)
     if not has_left:
@@ -106,21 +107,21 @@ def restrict(
     if folders:
         os.environ[STORE_VARIABLE] = str(folders[0])
     if is_apart and not is_root and _counts_apart():  # root has no such limit
-        done += ["processes"] * lower_limit(resource.RLIMIT_NPROC, MAX_PROCESSES)
+        restrictions += ["processes"] * lower_limit(resource.RLIMIT_NPROC, MAX_PROCESSES)
     if has_left:
-        done.append(_NO_NETWORK)
+        restrictions.append(_NO_NETWORK)
     if drop_capabilities(libc):
-        done.append("no capabilities")
+        restrictions.append("no capabilities")
     is_found = libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0:
-        done.append("no new privileges")
-        done += landlock.confine(
+        restrictions.append("no new privileges")
+        restrictions += landlock.confine(
             libc, readable=may_read.paths, listed=may_read.listed, writable=folders
         )
         if seccomp.refuse_calls(libc):
-            done += [_NO_SOCKETS, "no shared memory", "no system calls but common ones"]
-            done += [STAYS] * is_found
-    return tuple(done) if is_alone else (_ANOTHER_THREAD,)
+            restrictions += [_NO_SOCKETS, "no shared memory", "no system calls but common ones"]
+            restrictions += [STAYS] * is_found
+    return tuple(restrictions) if is_alone else (_ANOTHER_THREAD,)
 
 
 def _limit(memory_bytes: int) -> Iterator[str]:
@@ -133,26 +134,26 @@ def _limit(memory_bytes: int) -> Iterator[str]:
     ]
     if sys.platform == "linux":  # elsewhere libraries may reserve any number of addresses
         limits.append(("address space", resource.RLIMIT_AS, memory_bytes + SPARE_ADDRESSES))
-    yield from (name for name, which, most in limits if lower_limit(which, most))
-    # The size of thread stacks depends on the soft limit, which stays.
+    yield from (name for name, kind, most in limits if lower_limit(kind, most))
+    # Only the hard limit: the size of thread stacks depends on the soft one, which stays.
     soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
     if soft != resource.RLIM_INFINITY and (hard == resource.RLIM_INFINITY or hard > soft):
         resource.setrlimit(resource.RLIMIT_STACK, (soft, max(soft, MAX_STACK_BYTES)))
 
 
 def _holds_no_code(folder: Path, may_read: Readable) -> bool:
-    """Whether a folder holds nothing that is run later, and would not if it were written there."""
-    own = folder.resolve()
+    """Whether a folder neither holds code nor is a place from which code is loaded."""
+    target = folder.resolve()
     code = [path.resolve() for path in (*may_read.code, *may_read.kernels)]
     imported = [path.resolve() for path in may_read.listed]
     return not (
-        any(own.is_relative_to(path) for path in code)
-        or any(path.is_relative_to(own) for path in (*code, *imported))
+        any(target.is_relative_to(path) for path in code)
+        or any(path.is_relative_to(target) for path in (*code, *imported))
     )
 
 
-def _compiled(may_read: Readable) -> Iterator[Path]:
-    """Kernels beside our modules: a worker that cannot read them compiles for half a minute."""
+def _kernel_files(may_read: Readable) -> Iterator[Path]:
+    """Kernels beside ggp's modules; a worker that cannot read them compiles for half a minute."""
     if os.geteuid() == 0:
         yield from may_read.code[0].rglob("*.nb[ic]")
 
@@ -163,26 +164,26 @@ def _counts_apart() -> bool:
 
 
 def gaps(rights: Container[str]) -> Iterator[str]:
-    """Things that a worker could still do if it had to keep rights: one line each.
+    """Yield a line for each dangerous right that a worker could not give up on this system.
 
     Args:
         rights: the rights given up, from `restrict`.
     """
     if _NO_NETWORK not in rights and _NO_SOCKETS not in rights:
-        yield "use the network: there are no network namespaces, nor filters of system calls"
+        yield "use the network: there are neither network namespaces nor filters of system calls"
     if landlock.NO_READING not in rights:
         yield "read the files of this user: there is no Landlock, as Linux has from 5.13"
 
 
 # ------------------------------------------------------------------------
-# The user of this process, and the powers that come with it.
+# The user of this process, and its powers.
 #
 # Capabilities are the parts of root's power. A process in a user namespace of its own has all of
-# them there, and could attack much more of the kernel than others.
+# them there, and could attack much more of the kernel than other processes.
 
 NOBODY = "nobody"
 CACHE_OF_NOBODY = Path("/var/cache/ggp-nobody")
-"""Circuit cache of workers of a server started by root, unless another folder is named."""
+"""Circuit cache of workers if root started the server, unless another folder is named."""
 
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWNET = 0x40000000
@@ -198,26 +199,25 @@ def leave_network(libc: ctypes.CDLL) -> bool:
 
 
 def leave_network_alone(libc: ctypes.CDLL) -> bool:
-    """Enter an empty network namespace within a new user namespace, where a process acts as
-    root."""
+    """Enter an empty network namespace within a new user namespace, where we act as root."""
     return bool(libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0)
 
 
 def count_alone(libc: ctypes.CDLL) -> bool:
-    """Enter a user namespace, in which limits count what is in it, not everything of the user's."""
+    """Enter a user namespace, where limits count only its processes, not all of the user's."""
     return bool(libc.unshare(_CLONE_NEWUSER) == 0)
 
 
-def become_nobody(needed: Iterable[Path], writable: list[Path]) -> bool:
+def become_nobody(required: Iterable[Path], writable: list[Path]) -> bool:
     """Become the user `nobody`, if this process runs as root.
 
     Args:
-        needed: paths that must stay readable; if one would not be, this process stays root.
-        writable: folders for circuits. If the user `nobody` cannot write them, another is used
-            instead, unless the environment names a folder.
+        required: paths that must stay readable; otherwise this process stays root.
+        writable: folders for circuits. If the user `nobody` cannot write there, another folder
+            replaces them, unless the environment names one.
 
     Returns:
-        whether this process now runs as nobody.
+        whether this process now runs as `nobody`.
     """
     if os.geteuid() != 0:
         return False
@@ -226,7 +226,7 @@ def become_nobody(needed: Iterable[Path], writable: list[Path]) -> bool:
         user, group = entry.pw_uid, entry.pw_gid
         os.setgroups([])
         with _acting_as(user, group):
-            if not all(_may_read(path) for path in needed):
+            if not all(_may_read(path) for path in required):
                 return False
         for path in writable:
             _give(path, user, group)
@@ -244,8 +244,7 @@ def become_nobody(needed: Iterable[Path], writable: list[Path]) -> bool:
 
 
 def drop_capabilities(libc: ctypes.CDLL) -> bool:
-    """Drop all capabilities, and the means to regain them by running programs; true if none is
-    left."""
+    """Drop all capabilities, and the means to regain them by running programs; returns success."""
     bound_capabilities(libc)
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
     none = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable, in two halves
@@ -255,8 +254,8 @@ def drop_capabilities(libc: ctypes.CDLL) -> bool:
 def bound_capabilities(libc: ctypes.CDLL) -> None:
     """Keep programs from gaining capabilities, as far as this process is allowed to."""
     libc.prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
-    for number in range(_MOST_CAPABILITIES):
-        libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
+    for capability in range(_MOST_CAPABILITIES):
+        libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
 
 
 @contextmanager
@@ -272,7 +271,7 @@ def _acting_as(user: int, group: int) -> Iterator[None]:
 
 
 def _give(path: Path, user: int, group: int) -> None:
-    """Give a folder of root's to a user; never something that has since taken its place."""
+    """Give a folder of root's to a user; never a link or file that has replaced it."""
     with suppress(OSError):
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:

@@ -1,8 +1,8 @@
-"""A filter that refuses system calls to this process and all that it starts.
+"""A filter that refuses system calls to this process and its descendants.
 
-`calls` lists what is refused. Refused calls fail with EPERM; nothing is killed. `clone3` fails with
-ENOSYS, so that libraries use `clone`, whose flags can be read. Leaving the session, or the process
-group, seems to succeed and does nothing.
+`REFUSED` and `CONDITIONS` list the refused calls. These fail with EPERM; nothing is killed.
+`clone3` fails with ENOSYS, so that libraries use `clone`, whose flags a filter can read. Leaving
+the session or the process group seems to succeed but does nothing.
 
 The filter is a program of classic BPF over `struct seccomp_data`: number of the call, machine,
 address, six arguments. Arguments of 32 bits are in the lower half; the kernel drops the other.
@@ -43,12 +43,12 @@ class _Program(ctypes.Structure):
 
 
 def refuse_calls(libc: ctypes.CDLL) -> bool:
-    """Install the filter for this thread and all that it starts; irreversible.
+    """Install the filter for this thread and its descendants; irreversible.
 
-    The process must have no right to new privileges (`PR_SET_NO_NEW_PRIVS`).
+    The process must have given up new privileges (`PR_SET_NO_NEW_PRIVS`).
 
     Returns:
-        whether it is in force: the kernel may lack filters, and the machine a table here.
+        whether it is in force: the kernel may lack filters, or this module the machine's numbers.
     """
     machine = _MACHINES.get(platform.machine())
     if machine is None or sys.platform != "linux" or sys.maxsize < 1 << 32:
@@ -59,7 +59,7 @@ def refuse_calls(libc: ctypes.CDLL) -> bool:
 
 
 def _program(column: int, machine: int) -> bytes:
-    """The filter for a machine, whose numbers are in this column of the tables."""
+    """The filter for a machine, whose call numbers are in this column of the tables."""
     refuse = _step(_RETURN, _REFUSE | errno.EPERM)
     steps = [_load(_MACHINE_AT), _step(_EQUAL, machine, yes=1), refuse, _load(_NUMBER_AT)]
     if machine == _X86_64:
@@ -79,7 +79,7 @@ def _refused_if(condition: Condition, column: int) -> list[bytes]:
     number = condition.numbers[column]
     if number is None:
         return []
-    # From the last step to the first, since each test says how many steps to skip.
+    # Built backwards, since each test contains the number of steps to skip.
     steps = [_step(_RETURN, _REFUSE | errno.EPERM), _load(_NUMBER_AT)]
     for argument in reversed(condition.arguments):
         steps = [*_unless(argument, skip=len(steps) - 1), *steps]
@@ -111,10 +111,10 @@ def _step(code: int, value: int, *, yes: int = 0, no: int = 0) -> bytes:
 
 
 # ------------------------------------------------------------------------
-# The system calls that workers are refused, with their numbers (asm/unistd.h).
+# The system calls that are refused to workers, with their numbers (asm/unistd.h).
 #
-# This is a list of what is refused, not of what is allowed: interpreters and libraries of many
-# systems need many calls. `seccomp` makes a filter of it.
+# The list names refused calls rather than allowed ones: interpreters and libraries of many systems
+# need many calls.
 
 Numbers = tuple[int | None, int | None]
 """Numbers on x86_64 and aarch64; None if the machine does not have the call."""
@@ -177,7 +177,7 @@ FILES: dict[str, Numbers] = {
     **{"inotify_init": (253, None), "inotify_init1": (294, 26), "inotify_add_watch": (254, 27)},
     **{"fanotify_init": (300, 262), "fanotify_mark": (301, 263)},
 }
-"""Modes, owners, attributes and times of files, and notifications of what others do with them."""
+"""Modes, owners, attributes and times of files, and notifications of their use by others."""
 
 MACHINE: dict[str, Numbers] = {
     **{"init_module": (175, 105), "finit_module": (313, 273), "delete_module": (176, 106)},
@@ -195,9 +195,10 @@ class Argument(NamedTuple):
     """A condition on an argument of a call under which the call is refused.
 
     Attributes:
-        place: which argument, from 0.
-        test: `bits`: any of these is set; `is`, `is not`: of its lower 32 bits; `above`: of all 64.
-        value: what it is compared with.
+        place: index of the argument, from 0.
+        test: `bits`: any of these bits is set; `is`, `is not`: compares the lower 32 bits; `above`:
+            compares all 64.
+        value: the bits, or the number to compare with.
     """
 
     place: int
@@ -206,12 +207,12 @@ class Argument(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """Conditions on its arguments under which a call is refused.
+    """A call that is refused under conditions on its arguments.
 
     Attributes:
         numbers: of the call.
         arguments: conditions that must all hold, in this order.
-        why: what this prevents a worker from doing.
+        why: the harm that this prevents.
     """
 
     numbers: Numbers
@@ -223,13 +224,13 @@ CLONE, MMAP, PRLIMIT, UTIMENSAT = (56, 220), (9, 222), (302, 261), (280, 88)
 FCNTL, IOCTL, PRCTL, SOCKETPAIR = (72, 25), (16, 29), (157, 167), (53, 199)
 
 CLONE3: Numbers = (435, 435)
-"""Its flags are in memory, where a filter cannot read them; libraries without it use `clone`."""
+"""Its flags are in memory, where a filter cannot read them; without it, libraries use `clone`."""
 
 STAYING: dict[str, Numbers] = {"setsid": (112, 157), "setpgid": (109, 154)}
-"""They seem to succeed, and do nothing: so whatever a worker starts ends with its group."""
+"""Calls that seem to succeed but do nothing: so all descendants of a worker end with its group."""
 
 MOST_SHARED_BYTES = 4096
-"""Memory without a file that a process and its copies may share: clocks are passed on there."""
+"""Maximum size of anonymous memory that a process and its copies may share: it has their clocks."""
 
 _SHARED, _ANONYMOUS, _GROWS_DOWN = 0x01, 0x20, 0x0100
 _NEW_NAMESPACES, _OF_PARENT = 0x7E020000, 0x8000
@@ -239,7 +240,7 @@ _FAKE_INPUT, _TAKE_TERMINAL, _CONSOLE = 0x5412, 0x540E, 0x541C
 CONDITIONS: dict[str, Condition] = {
     "a namespace": Condition(CLONE, (Argument(0, "bits", _NEW_NAMESPACES),), "new namespaces"),
     "a child of the parent": Condition(
-        CLONE, (Argument(0, "bits", _OF_PARENT),), "processes that the server takes for its own"
+        CLONE, (Argument(0, "bits", _OF_PARENT),), "processes that seem to be the server's own"
     ),
     "shared memory": Condition(
         MMAP,
@@ -268,4 +269,4 @@ CONDITIONS: dict[str, Condition] = {
         SOCKETPAIR, (Argument(0, "is not", _AF_UNIX),), "pairs of other kinds of sockets"
     ),
 }
-"""Calls that are refused only with some arguments, by what they ask for."""
+"""Calls that are refused only with some arguments, by the purpose of these arguments."""

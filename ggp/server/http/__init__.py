@@ -1,7 +1,7 @@
-"""The entrance: sockets, HTTP, and processes that keep connections safe.
+"""The network side of the server: sockets, HTTP, and a process that keeps connections alive.
 
-In come bytes from game servers and strangers, out go the answers of `ggp.server.host`. Begin with
-`http_server`; each connection reads one request and is answered once. `listening`
-opens the socket before anything slow is imported, and talks to a service manager. `supervisor`
-holds it and the waiting connections while a server restarts.
+Bytes of game servers and strangers come in, the answers of `ggp.server.host` go out. Begin with
+`http_server`: each connection carries one request and one answer. `listening` opens the socket
+before anything slow is imported, and talks to a service manager. `supervisor` holds the socket and
+the waiting connections while a server restarts.
 """

@@ -1,8 +1,8 @@
-"""The HTTP server: accepts connections within bounds, and shuts down in order.
+"""The HTTP server: reads one message per connection, and sends the reply of the host.
 
-One message per connection: every reply has a correct Content-Length and closes the socket. Refusals
-have a status and a line of text, and are logged with the peer's address. `connection` describes the
-life of a connection, `incoming` the reading of a request.
+It accepts connections within bounds and shuts down in order. Every reply has a correct
+Content-Length and closes the socket. Refusals have a status and a line of text, and are logged with
+the peer's address. `Connection` is the life of a connection, `Incoming` reads its request.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from ggp.server.http.supervisor import KeptConnections
 from ggp.server.settings import ServerLimits, is_heard
 
 AT_ONCE = 16
-"""Connections accepted before any is read: many may have waited for a server, and one that has sent
-its request must not have to make room for others because it was not read yet."""
+"""Number of connections to accept before reading any: many may have waited for a server, and one
+that has sent its request must not be closed to make room just because it is still unread."""
 
 SHUTDOWN_S = 2.0
 """Time that clients waiting for an answer get when the server ends."""
@@ -47,7 +47,7 @@ class HttpServer:
     Attributes:
         custody: keeps connections that wait for an answer; by default it keeps none.
         is_open: whether connections are answered.
-        connections: all that are not closed yet, with their work.
+        connections: all open connections, with their tasks.
     """
 
     def __init__(self, host: Host, custody: KeptConnections | None = None) -> None:
@@ -61,15 +61,15 @@ class HttpServer:
         self._stopped = asyncio.Event()
 
     async def serve(self, listening: socket.socket) -> None:
-        """Answer all clients until `stop`; then answer what is open and close everything."""
+        """Answer all clients until `stop`; then answer open questions and close everything."""
         self._loop = asyncio.get_running_loop()
         if self._num_stops:
             self._stopped.set()
         await self._host.open()
-        for kept in self.custody.take_over():
-            self._begin(*await asyncio.open_connection(sock=kept.socket), kept.request)
+        for connection in self.custody.take_over():
+            self._begin(*await asyncio.open_connection(sock=connection.socket), connection.request)
         server = await asyncio.start_server(self._accept, sock=listening, backlog=AT_ONCE)
-        listening.listen(BACKLOG)  # this many may wait; `asyncio` has one number for both
+        listening.listen(BACKLOG)  # the queue; `asyncio` has one number for it and for accepting
         self.is_open = True
         self.custody.tell_open()
         try:
@@ -81,50 +81,52 @@ class HttpServer:
             await self._host.close()
 
     def stop(self) -> None:
-        """End the server; called again, it does not wait for answers. Any thread may call it, and
-        so may signal handlers."""
+        """End the server; a second call ends it without waiting for answers.
+
+        Any thread and any signal handler may call this.
+        """
         self._num_stops += 1
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._stop)
 
     @contextlib.contextmanager
     def stopped_by_signals(self) -> Iterator[None]:
-        """Let SIGINT and SIGTERM stop the server within the block, even before it runs.
+        """Have SIGINT and SIGTERM stop the server within the block, even before it runs.
 
-        Interrupts that were ignored from the start stay ignored.
+        Signals that were ignored from the start stay ignored.
         """
-        before = {
-            number: signal.signal(number, lambda *_: self.stop())
-            for number in (signal.SIGINT, signal.SIGTERM)
-            if signal.getsignal(number) is not signal.SIG_IGN
+        handlers = {
+            signum: signal.signal(signum, lambda *_: self.stop())
+            for signum in (signal.SIGINT, signal.SIGTERM)
+            if signal.getsignal(signum) is not signal.SIG_IGN
         }
         try:
             yield
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            for signum, handler in handlers.items():
+                signal.signal(signum, handler)
 
-    # ---------------------------------------------------------------- what connections cost
+    # ---------------------------------------------------------------- limits on connections
 
     def received(self, connection: Connection) -> None:
         """Refuse the oldest long request if all incomplete ones together have too many bytes."""
         if connection not in self._unfinished or not connection.is_long:
             return
-        most = self._limits.body_bytes  # more is refused as soon as that is looked at
-        held = sum(min(each.num_bytes, most) for each in self._unfinished)
-        if held > self._limits.pending_bytes:
-            oldest = next(each for each in self._unfinished if each.is_long)
+        most = self._limits.body_bytes  # a longer body is refused when it is read
+        pending_bytes = sum(min(unfinished.num_bytes, most) for unfinished in self._unfinished)
+        if pending_bytes > self._limits.pending_bytes:
+            oldest = next(unfinished for unfinished in self._unfinished if unfinished.is_long)
             oldest.refuse(503, "too much is being sent at once")
 
     def finished(self, connection: Connection) -> None:
-        """A request is complete, or never will be."""
+        """Record that a request is complete, or never will be."""
         self._unfinished.pop(connection, None)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = self._begin(reader, writer)
         self._unfinished[connection] = None
-        allowed = self._host.options.allowed
-        if allowed is not None and not is_heard(connection.address, allowed):
+        networks = self._host.options.networks
+        if networks is not None and not is_heard(connection.address, networks):
             connection.refuse(403, "this address is not allowed")
         elif len(self.connections) > self._limits.connections:
             self._make_room()
@@ -142,11 +144,10 @@ class HttpServer:
         return connection
 
     def _make_room(self) -> None:
-        """Close a connection that has its answer, or refuse the oldest request, possibly the
-        newest."""
-        for each in self.connections:
-            if each.lingers:
-                each.abort()
+        """Close a connection that has its answer, or else refuse the oldest incomplete request."""
+        for connection in self.connections:
+            if connection.lingers:
+                connection.abort()
                 return
         next(iter(self._unfinished)).refuse(503, "too many connections")
 
@@ -161,8 +162,8 @@ class HttpServer:
     async def _end_connections(self) -> None:
         self._host.hurry()
         tasks = set(self.connections.values())
-        for each in [*self._unfinished, *(each for each in self.connections if each.lingers)]:
-            each.shut_down()
+        for connection in [*self._unfinished, *(c for c in self.connections if c.lingers)]:
+            connection.shut_down()
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=SHUTDOWN_S)
             for task in late:
@@ -171,19 +172,19 @@ class HttpServer:
 
 
 # ------------------------------------------------------------------------
-# One connection: a request is read and answered once, and the socket is closed.
+# One connection: reads a request, answers it once, and closes the socket.
 #
-# Real servers and strangers do things to HTTP that no framework would forgive, so this is a plain
-# coroutine over an asyncio stream. It has three phases:
+# Real servers and strangers send HTTP that no framework would accept, so this is a plain coroutine
+# over an asyncio stream. It has three phases:
 #
-# 1. *unfinished*: the request is being read (`incoming`), within a time limit. If it is refused for
-# another reason, such as to make room, the limit is set to now: there is one way out; 2.
-# *answering*: the host finds the reply. Further input is read and dropped. If the connection
-# breaks, nobody waits for the reply any more; if only the client's writing side is closed, the
-# client still gets the reply, but unless it closed that side at once it has probably been killed;
+# 1. *unfinished*: the request is being read (`Incoming`), within a time limit. A refusal for any
+#    other reason, such as to make room, sets the limit to now, so that there is one way out;
+# 2. *answering*: the host finds the reply. Further input is read and dropped. If the connection
+#    breaks, nobody waits for the reply any more. If only the client's writing side is closed, the
+#    client still gets the reply, but unless it closed that side immediately it was probably killed;
 # 3. *lingering*: the reply is written and the writing side closed. Closing a socket with unread
-# input would cost the peer the reply, so input is read for a while. This also shows whether the
-# peer's system has taken the reply: that of a killed client refuses it.
+#    input would cost the peer the reply, so input is read for a while. This also shows whether the
+#    peer's system has accepted the reply: the system of a killed client refuses it.
 
 _METHODS = "POST, GET, OPTIONS"
 _HEADERS = {
@@ -202,7 +203,7 @@ _CHUNK = 1 << 18
 _TCP_INFO_LAST_CAME, _TCP_INFO_RTT, _TCP_INFO_ACKED = 52, 68, 120
 """Offsets in Linux's `struct tcp_info` of `tcpi_last_data_recv`, milliseconds since something came,
 `tcpi_rtt`, the round trip in microseconds, and `tcpi_bytes_acked`, the number of bytes that the
-peer's system has taken."""
+peer's system has acknowledged."""
 
 _LOOK_S = 0.005
 
@@ -214,14 +215,14 @@ class Connection:
 
     Args:
         host: answers messages.
-        server: informed of what the connection costs, for the sake of the others.
+        server: enforces the limits on all connections together.
         reader, writer: of the socket.
-        request: what an earlier server has received on it.
+        request: the request that an earlier server has received on it; None for a new connection.
 
     Attributes:
         address: of the client; empty if it is already gone.
         num_bytes: bytes of the request received so far.
-        lingers: whether everything was sent, and only the peer's close is awaited.
+        lingers: whether everything is sent, and only the peer has to close.
     """
 
     def __init__(
@@ -239,7 +240,7 @@ class Connection:
         self._patience: asyncio.Timeout | None = None
         self._request = request
         self._began_s: float | None = None if request is None else request.came_s
-        self._given: HostReply | None = None
+        self._host_reply: HostReply | None = None
         self.num_bytes = 0
         self.lingers = False
         peer = writer.get_extra_info("peername")
@@ -256,35 +257,35 @@ class Connection:
         try:
             reply = await self._respond()
             if reply:
-                await self._say(reply)
+                await self._send_reply(reply)
         except OSError:
             _log.debug("%s: the connection broke", self._peer)
         finally:
             self.abort()
 
     def refuse(self, status: int, reason: str) -> None:
-        """Refuse a request that is not complete."""
+        """Refuse an incomplete request."""
         self._refusal = RefusedError(status, reason)
         if self._patience is not None and not self._patience.expired():
             self._patience.reschedule(0)
         self._server.finished(self)
 
     def shut_down(self) -> None:
-        """Prepare for the end of the server: only requests that are complete get an answer."""
+        """Prepare for the end of the server: only complete requests get an answer."""
         if self._began_s is None or self.lingers:
             self.abort()
         else:
             self.refuse(503, "the server ends")
 
     def abort(self) -> None:
-        """Close at once."""
+        """Close immediately."""
         self.lingers = False
         self._writer.transport.abort()
 
     # ---------------------------------------------------------------- phases
 
     async def _respond(self) -> bytes:
-        """The reply; empty if nobody is there to read it."""
+        """The reply; empty if the client is gone."""
         try:
             method = "POST" if self._request is not None else await self._receive()
             match method:
@@ -304,12 +305,12 @@ class Connection:
         except RefusedError as refusal:
             _log.warning("%s: refused: %s", self._peer, refusal.reason)
             return _reply(refusal.status, refusal.reason)
-        except Exception as error:  # a bug of ours
+        except Exception as error:  # a bug of ggp
             _log.error("%s: %r", self._peer, error, exc_info=error)
             return _reply(500, "internal error")
 
     async def _receive(self) -> str:
-        """The method of the request; empty if the connection broke. The message of a POST becomes
+        """The method of the request; empty if the connection broke. Stores the message of a POST in
         `_request`.
 
         Raises:
@@ -337,7 +338,7 @@ class Connection:
             self._server.finished(self)
 
     async def _answer(self, request: Request) -> bytes:
-        """The reply to a request; if the connection breaks meanwhile, nobody waits for it."""
+        """The reply to a request; empty if the connection breaks meanwhile."""
         trip_s = _round_trip_s(self._writer)
         hung_up: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         answer = asyncio.ensure_future(self._host.reply(request, trip_s, hung_up))
@@ -347,56 +348,56 @@ class Connection:
             if not answer.done():
                 _log.info("%s: the connection broke before the answer", self._peer)
                 return b""
-            reply = self._given = answer.result()
+            reply = self._host_reply = answer.result()
             return _reply(400 if reply.refused else 200, reply.text)
         finally:
             answer.cancel()
             broken.cancel()
             await asyncio.gather(answer, broken, return_exceptions=True)
 
-    async def _say(self, reply: bytes) -> None:
-        """Write the reply, and read until the peer closes as well or a bound is reached."""
-        left, given = self._limits.linger_bytes, self._given or HostReply("")
+    async def _send_reply(self, reply: bytes) -> None:
+        """Write the reply, and read until the peer closes, too, or a bound is reached."""
+        budget, hooks = self._limits.linger_bytes, self._host_reply or HostReply("")
         self._writer.transport.set_write_buffer_limits(0)  # drain returns when all is written
         self.lingers = True
-        with self._writer.get_extra_info("socket").dup() as own:  # it reports a broken one, too
+        with self._writer.get_extra_info("socket").dup() as sock:  # it reports a broken one, too
             try:
                 async with asyncio.timeout(self._limits.linger_s):
                     self._writer.write(reply)
                     await self._writer.drain()
-                    if given.on_sent is not None:
-                        given.on_sent(time.monotonic())
+                    if hooks.on_sent is not None:
+                        hooks.on_sent(time.monotonic())
                     self._writer.write_eof()
-                    while left >= 0 and (dropped := await self._reader.read(_CHUNK)):
-                        left -= len(dropped)
-                    while given.on_lost is not None and _may_be_taken(own, len(reply)):
+                    while budget >= 0 and (dropped := await self._reader.read(_CHUNK)):
+                        budget -= len(dropped)
+                    while hooks.on_lost is not None and _may_be_taken(sock, len(reply)):
                         await asyncio.sleep(_LOOK_S)
             finally:
-                if given.on_lost is not None and not _is_taken(own, len(reply)):
+                if hooks.on_lost is not None and not _is_taken(sock, len(reply)):
                     _log.info("%s: the connection broke before the answer was taken", self._peer)
-                    given.on_lost()
-                elif given.on_taken is not None and _told(own, "Q", _TCP_INFO_ACKED) is not None:
-                    given.on_taken()
+                    hooks.on_lost()
+                elif hooks.on_taken is not None and _tcp(sock, "Q", _TCP_INFO_ACKED) is not None:
+                    hooks.on_taken()
 
     # ---------------------------------------------------------------- bytes
 
     async def _read(self) -> bytes:
         """The next bytes of the request; empty if the client closed its writing side."""
-        data = await self._reader.read(_CHUNK)
-        if data:
+        chunk = await self._reader.read(_CHUNK)
+        if chunk:
             if self._began_s is None:
-                # It may have waited in the system, if an earlier server was killed.
+                # It may have waited in the system's queue, if an earlier server was killed.
                 self._began_s = time.monotonic() - waited_s(self._writer.get_extra_info("socket"))
-            self.num_bytes += len(data)
+            self.num_bytes += len(chunk)
             self._server.received(self)
-        return data
+        return chunk
 
     async def _until_broken(self, hung_up: asyncio.Future[bool]) -> None:
         """Drop all input; return or raise when the connection is gone.
 
         Args:
-            hung_up: set when the client has closed its writing side: to whether that was later than
-                clients do it that only mark the end of their message.
+            hung_up: set when the client closes its writing side: to true if that is too late to
+                mark only the end of its message.
         """
         began_s = time.monotonic()
         while await self._reader.read(_CHUNK):
@@ -411,37 +412,37 @@ class Connection:
 
 def _round_trip_s(writer: asyncio.StreamWriter) -> float | None:
     """The system's estimate of the round trip to the peer; None if it has none."""
-    microseconds = _told(writer.get_extra_info("socket"), "I", _TCP_INFO_RTT)
+    microseconds = _tcp(writer.get_extra_info("socket"), "I", _TCP_INFO_RTT)
     return None if microseconds is None else microseconds * 1e-6
 
 
-def waited_s(own: socket.socket) -> float:
-    """Least age of the data the system now delivers; 0 if unknown."""
-    milliseconds = _told(own, "I", _TCP_INFO_LAST_CAME)
+def waited_s(connection: socket.socket) -> float:
+    """Minimum age of the data that the system delivers now; 0 if unknown."""
+    milliseconds = _tcp(connection, "I", _TCP_INFO_LAST_CAME)
     return 0.0 if milliseconds is None else milliseconds * 1e-3
 
 
-def _is_taken(own: socket.socket, num_bytes: int) -> bool:
-    """Whether the peer's system has acknowledged this many bytes, as far as ours knows."""
-    acked = _told(own, "Q", _TCP_INFO_ACKED)
+def _is_taken(connection: socket.socket, num_bytes: int) -> bool:
+    """Whether the peer's system has acknowledged this many bytes; true if unknown."""
+    acked = _tcp(connection, "Q", _TCP_INFO_ACKED)
     return acked is None or acked >= num_bytes
 
 
-def _may_be_taken(own: socket.socket, num_bytes: int) -> bool:
-    """Whether it has neither acknowledged nor refused them."""
+def _may_be_taken(connection: socket.socket, num_bytes: int) -> bool:
+    """Whether the peer's system has neither acknowledged nor refused these bytes yet."""
     try:
-        is_broken = own.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
+        is_broken = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
     except OSError:
         is_broken = True
-    return not is_broken and not _is_taken(own, num_bytes)
+    return not is_broken and not _is_taken(connection, num_bytes)
 
 
-def _told(own: socket.socket, kind: str, offset: int) -> int | None:
+def _tcp(connection: socket.socket, kind: str, offset: int) -> int | None:
     """A number from the system's information on a connection; None if it has none."""
     try:
         size = offset + struct.calcsize(kind)
-        info = own.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, size)
-        (number,) = struct.unpack_from(kind, info, offset)
+        record = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, size)
+        (number,) = struct.unpack_from(kind, record, offset)
     except (OSError, AttributeError, struct.error):
         return None  # another system, or the connection is gone
     return int(number)
@@ -458,16 +459,17 @@ def _reply(status: int, text: str) -> bytes:
 
 
 # ------------------------------------------------------------------------
-# Reads one request, as game servers and strangers send it: h11 with bounds and patience.
+# Reading of one request, as game servers and strangers send it: h11, with bounds and more leniency.
 #
-# h11 parses HTTP leniently enough for servers in the field: HTTP/1.0 without Host, bare line feeds.
-# This module handles the rest:
+# h11 parses HTTP leniently enough for real servers: HTTP/1.0 without Host, bare line feeds. The
+# code below handles the rest:
 #
 # - a body that ends before its announced length, because the client closed its writing side, is
-# taken as it is; - a length counted in characters: of `(START é ...)` h11 gives all bytes but the
-# last, and the bytes after them belong to the body too; - a body without any length ends where its
-# outer parenthesis is closed, or when the client closes; - bounds on headers that arrive at once
-# (`BoundedHttp`), on chunks and on bodies.
+#   taken as it is;
+# - a length counted in characters: of `(START é ...)` h11 gives all bytes but the last, and the
+#   bytes after them belong to the body too;
+# - a body without any length ends where its outer parenthesis is closed, or when the client closes;
+# - bounds on headers that arrive in one piece (`BoundedHttp`), on chunks and on bodies.
 #
 # It knows no sockets: a function returns the bytes.
 
@@ -475,7 +477,7 @@ REST_S = 0.2
 """Time to wait for the end of a body that its announced length does not include."""
 
 _EDGE = 64
-"""Bytes at either end of a body that are searched for its first and last parenthesis."""
+"""Number of bytes at either end of a body that are searched for its outer parentheses."""
 
 _LONGEST_FAULT = _LONGEST_NAME = 200
 
@@ -484,8 +486,8 @@ class RefusedError(Exception):
     """A request that is refused before its message is read.
 
     Attributes:
-        status: of HTTP.
-        reason: a line.
+        status: the HTTP status.
+        reason: one line of text.
     """
 
     def __init__(self, status: int, reason: str) -> None:
@@ -494,16 +496,16 @@ class RefusedError(Exception):
 
 
 class BoundedHttp(h11.Connection):
-    """The server's side of a connection, where headers have a bound however they arrive.
+    """The server's side of a connection, with a bound on headers however they arrive.
 
-    h11 checks the length of headers only while they are incomplete, so it takes longer ones that
-    arrive at once.
+    h11 checks the length of headers only while they are incomplete, so it accepts longer ones that
+    arrive in one piece.
 
     Args:
-        header_bytes: most bytes of the headers of a request, with its first line.
+        header_bytes: maximum length of the headers of a request, with its first line.
 
     Attributes:
-        fault: the latest fault in what arrived; its `error_status_hint` is 431 if headers are too
+        fault: the latest fault in the input; its `error_status_hint` is 431 if headers are too
             long.
     """
 
@@ -516,7 +518,7 @@ class BoundedHttp(h11.Connection):
         """The next event.
 
         Raises:
-            h11.RemoteProtocolError: this is not HTTP, or the headers are too long.
+            h11.RemoteProtocolError: the input is not HTTP, or the headers are too long.
         """
         num_before = len(self.trailing_data[0]) if self.their_state is h11.IDLE else 0
         try:
@@ -535,7 +537,7 @@ class Incoming:
 
     Args:
         read: waits for bytes; returns none if the client has closed its writing side.
-        go_on: tells a client that waits for permission to send its body.
+        go_on: permits the body to a client that waits for permission.
         limits: bounds on the input.
     """
 
@@ -548,11 +550,10 @@ class Incoming:
         self._headers: dict[bytes, bytes] = {}
 
     async def method(self) -> str:
-        """The method, in upper case, once the headers are complete; empty if nothing arrived at
-        all.
+        """The method, in upper case, once the headers are complete; empty if nothing arrived.
 
         Raises:
-            RefusedError: this is not HTTP, too long, or incomplete.
+            RefusedError: the input is not HTTP, too long, or incomplete.
         """
         while not isinstance(event := self._next_event(), h11.Request):
             if not await self._receive():
@@ -564,7 +565,7 @@ class Incoming:
 
     @property
     def receiver(self) -> str:
-        """What the client calls us; empty if it does not."""
+        """The client's name for us; empty if it uses none."""
         return self._headers.get(b"receiver", b"").decode("latin-1")[:_LONGEST_NAME]
 
     async def body(self) -> str:
@@ -593,11 +594,11 @@ class Incoming:
 
     async def _receive(self) -> bool:
         """Let h11 read the next bytes; false if there are none."""
-        data = await self._read()
-        self._num_received += len(data)
-        if data:
-            self._http.receive_data(data)
-        return bool(data)
+        chunk = await self._read()
+        self._num_received += len(chunk)
+        if chunk:
+            self._http.receive_data(chunk)
+        return bool(chunk)
 
     def _next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
         try:
@@ -616,17 +617,17 @@ class Incoming:
             raise RefusedError(413, f"a body of more than {most} bytes")
 
     async def _until_closed(self) -> bytearray:
-        """A body without length: up to where all parentheses are closed, or the client closes."""
+        """A body without a length, which ends with its parentheses or when the client closes."""
         body, depth = bytearray(), 0
-        data = self._http.trailing_data[0]
+        chunk = self._http.trailing_data[0]
         while True:
-            body += data
+            body += chunk
             self._check_length(len(body))
-            depth += data.count(b"(") - data.count(b")")
+            depth += chunk.count(b"(") - chunk.count(b")")
             begins, ends = body[:_EDGE].lstrip(), body[-_EDGE:].rstrip()
             if depth <= 0 and begins.startswith(b"(") and ends.endswith(b")"):
                 return body
-            if not (data := await self._read()):
+            if not (chunk := await self._read()):
                 return body
 
     async def _counted_in_characters(self, body: bytes) -> str:
@@ -637,8 +638,8 @@ class Incoming:
             text += decoder.decode(self._http.trailing_data[0])
             with suppress(TimeoutError):
                 async with asyncio.timeout(REST_S):
-                    while len(text) < len(body) and (data := await self._read()):
-                        text += decoder.decode(data)
+                    while len(text) < len(body) and (chunk := await self._read()):
+                        text += decoder.decode(chunk)
         return text[: len(body)]
 
 

@@ -1,10 +1,10 @@
-"""Opens the server's listening socket before anything that is slow to import.
+"""Opens the server's listening socket before anything slow is imported.
 
-Game servers take a refused connection for an illegal move, and importing the server takes half a
-second of CPU time, which on a busy machine is several. While a socket listens, connections wait in
-it. So `listen_early` opens it as soon as the command line says where, or takes it from a service
-manager that holds it. Its reading of the command line is a guess: `listening_on`
-returns the socket if the guess was right, and otherwise a new one.
+Game servers treat a refused connection as an illegal move, and importing the server takes half a
+second of CPU time, several seconds on a busy machine. While a socket listens, connections wait in
+its queue. So `listen_early` guesses the address from the command line and opens the socket, unless
+a service manager holds one. `listening_on` returns the inherited socket, the early one if the guess
+was right, or a new one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COMMAND = "serve"
 DEFAULT_PORT = 9147
 DEFAULT_ADDRESS = "127.0.0.1"
 ALWAYS_S = 0.0
-"""When the system started, on `time.monotonic`: an inherited socket may be that old."""
+"""Start of the system on `time.monotonic`: an inherited socket may be that old."""
 
 _early: dict[tuple[str, int], tuple[socket.socket, float]] = {}
 
@@ -30,14 +30,14 @@ def listen_early(arguments: Sequence[str]) -> None:
     """Open the socket that a command line asks for, if that is clear.
 
     Args:
-        arguments: those after the name of the program.
+        arguments: of the program, without its name.
     """
-    where = _address(arguments)
-    if where is None or hands_over():
+    address = _address(arguments)
+    if address is None or hands_over():
         return
     try:
-        _early[where] = listen(*where), time.monotonic()
-    except Exception:  # the regular opening reports what is wrong
+        _early[address] = listen(*address), time.monotonic()
+    except Exception:  # opening it again later reports the error
         return
 
 
@@ -48,43 +48,43 @@ def listening_on(address: str, port: int) -> tuple[socket.socket, float]:
         The socket, and since when messages arrive there, on `time.monotonic`.
 
     Raises:
-        ConfigError: see `listen`, or what was inherited is not a listening socket.
+        ConfigError: see `listen`, or the inherited file is not a listening socket.
     """
     handed_over = socket_handed_over()
-    found = _early.pop((address, port), None)
-    for other, _ in _early.values():
-        other.close()
+    early = _early.pop((address, port), None)
+    for unused, _ in _early.values():
+        unused.close()
     _early.clear()
     if handed_over is not None:
         return handed_over, ALWAYS_S
-    return found or (listen(address, port), time.monotonic())
+    return early or (listen(address, port), time.monotonic())
 
 
 def _address(arguments: Sequence[str]) -> tuple[str, int] | None:
-    """Where `ggp serve` is to listen; None for other commands, or if unclear."""
-    own = iter(arguments)
-    if next((each for each in own if not each.startswith("-")), "") != COMMAND:
+    """The address on which `ggp serve` will listen; None for other commands, or if unclear."""
+    words = iter(arguments)
+    if next((word for word in words if not word.startswith("-")), "") != COMMAND:
         return None
-    given = {"--host": DEFAULT_ADDRESS, "--port": str(DEFAULT_PORT)}
-    for each in own:
-        name, has_value, value = each.partition("=")
+    options = {"--host": DEFAULT_ADDRESS, "--port": str(DEFAULT_PORT)}
+    for word in words:
+        name, has_value, value = word.partition("=")
         if name == "--help":
             return None
-        if name in given:
-            given[name] = value if has_value else next(own, "")
+        if name in options:
+            options[name] = value if has_value else next(words, "")
     try:
-        port = int(given["--port"])
+        port = int(options["--port"])
     except ValueError:
         return None
-    return given["--host"], port
+    return options["--host"], port
 
 
 # ------------------------------------------------------------------------
-# The protocol between a service manager and us, as in systemd, in a few lines.
+# The protocol of systemd between a service manager and us, in a few lines.
 #
-# The manager may hold the listening socket itself, so that it stays open whatever happens to us:
-# then the socket is file descriptor 3, and `LISTEN_PID` and `LISTEN_FDS` say so (sd_listen_fds(3)).
-# It may want to know our state: `NOTIFY_SOCKET` names the socket for that (sd_notify(3)). Without
+# The manager may hold the listening socket, so that it stays open whatever happens to us: then the
+# socket is file descriptor 3, and `LISTEN_PID` and `LISTEN_FDS` announce it (sd_listen_fds(3)). It
+# may want to know our state: `NOTIFY_SOCKET` names the socket for that (sd_notify(3)). Without
 # these variables nothing here has any effect. Workers never see them.
 
 _FIRST = 3
@@ -93,42 +93,42 @@ _NOTIFYING = "NOTIFY_SOCKET"
 
 
 def hands_over() -> bool:
-    """Whether this process was given sockets."""
+    """Whether this process inherited sockets."""
     return os.environ.get("LISTEN_PID") == str(os.getpid()) and "LISTEN_FDS" in os.environ
 
 
 def socket_handed_over() -> socket.socket | None:
-    """The listening socket that this process was given; None if there is none.
+    """The listening socket that this process inherited; None if there is none.
 
-    The variables are removed, since children must not see them.
+    Removes the variables, since children must not see them.
 
     Raises:
-        ConfigError: it was given something else, or more than one socket.
+        ConfigError: it inherited something else, or more than one socket.
     """
     if not hands_over():
         return None
-    number = os.environ["LISTEN_FDS"]
+    num_fds = os.environ["LISTEN_FDS"]
     for name in _LISTENING:
         os.environ.pop(name, None)
     try:
-        found = socket.socket(fileno=_FIRST)
-        listens = found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == 1
-        is_one = found.type == socket.SOCK_STREAM and found.family in _FAMILIES
-        if not (listens and is_one and number == "1"):
-            raise OSError("what is handed over is something else")
+        inherited = socket.socket(fileno=_FIRST)
+        listens = inherited.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == 1
+        is_one = inherited.type == socket.SOCK_STREAM and inherited.family in _FAMILIES
+        if not (listens and is_one and num_fds == "1"):
+            raise OSError("this is something else")
     except OSError as error:
         from ggp.errors import ConfigError
 
         raise ConfigError(
-            f"LISTEN_FDS={number} promises one TCP socket that listens, as file descriptor "
+            f"LISTEN_FDS={num_fds} must stand for one listening TCP socket, file descriptor "
             f"{_FIRST}: {error}; see ListenStream= in systemd.socket(5)"
         ) from error
     os.set_inheritable(_FIRST, False)
-    return found
+    return inherited
 
 
 def tell(**news: str) -> None:
-    """Tell the service manager, if there is one, our state: `tell(READY="1")`."""
+    """Report our state to the service manager, if there is one: `tell(READY="1")`."""
     name = os.environ.get(_NOTIFYING)
     if not name:
         return

@@ -1,11 +1,11 @@
 """The supervisor: a small process that keeps the listening socket and restarts a dead server.
 
-Game servers take a refused connection for an illegal move. While a socket is open somewhere,
-connections wait in its queue until a process accepts them. So the process that opened it does
-nothing else: the server is its child, a fork that already has all modules and the socket and is
-ready in a moment. With logs it continues its matches (`restore`). Connections that wait for an
-answer are kept too (`KeptConnections`), so that even those are answered, and so is the template of
-the workers (`template`), with the workers that are ready.
+Game servers treat a refused connection as an illegal move. While a socket is open in some process,
+connections wait in its queue until a process accepts them. So the process that opened the socket
+only supervises: the server is its child, a fork that has the socket and all modules and is ready in
+a moment. If there are logs, the new server continues the matches (`restore`). The supervisor also
+keeps connections that wait for an answer (`KeptConnections`), so that even those are answered, and
+the template of the workers (`template`), with the workers that are ready.
 
     parent:  listen, fork, keep ... the child died: fork, keep ... it ended: end
     child:           serve                          serve
@@ -38,7 +38,7 @@ from ggp.server.workers.nursery import TemplateProcess
 
 MOST_DEATHS = 10
 WITHIN_S = 10.0
-"""A server that died so often in so short a time would only die again. Somebody who kills it at
+"""A server that dies this often within this time would only die again. Somebody who kills it at
 every other move is slower."""
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
@@ -60,10 +60,10 @@ class Shift:
 
 
 def stay_up(template: TemplateProcess | None = None) -> Shift:
-    """Continue in a child; this process starts another whenever a child dies.
+    """Fork: continue in a child, while this process supervises and replaces a child that dies.
 
     Signals that end programs (SIGINT, SIGTERM) are blocked in the child until it has handlers for
-    them: see `heed_signals`. Must be called while there is one thread.
+    them: see `heed_signals`. The process must have only one thread.
 
     Args:
         template: source of the workers of all children; None if each child has its own.
@@ -72,8 +72,8 @@ def stay_up(template: TemplateProcess | None = None) -> Shift:
         In each child: its initial state.
 
     Raises:
-        SystemExit: in this process, when a child ended by itself or was told to.
-        GGPError: in this process, when children die again and again.
+        SystemExit: in this process, when a child ended regularly or on a signal.
+        GGPError: in this process, when children keep dying.
         OSError: in this process, when the system cannot start a child.
     """
     deaths: deque[float] = deque(maxlen=MOST_DEATHS)
@@ -90,12 +90,12 @@ def stay_up(template: TemplateProcess | None = None) -> Shift:
                     f"the server died {MOST_DEATHS} times within {WITHIN_S:g} s, the last time by "
                     f"{how}; see the lines above, or start it without these logs"
                 )
-            _log.warning("the server died (%s) and is started again", how)
+            _log.warning("the server died (%s) and is being restarted", how)
     return Shift(not deaths, ended)
 
 
 def heed_signals() -> None:
-    """Unblock the signals that `stay_up` has blocked, in a child that has handlers for them."""
+    """Unblock the signals that `stay_up` blocked, once a child has handlers for them."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
 
 
@@ -103,7 +103,7 @@ class _Supervisor:
     """The state of the supervisor.
 
     Attributes:
-        is_ending: whether it was told to end.
+        is_ending: whether a signal asked it to end.
     """
 
     def __init__(self, template: TemplateProcess | None) -> None:
@@ -113,7 +113,7 @@ class _Supervisor:
         self._shelf = ConnectionStore()
 
     def run_child(self) -> int | KeptConnections:
-        """The exit status of a new child, once it has ended; in the child, its custody."""
+        """Fork a child: returns its exit status once it has ended; in the child, its custody."""
         channel = self._shelf.open()
         signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
         self._child = fork(leads=True)
@@ -123,14 +123,14 @@ class _Supervisor:
             if channel is None:
                 return KeptConnections()
             channel[1].close()
-            return KeptConnections(channel[0], self._shelf.found())
+            return KeptConnections(channel[0], self._shelf.inherited())
         heed_signals()
         if channel is not None:
             channel[0].close()
             with channel[1]:
                 connect = None if self._template is None else self._template.connect
                 self._shelf.follow(channel[1], connect, lambda: listening.tell(READY="1"))
-        # Not waited for yet, the child keeps its process id: no signal goes to another process.
+        # Until it is waited for, the child keeps its process id, so that no signal goes astray.
         os.waitid(os.P_PID, self._child, os.WEXITED | os.WNOWAIT)
         child, self._child = self._child, 0
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -142,47 +142,47 @@ class _Supervisor:
 
     @contextlib.contextmanager
     def passing_on(self) -> Iterator[None]:
-        """Pass signals that end programs on to the child; ignored ones stay ignored."""
-        before = {
-            number: signal.signal(number, self._pass_on)
-            for number in _ENDING
-            if signal.getsignal(number) is not signal.SIG_IGN
+        """Pass signals that end programs on to the child; ignored signals stay ignored."""
+        handlers = {
+            signum: signal.signal(signum, self._pass_on)
+            for signum in _ENDING
+            if signal.getsignal(signum) is not signal.SIG_IGN
         }
         try:
             yield
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            for signum, handler in handlers.items():
+                signal.signal(signum, handler)
 
-    def _pass_on(self, number: int, _: object) -> None:
+    def _pass_on(self, signum: int, _: object) -> None:
         self.is_ending = True
         listening.tell(STOPPING="1")
         if self._child:
-            os.kill(self._child, number)
+            os.kill(self._child, signum)
 
 
 # ------------------------------------------------------------------------
-# Keeps connections that wait for an answer safe in another process.
+# Custody of connections that wait for an answer, in another process.
 #
-# A server that is killed would take its connections with it, and game servers do not ask again. So
-# it passes each waiting connection to its `supervisor`, together with its message, and takes it
-# back when there is an answer. A server that replaces a dead one finds what that one had not
-# answered.
+# A killed server would take its connections with it, and game servers do not ask again. So a server
+# passes each waiting connection to its supervisor, together with its message, and takes it back
+# when there is an answer. A server that replaces a dead one inherits the connections that were
+# waiting.
 #
 # The server sends datagrams of JSON to the supervisor, with the socket if there is one. In the same
 # way it announces that it is open, and asks for workers (`nursery`).
 
 MAX_CHARS = 20_000
-"""Longest message that is kept; rules are longer, moves are not."""
+"""Maximum length of a kept message: long enough for moves, not for rules."""
 
 _MAX_KEPT = 128
 
 _KEPT_FIELDS = ("text", "came_s", "peer", "receiver")
-"""What the supervisor keeps of a request."""
+"""The fields of a request that the supervisor keeps."""
 
 LOOK_S = 1
-"""Seconds that a process waits at a time. A signal that arrives just before it waits, or in another
-thread, does not end the waiting: Python runs its handler at the next look."""
+"""Maximum seconds of one wait. A signal that arrives just before the wait, or in another thread,
+does not end it; Python runs its handler after the wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,24 +199,26 @@ class KeptConnection:
 
 
 class KeptConnections:
-    """The server's side.
+    """The server's side of the custody of connections.
 
     Args:
         channel: to the supervisor; None if nothing can be kept.
-        found: what an earlier server had not answered, by number.
+        inherited: connections that an earlier server had not answered, by number.
     """
 
     def __init__(
-        self, channel: socket.socket | None = None, found: dict[int, KeptConnection] | None = None
+        self,
+        channel: socket.socket | None = None,
+        inherited: dict[int, KeptConnection] | None = None,
     ) -> None:
         self._channel = None if channel is None else Channel(channel)
-        self._numbers, self._found = count(max(found or (0,)) + 1), dict(found or {})
+        self._numbers, self._inherited = count(max(inherited or (0,)) + 1), dict(inherited or {})
         if channel is not None:
             channel.setblocking(False)  # nothing is kept if the supervisor is stopped
 
     def take_over(self) -> list[KeptConnection]:
-        """The connections that have been waiting since an earlier server."""
-        return list(self._found.values())
+        """The connections that have been waiting since the time of an earlier server."""
+        return list(self._inherited.values())
 
     def tell_open(self) -> None:
         """Announce that connections are answered."""
@@ -224,24 +226,23 @@ class KeptConnections:
 
     @property
     def can_connect(self) -> bool:
-        """Whether `connect` can reach anything."""
+        """Whether `connect` can reach a supervisor."""
         return self._channel is not None
 
     def connect(self, channel: socket.socket, anew: bool = False) -> None:
-        """Make the supervisor pass a channel to the template of workers, see
-        `TemplateProcess.connect`."""
+        """Have the supervisor pass a channel to the template, see `TemplateProcess.connect`."""
         with channel:
             self._tell({"template": anew}, channel.fileno())
 
     @contextlib.contextmanager
     def keeping(self, connection: int, request: Request) -> Iterator[None]:
-        """Keep a connection that waits for the answer to a request, within the block.
+        """Have a connection kept within the block, while it waits for the answer to a request.
 
         Args:
             connection: file descriptor.
         """
-        found = (n for n, kept in self._found.items() if kept.socket.fileno() == connection)
-        number = next(found, None)
+        numbers = (n for n, c in self._inherited.items() if c.socket.fileno() == connection)
+        number = next(numbers, None)
         if number is None:
             number = next(self._numbers)
             if len(request.text) <= MAX_CHARS:
@@ -250,34 +251,34 @@ class KeptConnections:
         try:
             yield
         finally:
-            self._found.pop(number, None)
+            self._inherited.pop(number, None)
             self._tell({"number": number})
 
-    def _tell(self, said: dict[str, object], *connections: int) -> None:
+    def _tell(self, message: dict[str, object], *connections: int) -> None:
         if self._channel is not None:
             with contextlib.suppress(OSError):
-                self._channel.send(said, *connections)
+                self._channel.send(message, *connections)
 
 
 class ConnectionStore:
-    """The supervisor's side: what servers passed to it and have not taken back."""
+    """The supervisor's side: connections that servers passed to it and have not taken back."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, tuple[int, Request]] = {}
+        self._entries: dict[int, tuple[int, Request]] = {}
 
     def open(self) -> tuple[socket.socket, socket.socket] | None:
-        """A channel for the next server, its end and ours; None if the system has none."""
+        """A channel for the next server, as its end and ours; None if the system has none."""
         try:
             ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         except OSError:
             return None
         return theirs, ours
 
-    def found(self) -> dict[int, KeptConnection]:
-        """The kept connections, in a process that was forked from this one and takes over."""
+    def inherited(self) -> dict[int, KeptConnection]:
+        """The kept connections, for a fork of this process that takes over."""
         return {
             number: KeptConnection(socket.socket(fileno=fd), request)
-            for number, (fd, request) in self._kept.items()
+            for number, (fd, request) in self._entries.items()
         }
 
     def follow(
@@ -286,7 +287,7 @@ class ConnectionStore:
         connect: Callable[[socket.socket, bool], None] | None = None,
         on_open: Callable[[], None] = lambda: None,
     ) -> None:
-        """Keep what arrives; returns when the server has died.
+        """Carry out the messages of the server; returns when it has died.
 
         Args:
             channel: to the server.
@@ -298,35 +299,35 @@ class ConnectionStore:
         while True:
             while not arrived.poll(1000 * LOOK_S):
                 pass
-            told = messages.receive()
-            if told is None:
+            arrivals = messages.receive()
+            if arrivals is None:
                 return
-            for said in told:
-                self._heed(said, messages.fds, connect, on_open)
+            for message in arrivals:
+                self._heed(message, messages.fds, connect, on_open)
 
     def _heed(
         self,
-        said: dict[str, Any],
+        message: dict[str, Any],
         fds: deque[int],
         connect: Callable[[socket.socket, bool], None] | None,
         on_open: Callable[[], None],
     ) -> None:
-        """Do what a message of the server says."""
+        """Carry out a message of the server."""
         fd = fds.popleft() if fds else None
-        if "open" in said:
+        if "open" in message:
             on_open()
-        elif "template" in said:
+        elif "template" in message:
             if fd is not None:
                 theirs = socket.socket(fileno=fd)
-                with contextlib.suppress(OSError), theirs:  # closed, it is asked for again
+                with contextlib.suppress(OSError), theirs:  # if it closes, the server asks again
                     if connect is not None:
-                        connect(theirs, bool(said["template"]))
+                        connect(theirs, bool(message["template"]))
         elif fd is None:
-            kept = self._kept.pop(int(said["number"]), None)
-            if kept is not None:
-                os.close(kept[0])
-        elif len(self._kept) < _MAX_KEPT:
-            request = Request(**{name: said[name] for name in _KEPT_FIELDS})
-            self._kept[int(said["number"])] = fd, request
+            entry = self._entries.pop(int(message["number"]), None)
+            if entry is not None:
+                os.close(entry[0])
+        elif len(self._entries) < _MAX_KEPT:
+            request = Request(**{name: message[name] for name in _KEPT_FIELDS})
+            self._entries[int(message["number"])] = fd, request
         else:
             os.close(fd)

@@ -1,8 +1,9 @@
-"""Compiles kernels before there is a match, in a process that never sees a stranger's rules.
+"""Compiles all kernels of a player before there is a match, in a process of its own.
 
-Workers that gave up their rights cannot write to the cache of machine code, because every reader of
-it runs it; they would compile for half a minute in every match. Once everything is compiled, a note
-lists the files of the cache that show it. While they exist, nothing has to be done at a start.
+Confined workers must not write to the cache of machine code, because every reader runs that code;
+so without this they would compile for half a minute in every match. The compiling process never
+sees a stranger's rules: it plays examples. Afterwards a note lists the files in the cache. While
+they exist, the next start skips the compilation.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _EXAMPLE = """
 (<= terminal (true (step 3))) (<= (goal xplayer 100) (true right))
 (<= (goal xplayer 0) (not (true right))) (goal random 0)
 """
-"""A game that needs every kernel, except those for games where everybody knows everything."""
+"""A game that needs every kernel, except those for games of complete information."""
 
 _OPEN_EXAMPLE = """
 (role xplayer) (role oplayer) (init (step 0)) (succ 0 1) (succ 1 2) (succ 2 3)
@@ -61,15 +62,15 @@ _FIRST_TURNS = {
         "(pick 0)", ("(did oplayer (pick 0))", "(did xplayer (pick 0))"), "(pick 0)", True
     ),
 }
-"""Our role's first turn: beliefs need other kernels in the turns that follow."""
+"""Our role's first turn in each example: beliefs need other kernels in later turns."""
 
 _BOARDS_EXAMPLE, _OPTION = "kriegspiel_5x5", "evaluation="
-"""A game of ours with pieces, and the option of a player that declares what they are worth."""
+"""A game with pieces, and the option that declares the values of pieces to a player."""
 
 _GROUNDING_S = 60.0
 _MOST_TRIES, _THINK_S = 10, 0.1
 _START_S = 4.0
-"""A start clock in which a player may learn, for all its kernels to be compiled."""
+"""A start clock that lets a player learn, so that the kernels of learning are compiled."""
 _MEMORY_BYTES = 1 << 30
 
 _log = logging.getLogger(__name__)
@@ -82,22 +83,22 @@ def are_cached(player: str, backend: str) -> bool:
         player: a spec.
         backend: of the machine.
     """
-    files, _ = _noted(player, backend)
+    files, _ = _read_note(player, backend)
     return bool(files) and all(Path(file).is_file() for file in files)
 
 
 def modules_of(player: str, backend: str) -> tuple[str, ...]:
-    """Modules that such a player had imported after it had played, as far as noted.
+    """Modules that such a player had imported after it had played, according to the note.
 
     Args:
         player: a spec.
         backend: of the machine.
     """
-    return tuple(_noted(player, backend)[1])
+    return tuple(_read_note(player, backend)[1])
 
 
 async def fill_cache(
-    player: str, backend: str, tell: Callable[[int, int], None] = lambda done, parts: None
+    player: str, backend: str, tell: Callable[[int, int], None] = lambda num_done, parts: None
 ) -> None:
     """Compile all kernels that a player needs, which takes a minute or more.
 
@@ -105,19 +106,19 @@ async def fill_cache(
 
     Args:
         player, backend: see `are_cached`.
-        tell: called with how many parts are done, and of how many, after each of them.
+        tell: called after each part, with the number of finished parts and of all parts.
     """
     try:
-        found = await _compiled(player, backend, tell)
-        _keep_note(found, player, backend)
+        contents = await _compile_in_child(player, backend, tell)
+        _write_note(contents, player, backend)
     except (OSError, ValueError) as error:
         _log.warning("kernels could not be compiled before the first match: %s", error)
 
 
-async def _compiled(
+async def _compile_in_child(
     player: str, backend: str, tell: Callable[[int, int], None]
 ) -> dict[str, list[str]]:
-    """What `compile_all` returns, in a child.
+    """The result of `compile_all` in a child.
 
     Raises:
         OSError: the system cannot start a process.
@@ -135,32 +136,34 @@ async def _compiled(
             child.end()
 
     try:
-        failed, found = await asyncio.to_thread(compile_there)
+        failed, outcome = await asyncio.to_thread(compile_there)
     except asyncio.CancelledError:
         processes.kill_group(child.process.pid)
         raise
     except ChildLostError as error:
         raise ValueError(f"the process that compiles ended early ({error})") from error
     if failed:
-        raise ValueError(str(found).strip().splitlines()[-1])
-    contents: dict[str, list[str]] = found
+        raise ValueError(str(outcome).strip().splitlines()[-1])
+    contents: dict[str, list[str]] = outcome
     return contents
 
 
 def compile_all(player: str, backend: str) -> dict[str, list[str]]:
-    """The work of the child: it plays a turn of each example, and returns the present contents of
-    the cache, and its imports. Before that it tells how far it is, as `(done, parts)`."""
+    """Play a turn of each example in the child; returns the files of the cache, and the imports.
+
+    Sends its progress as `(done, parts)`.
+    """
     from ggp.machine.compiling import jit
     from ggp.players import parse_spec
     from ggp.server.workers.worker_match import WorkerMatch
 
-    # The player that plays in its place depends on the game.
-    others = getattr(parse_spec(player).player, "PLAYS", ())
-    specs = (player, *others)
+    # `auto` hands over to one of several players, which depends on the game.
+    alternatives = getattr(parse_spec(player).player, "PLAYS", ())
+    specs = (player, *alternatives)
     # A match may also be played without a circuit.
     backends = (backend, "relational") if backend == "auto" else (backend,)
     parts = list(product(_FIRST_TURNS.items(), specs, backends))
-    for done, ((rules, turn), spec, name) in enumerate(parts, 1):
+    for num_done, ((rules, turn), spec, name) in enumerate(parts, 1):
         setup = Setup(rules, "xplayer", spec, name, 0, _GROUNDING_S, _MEMORY_BYTES)
         match = WorkerMatch(_ignore, lambda: False)
         match.build(setup)
@@ -169,7 +172,7 @@ def compile_all(player: str, backend: str) -> dict[str, list[str]]:
         _until_all_is_loaded(partial(_prepare, match))
         for history in ((), (turn,)):
             _think_until_all_is_loaded(match, history)
-        calls.tell((done, len(parts)))
+        calls.tell((num_done, len(parts)))
     if _OPTION in player:
         with suppress(GGPError):  # a file that declares other pieces
             _search_boards(player, backend)
@@ -178,7 +181,7 @@ def compile_all(player: str, backend: str) -> dict[str, list[str]]:
 
         with suppress(BackendUnavailableError):
             compile_kernels()
-            if others:
+            if alternatives:
                 _choose(backend)
     files = [str(file) for file in jit.cache_files() if file.is_file()]
     modules = [name for name, module in list(sys.modules.items()) if _has_file(module)]
@@ -186,7 +189,7 @@ def compile_all(player: str, backend: str) -> dict[str, list[str]]:
 
 
 def _choose(backend: str) -> None:
-    """Measure what players are chosen by in games that are larger than the examples."""
+    """Measure the properties by which `auto` chooses players in games larger than the examples."""
     from ggp.gdl import parse
     from ggp.gdl.normalize import normalize
     from ggp.machine import build_machine
@@ -208,7 +211,7 @@ def _search_boards(player: str, backend: str) -> None:
 
 
 def _think_until_all_is_loaded(match: WorkerMatch, history: History) -> None:
-    """Search until all is loaded."""
+    """Search until all code is loaded."""
 
     def think(number: int) -> None:
         order = Think(number, 0, history, time.monotonic() + _THINK_S)
@@ -224,14 +227,14 @@ def _prepare(match: WorkerMatch, number: int) -> None:
 
 
 def _until_all_is_loaded(use: Callable[[int], None]) -> None:
-    """Do something again and again: a clock ends while something is compiled, and later code needs
-    another."""
+    """Repeat some work until it loads no more code: a clock may end during a compilation, and later
+    code needs another attempt."""
     from ggp.machine.compiling import jit
 
-    for number in range(_MOST_TRIES):
-        before = jit.num_loaded()
-        use(number)
-        if jit.num_loaded() == before:
+    for attempt in range(_MOST_TRIES):
+        num_before = jit.num_loaded()
+        use(attempt)
+        if jit.num_loaded() == num_before:
             return
 
 
@@ -244,26 +247,26 @@ def _ignore(_: object) -> None:
     """Ignore a message: the moves do not matter."""
 
 
-def _noted(player: str, backend: str) -> tuple[list[str], list[str]]:
-    """Files of the cache and names of modules, as noted; none if there is no note."""
+def _read_note(player: str, backend: str) -> tuple[list[str], list[str]]:
+    """Files of the cache and names of modules in the note; none if there is no note."""
     for note in _notes(player, backend):
         with suppress(OSError, ValueError, TypeError, LookupError):
-            found = json.loads(note.read_text())
-            return [str(file) for file in found["files"]], [str(each) for each in found["modules"]]
+            contents = json.loads(note.read_text())
+            return list(map(str, contents["files"])), list(map(str, contents["modules"]))
     return [], []
 
 
-def _keep_note(found: dict[str, list[str]], player: str, backend: str) -> None:
+def _write_note(contents: dict[str, list[str]], player: str, backend: str) -> None:
     for note in _notes(player, backend):
         with suppress(OSError):
             note.parent.mkdir(parents=True, exist_ok=True)
-            note.write_text(json.dumps(found))
+            note.write_text(json.dumps(contents))
             return
     _log.info("there is no place to note that kernels are compiled; every start will check")
 
 
 def _notes(player: str, backend: str) -> Iterator[Path]:
-    """Places for notes: with the machine code, or where the user keeps circuits."""
+    """Paths for the note: beside the machine code, or in the user's circuit cache."""
     about = (
         player.partition(":")[0],
         _OPTION in player,
@@ -273,13 +276,13 @@ def _notes(player: str, backend: str) -> Iterator[Path]:
     )
     machine = (platform.node(), platform.machine(), *sys.version_info[:2])
     name = f"kernels-{blake2b(repr((about, machine)).encode(), digest_size=8).hexdigest()}.json"
-    if own := os.environ.get("NUMBA_CACHE_DIR"):
-        yield Path(own) / name
+    if cache_folder := os.environ.get("NUMBA_CACHE_DIR"):
+        yield Path(cache_folder) / name
         return
-    beside = Path(ggp.machine.__file__).parent / "__pycache__"
-    # If it cannot be written, compiled code is looked for elsewhere, whoever filled this.
-    if not beside.is_dir() or os.access(beside, os.W_OK):
-        yield beside / name
+    bytecode = Path(ggp.machine.__file__).parent / "__pycache__"
+    # If this folder cannot be written, compiled code is stored elsewhere, whoever filled it.
+    if not bytecode.is_dir() or os.access(bytecode, os.W_OK):
+        yield bytecode / name
     circuits = user_cache().folder
     if circuits is not None:
         yield circuits / name

@@ -1,7 +1,7 @@
-"""The source of workers: starts the process they are forked from, and asks it for them.
+"""The source of workers: starts the template that they are forked from, and asks it for workers.
 
-`TemplateProcess` belongs to the process that outlives servers: it starts the template, and another
-if that has died. `Nursery` is the server's side of a channel to it. `template` describes the
+`TemplateProcess` belongs to the process that outlives servers: it starts the template, and replaces
+a dead one. `Nursery` is the server's end of a channel to the template. `template` describes the
 channel.
 """
 
@@ -20,40 +20,40 @@ from itertools import count
 from ggp.errors import BackendUnavailableError
 from ggp.run import processes
 from ggp.run.messages import Channel
-from ggp.server.confinement.sandbox import needed
+from ggp.server.confinement.sandbox import needed_environment
 from ggp.server.settings import HostOptions, spares_of
 
 START_S = 60.0
-"""A template that has loaded nothing by then never will."""
+"""A template that is not loaded after this time never will be."""
 
 ANSWER_S = 5.0
-"""A loaded template that gives no worker for this long is stopped, or worse."""
+"""A loaded template that gives no worker for this long is stopped or broken."""
 
 MOST_SILENT = 2
-"""After this many requests in a row without a worker in time, another template is started."""
+"""After this many consecutive requests without a worker in time, another template is started."""
 
 AGAIN_S = 1.0
-"""Least time between two starts of a template."""
+"""Minimum time between two starts of a template."""
 
 _ENTRY = "ggp.server.workers.template:main"
 _KILLED = -9
 _LOAD = {"load": True}
 
 Connect = Callable[[socket.socket, bool], None]
-"""Passes a channel to a template, to a new one if so requested."""
+"""Passes a channel to a template; the second argument asks for a new template."""
 
 
 class TemplateProcess:
-    """Starts the template of workers, a process which dies with this one.
+    """Starts the template of workers, a process that dies with this one.
 
     Args:
-        memory_bytes: limit of each worker; None to let them keep all rights.
-        spares: workers kept ready.
-        player, backend: those that it loads code for.
+        memory_bytes: limit of each worker; None to let workers keep all rights.
+        spares: number of workers kept ready.
+        player, backend: the player and the backend for which it loads code.
         quiet: whether output of libraries is dropped; otherwise it goes to our standard error.
 
     Attributes:
-        waits: whether a template loads no kernels until a `Nursery` says that they are compiled.
+        waits: whether a template loads no kernels until a `Nursery` reports that they are compiled.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class TemplateProcess:
         self._control: Channel | None = None
 
     def start(self) -> None:
-        """Start the template, unless there is one; a dead one is replaced.
+        """Start the template, or replace a dead one; does nothing if it is alive.
 
         Raises:
             OSError: the system cannot start a process.
@@ -89,15 +89,15 @@ class TemplateProcess:
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL if self._quiet else None,
-                base=needed(os.environ),
+                base=needed_environment(os.environ),
             )
         self._control = Channel(ours)
 
     def connect(self, channel: socket.socket, anew: bool = False) -> None:
-        """Pass a channel to the template, whose other end is a server's.
+        """Pass the template's end of a channel to it; a server has the other end.
 
         Args:
-            channel: is closed here.
+            channel: that end; this process closes its copy.
             anew: whether to end the template first, since it does not answer.
 
         Raises:
@@ -111,13 +111,13 @@ class TemplateProcess:
             self._control.send({}, channel.fileno())
 
     def forget(self) -> None:
-        """Drop the template, in a process that was forked from the one it belongs to."""
+        """Drop the template, in a fork of the process that it belongs to."""
         if self._control is not None:
             self._control.close()
         self._control = self._process = None
 
     def close(self) -> None:
-        """End the template, and with it all workers."""
+        """End the template, and all workers with it."""
         if self._process is not None:
             processes.reap(self._process)
         self.forget()
@@ -139,9 +139,9 @@ class Taken:
     """A worker that was handed over.
 
     Attributes:
-        pid: its process id, which belongs to it until `ended` is done.
+        pid: its process id, which is not reused until `ended` is done.
         orders, answers: file descriptors of our ends of its pipes.
-        ended: set to its exit status, or a signal as a negative number, as soon as it has ended.
+        ended: set to its exit status, or its signal as a negative number, as soon as it has ended.
     """
 
     pid: int
@@ -155,10 +155,10 @@ class Nursery:
 
     Args:
         connect: passes a channel to a template.
-        is_compiled: whether there are kernels to load; otherwise `load` says when there are.
+        is_compiled: whether kernels are compiled; otherwise `load` is called when they are.
 
     Attributes:
-        is_loaded: whether a worker is available as soon as it is wanted.
+        is_loaded: whether a worker is available immediately.
         num_threads: of the template, once it has loaded; it should be 1.
     """
 
@@ -169,7 +169,7 @@ class Nursery:
             self._compiled.set()
         self._channel: Channel | None = None
         self._numbers = count(1)
-        self._wanted: dict[int, asyncio.Future[Taken]] = {}
+        self._requests: dict[int, asyncio.Future[Taken]] = {}
         self._alive: dict[int, asyncio.Future[int]] = {}
         self._began_s = float("-inf")
         self._anew = False
@@ -178,19 +178,19 @@ class Nursery:
         self.num_threads = 1
 
     async def load(self) -> None:
-        """Let the template load the kernels, which are compiled now."""
+        """Have the template load the kernels, which are compiled now."""
         self._compiled.set()
         try:
             await self._open()
-        except OSError:  # the next worker that is wanted tries again
+        except OSError:  # the next request for a worker tries again
             return
         self._tell(_LOAD)
 
     async def take(self, *, light: bool) -> Taken:
-        """A worker; one with kernels only once they are compiled.
+        """A new worker; one with kernels is available only once they are compiled.
 
         Args:
-            light: whether a worker without kernels will do.
+            light: whether a worker without kernels suffices.
 
         Raises:
             BackendUnavailableError: there is none; another try may succeed.
@@ -199,17 +199,17 @@ class Nursery:
             await self._compiled.wait()
         try:
             await self._open()
-            number, found = next(self._numbers), asyncio.get_running_loop().create_future()
-            self._wanted[number] = found
+            number, request = next(self._numbers), asyncio.get_running_loop().create_future()
+            self._requests[number] = request
             self._tell({"take": number, "light": light})
             try:
                 async with asyncio.timeout(ANSWER_S if self.is_loaded else START_S):
-                    taken: Taken = await found
-                    return taken
+                    worker: Taken = await request
+                    return worker
             finally:
-                self._wanted.pop(number, None)
+                self._requests.pop(number, None)
         except TimeoutError:
-            # Once it may be starved, and others still play on its workers.
+            # The first time, the template may just be starved, and its workers still play.
             self._num_silent += 1
             if self._compiled.is_set() and (self._num_silent >= MOST_SILENT or not self.is_loaded):
                 self._anew = True
@@ -227,9 +227,9 @@ class Nursery:
         channel.close()
         for ended in self._alive.values():
             ended.set_result(_KILLED)
-        for wanted in self._wanted.values():
-            if not wanted.done():
-                wanted.set_exception(ConnectionResetError("the process they come from ended"))
+        for request in self._requests.values():
+            if not request.done():
+                request.set_exception(ConnectionResetError("the template of workers ended"))
         self._alive = {}
 
     # ---------------------------------------------------------------- private
@@ -238,7 +238,7 @@ class Nursery:
         """Open a channel to a template."""
         while self._channel is None:
             await asyncio.sleep(max(0.0, self._began_s + AGAIN_S - time.monotonic()))
-            if self._channel is None:  # nobody else has opened it meanwhile
+            if self._channel is None:  # no other task has opened it meanwhile
                 self._began_s = time.monotonic()
                 ours, theirs = socket.socketpair()
                 ours.setblocking(False)
@@ -252,41 +252,41 @@ class Nursery:
                 if self._compiled.is_set():
                     self._tell(_LOAD)
 
-    def _tell(self, said: Mapping[str, object]) -> None:
+    def _tell(self, message: Mapping[str, object]) -> None:
         if self._channel is not None:
-            with contextlib.suppress(OSError):  # its end is heard
-                self._channel.send(said)
+            with contextlib.suppress(OSError):  # `_hear` notices its end
+                self._channel.send(message)
 
     def _hear(self) -> None:
         assert self._channel is not None
-        told = self._channel.receive()
-        if told is None:
+        messages = self._channel.receive()
+        if messages is None:
             self.close()
             return
-        for said in told:
-            self._follow(said)
+        for message in messages:
+            self._follow(message)
 
-    def _follow(self, said: dict[str, int]) -> None:
-        if "loaded" in said:
-            self.is_loaded, self.num_threads = True, said["loaded"]
-        elif "refused" in said:
+    def _follow(self, message: dict[str, int]) -> None:
+        if "loaded" in message:
+            self.is_loaded, self.num_threads = True, message["loaded"]
+        elif "refused" in message:
             self._num_silent = 0
-            refused = self._wanted.get(said["refused"])
+            refused = self._requests.get(message["refused"])
             if refused is not None and not refused.done():
-                refused.set_exception(OSError("the system starts no process"))
-        elif "taken" in said:
+                refused.set_exception(OSError("the system cannot start a process"))
+        elif "taken" in message:
             self._num_silent = 0
-            ended = self._alive[said["pid"]] = asyncio.get_running_loop().create_future()
+            ended = self._alive[message["pid"]] = asyncio.get_running_loop().create_future()
             assert self._channel is not None
             fds = self._channel.fds
-            taken = Taken(said["pid"], fds.popleft(), fds.popleft(), ended)
-            wanted = self._wanted.get(said["taken"])
-            if wanted is not None and not wanted.done():
-                wanted.set_result(taken)
+            worker = Taken(message["pid"], fds.popleft(), fds.popleft(), ended)
+            request = self._requests.get(message["taken"])
+            if request is not None and not request.done():
+                request.set_result(worker)
             else:  # nobody waits for it any more
-                os.close(taken.orders)
-                os.close(taken.answers)
-                processes.kill_group(taken.pid)
+                os.close(worker.orders)
+                os.close(worker.answers)
+                processes.kill_group(worker.pid)
         else:
-            self._alive.pop(said["ended"]).set_result(said["status"])
-            self._tell({"bury": said["ended"]})
+            self._alive.pop(message["ended"]).set_result(message["status"])
+            self._tell({"bury": message["ended"]})

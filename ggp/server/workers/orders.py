@@ -1,6 +1,6 @@
 """Messages between the server and a worker process, as values and as JSON.
 
-An order goes to the worker, an answer comes back. For example, in a match of two turns:
+Orders go to the worker, answers come back. For example, in a match of two turns:
 
     Setup(rules, role, ...)              Up(rights), Foreseen(...), MachineBuilt(...)
     Think(1, keep=0, turns=())           MoveReport(1, final=False), ..., MoveReport(1, final=True)
@@ -10,9 +10,9 @@ An order goes to the worker, an answer comes back. For example, in a match of tw
 
 `Think` contains only the turns that the worker does not have yet.
 
-On the pipe they are JSON and not pickles: a worker handles input of strangers, and the server
-trusts nothing that comes from it. So every field must have the type that its class declares, or the
-message is malformed.
+On the pipe, messages are JSON rather than pickles: a worker handles input of strangers, so the
+server does not trust it. A message is malformed unless every field has the type that its class
+declares.
 """
 
 from __future__ import annotations
@@ -36,12 +36,13 @@ EXIT_OUT_OF_MEMORY = 71
 """Exit statuses of a worker."""
 
 MAX_MESSAGE_BYTES = 64 << 20
-"""Longest message; rules come in a single one."""
+"""Maximum length of a message; rules are sent in a single one."""
 
 MAX_MOVE_CHARS = 100_000
-"""Longest move that is passed on."""
+"""Maximum length of a move that is passed on."""
 
-MAX_TOLD_CHARS = 80
+MAX_QUALITY_CHARS = 80
+"""Maximum length of a text in the quality of a decision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Setup:
     """The first order: the match to play.
 
     Attributes:
-        rules: text of the rulesheet as it was sent.
+        rules: text of the rulesheet, as sent.
         role: the role to play, canonical KIF.
         player: a player spec.
         backend: of the machine.
@@ -57,7 +58,7 @@ class Setup:
         grounding_s: time limit of grounding.
         memory_bytes: limit of the process; reasoners get less, and give up sooner.
         threads: processors for a decision.
-        settled: whether the match has begun on this backend, so that it is waited for.
+        settled: whether the match has begun on this backend, so that the worker must wait for it.
     """
 
     kind: ClassVar[str] = "setup"
@@ -72,15 +73,17 @@ class Setup:
     settled: bool = False
 
     def for_stand_in(self, backend: str = "") -> Setup:
-        """The same match for the player that only looks for a legal move: it plays beside the
-        player that was asked for (`pair`), or instead of it where that raised (`worker_match`) or
-        its processes kept dying (`slot`)."""
+        """The same match for a player that only looks for a legal move.
+
+        It plays beside the real player (`WorkerPair`), or instead of it after an exception
+        (`worker_match`) or if its processes keep dying (`WorkerSlot`).
+        """
         return replace(self, player="random", backend=backend or self.backend)
 
 
 FIRST_LOOK = -1
-"""Number of the order before all questions: the player may use the time but for the last
-`FIRST_LOOK_S`, which are for an evaluation that does everything that is slow at first."""
+"""Number of the order before all questions. The player may use its time, except for the last
+`FIRST_LOOK_S`, in which a first decision does everything that is slow once."""
 
 FIRST_LOOK_S = 1.0
 
@@ -92,7 +95,7 @@ class Think:
     Attributes:
         number: returned with every report; see `FIRST_LOOK`.
         keep: number of turns at the beginning of the worker's history that are still right.
-        turns: those that follow them.
+        turns: the turns after those.
         deadline_s: on `time.monotonic`, which is the same in all processes.
     """
 
@@ -105,7 +108,7 @@ class Think:
 
 @dataclass(frozen=True, slots=True)
 class Conclude:
-    """Find out what the end of the match is worth; nothing else is asked any more.
+    """Find out the goal value at the end of the match; it is the last order.
 
     Attributes:
         keep, turns, deadline_s: see `Think`.
@@ -119,24 +122,24 @@ class Conclude:
 
 @dataclass(frozen=True, slots=True)
 class AreYouThere:
-    """A question that is answered at once, whatever the worker is doing."""
+    """A question that is answered immediately, whatever the worker is doing."""
 
     kind: ClassVar[str] = "are you there"
 
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """The answer that the process is not stopped."""
+    """The answer to `AreYouThere`: the process is alive."""
 
     kind: ClassVar[str] = "here"
 
 
 @dataclass(frozen=True, slots=True)
 class Up:
-    """The process runs and has imported all it needs.
+    """The process runs and has imported everything that it needs.
 
     Attributes:
-        rights: those it gave up, see `sandbox.restrict`.
+        rights: the rights that it gave up, see `sandbox.restrict`.
     """
 
     kind: ClassVar[str] = "up"
@@ -148,7 +151,7 @@ class Foreseen:
     """The forecast for building the fast machine.
 
     Attributes:
-        is_hopeless: whether it is not even tried.
+        is_hopeless: whether the build is not even tried.
         text: one line.
     """
 
@@ -175,7 +178,7 @@ class MachineBuilt:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The rules cannot be played, or lack the role; trying again will not help."""
+    """The rules are unplayable, or lack the role; another attempt would not help."""
 
     kind: ClassVar[str] = "failed"
     error: str
@@ -186,9 +189,9 @@ class MoveReport:
     """The best move so far, or the decision.
 
     Attributes:
-        number: of the order it answers.
-        final: whether no better one will follow.
-        decision: the move, its value and the resources spent.
+        number: of the order.
+        final: whether no better move will follow.
+        decision: the move, its value and the effort.
     """
 
     kind: ClassVar[str] = "report"
@@ -202,7 +205,7 @@ class FinalGoal:
     """The answer to `Conclude`.
 
     Attributes:
-        goal: goal value of our role; None if it is not known.
+        goal: goal value of our role; None if unknown.
     """
 
     kind: ClassVar[str] = "score"
@@ -211,7 +214,7 @@ class FinalGoal:
 
 @dataclass(frozen=True, slots=True)
 class GaveUp:
-    """An order to think ends without a move.
+    """The answer to an order to think that ends without a move.
 
     Attributes:
         number: of the order.
@@ -225,7 +228,7 @@ class GaveUp:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message for the log.
+    """A message of the worker for the log.
 
     Attributes:
         level: a level of `logging`, in lower case.
@@ -246,19 +249,19 @@ _ORDERS: Mapping[str, type[Order]] = {each.kind: each for each in get_args(Order
 _ANSWERS: Mapping[str, type[Answer]] = {each.kind: each for each in get_args(Answer)}
 
 _written: WeakKeyDictionary[PathTurn, str] = WeakKeyDictionary()
-"""JSON of turns that are alive: workers that replace others get all turns, which may be megabytes,
-and nobody else is answered while they are written."""
+"""Cached JSON of turns: a worker that replaces another gets all turns, which may be megabytes, and
+writing them delays everybody else."""
 
 
 def to_json(message: Order | Answer) -> bytes:
-    """A message as it is sent."""
-    told = {each.name: getattr(message, each.name) for each in fields(message)}
+    """A message as JSON."""
+    content = {field.name: getattr(message, field.name) for field in fields(message)}
     if isinstance(message, MoveReport):
-        told["decision"] = decision_json(message.decision)
+        content["decision"] = decision_json(message.decision)
     turns = ""
     if isinstance(message, Think | Conclude):
-        turns = f', "turns": [{", ".join(map(_turn_json, told.pop("turns")))}]'
-    return f"{json.dumps({'kind': message.kind, **told})[:-1]}{turns}}}".encode()
+        turns = f', "turns": [{", ".join(map(_turn_json, content.pop("turns")))}]'
+    return f"{json.dumps({'kind': message.kind, **content})[:-1]}{turns}}}".encode()
 
 
 def read_order(message: bytes) -> Order:
@@ -271,7 +274,7 @@ def read_order(message: bytes) -> Order:
 
 
 def read_answer(message: bytes) -> Answer:
-    """A message of a worker; nothing in it is trusted.
+    """A message of a worker, which is not trusted.
 
     Raises:
         LocalProtocolError: it is malformed.
@@ -283,7 +286,7 @@ def read_answer(message: bytes) -> Answer:
 
 
 def _checked(decision: Decision) -> Decision:
-    """The decision, if it may be passed on.
+    """The decision, with long texts in its quality shortened.
 
     Raises:
         LocalProtocolError: its move is not one line of text.
@@ -293,11 +296,11 @@ def _checked(decision: Decision) -> Decision:
         raise LocalProtocolError(f"a move that is not one line of text: {move[:80]!r}")
     if quality is None:
         return decision
-    told = {
-        name: value[:MAX_TOLD_CHARS] if isinstance(value, str) else value
+    shortened = {
+        name: value[:MAX_QUALITY_CHARS] if isinstance(value, str) else value
         for name, value in quality.items()
     }
-    return replace(decision, quality=told)
+    return replace(decision, quality=shortened)
 
 
 def _turn_json(turn: PathTurn) -> str:
@@ -310,7 +313,7 @@ def _turn_json(turn: PathTurn) -> str:
 
 def _read(message: bytes, kinds: Mapping[str, type[_T]]) -> _T:
     try:
-        told = json.loads(message)
-        return read(kinds[told["kind"]], told, "a message", ValueError)
+        content = json.loads(message)
+        return read(kinds[content["kind"]], content, "a message", ValueError)
     except (TypeError, KeyError, ValueError, RecursionError) as error:
         raise LocalProtocolError(f"a malformed message: {message[:80]!r}: {error!r}") from error

@@ -1,11 +1,11 @@
-"""The two workers of one match, which guarantee a move whatever happens to them.
+"""The two workers of one match, which guarantee a move whatever happens to their processes.
 
-A match has two workers that follow the same history in processes of their own. The *thinker* plays
-as the player spec says, on the fastest machine that can be built. The *understudy* has a Prolog
-machine, which is ready in a moment, and only looks for a legal move. The move that is sent is the
-thinker's decision, its best so far when time is up, or else the understudy's.
+Both workers follow the same history. The *thinker* is the player of the spec, on the fastest
+machine that can be built. The *understudy* has a Prolog machine, which is ready in a moment, and
+only looks for a legal move. A question of the match comes in; the answer is the thinker's decision,
+or its best move so far when time is up, or else the understudy's move.
 
-Workers that are lost are replaced: see `slot`.
+A `WorkerSlot` replaces workers that die.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from ggp.server.workers.pool import WorkerPool, WorkerProcess
 THINKER, UNDERSTUDY = "thinker", "understudy"
 
 GRACE_S = 0.75
-"""Time after its clock in which a server still takes a move: those in the field wait a second."""
+"""Time after its clock in which a server still accepts a move; real servers wait a second."""
 
 SCORE_S = 1.0
-"""Time for finding out the score after a match; a worker that takes twice as long is given up."""
+"""Time for finding out the score after a match; after twice this time the score is unknown."""
 
 BACK_S = 0.1
 WAY_SHARE = 0.1
-"""Workers are told to stop this long before the server answers, at most this share of the time;
-less long if they have stopped soon after they were told."""
+"""Workers must stop this long before the answer, but at most this share of the time; `StopTimes`
+shortens it if they stop quickly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,10 @@ class MoveToSend:
     Attributes:
         move: canonical KIF.
         source: `thinker`, `understudy`, or `last resort`.
-        final: false if it is the best so far because time was up.
-        decision: the decision behind it, None for a last resort.
-        reading: the first reading of the history that it fits: 0 for the history of the question,
-            then its doubts; None if it was not found out.
+        final: false if it is the best move so far because time was up.
+        decision: the decision behind it; None for a last resort.
+        reading: index of the first reading of the history that fits: 0 for the history of the
+            question, then its doubts; None if unknown.
     """
 
     move: str
@@ -83,7 +83,7 @@ class WorkerPair:
         simple = setup.for_stand_in(backend="prolog")
         self._understudy = WorkerSlot(UNDERSTUDY, pool, simple, log, self._news.set, is_last=True)
         self._number = 0
-        self._asked = 0
+        self._question = 0
         self._hurried = 0
         self._turn_taking = asyncio.Lock()
         self._history: History = ()
@@ -91,12 +91,12 @@ class WorkerPair:
         self._stops = StopTimes(BACK_S)
 
     def start(self, ready_by_s: float) -> None:
-        """Start the workers, first the one without which there may be no move."""
+        """Start the workers, first the understudy, without which there may be no move."""
         self._understudy.start(ready_by_s)
         self._thinker.start(ready_by_s)
 
     def catch_up(self, history: History) -> None:
-        """Let the workers follow a history before there is a question."""
+        """Give the workers a history to follow before there is a question."""
         self._thinker.catch_up(history)
         self._understudy.catch_up(history)
 
@@ -106,13 +106,13 @@ class WorkerPair:
         return self._thinker.backend
 
     def settle(self, backend: str) -> None:
-        """Make the thinker play on the backend on which the match has begun."""
+        """Fix the backend of the thinker to the one on which the match has begun."""
         self._thinker.settle(backend)
 
     async def get_ready(self, question: int, deadline_s: float) -> None:
-        """Start the workers; return when the thinker is ready, or when time is up."""
+        """Start the workers; returns when the thinker is ready, or when time is up."""
         async with self._turn_taking:
-            self._asked = question
+            self._question = question
             self.start(deadline_s)
             while not self._is_ready() and await self._wait(deadline_s):
                 pass
@@ -120,23 +120,23 @@ class WorkerPair:
     async def choose(self, ask: Ask, clock_end_s: float) -> MoveToSend:
         """A move, at the deadline of the question or before it.
 
-        If no particle agrees with the history, its other readings are tried, while there is time.
-        If no move is known at the deadline, the first that is found later is the answer: any other
+        If no particle agrees with the history, its other readings are tried while there is time. If
+        no move is known at the deadline, the answer is the first that is found later: no answer
         would certainly be illegal.
 
         Args:
             clock_end_s: when the server's clock runs out.
         """
         async with self._turn_taking:
-            self._asked, self._history = ask.number, ask.history
+            self._question, self._history = ask.number, ask.history
             readings = (ask.history, *ask.doubts)
-            number = 0
+            index = 0
             self._think(readings[0], ask.deadline_s)
-            while (choice := self._decided(is_last=number == len(readings) - 1)) is None:
-                if self._is_lost() and number < len(readings) - 1:
-                    number += 1
-                    self._log.write("note", text="nothing agrees with what was told: read anew")
-                    self._think(readings[number], ask.deadline_s)
+            while (choice := self._decided(is_last=index == len(readings) - 1)) is None:
+                if self._is_lost() and index < len(readings) - 1:
+                    index += 1
+                    self._log.write("note", text="no particle fits the messages: another reading")
+                    self._think(readings[index], ask.deadline_s)
                 elif not await self._wait(ask.deadline_s):
                     break
             while not self._knows_a_move() and await self._wait(clock_end_s + GRACE_S):
@@ -146,11 +146,11 @@ class WorkerPair:
             self._thinker.rest()
             self._understudy.rest()
             is_sound = choice.decision is not None and choice.decision.is_sound
-            return replace(choice, reading=number) if is_sound else choice
+            return replace(choice, reading=index) if is_sound else choice
 
     async def score(self, history: History) -> float | None:
-        """What the end of a match with this history is worth to us; None if it is not known."""
-        slot = self._thinker if self._thinker.built else self._understudy
+        """Our goal value at the end of a match with this history; None if unknown."""
+        slot = self._thinker if self._thinker.is_built else self._understudy
         slot.conclude(history, time.monotonic() + SCORE_S)
         with suppress(TimeoutError):
             async with asyncio.timeout(2 * SCORE_S):
@@ -160,7 +160,7 @@ class WorkerPair:
         return slot.goal
 
     def hurry(self, question: int) -> None:
-        """Answer a question at once: nobody waits for a better answer."""
+        """Answer a question immediately: nobody waits for a better answer."""
         self._hurried = max(self._hurried, question)
         self._news.set()
 
@@ -176,9 +176,9 @@ class WorkerPair:
     def _is_lost(self) -> bool:
         """Whether no particle is known that agrees with the history.
 
-        The understudy searches less, so it counts only if the thinker is not available.
+        The understudy searches less, so it counts only if the thinker has no machine.
         """
-        return self._thinker.lost if self._thinker.built else self._understudy.lost
+        return self._thinker.lost if self._thinker.is_built else self._understudy.lost
 
     def _think(self, history: History, deadline_s: float) -> None:
         self._number += 1
@@ -188,26 +188,26 @@ class WorkerPair:
         self._understudy.think(self._number, history, self._stop_s)
 
     def _learn(self, choice: MoveToSend) -> None:
-        """Record how soon the thinker stopped, if it used its time up."""
+        """Record the delay with which the thinker stopped, if it used up its time."""
         now_s = time.monotonic()
         if choice.source == THINKER and now_s >= self._stop_s:
             late_s = now_s - self._stop_s
             self._stops.stopped(late_s if choice.final else max(late_s, BACK_S))
 
     async def _wait(self, deadline_s: float) -> bool:
-        """Wait for news; false if time is up."""
+        """Wait for news; returns false if time is up."""
         left_s = deadline_s - time.monotonic()
-        if left_s <= 0 or self._hurried >= self._asked:
+        if left_s <= 0 or self._hurried >= self._question:
             return False
         try:
             await asyncio.wait_for(self._news.wait(), left_s)
         except TimeoutError:
             return False
         self._news.clear()
-        return self._hurried < self._asked
+        return self._hurried < self._question
 
     def _decided(self, *, is_last: bool) -> MoveToSend | None:
-        """A move that neither waiting nor another reading would improve, if there is one."""
+        """The move to send, if neither waiting nor another reading would improve it."""
         thinker = self._thinker.report
         if thinker is not None and thinker.final and thinker.decision.is_sound:
             return _choice(THINKER, thinker)
@@ -218,14 +218,14 @@ class WorkerPair:
 
     def _knows_a_move(self) -> bool:
         if self._thinker.idle and self._understudy.idle:
-            return True  # or never will
+            return True  # waiting will not help
         return self._thinker.report is not None or self._understudy.report is not None
 
     def _best_so_far(self) -> MoveToSend:
         reports = ((THINKER, self._thinker.report), (UNDERSTUDY, self._understudy.report))
-        known = [(source, report) for source, report in reports if report is not None]
+        available = [(source, report) for source, report in reports if report is not None]
         for sound in (True, False):
-            for source, report in known:
+            for source, report in available:
                 if report.decision.is_sound is sound:
                     return _choice(source, report)
         moves = [turn.move or turn.submitted for turn in self._history]
@@ -233,20 +233,23 @@ class WorkerPair:
 
 
 def last_resort(moves: Sequence[str | None]) -> str:
-    """The likeliest move if no legal one is known: one of ours, or `nil` if there is none.
+    """The most probable move if no legal one is known: one of our moves, or `nil`.
 
-    Where roles take turns, every second of our moves is a `noop`, so the move before last is
-    likelier than the last.
+    If roles take turns, every second move is a `noop`, so the move before last is more probable
+    than the last.
+
+        >>> last_resort(["noop", "(mark 1 1)", "noop"])
+        '(mark 1 1)'
 
     Args:
-        moves: ours so far, canonical KIF; None where unknown.
+        moves: ours so far, canonical KIF; None for unknown ones.
     """
     # The latest four, latest first.
-    one, two, three, four = (None, None, None, None, *moves)[:-5:-1]
-    may_alternate = four is None or two == four or one == three
-    if two is not None and one != two and may_alternate:
-        return two
-    return one or next((move for move in reversed(moves) if move is not None), NIL)
+    latest, second, third, fourth = (None, None, None, None, *moves)[:-5:-1]
+    may_alternate = fourth is None or second == fourth or latest == third
+    if second is not None and latest != second and may_alternate:
+        return second
+    return latest or next((move for move in reversed(moves) if move is not None), NIL)
 
 
 def _choice(source: str, report: MoveReport) -> MoveToSend:
@@ -256,34 +259,36 @@ def _choice(source: str, report: MoveReport) -> MoveToSend:
 # ------------------------------------------------------------------------
 # One worker of a match, and its replacements when it dies, hangs or uses too much memory.
 #
-# The slot remembers the match, and the process does not matter: a new one gets the setup, the whole
-# history and the open order. From then on it gets only turns that it does not have. If it has (a,
-# b, c) and the history is now (a, x, y), because the server corrected itself, the next order is:
-# keep 1, then x, y.
+# The slot remembers the match, so that processes can be replaced: a new one gets the setup, the
+# whole history and the open order. From then on it gets only the turns that it does not have. If it
+# has (a, b, c) and the history is now (a, x, y), because the server corrected itself, the next
+# order is: keep 1, then x, y.
 #
-# A worker that keeps dying before it has decided anything is restarted later each time, and finally
-# as a player that only looks for legal moves.
+# A worker that keeps dying before it has decided anything is restarted with growing delays, and
+# finally as a player that only looks for legal moves.
 
 HANG_S = 3.0
-"""A worker that does not answer this long after a deadline is taken to hang, unless it starves."""
+"""A worker that has not answered this long after a deadline is considered to hang, unless it
+starves."""
 
 STARVED_S = 30.0
 STARVED_SHARE = 0.5
 STILL_SHARE = 0.01
-"""A worker starves if since its deadline it got less than this share of `HANG_S` on a processor,
-and is not blocked. On a busy machine it is waited for: a replacement would have to begin anew, on
-the same processors. For at most this long."""
+"""A worker starves if, since its deadline, it got less than `STARVED_SHARE` of `HANG_S` on a
+processor, but at least `STILL_SHARE`, so that it is not blocked. The slot waits for a starving
+worker for `STARVED_S` at most: on a busy machine a replacement would start over on the same
+processors."""
 
 BUILD_S = 60.0
-"""Time limit of building a machine besides grounding: reading rules, compiling kernels."""
+"""Time limit of building a machine, in addition to grounding: reading rules, compiling kernels."""
 
 LISTEN_S = 1.0
 LISTEN_SHARE = 0.3
-"""A worker without which there may be no move has this long, and at most this share of the
-available time, to show that it is alive when it is asked."""
+"""The understudy has this long, and at most this share of the available time, to show that it is
+alive when a question arrives."""
 
 MAX_LIVES = 3
-"""A worker that died this often without a decision is restarted as a player that only looks for
+"""A worker that has died this often without a decision is restarted as a player that only looks for
 legal moves."""
 
 MAX_PAUSE_S = 30.0
@@ -300,7 +305,7 @@ class WorkerSlot:
         setup: its match.
         log: receives events.
         changed: called when there is news: a report, an end, readiness.
-        is_last: whether there may be no move without it, so that it is replaced early.
+        is_last: whether there may be no move without this worker, so that it is replaced early.
     """
 
     def __init__(
@@ -314,22 +319,22 @@ class WorkerSlot:
         is_last: bool = False,
     ) -> None:
         self.name, self._is_last = name, is_last
-        self.built = False
+        self.is_built = False
         self.warm = False
         self.failed = False
         self.backend: str | None = None  # on which the match has begun
         self.report: orders.MoveReport | None = None
-        self.idle = False  # nothing more will come of the present order
-        self.lost = False  # and nothing sound came
+        self.idle = False  # the present order will bring no more reports
+        self.lost = False  # and it brought no sound one
         self.concluded = False
         self.goal: float | None = None  # at the end of the match, if it is known
-        self._given = 0
+        self._order_number = 0
         self._words = Words(setup.rules)
         self._pool, self._setup, self._log, self._changed = pool, setup, log, changed
         self._process: WorkerProcess | None = None
         self._order: Think | None = None
         self._history: History = ()
-        self._sent: History = ()
+        self._sent_turns: History = ()
         self._lives = 0
         self._watchdog: asyncio.TimerHandle | None = None
         self._starting: asyncio.Task[None] | None = None
@@ -337,12 +342,12 @@ class WorkerSlot:
         self._closing = asyncio.Event()
 
     def start(self, ready_by_s: float) -> None:
-        """Begin to build; the start clock is used until `ready_by_s`."""
+        """Begin to build the machine; the player may use the start clock until `ready_by_s`."""
         self._warm_until_s = ready_by_s
         self._starting = asyncio.ensure_future(self._start(0.0))
 
     def think(self, number: int, history: History, deadline_s: float) -> None:
-        """Look for a move; results appear in `report`."""
+        """Have the worker look for a move; its best so far appears in `report`."""
         self.report, self.idle, self.lost = None, self.failed, False
         self._history = history
         self._order = Think(number, 0, history, deadline_s)
@@ -356,30 +361,31 @@ class WorkerSlot:
             asyncio.get_running_loop().call_later(in_s, self._kill_unless_heard, process, now_s)
 
     def catch_up(self, history: History) -> None:
-        """Follow a history at the next opportunity."""
+        """Have the worker follow a history at the next opportunity."""
         self._history = history
 
     def conclude(self, history: History, deadline_s: float) -> None:
-        """Find out what the end of a match with this history is worth: then it has `concluded`."""
+        """Have the worker find out our goal value after this history; sets `concluded` and
+        `goal`."""
         self._order = None
         if self._process is None or self._process.ended:
             self.concluded = True
             return
-        keep = _common(self._sent, history)
+        keep = _common(self._sent_turns, history)
         self._process.send(orders.Conclude(keep, history[keep:], deadline_s))
 
     def rest(self) -> None:
-        """Mark the order as answered; later results of it are dropped."""
+        """Mark the order as answered; later reports are dropped."""
         self._order = None
 
     def settle(self, backend: str) -> None:
-        """Make later workers play on the backend on which the match has begun."""
+        """Fix the backend of later workers to the one on which the match has begun."""
         if self._setup.backend == "auto" and not self._setup.settled:
             self._log.write("backend", worker=self.name, backend=backend)
             self.backend = backend
-            # A worker that finds no circuit in the cache builds it anew, or plays without one.
-            known = "auto" if backend == "propnet" else backend
-            self._setup = replace(self._setup, backend=known, settled=True)
+            # A worker that finds no circuit in the cache builds one, or plays without.
+            later_backend = "auto" if backend == "propnet" else backend
+            self._setup = replace(self._setup, backend=later_backend, settled=True)
 
     async def close(self) -> None:
         """End the worker for good."""
@@ -411,11 +417,11 @@ class WorkerSlot:
             return
         self._process = process
         process.on_answer, process.on_end = self._hear, self._ended
-        self._tell("started", _shown(process.rights) if process.is_up else "")
-        if process.ended:  # it did while nobody listened
-            self._ended("it died while it was waiting for a match")
+        self._tell("started", _rights_text(process.rights) if process.is_up else "")
+        if process.ended:  # before anybody listened
+            self._ended("it died while waiting for a match")
             return
-        self._sent = ()
+        self._sent_turns = ()
         stands_in = self._lives >= MAX_LIVES
         process.send(self._setup.for_stand_in() if stands_in else self._setup)
         self._watch(time.monotonic() + self._setup.grounding_s + BUILD_S)
@@ -426,24 +432,24 @@ class WorkerSlot:
         process = self._process
         if process is None or process.ended:
             return
-        keep = _common(self._sent, order.turns)
+        keep = _common(self._sent_turns, order.turns)
         process.send(replace(order, keep=keep, turns=order.turns[keep:]))
-        self._sent, self._given = order.turns, order.number
+        self._sent_turns, self._order_number = order.turns, order.number
         # While the machine is being built, the time limit for building applies instead.
-        if self.built:
+        if self.is_built:
             self._watch(order.deadline_s)
 
     def _watch(self, until_s: float) -> None:
-        """Kill the worker unless it answers soon after this time."""
+        """Kill the worker unless it answers soon after `until_s`."""
         self._calm()
         in_s = max(0.0, until_s - time.monotonic())
         self._watchdog = asyncio.get_running_loop().call_later(in_s, self._wait_on)
 
     def _wait_on(self, had_s: float = 0.0, waited_s: float = 0.0) -> None:
-        """Wait for a worker whose time is over.
+        """Wait for a worker whose time is over; kill it if it is blocked or has had its share.
 
         Args:
-            had_s: its CPU time since then.
+            had_s: its CPU time since its time was over.
             waited_s: time waited so far.
         """
         process = self._process
@@ -464,7 +470,7 @@ class WorkerSlot:
         self._watchdog = asyncio.get_running_loop().call_later(HANG_S, look)
 
     def _kill_unless_heard(self, process: WorkerProcess, since_s: float) -> None:
-        """Kill a worker that is silent; if it is still starting, only if another is ready."""
+        """Kill a silent worker; one that is still starting only if another is ready."""
         if process.heard_s < since_s and (process.is_up or self._pool.has_ready):
             process.kill("it does not answer")
 
@@ -477,7 +483,7 @@ class WorkerSlot:
             case orders.MachineBuilt():
                 self._tell("built", f"{answer.backend}, {answer.seconds:.2f} s")
                 self.settle(answer.backend)
-                self.built = True
+                self.is_built = True
                 self._warm_up()
             case orders.Failed():
                 self._tell("failed", answer.error)
@@ -492,7 +498,7 @@ class WorkerSlot:
                 is_number = answer.goal is not None and math.isfinite(answer.goal)
                 self.concluded, self.goal = True, answer.goal if is_number else None
             case orders.Up():
-                self._tell("runs", _shown(answer.rights))
+                self._tell("runs", _rights_text(answer.rights))
             case orders.Said():
                 self._log.write(
                     "said", worker=self.name, level=answer.level[:20], text=answer.text[:1000]
@@ -502,7 +508,7 @@ class WorkerSlot:
     def _hear_report(self, report: orders.MoveReport) -> None:
         if not self._words.include(report.decision.move):
             if self._process is not None:
-                self._process.kill("it answered words that are not in the rules")
+                self._process.kill("its answer has words that are not in the rules")
             return
         if self._order is not None and report.number == self._order.number:
             self.report = report
@@ -512,19 +518,19 @@ class WorkerSlot:
     def _finish(self, number: int, *, lost: bool) -> None:
         """Record that the worker is done with an order."""
         self.warm = True
-        if number == self._given:
+        if number == self._order_number:
             self._calm()
-        # The first look shows nothing yet: a worker may die of every real question.
+        # The first look proves nothing: a worker may die of every real question.
         if number >= 0 and not lost:
             self._lives = 0
         if self._order is not None and number == self._order.number:
             self.idle, self.lost = True, lost
 
     def _warm_up(self) -> None:
-        """Let the player use the start clock, unless there is a question to work on.
+        """Let the player use the start clock, unless there is an open question.
 
-        Without a player that counts, and after a start clock, only for a moment; so it is in a
-        match that is under way, where the worker sees to it.
+        The understudy, and any worker after the start clock, gets only a moment. In a match that
+        is under way, the worker itself limits the time.
         """
         now_s = time.monotonic()
         if self._order is not None and self._order.deadline_s > now_s:
@@ -548,30 +554,30 @@ class WorkerSlot:
         self._changed()
 
     def _replace(self) -> None:
-        self.built = False
+        self.is_built = False
         if self._process is not None:
-            gone, self._process = self._process, None
-            self._pool.drop(gone)
+            process, self._process = self._process, None
+            self._pool.drop(process)
         if not self._closing.is_set():
             most_s = LISTEN_S if self._is_last else MAX_PAUSE_S
             pause_s = 0.0 if self._lives <= 1 else min(0.5 * 2 ** (self._lives - 2), most_s)
             self._warm_until_s = float("inf")
             self._starting = asyncio.ensure_future(self._start(pause_s))
 
-    def _tell(self, what: str, text: str) -> None:
+    def _tell(self, happening: str, text: str) -> None:
         pid = None if self._process is None else self._process.pid
-        self._log.write("worker", worker=self.name, what=what, pid=pid, text=text)
+        self._log.write("worker", worker=self.name, what=happening, pid=pid, text=text)
 
 
-def _common(left: History, right: History) -> int:
-    """Number of turns at the beginning that are the same."""
-    for number, (a, b) in enumerate(zip(left, right, strict=False)):
+def _common(old: History, new: History) -> int:
+    """Number of turns that two histories share at the beginning."""
+    for index, (a, b) in enumerate(zip(old, new, strict=False)):
         if a != b:
-            return number
-    return min(len(left), len(right))
+            return index
+    return min(len(old), len(new))
 
 
-def _shown(rights: tuple[str, ...]) -> str:
+def _rights_text(rights: tuple[str, ...]) -> str:
     return f"gave up: {', '.join(rights) or 'nothing'}"
 
 
@@ -579,7 +585,7 @@ def _shown(rights: tuple[str, ...]) -> str:
 # The words of a rulesheet: the only words that a worker's answers may contain.
 #
 # A worker reads input of strangers. If they took control of it, its answers would be the only way
-# out of the machine, and they are moves of the game.
+# to get data out of this machine; so answers may contain only moves in the words of the game.
 
 _WORD = re.compile(r"[^\s();\ufeff]+")
 _BORDERS = frozenset(" \t\r\n\v\f();,.:&|~\ufeff")
@@ -587,16 +593,15 @@ _BORDERS = frozenset(" \t\r\n\v\f();,.:&|~\ufeff")
 
 
 class Words:
-    """The symbols of a rulesheet. They are looked up in its text: splitting all of it would keep
-    others waiting.
+    """The symbols of a rulesheet, looked up in its text: splitting the text would delay others.
 
     Args:
-        rules: as they were sent.
+        rules: the rulesheet, as sent.
     """
 
     def __init__(self, rules: str) -> None:
         self._text = rules.lower()
-        self._known = {TUPLE}
+        self._included = {TUPLE}
 
     def include(self, move: str) -> bool:
         """Whether a move, in canonical KIF, contains no other symbols."""
@@ -604,14 +609,14 @@ class Words:
 
     def _has(self, word: str) -> bool:
         at = -1
-        while word not in self._known:
+        while word not in self._included:
             at = self._text.find(word, at + 1)
             if at < 0:
                 return False
-            beside = (
+            neighbours = (
                 self._text[max(at - 1, 0) : at],
                 self._text[at + len(word) : at + len(word) + 1],
             )
-            if not any(each and each not in _BORDERS for each in beside):
-                self._known.add(word)
+            if not any(char and char not in _BORDERS for char in neighbours):
+                self._included.add(word)
         return True

@@ -1,12 +1,12 @@
-"""The worker processes of a server: each plays one match, and all are watched.
+"""The worker processes of a server: the pool hands them out and watches them.
 
-They come from the `nursery`, which keeps some ready. None gets a second match: nobody knows what a
-stranger's rules did to it.
+They come from the `nursery`, which keeps some ready. A worker plays one match and never a second
+one: nobody knows what a stranger's rules did to it.
 
-Orders go in and answers come out. A process that is silent may be starting, searching, stopped or
-stuck. So it is asked whether it is alive: a thread of the worker answers at once, whatever the
-worker is doing. If it is not up yet the system is asked instead: as long as it gets CPU time, it
-advances.
+Orders go in and answers come out. A silent process may be starting, searching, stopped or stuck. So
+the pool asks it for a sign of life, and a thread of the worker answers immediately, whatever the
+worker is doing. As long as a worker is still starting, the pool asks the system instead: a process
+that gets CPU time advances.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WATCH_EVERY_S = 0.5
 """Seconds between checks of the workers' memory, and of whether they answer."""
 
 FAMILY = 2
-"""Factor of its memory that a worker may use with all that it started: a child grounds rules."""
+"""Factor of the memory limit for a worker with all its descendants: a child grounds rules."""
 
 _log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class WorkerPool:
 
     Args:
         nursery: source of workers.
-        memory_bytes: limit of each worker; one that uses more is killed.
+        memory_bytes: limit of each worker; a worker that uses more is killed.
         confined: whether workers give up rights.
     """
 
@@ -53,14 +53,14 @@ class WorkerPool:
         self._is_silent = not confined
 
     def open(self) -> None:
-        """Begin to watch; needs a running loop."""
+        """Begin to watch the workers; needs a running loop."""
         self._background.start(self._watch())
 
     async def take(self, *, light: bool) -> WorkerProcess:
         """A worker for a match.
 
         Args:
-            light: whether a worker without kernels will do.
+            light: whether a worker without kernels suffices.
 
         Raises:
             BackendUnavailableError: the system cannot start a process.
@@ -71,7 +71,7 @@ class WorkerPool:
 
     @property
     def has_ready(self) -> bool:
-        """Whether `take` returns a worker at once."""
+        """Whether `take` returns a worker immediately."""
         return self._nursery.is_loaded
 
     def drop(self, worker: WorkerProcess) -> None:
@@ -79,7 +79,7 @@ class WorkerPool:
         self._background.start(self.give_back(worker))
 
     async def give_back(self, worker: WorkerProcess) -> None:
-        """End a worker; none has a second match."""
+        """End a worker, since it never gets a second match."""
         await worker.close()
         self._busy.discard(worker)
 
@@ -90,12 +90,12 @@ class WorkerPool:
         self._nursery.close()
 
     async def _start(self, light: bool) -> WorkerProcess:
-        taken = await self._nursery.take(light=light)
+        handover = await self._nursery.take(light=light)
         try:
-            return await connected(taken)
+            return await connected(handover)
         except asyncio.CancelledError:
-            if not taken.ended.done():
-                processes.kill_group(taken.pid)
+            if not handover.ended.done():
+                processes.kill_group(handover.pid)
             raise
 
     async def _watch(self) -> None:
@@ -114,7 +114,7 @@ class WorkerPool:
             self._tell_rights()
 
     def _excess(self, family: Sequence[int]) -> str:
-        """The limit that a worker with all that it started exceeds; empty if none."""
+        """The limit that a worker with its descendants exceeds, as a reason; empty if none."""
         if len(family) > MAX_PROCESSES:
             return f"it started more than {MAX_PROCESSES} processes"
         if processes.takes_more(family, FAMILY * self.memory_bytes):
@@ -122,8 +122,8 @@ class WorkerPool:
         return ""
 
     def _tell_rights(self) -> None:
-        """Log once which rights workers gave up here, and which they could not."""
-        worker = next((each for each in self._busy if each.is_up), None)
+        """Log once which rights workers gave up on this system, and which they could not."""
+        worker = next((candidate for candidate in self._busy if candidate.is_up), None)
         if worker is not None and not self._is_silent:
             self._is_silent = True
             _log.info("workers gave up: %s", ", ".join(worker.rights) or "nothing")
@@ -132,20 +132,20 @@ class WorkerPool:
 
 
 # ------------------------------------------------------------------------
-# One worker, seen from the server.
+# One worker, as seen from the server.
 
 START_S = 60.0
 STILL_S = 10.0
 STOPPED_S = 3.0
 """A process that does not run after `START_S` never will; nor will one that gets no CPU time for
-`STILL_S`, or that was stopped for `STOPPED_S`. A slow start alone is no fault: a process that waits
-for its turn on a busy machine advances within `STILL_S`."""
+`STILL_S`, or is stopped for `STOPPED_S`. A slow start alone is not a fault: on a busy machine, a
+process that waits for its turn advances within `STILL_S`."""
 
 SILENT_S = 5.0
-"""A worker that has not shown for this long that it is alive is stopped, or worse."""
+"""A worker that gives no sign of life for this long is stopped or broken."""
 
-TOLD_S = 1.0
-"""Time in which its exit status is known, unless it is still alive."""
+STATUS_S = 1.0
+"""Time after the end of its output in which a dead process's exit status is known."""
 
 _CHUNK_BYTES = 1 << 16
 _STOPPED = "Tt"
@@ -156,17 +156,17 @@ class WorkerProcess:
     """A process that receives orders and sends answers.
 
     Args:
-        pid: its process id, which belongs to it until `status` is known.
+        pid: its process id, which is not reused until `status` is known.
         answers: pipe from it.
         orders: pipe to it.
-        status: how it ended, see `ggp.run.processes.how_it_ended`.
+        status: its exit status, see `ggp.run.processes.how_it_ended`.
 
     Attributes:
         pid: its process id.
         on_answer: called with each answer.
         on_end: called once, with the reason, when it has ended; not after `close`.
-        is_up: whether it runs and has imported all it needs.
-        rights: those it gave up, once it runs.
+        is_up: whether it runs and has imported everything that it needs.
+        rights: the rights that it gave up, once it runs.
         heard_s: time of its last message, on `time.monotonic`.
         started_s: when it was started.
     """
@@ -199,15 +199,15 @@ class WorkerProcess:
         return self._reader.done()
 
     def send(self, order: Order) -> None:
-        """Send an order; a process that is gone gets nothing."""
+        """Send an order, if the process is alive."""
         with contextlib.suppress(OSError, RuntimeError):
             self._orders.write(framed(to_json(order)))
 
     def kill(self, why: str) -> None:
-        """End the process at once, with all that it has started; `on_end` is called."""
+        """Kill the process with all its descendants; `on_end` is called."""
         self._why = self._why or why
         if self._status.done():
-            return  # its id may be another's by now
+            return  # its process id may have been reused
         processes.kill_group(self.pid)  # its own child, which grounds rules, dies with it
 
     async def close(self) -> None:
@@ -217,7 +217,7 @@ class WorkerProcess:
         await asyncio.wait([self._reader])
 
     def ask(self, now_s: float) -> None:
-        """Check whether it still answers, or is starting at all; it is killed if not."""
+        """Check that it still answers, or that it is starting; kill it otherwise."""
         if not self.is_up:
             self._see_it_start(now_s)
         elif self._asked_s is None:
@@ -245,11 +245,11 @@ class WorkerProcess:
                 for message in messages.add(piece):
                     self._take(read_answer(message))
         except (ProtocolError, ValueError, OSError) as error:
-            self.kill(f"it answered nonsense: {error}")
+            self.kill(f"its answer is malformed: {error}")
         status = await self._how_it_ended()
         self._orders.close()
         if not self._silent:
-            self.on_end(self._why or _how(status))
+            self.on_end(self._why or _status_text(status))
 
     def _take(self, answer: Answer) -> None:
         self._asked_s, self.heard_s = None, time.monotonic()
@@ -259,45 +259,44 @@ class WorkerProcess:
             self.on_answer(answer)
 
     async def _how_it_ended(self) -> int:
-        """Its exit status, once its output has ended; it is killed unless that is known soon."""
+        """Its exit status after the end of its output; kills it if the status is not known soon."""
         with contextlib.suppress(TimeoutError):
-            return await asyncio.wait_for(asyncio.shield(self._status), TOLD_S)
+            return await asyncio.wait_for(asyncio.shield(self._status), STATUS_S)
         self.kill("it closed its output")
         with contextlib.suppress(TimeoutError):
-            return await asyncio.wait_for(asyncio.shield(self._status), TOLD_S)
-        return -signal.SIGKILL  # the process that should report it is stopped
+            return await asyncio.wait_for(asyncio.shield(self._status), STATUS_S)
+        return -signal.SIGKILL  # the template, which should report it, is stopped
 
 
 def _ignore(_: object) -> None:
-    """Ignore an answer or an end: nobody needs it any more."""
+    """Ignore an answer or an end."""
 
 
-def _how(status: int) -> str:
+def _status_text(status: int) -> str:
     return (
         "out of memory" if status == orders.EXIT_OUT_OF_MEMORY else processes.how_it_ended(status)
     )
 
 
-async def connected(taken: Taken) -> WorkerProcess:
-    """A worker that was handed over, with its pipes connected to the running loop."""
+async def connected(handover: Taken) -> WorkerProcess:
+    """A worker whose pipes are connected to the running loop."""
     loop = asyncio.get_running_loop()
     answers = asyncio.StreamReader()
     protocol = asyncio.StreamReaderProtocol(answers)
-    await loop.connect_read_pipe(lambda: protocol, os.fdopen(taken.answers, "rb", 0))
+    await loop.connect_read_pipe(lambda: protocol, os.fdopen(handover.answers, "rb", 0))
     writing, flow = await loop.connect_write_pipe(
-        asyncio.streams.FlowControlMixin, os.fdopen(taken.orders, "wb", 0)
+        asyncio.streams.FlowControlMixin, os.fdopen(handover.orders, "wb", 0)
     )
     writer = asyncio.StreamWriter(writing, flow, None, loop)
-    return WorkerProcess(taken.pid, answers, writer, taken.ended)
+    return WorkerProcess(handover.pid, answers, writer, handover.ended)
 
 
 # ------------------------------------------------------------------------
-# Background tasks of an event loop, which run until their owner ends them.
+# Background tasks of an event loop, which run until their owner cancels them.
 
 
 class Background:
-    """Tasks nobody waits for. References to them are kept, so that none is collected while
-    running."""
+    """Tasks that nobody waits for; it refers to them, so that none is collected while it runs."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[object]] = set()

@@ -1,21 +1,22 @@
-"""The template: the process that workers are forked from, which has loaded what they need.
+"""The template: the process that workers are forked from, with everything that they need loaded.
 
 Starting Python, numpy, Prolog and kernels takes a second of CPU time; forking a process that has
-them takes some milliseconds, and both share the memory. So this one loads them once, has a single
-thread, and never sees a stranger's rules: its forks are as good as new. Some of its children are
-kept ready, with their rights given up already. It outlives the server, so that a server that
-replaces a dead one finds them.
+them takes some milliseconds, and both share the memory. So the template loads them once, has a
+single thread, and never sees a stranger's rules: its forks are as good as new. It keeps some forks
+ready, which have already given up their rights. It outlives the server, so that a server that
+replaces a dead one gets these workers.
 
     owner     --(control: a channel for each server)-->  template
     server    --(channel: load, take, bury)----------->  template  --fork-->  workers
     server    <-(channel: loaded, taken + pipes, ended)  template
 
-Workers of a server that is gone are killed, and all die with this process. A worker that ended is
-waited for only when its server knows: until then its process id is not reused. Channels are those
-of `ggp.run.messages`; the two pipe ends that belong to `taken` come with that message.
+Rules: the workers of a server that is gone are killed, and all workers die with this process. A
+dead worker is waited for only after its server knows of its death: until then its process id is not
+reused. Channels are in `ggp.run.messages`; the message `taken` carries the two pipe ends of
+the worker.
 
-It loads in steps. After the first, there can be workers that look for a legal move with Prolog. If
-kernels are still being compiled, it loads these only when a server says so.
+The template loads in steps. After the first, workers can look for a legal move with Prolog. If
+kernels are still being compiled, it loads them only when a server reports that they are ready.
 """
 
 from __future__ import annotations
@@ -39,19 +40,19 @@ from ggp.run import processes
 from ggp.run.messages import Channel
 
 REFILL_S = 0.3
-"""Delay before the ready processes are replenished: those of a match come first."""
+"""Delay before ready processes are replenished: processes for a match come first."""
 
 LIFE_S = 5.0
-"""A ready process that died is replaced, but no sooner than this after its start: the cause may
-last."""
+"""A ready process that died is replaced no sooner than this after its start, since the cause may
+persist."""
 
 _SEND_S = 5.0
 _STOPPED = "Tt"
 
 
 @dataclass(eq=False, slots=True)
-class _Born:
-    """A worker: its process id, and our ends of its pipes until they are given away."""
+class _Worker:
+    """A worker: its process id, and our ends of its pipes until a server gets them."""
 
     pid: int
     orders: int
@@ -62,22 +63,22 @@ class _Born:
 
 @dataclass(eq=False, slots=True)
 class _Client:
-    """A server: the workers it took, and what it waits for."""
+    """A server, with the workers that it took and its waiting requests, as numbers and `light`."""
 
     channel: Channel
-    taken: dict[int, _Born] = field(default_factory=dict)
-    wanted: deque[tuple[int, bool]] = field(default_factory=deque)
+    workers: dict[int, _Worker] = field(default_factory=dict)
+    requests: deque[tuple[int, bool]] = field(default_factory=deque)
 
 
 def main(memory: str, spares: str, player: str, backend: str, waits: str) -> None:
-    """Be the template until the control channel, which is its standard input, ends.
+    """Run the template until its control channel, the standard input, ends.
 
     Args:
-        memory: bytes that each worker may use; 0 to let them keep all rights.
-        spares: workers kept ready.
+        memory: bytes that each worker may use; 0 to let workers keep all rights.
+        spares: number of workers kept ready.
         player: a spec; everything that such players import is loaded.
         backend: of their machines.
-        waits: 1 if there are no kernels to load until a server says so, else 0.
+        waits: 1 if kernels are loaded only when a server asks for it, else 0.
     """
     control = Channel(socket.socket(fileno=processes.own_input()))
     template = _Template(control, int(memory), int(spares), waits=waits == "1")
@@ -85,7 +86,7 @@ def main(memory: str, spares: str, player: str, backend: str, waits: str) -> Non
 
 
 def _kernel_steps(player: str, backend: str) -> list[Callable[[], bool]]:
-    """The steps that load compiled kernels, and the modules that are known from compiling them."""
+    """The steps that load the modules that compiling the kernels has noted, and the kernels."""
 
     def load_modules() -> bool:
         from ggp.server.workers.kernels import modules_of
@@ -101,12 +102,12 @@ def _kernel_steps(player: str, backend: str) -> list[Callable[[], bool]]:
 def _load_prolog() -> bool:
     from ggp.gdl import parse
 
-    parse("(role nobody)", "a first try")  # which builds the grammar
+    parse("(role nobody)", "a first parse")  # builds the grammar
     return _has_prolog()
 
 
 def _has_prolog() -> bool:
-    """Whether SWI-Prolog is available; it is started the first time."""
+    """Whether SWI-Prolog is available; the first call starts it."""
     from ggp.server.workers.worker_main import start_prolog
 
     return start_prolog()
@@ -132,7 +133,7 @@ class _Template:
     """The state of the template process.
 
     Args:
-        control: brings channels of servers; its end ends the process.
+        control: delivers channels of servers; its end ends the process.
         memory_bytes: see `main`.
         num_spares: see `main`.
         waits: see `main`.
@@ -144,14 +145,14 @@ class _Template:
         self._control, self._memory_bytes, self._num_spares = control, memory_bytes, num_spares
         self._waits = waits
         self._clients: dict[int, _Client] = {}
-        self._spares: deque[_Born] = deque()
-        self._dying: list[_Born] = []
+        self._spares: deque[_Worker] = deque()
+        self._dying: list[_Worker] = []
         self._is_light = self._is_loaded = False
         self._refill_at_s = 0.0
         self._selector = selectors.DefaultSelector()
         self._woken, self._waking = socket.socketpair()
-        for each in (self._woken, self._waking):
-            each.setblocking(False)
+        for end in (self._woken, self._waking):
+            end.setblocking(False)
 
     def run(
         self, steps: list[Callable[[], bool]], kernel_steps: list[Callable[[], bool]]
@@ -159,9 +160,9 @@ class _Template:
         """Load, then serve; ends with the process.
 
         Args:
-            steps: load what is there in any case, in order; each returns whether light workers are
+            steps: load everything but kernels, in order; each returns whether light workers are
                 possible after it.
-            kernel_steps: load kernels, and what else is known once they are compiled.
+            kernel_steps: load kernels, and modules that are known once kernels are compiled.
         """
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._waking.fileno(), warn_on_full_buffer=False)
@@ -170,26 +171,26 @@ class _Template:
         for step in steps:
             self._load(step)
         while self._waits:
-            self._turn(None)
+            self._handle_events(None)
         for step in kernel_steps:
             self._load(step)
         gc.collect()
-        gc.freeze()  # garbage collection would copy memory shared with children
+        gc.freeze()  # garbage collection would copy memory that children share
         self._is_loaded = True
         for client in self._clients.values():
             self._say_loaded(client)
-        self._turn(0.0)  # whoever waited for that
+        self._handle_events(0.0)  # serves requests that waited for this
         while True:
-            self._turn(self._patience_s())
+            self._handle_events(self._patience_s())
 
     def _load(self, step: Callable[[], bool]) -> None:
         self._is_light = step()
-        while self._turn(0.0):
+        while self._handle_events(0.0):
             pass
 
-    # ---------------------------------------------------------------- what comes
+    # ---------------------------------------------------------------- events
 
-    def _turn(self, timeout_s: float | None) -> bool:
+    def _handle_events(self, timeout_s: float | None) -> bool:
         """Wait for events and handle them; returns whether there were any."""
         events = self._selector.select(timeout_s)
         for key, _ in events:
@@ -200,18 +201,18 @@ class _Template:
                     self._woken.recv(1 << 10)
             else:
                 self._hear(self._clients[key.fd])
-        self._look_after()
+        self._reap_dead()
         for client in list(self._clients.values()):
-            for number, light in list(client.wanted):
+            for number, light in list(client.requests):
                 if self._is_loaded or (light and self._is_light):
-                    client.wanted.remove((number, light))
+                    client.requests.remove((number, light))
                     self._give(client, number)
         if self._is_loaded and not events and self._wants_spare():
             self._keep_another()
         return bool(events)
 
     def _keep_another(self) -> None:
-        """Fork a worker to keep ready; if the system refuses now, later."""
+        """Fork a worker to keep ready; if the system refuses, try again later."""
         try:
             self._spares.append(self._fork())
         except OSError:
@@ -226,7 +227,7 @@ class _Template:
         return max(0.0, self._refill_at_s - time.monotonic())
 
     def _welcome(self) -> None:
-        """Accept a channel of another server."""
+        """Accept the channel of another server."""
         if self._control.receive() is None:
             self._end()
         while self._control.fds:
@@ -238,82 +239,83 @@ class _Template:
                 self._say_loaded(client)
 
     def _hear(self, client: _Client) -> None:
-        told = client.channel.receive()
-        if told is None:
-            self._part(client)
+        messages = client.channel.receive()
+        if messages is None:
+            self._drop_client(client)
             return
-        for said in told:
-            if "load" in said:
+        for message in messages:
+            if "load" in message:
                 self._waits = False
-            elif "take" in said:
-                client.wanted.append((int(said["take"]), bool(said["light"])))
+            elif "take" in message:
+                client.requests.append((int(message["take"]), bool(message["light"])))
             else:
-                self._bury(client.taken.pop(int(said["bury"])))
+                self._bury(client.workers.pop(int(message["bury"])))
 
-    def _part(self, client: _Client) -> None:
-        """Drop a server that is gone: nobody else can use its workers."""
+    def _drop_client(self, client: _Client) -> None:
+        """Drop a server that is gone, and kill its workers, which no other server can use."""
         self._selector.unregister(client.channel.fileno())
         del self._clients[client.channel.fileno()]
         client.channel.close()
-        for born in client.taken.values():
-            processes.kill_group(born.pid)
-            self._dying.append(born)
+        for worker in client.workers.values():
+            processes.kill_group(worker.pid)
+            self._dying.append(worker)
 
     def _say_loaded(self, client: _Client) -> None:
-        """Report that all is loaded, and the number of threads: one, or workers would lack
-        others."""
-        self._say(client, {"loaded": len(os.listdir(_TASKS)) if _TASKS else 1})
+        """Report that everything is loaded, and the number of threads: one, or forks lack some."""
+        self._send(client, {"loaded": len(os.listdir(_TASKS)) if _TASKS else 1})
 
-    def _say(self, client: _Client, said: dict[str, int], *fds: int) -> None:
-        with contextlib.suppress(OSError):  # its end is noticed in a moment
-            client.channel.send(said, *fds)
+    def _send(self, client: _Client, message: dict[str, int], *fds: int) -> None:
+        with contextlib.suppress(OSError):  # if it is closed, the next turn notices
+            client.channel.send(message, *fds)
 
     # ---------------------------------------------------------------- workers
 
     def _give(self, client: _Client, number: int) -> None:
-        """Give a server a worker: a ready one if there is one, else a new one."""
-        born = None
-        while born is None and self._spares:
-            born = self._spares.popleft()
-            if processes.state_and_cpu(born.pid)[0] in _STOPPED_OR_DEAD:
-                self._kill(born)
-                born = None
-        if born is None:
+        """Give a server a worker: a ready one if possible, else a new one."""
+        worker = None
+        while worker is None and self._spares:
+            worker = self._spares.popleft()
+            if processes.state_and_cpu(worker.pid)[0] in _STOPPED_OR_DEAD:
+                self._kill(worker)
+                worker = None
+        if worker is None:
             try:
-                born = self._fork()
-            except OSError:  # existing workers must not die of it
-                self._say(client, {"refused": number})
+                worker = self._fork()
+            except OSError:  # must not end this process, and existing workers with it
+                self._send(client, {"refused": number})
                 return
-        client.taken[born.pid] = born
-        self._say(client, {"taken": number, "pid": born.pid}, born.orders, born.answers)
-        _close(born)
+        client.workers[worker.pid] = worker
+        self._send(client, {"taken": number, "pid": worker.pid}, worker.orders, worker.answers)
+        _close(worker)
         self._refill_at_s = time.monotonic() + REFILL_S
 
-    def _look_after(self) -> None:
-        """Tell servers which of their workers ended; reap others."""
+    def _reap_dead(self) -> None:
+        """Report dead workers to their servers; reap all other dead ones."""
         for client in self._clients.values():
-            for born in client.taken.values():
-                if not born.ended and (status := processes.status_of(born.pid)) is not None:
-                    born.ended = True
-                    self._say(client, {"ended": born.pid, "status": status})
-        self._dying = [born for born in self._dying if not _bury_if_dead(born)]
-        for born in [one for one in self._spares if processes.status_of(one.pid) is not None]:
-            self._spares.remove(born)
-            self._kill(born)
-            self._refill_at_s = max(self._refill_at_s, born.started_s + LIFE_S)
+            for worker in client.workers.values():
+                if not worker.ended and (status := processes.status_of(worker.pid)) is not None:
+                    worker.ended = True
+                    self._send(client, {"ended": worker.pid, "status": status})
+        self._dying = [worker for worker in self._dying if not _bury_if_dead(worker)]
+        for worker in [
+            spare for spare in self._spares if processes.status_of(spare.pid) is not None
+        ]:
+            self._spares.remove(worker)
+            self._kill(worker)
+            self._refill_at_s = max(self._refill_at_s, worker.started_s + LIFE_S)
 
-    def _kill(self, born: _Born) -> None:
-        """End a worker that nobody has taken."""
-        processes.kill_group(born.pid)
-        _close(born)
-        self._dying.append(born)
+    def _kill(self, worker: _Worker) -> None:
+        """Kill a worker that nobody has taken."""
+        processes.kill_group(worker.pid)
+        _close(worker)
+        self._dying.append(worker)
 
-    def _bury(self, born: _Born) -> None:
-        processes.kill_group(born.pid)  # with what it has started; its id belongs to it until now
+    def _bury(self, worker: _Worker) -> None:
+        processes.kill_group(worker.pid)  # with its descendants; its id is not reused until now
         with contextlib.suppress(ChildProcessError):
-            os.waitpid(born.pid, 0)
+            os.waitpid(worker.pid, 0)
 
-    def _fork(self) -> _Born:
+    def _fork(self) -> _Worker:
         from ggp.machine.prolog import engine
 
         engine.stop_threads()
@@ -332,12 +334,12 @@ class _Template:
             self._become_worker(parent, orders_in, answers_out, (orders_out, answers_in))
         os.close(orders_in)
         os.close(answers_out)
-        return _Born(pid, orders_out, answers_in, time.monotonic())
+        return _Worker(pid, orders_out, answers_in, time.monotonic())
 
     def _become_worker(
-        self, parent: int, orders: int, answers: int, others: tuple[int, int]
+        self, parent: int, orders: int, answers: int, parent_ends: tuple[int, int]
     ) -> NoReturn:
-        """Turn a new process into a worker: it keeps nothing of this one but what is loaded."""
+        """Turn a new fork into a worker, which keeps only the loaded modules of this process."""
         try:
             from ggp.server.workers.worker_main import serve
 
@@ -348,9 +350,9 @@ class _Template:
                 channel.close()
             for client in self._clients.values():
                 client.channel.close()
-            for born in self._spares:
-                _close(born)
-            for fd in others:
+            for worker in self._spares:
+                _close(worker)
+            for fd in parent_ends:
                 os.close(fd)
             os.dup2(orders, 0)
             os.dup2(answers, 1)
@@ -364,9 +366,9 @@ class _Template:
 
     def _end(self) -> NoReturn:
         for client in list(self._clients.values()):
-            self._part(client)
-        for born in [*self._spares, *self._dying]:
-            processes.kill_group(born.pid)
+            self._drop_client(client)
+        for worker in [*self._spares, *self._dying]:
+            processes.kill_group(worker.pid)
         os._exit(0)
 
 
@@ -374,10 +376,10 @@ _TASKS = "/proc/self/task" if os.path.isdir("/proc/self/task") else ""
 _STOPPED_OR_DEAD = tuple(f"{_STOPPED}ZX")
 
 
-def _close(born: _Born) -> None:
-    for fd in (born.orders, born.answers):
+def _close(worker: _Worker) -> None:
+    for fd in (worker.orders, worker.answers):
         os.close(fd)
 
 
-def _bury_if_dead(born: _Born) -> bool:
-    return os.waitpid(born.pid, os.WNOHANG)[0] != 0
+def _bury_if_dead(worker: _Worker) -> bool:
+    return os.waitpid(worker.pid, os.WNOHANG)[0] != 0

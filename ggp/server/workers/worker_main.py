@@ -1,12 +1,12 @@
 """The worker process of a match: orders on standard input, answers on standard output.
 
-It is forked from `template`, which has loaded everything that takes long to load. It gives up its
-rights before it sees any rules, it plays one match in its life, and whatever happens to it, the
-server has another one. It ends with its parent, and when its input ends.
+It is forked from `template`, which has loaded everything slow. It gives up its rights before it
+sees any rules, plays one match (`worker_match`), and ends with its parent or with its input.
+Whatever happens to it, the server replaces it.
 
-One thread reads orders as they arrive, and replies at once that the process is alive; the main
-thread carries them out. So a newer order can interrupt an older one, and a long search is
-distinguished from a process that hangs.
+One thread reads orders as they arrive, and answers `AreYouThere` immediately; the main thread
+carries the orders out. So a newer order can interrupt an older one, and a long search differs from
+a process that hangs.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _log = logging.getLogger(__name__)
 
 
 def serve(parent: int, memory_bytes: int) -> NoReturn:
-    """Be a worker until the input ends, in a process that `template` has just forked.
+    """Run a worker until its input ends, in a process that `template` has just forked.
 
     Args:
         parent: the process it was forked from.
@@ -55,7 +55,7 @@ def serve(parent: int, memory_bytes: int) -> NoReturn:
     rights: tuple[str, ...] = ()
     if memory_bytes:
         rights = restrict(memory_bytes, [*_writable()], prolog_folders())
-        die_with(parent)  # once more: a change of credentials has undone it
+        die_with(parent)  # once more: a change of credentials cancels it
     status = orders.EXIT_CRASHED
     try:
         _Worker(os.fdopen(0, "rb"), own_answers()).run(rights)
@@ -68,7 +68,7 @@ def serve(parent: int, memory_bytes: int) -> NoReturn:
 
 
 def start_prolog() -> bool:
-    """Start SWI-Prolog, which takes a while; returns whether it is installed."""
+    """Start SWI-Prolog, which is slow; returns whether it is installed."""
     try:
         engine()
     except BackendUnavailableError as error:
@@ -78,10 +78,10 @@ def start_prolog() -> bool:
 
 
 def _writable() -> Iterator[Path]:
-    """Folders that a worker may write: for circuits that nobody else trusts."""
-    known = user_cache().folder
-    if known is not None:
-        folder = known / STRANGERS
+    """Folders that a worker may write: the cache of circuits from strangers' rules."""
+    cache = user_cache().folder
+    if cache is not None:
+        folder = cache / STRANGERS
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
             yield folder
@@ -91,8 +91,8 @@ class _Worker:
     """One match in this process.
 
     Args:
-        orders: where they come from.
-        answers: where they go.
+        orders: pipe from the server.
+        answers: pipe to the server.
     """
 
     def __init__(self, orders: BinaryIO, answers: BinaryIO) -> None:
@@ -115,7 +115,7 @@ class _Worker:
                 self._match.conclude(order)
             else:
                 self._match.take_note(order)
-                if self._orders.empty():  # else there is a newer one
+                if self._orders.empty():  # otherwise there is a newer order
                     self._match.think(order)
                     self._match.ponder()
 
@@ -127,7 +127,7 @@ class _Worker:
                 self._answers.write(message)
                 self._answers.flush()
             except (OSError, ValueError):
-                os._exit(orders.EXIT_ENDED)  # nobody listens
+                os._exit(orders.EXIT_ENDED)  # the server is gone
 
     def _read(self) -> None:
         """Collect orders as they arrive."""
@@ -145,16 +145,16 @@ class _Worker:
 
 
 class _LogSender(logging.Handler):
-    """Sends the messages of our loggers to the server, up to a number of lines."""
+    """Sends messages of ggp's loggers to the server, up to a number of lines."""
 
     def __init__(self, worker: _Worker) -> None:
         super().__init__()
         self._worker = worker
-        self._left = _MOST_SAID
+        self._lines_left = _MOST_SAID
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._left -= 1
-        if self._left >= 0:
+        self._lines_left -= 1
+        if self._lines_left >= 0:
             self._worker.send(orders.Said(record.levelname.lower(), one_line(record.getMessage())))
 
 

@@ -1,9 +1,9 @@
 """One match in a worker process: builds a machine and a player from rules, and finds moves.
 
-This is the only place of the server where rules are compiled and players search. A player may be
-anybody's code, and a mistake in it costs no match: its exception is reported, another player
-decides in its place, and the next order finds a new player, which gets all turns from the
-beginning.
+Orders come in, and answers go out by a callback. This is the only place of the server where rules
+are compiled and players search. A player may be third-party code, and a mistake in it must not cost
+the match: its exception is reported, another player decides in its place, and for the next order
+there is a new player, which gets all turns from the beginning.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from ggp.server.workers import orders
 from ggp.server.workers.orders import Answer, Conclude, Setup, Think
 
 BETWEEN_REPORTS_S = 0.05
-"""Least time between two reports of the same move."""
+"""Minimum time between two reports of the same move."""
 
 PONDER_S = 10.0
-"""Time that a player may compute after each answer, while nobody waits for it."""
+"""Time for which a player may compute after each answer, while nobody waits for it."""
 
 OVERRUN_S = 0.3
-"""CPU time beyond that of an order after which listing moves takes too long in this game: a guess
-could not be sent in time while it goes on."""
+"""CPU time beyond that of an order after which listing moves counts as too slow in this game: it
+would keep a guess from being sent in time."""
 
 _FAR_AHEAD_S = 1e15
-"""Time shown to a search that is to be interrupted; finite, so that sums stay numbers."""
+"""The time that an interrupted search sees on its clock; finite, so that sums stay numbers."""
 
 _LONGEST_SAID = 500
 
@@ -60,7 +60,7 @@ class WorkerMatch:
 
     Args:
         send: sends answers to the server.
-        is_interrupted: whether there is a newer order, so that a search must end.
+        is_interrupted: returns whether there is a newer order, so that a search must end.
     """
 
     def __init__(self, send: Callable[[Answer], None], is_interrupted: Callable[[], bool]) -> None:
@@ -69,13 +69,13 @@ class WorkerMatch:
         self._program: Program | None = None
         self._machine: Machine | None = None
         self._player: Player | None = None
-        self._before: Believing | None = None  # the player that got another history
-        self._is_told_moves = False
+        self._replaced: Believing | None = None  # the player of another history
+        self._sees_moves = False
         self._other_machine: Machine | None = None  # for the other reading of the messages
         self._turns: list[PathTurn] = []
-        self._followed = 0  # turns that the player knows
+        self._followed = 0  # number of turns that the player knows
         self._guesser: SampledStates | None = None
-        self._guessed = 0  # turns that it knows
+        self._guessed = 0  # number of turns that the guesser knows
         self._only_guesses = False
         self._only_looked = False
         self._number = -1
@@ -88,7 +88,7 @@ class WorkerMatch:
         try:
             self._program = program = _program(setup.rules)
             self._machine = machine = self._build(program, setup)
-            self._setup, self._is_told_moves = setup, told_by(program) is not None
+            self._setup, self._sees_moves = setup, told_by(program) is not None
             self._player = self._first_player(setup, machine)
         except GGPError as error:
             self._send(orders.Failed(one_line(str(error))))
@@ -98,9 +98,9 @@ class WorkerMatch:
         )
 
     def _build(self, program: Program, setup: Setup) -> Machine:
-        """A machine on the requested backend, or on the other one if Prolog is not installed.
+        """A machine on the requested backend, or on the fast one if Prolog is not installed.
 
-        If any will do, one is ready when the first clock asks for a move.
+        For `auto`, a machine is ready by the time the first move is due.
         """
         limits = _limits(setup)
         if setup.backend == "auto" and not setup.settled:
@@ -118,7 +118,7 @@ class WorkerMatch:
             return build_machine(program, "propnet", limits, ready=True)
 
     def conclude(self, order: Conclude) -> None:
-        """Find out what the end of the match is worth to our role; answers `FinalGoal`."""
+        """Find out our role's goal value at the end of the match; answers `FinalGoal`."""
         self._turns[order.keep :], goal = order.turns, None
         if self._setup is not None and self._machine is not None:
             self._heed_moves(self._setup)
@@ -126,18 +126,18 @@ class WorkerMatch:
         self._send(orders.FinalGoal(goal))
 
     def take_note(self, order: Think) -> None:
-        """Remember the turns of an order; the player gets them when it is to search."""
+        """Remember the turns of an order; the player gets them before its next search."""
         self._turns[order.keep :] = order.turns
         if order.keep < self._followed:
-            self._before = self._player if isinstance(self._player, Believing) else None
+            self._replaced = self._player if isinstance(self._player, Believing) else None
             self._player, self._followed = None, 0
         if order.keep < self._guessed:
             self._guesser, self._guessed = None, 0
 
     def think(self, order: Think) -> None:
-        """Find a move; answers with reports, the last of them final, or `GaveUp`."""
+        """Find a move; answers with reports, of which the last is final, or with `GaveUp`."""
         if self._machine is None or self._setup is None:
-            self._send(orders.GaveUp(order.number, "there is no machine for the rules"))
+            self._send(orders.GaveUp(order.number, "the rules have no machine"))
             return
         self._number, self._last_report, self._best = order.number, ("", 0.0), None
         self._only_looked = order.number == orders.FIRST_LOOK
@@ -174,16 +174,16 @@ class WorkerMatch:
         self._send(orders.MoveReport(order.number, True, decision))
 
     def _heed_moves(self, setup: Setup) -> None:
-        """Change to a machine that reveals joint moves if the server sends them although the rules
-        do not, and back if that reading of its messages was wrong.
+        """Change to a machine that reveals joint moves if the server sends them against the rules.
 
-        Servers of plain GDL may know `random`, so that they play games of chance, but not `sees`.
+        Changes back if that reading of the messages was wrong. Servers of plain GDL may support
+        `random`, so that they play games of chance, but not `sees`.
         """
         program, machine = self._program, self._machine
         if program is None or machine is None or not never_tells(program) or told_by(program):
             return
-        is_told = any(turn.tells_moves(program.roles) for turn in self._turns)
-        if is_told == self._is_told_moves:
+        sees_moves = any(turn.shows_moves(program.roles) for turn in self._turns)
+        if sees_moves == self._sees_moves:
             return
         if self._other_machine is None:
             _log.info("the server sends joint moves, as in plain GDL")
@@ -193,17 +193,17 @@ class WorkerMatch:
                 _log.warning("joint moves are sent, but cannot be used: %s", one_line(str(error)))
                 return
         self._machine, self._other_machine = self._other_machine, machine
-        self._is_told_moves, self._player, self._followed = is_told, None, 0
-        self._before = None
+        self._sees_moves, self._player, self._followed = sees_moves, None, 0
+        self._replaced = None
         self._guesser, self._guessed = None, 0
 
     def _guess(self, deadline: Deadline) -> Decision | None:
-        """A probably legal move, sent at once: finding out for certain may take too long.
+        """A probably legal move, reported immediately: to be certain may take too long.
 
-        Only for a player that just looks for a legal move, and does not get the joint moves.
+        Only for a player that just looks for a legal move and does not get joint moves.
         """
         machine, setup = self._machine, self._setup
-        if machine is None or setup is None or self._is_told_moves:
+        if machine is None or setup is None or self._sees_moves:
             return None
         if not isinstance(machine, Prover) or parse_spec(setup.player).player is not RandomLegal:
             return None
@@ -222,40 +222,40 @@ class WorkerMatch:
         return guess
 
     def _prepared(self, order: Think) -> Think:
-        """Let the player use the start clock; returns what is left of the order."""
+        """Let the player use the start clock; returns the rest of the order."""
         if not self._turns:
             self.use_start_clock(order.deadline_s - orders.FIRST_LOOK_S - time.monotonic())
         until_s = min(order.deadline_s, time.monotonic() + orders.FIRST_LOOK_S)
         return replace(order, deadline_s=until_s)
 
     def use_start_clock(self, seconds: float) -> None:
-        """Let the player prepare, if it can, for so long."""
+        """Let the player prepare for some seconds, if it can."""
         if seconds > 0 and isinstance(self._player, Preparing):
             self._use_time(self._player.prepare, seconds)
 
     def ponder(self) -> None:
-        """Let the player use the time until the next order; nothing is answered.
+        """Let the player use the time until the next order, without an answer.
 
-        Not after the first look: a player thinks on about what comes of the move that it chose, and
-        nobody was told of that one. Later it would have been tried far more often than any other.
+        Not after the first look: a player continues from the move that it chose, but the first look
+        sends no move. Its tree would later have far more visits for that move than for any other.
         """
         if self._only_guesses or self._only_looked or not isinstance(self._player, Pondering):
             return
         self._use_time(self._player.ponder)
 
     def _use_time(self, think: Callable[[Deadline], None], seconds: float = PONDER_S) -> None:
-        """Have the player think while nobody waits for it."""
+        """Let the player think while nobody waits for it."""
         try:
             think(Deadline(time.monotonic() + seconds, self._clock))
         except MemoryError:
             raise
         except Exception as error:
-            _log.error("the player raised %s while nobody waited", _named(error))
+            _log.error("the player raised %s while nobody waited", _error_text(error))
             traceback.print_exception(error)
-            self._player, self._before, self._followed = None, None, 0
+            self._player, self._replaced, self._followed = None, None, 0
 
     def _first_player(self, setup: Setup, machine: Machine) -> Player | None:
-        """A player; None if its constructor raised, which is tried again when it is asked."""
+        """A player; None if its constructor raised: the first order tries again."""
         try:
             return self._new_player(setup, machine)
         except PlayerError as error:
@@ -264,38 +264,36 @@ class WorkerMatch:
         except (GGPError, MemoryError):
             raise
         except Exception as error:
-            _log.error("making the player raised %s", _named(error))
+            _log.error("creating the player raised %s", _error_text(error))
             return None
 
     def _new_player(self, setup: Setup, machine: Machine, *, follow: bool = True) -> Player:
         """A player for the match, at its beginning.
 
         Args:
-            follow: whether the server's messages may be taken for the whole joint move.
+            follow: whether to trust the server's messages as complete joint moves.
         """
         spec, role = parse_spec(setup.player), role_index(machine, setup.role)
         rng = np.random.default_rng(setup.seed)
-        if follow and self._is_told_moves and spec.player is RandomLegal:
+        if follow and self._sees_moves and spec.player is RandomLegal:
             return KnownStatePlayer(machine, role, rng)
-        before, self._before = self._before, None
+        replaced, self._replaced = self._replaced, None
         context = Context(
             machine,
             role,
             rng,
             report=self._report,
             program=self._program,
-            belief=None if before is None else before.belief,
+            belief=None if replaced is None else replaced.belief,
         )
         return player_of(spec, context)
 
     def _decide_without(self, order: Think, error: Exception, deadline: Deadline) -> None:
-        """Answer an order on which the player failed: by its best move so far, else by any legal
-        one, else with `GaveUp`.
+        """Answer an order after the player failed: its best move so far, a legal one, or `GaveUp`.
 
-        At the next order there is a new player from the beginning, since the state of this one is
-        unknown. The understudy could not answer instead: Prolog may list no move in time where this
-        process has a circuit. Nor is the history in doubt, as it is after an order that was given
-        up.
+        The next order gets a new player, since the state of this one is unknown. The understudy
+        cannot answer instead: Prolog may be too slow to list a move where this process has a
+        circuit. Nor does the failure cast doubt on the history, as giving up would.
         """
         fault = _failure(error)
         _log.error("%s", fault)
@@ -312,15 +310,15 @@ class WorkerMatch:
             except MemoryError:
                 raise
             except Exception as another:
-                _log.error("its stand-in raised %s", _named(another))
-        self._player, self._before, self._followed = None, None, 0
+                _log.error("the substitute player raised %s", _error_text(another))
+        self._player, self._replaced, self._followed = None, None, 0
         if decision is None:
             self._send(orders.GaveUp(order.number, fault))
         else:
             self._send(orders.MoveReport(order.number, True, replace(decision, fault=fault)))
 
     def _follow(self, setup: Setup, deadline: Deadline) -> None:
-        """Give the player, which was made by this setup, the turns it does not have."""
+        """Give the player of this setup the turns that it does not have."""
         while self._followed < len(self._turns):
             turn = self._turns[self._followed]
             try:
@@ -345,11 +343,11 @@ class WorkerMatch:
         )
 
     def _clock(self) -> float:
-        """The time; far ahead as soon as there is a newer order, so that a search ends."""
+        """The time; far in the future once there is a newer order, so that a search ends."""
         return _FAR_AHEAD_S if self._is_interrupted() else time.monotonic()
 
     def _report(self, decision: Decision) -> None:
-        """Send the best move so far, unless it was sent a moment ago."""
+        """Send the best move so far, unless the same move was sent a moment ago."""
         self._best = decision
         move, at_s = self._last_report
         now_s = time.monotonic()
@@ -362,13 +360,13 @@ def _program(rules: str) -> Program:
     """The playable part of the rules: a faulty rule must not cost the match."""
     program = normalize(parse(rules, "the rules", lenient=True), lenient=True)
     if program.diagnostics:
-        shown = "; ".join(f"{d.message} [{d.rule}]" for d in program.diagnostics)
-        _log.warning("%d warnings about the rules: %s", len(program.diagnostics), one_line(shown))
+        texts = "; ".join(f"{d.message} [{d.rule}]" for d in program.diagnostics)
+        _log.warning("%d warnings about the rules: %s", len(program.diagnostics), one_line(texts))
     return program
 
 
 def _limits(setup: Setup) -> Limits:
-    """Limits of the reasoners, from the memory and time of a worker."""
+    """Limits of the reasoners, derived from the memory and time of a worker."""
     return Limits(
         stack_bytes=min(Limits().stack_bytes, setup.memory_bytes // 4),
         table_bytes=min(Limits().table_bytes, setup.memory_bytes // 8),
@@ -380,29 +378,30 @@ def _limits(setup: Setup) -> Limits:
 
 
 def _failure(error: Exception) -> str:
-    """The fault of a player that raised, or whose constructor did."""
+    """The fault text for an exception of a player or its constructor."""
     if isinstance(error, PlayerError):
         return one_line(str(error))
-    return f"the player raised {_named(error)}"
+    return f"the player raised {_error_text(error)}"
 
 
-def _named(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return one_line(f"{type(error).__name__}: {error}")
 
 
 def one_line(text: str) -> str:
-    """A text without line breaks, not too long for a log."""
+    """A text without line breaks, shortened for a log."""
     return " ".join(text.split())[:_LONGEST_SAID]
 
 
 # ------------------------------------------------------------------------
-# What the end of a match was worth to a role, as far as its path tells.
+# A role's goal value at the end of a match, computed from its path.
 #
-# Servers do not say the score. Where every move is told, the rules give it; elsewhere it is known
-# if all states that agree with the whole path are worth the same, and all of them were found.
+# Servers do not send the score. If the path has all moves, the rules give the score. Otherwise it
+# is known only if the whole information set at the end was found, and all its states have the same
+# goal value.
 
 _DRAWN = 2_000
-"""States before the last turn that are drawn to see how it may have ended the match."""
+"""Number of states before the last turn that are drawn to find possible ends of the match."""
 
 
 def goal_at_end(
@@ -411,19 +410,19 @@ def goal_at_end(
     """The goal value of our role after the last turn of a match.
 
     Args:
-        machine: of the game; its percepts tell joint moves if the server does.
+        machine: of the game; its percepts include joint moves if the server sends them.
         setup: of the match.
-        turns: all turns of the match, as our role was told.
-        deadline_s: until when, on `time.monotonic`, states may be searched for.
+        turns: all turns of the match, as our role received them.
+        deadline_s: the end of the search for states, on `time.monotonic`.
 
     Returns:
-        None if it is not known.
+        None if it is unknown.
     """
     if not turns:
         return None
     role, rng = role_index(machine, setup.role), np.random.default_rng(setup.seed)
     try:
-        goals = _goals_of_told(machine, role, turns, rng)
+        goals = _goals_of_moves(machine, role, turns, rng)
         if goals is None:
             deadline = Deadline(deadline_s, time.monotonic)
             goals = _goals_of_path(machine, role, turns, rng, deadline)
@@ -433,10 +432,10 @@ def goal_at_end(
     return float(worth[0]) if len(worth) == 1 else None
 
 
-def _goals_of_told(
+def _goals_of_moves(
     machine: Machine, role: int, turns: Sequence[PathTurn], rng: np.random.Generator
 ) -> FloatArray | None:
-    """The goal in the true state; None if not all moves are told."""
+    """The goal in the true state; None if the turns do not show all moves."""
     player = KnownStatePlayer(machine, role, rng)
     try:
         for turn in turns:
@@ -454,8 +453,8 @@ def _goals_of_path(
     rng: np.random.Generator,
     deadline: Deadline,
 ) -> FloatArray:
-    """The goals in states that agree with the path; none unless all of those before the last turn
-    were found."""
+    """The goals in states that agree with the path; empty unless the information set before the
+    last turn is complete."""
     player = make_player(parse_spec("random"), machine, role, rng)
     assert isinstance(player, BeliefPlayer)
     *earlier, last = turns

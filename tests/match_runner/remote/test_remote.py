@@ -155,9 +155,9 @@ def test_ggp_base_tells_and_is_told_names_as_the_rules_spell_them() -> None:
         assert isinstance(stop, Stop)
         assert start.role == role
         assert as_spelled(start.rules) == as_spelled(MIXED)
-        assert stop.told is not None
-        assert stop.told[0] == "(Take bigPear)"
-        assert stop.told[1] in ("(Take Apple)", "(Take bigPear)")
+        assert stop.terms is not None
+        assert stop.terms[0] == "(Take bigPear)"
+        assert stop.terms[1] in ("(Take Apple)", "(Take bigPear)")
 
 
 def test_ggp_base_requests_name_the_host() -> None:

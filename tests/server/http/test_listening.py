@@ -204,7 +204,7 @@ def test_what_is_handed_over_must_be_one_socket_that_listens(
         monkeypatch.setattr(listening, "_FIRST", os.dup(other.fileno()))
         monkeypatch.setenv("LISTEN_PID", str(os.getpid()))
         monkeypatch.setenv("LISTEN_FDS", number)
-        with pytest.raises(ConfigError, match=f"LISTEN_FDS={number} promises one TCP socket"):
+        with pytest.raises(ConfigError, match=f"LISTEN_FDS={number} must stand for one"):
             listening.listening_on("127.0.0.1", 0)
 
 

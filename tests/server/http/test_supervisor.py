@@ -70,7 +70,7 @@ def test_server_that_is_killed_costs_no_move_and_no_connection(tmp_path: Path) -
     # What it listens on is told once, and so is each match.
     assert (process.returncode, said.count("listens on"), said.count("match m: ")) == (0, 0, 1)
     assert said.count("match m, guesser: stop after 3 turns, no faults, score") == 1
-    assert errors.count("the server died (signal 9) and is started again\n") == 1
+    assert errors.count("the server died (signal 9) and is being restarted\n") == 1
 
 
 @needs_proc
@@ -151,7 +151,7 @@ def test_server_that_dies_again_and_again_is_given_up(how: str, told: str) -> No
     assert error.startswith(
         f"error: the server died 10 times within 10 s, the last time by {told};"
     )
-    assert warnings == [f"the server died ({told}) and is started again"] * 9
+    assert warnings == [f"the server died ({told}) and is being restarted"] * 9
 
 
 @needs_proc
@@ -187,7 +187,7 @@ def test_connection_is_kept_until_it_has_its_answer() -> None:
         theirs.close()  # the server dies
     near.close()
     shelf.follow(ours)
-    ((number, kept),) = shelf.found().items()
+    ((number, kept),) = shelf.inherited().items()
     assert (number, kept.request) == (2, asked)
     kept.socket.sendall(b"answer")
     assert far.recv(10) == b"answer"

@@ -256,7 +256,7 @@ def test_worker_that_starves_has_more_time_than_one_that_hangs(
         pool = ShellPool(BUILT)
         thinker = WorkerSlot("thinker", pool, SETUP, MatchLog(None, "m"), lambda: None)
         thinker.start(time.monotonic())
-        await until(lambda: thinker.built)
+        await until(lambda: thinker.is_built)
         first = thinker._process
         assert first is not None
         await until(lambda: first._why is not None)

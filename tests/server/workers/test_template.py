@@ -236,7 +236,7 @@ def test_template_that_cannot_fork_says_so_and_lives_on(monkeypatch: pytest.Monk
     template._give(client, 7)
     template._keep_another()  # nor is a spare worth the end of the others
     assert Channel(server).receive() == [{"refused": 7}]
-    assert not client.taken
+    assert not client.workers
     assert not template._wants_spare()
     template._selector.close()
     for each in (ours, control, server, channel, template._woken, template._waking):
@@ -247,9 +247,9 @@ def test_template_that_cannot_fork_says_so_and_lives_on(monkeypatch: pytest.Monk
 def test_server_whose_worker_is_refused_is_told() -> None:
     async def scenario() -> None:
         nursery = Nursery(lambda channel, anew: channel.close())
-        wanted = nursery._wanted[7] = asyncio.get_running_loop().create_future()
+        wanted = nursery._requests[7] = asyncio.get_running_loop().create_future()
         nursery._follow({"refused": 7})
-        with pytest.raises(OSError, match="starts no process"):
+        with pytest.raises(OSError, match="cannot start a process"):
             await wanted
 
     asyncio.run(scenario())

@@ -30,7 +30,7 @@ from ggp.machine.arrays import unpack, words_for
 from ggp.machine.base import DEFAULT_MAX_STEPS, IntArray, Limits, Machine, States
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import build_machine, check_first_turn, load_program
-from ggp.pickled import found_again, read, rules_of, written
+from ggp.pickled import read_states, restore_game, rules_of, write_states
 from ggp.study.lengths import Longest, longest
 from ggp.study.names import Names, names_of
 
@@ -178,16 +178,16 @@ class Environment:
     def __getstate__(self) -> dict[str, Any]:
         pickled = {name: value for name, value in vars(self).items() if name not in _REBUILT}
         pickled["rules"] = rules_of(self.program, self.machine)
-        pickled["states"] = [written(self.machine, part.states) for part in self._slices]
+        pickled["states"] = [write_states(self.machine, part.states) for part in self._slices]
         return pickled
 
     def __setstate__(self, pickled: dict[str, Any]) -> None:
-        self.program, self.machine = found_again(pickled.pop("rules"))
+        self.program, self.machine = restore_game(pickled.pop("rules"))
         states = pickled.pop("states")
         vars(self).update(pickled)
         self._make_slices()
         for lane_slice, texts in zip(self._slices, states, strict=True):
-            lane_slice.set_states(read(self.machine, texts))
+            lane_slice.set_states(read_states(self.machine, texts))
 
     def reset(
         self, seed: int | Sequence[int] | IntArray = 0, lanes: IntArray | None = None

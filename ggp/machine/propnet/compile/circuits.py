@@ -388,7 +388,7 @@ def run_limited(
 
 def _raise_loss(lost: ChildLostError, seconds: float, memory_bytes: int, doing: str) -> NoReturn:
     """Raise the error for a child that ended without an answer."""
-    if any(words in lost.said for words in _OUT_OF_MEMORY):
+    if any(words in lost.stderr for words in _OUT_OF_MEMORY):
         raise ReasonerLimitError("bytes of memory", memory_bytes, doing)
     if lost.status == -signal.SIGXCPU:
         raise ReasonerLimitError("seconds", seconds, doing)
@@ -399,7 +399,7 @@ def _raise_loss(lost: ChildLostError, seconds: float, memory_bytes: int, doing: 
         )
     raise MachineError(
         f"{doing} crashed in its child process ({lost}); "
-        f"play with `--backend prolog`{_tail(lost.said)}"
+        f"play with `--backend prolog`{_tail(lost.stderr)}"
     )
 
 
