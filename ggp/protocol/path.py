@@ -120,9 +120,10 @@ class Path:
             raise RemoteProtocolError(
                 f"match {message.match_id} goes on beyond the limit of {MAX_TURN} turns"
             )
-        if self.turn is not None and turn - self.turn > MAX_GAP:
+        latest = self.turn or 0
+        if turn - latest > MAX_GAP:
             raise RemoteProtocolError(
-                f"match {message.match_id} goes on from turn {self.turn} to {turn}: more than "
+                f"match {message.match_id} goes on from turn {latest} to {turn}: more than "
                 f"{MAX_GAP} turns are missing"
             )
         event = self._event(turn, told, has_number=message.turn is not None)
