@@ -46,6 +46,9 @@ COMMANDS = {
     "solve": LaterCommand(
         "ggp.cli.solve", "Solve a game: what optimal play is worth to each role."
     ),
+    "status": LaterCommand(
+        "ggp.cli.status", "Show the running servers of this user and their matches."
+    ),
     "trace": LaterCommand(
         "ggp.cli.tracing",
         "Play given or random joint moves and show every step; random ones as they are played.",

@@ -3,7 +3,8 @@
 The operator is told of each in two lines, when it is ready and when it ends:
 
     14:03:12 match m: kuhn_poker, we are player1, clocks 30 and 10 s, from 10.0.0.7, propnet
-    14:04:03 match m, player1: stop after 3 turns, no faults, score 50, propnet
+    14:04:03 match m, player1: stop after 3 turns, no faults, score 50, propnet; 3 moves
+      (3 search), 3 with particles, slowest 9.12 s, no kills
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import time
 from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
+from typing import Any
 
 from ggp.console import installed_version
 from ggp.errors import GGPError
@@ -25,6 +27,7 @@ from ggp.protocol.path import History, PathTurn
 from ggp.protocol.session import Ask, Opening
 from ggp.server.latency import Latency, TurnTimes
 from ggp.server.match_log import MatchLog
+from ggp.server.operator import MoveTally
 from ggp.server.settings import HostOptions
 from ggp.server.workers.orders import Setup
 from ggp.server.workers.pair import MoveToSend, WorkerPair
@@ -75,6 +78,7 @@ class HostedMatch:
         self._address, self._is_told = address, False
         self._history: History = ()
         self._faults: set[int] = set()  # turns
+        self._tally = MoveTally()
         self._seed = _seed_of(options.seed, start.match_id, opening.role)
         setup = _setup(options, opening.rules, opening.role, start.start_clock_s, self._seed)
         self.pair = WorkerPair(pool, setup, log)
@@ -135,6 +139,7 @@ class HostedMatch:
                     ask = replace(ask, deadline_s=self.times.deadline_s(ask, clock_s))
                 choice = await self.pair.choose(ask, ask.asked_at_s + clock_s)
                 _log_choice(self.log, ask.turn, choice)
+                self._tally.add(choice, time.monotonic() - ask.asked_at_s)
                 if choice.decision is None or choice.decision.fault is not None:
                     self.fault(ask.turn)
                 return choice.move, ask.reading(choice.reading)
@@ -188,12 +193,30 @@ class HostedMatch:
             f"match {self._name}, {_shown(self.role)}: {why} after {_number(len(path), 'turn')}",
             _number(num_faults, "fault"),
             "score unknown" if score is None else f"score {score:g}",
+            end=f"; {self._tally.text(self.pair.kills)}",
         )
 
-    def _tell(self, *parts: str) -> None:
+    def snapshot(self) -> dict[str, Any]:
+        """The match as `ggp status` shows it, as JSON values."""
+        return {
+            "match": self._name,
+            "game": game_of(self._opening.rules),
+            "role": _shown(self.role),
+            "turns": len(self._history),
+            "backend": self._backend,
+            "kills": self.pair.kills,
+            **self._tally.to_json(),
+        }
+
+    @property
+    def _backend(self) -> str | None:
+        """The backend on which the match is played; None while nobody knows."""
         asked = self._options.backend
-        backend = self.pair.backend or ("no machine yet" if asked == "auto" else asked)
-        self._options.tell(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {', '.join((*parts, backend))}")
+        return self.pair.backend or (None if asked == "auto" else asked)
+
+    def _tell(self, *parts: str, end: str = "") -> None:
+        text = ", ".join((*parts, self._backend or "no machine yet"))
+        self._options.tell(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}{end}")
 
 
 def _was_replaced(turn: PathTurn) -> bool:

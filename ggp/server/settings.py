@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from pathlib import Path
+from typing import Any
 
 from ggp.errors import ConfigError
 from ggp.protocol.forms import MessageLimits
@@ -80,6 +81,7 @@ class HostOptions:
         allowed: networks that are heard; None for everybody.
         limits: on what strangers may ask.
         tell: receives lines for the operator; it must not wait for anything.
+        show: receives a snapshot of all matches, as JSON values, after each change.
     """
 
     player: str
@@ -98,6 +100,7 @@ class HostOptions:
     allowed: tuple[Network, ...] | None = None
     limits: ServerLimits = field(default_factory=ServerLimits)
     tell: Callable[[str], None] = _log_line
+    show: Callable[[list[dict[str, Any]]], None] = lambda _: None
 
 
 WORKERS = 2

@@ -105,6 +105,11 @@ class WorkerPair:
         """The backend on which the match has begun; None before that."""
         return self._thinker.backend
 
+    @property
+    def kills(self) -> int:
+        """Number of workers that died or were killed."""
+        return self._thinker.kills + self._understudy.kills
+
     def settle(self, backend: str) -> None:
         """Make the thinker play on the backend on which the match has begun."""
         self._thinker.settle(backend)
@@ -331,6 +336,7 @@ class WorkerSlot:
         self._history: History = ()
         self._sent: History = ()
         self._lives = 0
+        self.kills = 0  # how often its process died
         self._watchdog: asyncio.TimerHandle | None = None
         self._starting: asyncio.Task[None] | None = None
         self._warm_until_s = float("inf")
@@ -543,6 +549,7 @@ class WorkerSlot:
     def _ended(self, why: str) -> None:
         self._tell("died", why)
         self._calm()
+        self.kills += 1
         self._lives += 1
         self._replace()
         self._changed()
