@@ -505,6 +505,11 @@ class PathTurn:
         )
 
 
+def was_replaced(turn: PathTurn) -> bool:
+    """Whether another move than ours was executed, which was late or illegal."""
+    return None not in (turn.move, turn.submitted) and turn.move != turn.submitted
+
+
 History = tuple[PathTurn, ...]
 """An incomplete path, from the first turn on."""
 

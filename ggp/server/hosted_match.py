@@ -23,7 +23,7 @@ from ggp.gdl.source import printable
 from ggp.players.elsewhere.from_json import decision_json
 from ggp.protocol.forms import MessageLimits, print_message, split_items, squeezed
 from ggp.protocol.messages import WIRE_STYLES
-from ggp.protocol.path import History, PathTurn
+from ggp.protocol.path import History, was_replaced
 from ggp.protocol.session import Ask, Opening
 from ggp.server.latency import Latency, TurnTimes
 from ggp.server.match_log import MatchLog
@@ -187,7 +187,7 @@ class HostedMatch:
     def _tell_end(self, why: str, path: History, score: float | None) -> None:
         """Tell the operator how the match ended."""
         self._tell_beginning()
-        replaced = (number for number, turn in enumerate(path) if _was_replaced(turn))
+        replaced = (number for number, turn in enumerate(path) if was_replaced(turn))
         num_faults = len(self._faults.union(replaced))
         self._tell(
             f"match {self._name}, {_shown(self.role)}: {why} after {_number(len(path), 'turn')}",
@@ -217,11 +217,6 @@ class HostedMatch:
     def _tell(self, *parts: str, end: str = "") -> None:
         text = ", ".join((*parts, self._backend or "no machine yet"))
         self._options.tell(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}{end}")
-
-
-def _was_replaced(turn: PathTurn) -> bool:
-    """Whether another move than ours was executed, which was late or illegal."""
-    return None not in (turn.move, turn.submitted) and turn.move != turn.submitted
 
 
 def _number(number: int, what: str) -> str:

@@ -18,13 +18,14 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from ggp.errors import BackendUnavailableError
 from ggp.gdl.source import printable
 from ggp.gdl.syntax.tuples import TUPLE
 from ggp.players import Decision
 from ggp.protocol.messages import NIL
-from ggp.protocol.path import History
+from ggp.protocol.path import History, PathTurn, was_replaced
 from ggp.protocol.session import Ask
 from ggp.run import processes
 from ggp.server.latency import StopTimes
@@ -233,25 +234,28 @@ class WorkerPair:
             for source, report in known:
                 if report.decision.is_sound is sound:
                     return _choice(source, report)
-        moves = [turn.move or turn.submitted for turn in self._history]
-        return MoveToSend(last_resort(moves), "last resort", False, None)
+        return MoveToSend(last_resort(self._history), "last resort", False, None)
 
 
-def last_resort(moves: Sequence[str | None]) -> str:
+def last_resort(turns: Sequence[PathTurn]) -> str:
     """The likeliest move if no legal one is known: one of ours, or `nil` if there is none.
 
     Where roles take turns, every second of our moves is a `noop`, so the move before last is
-    likelier than the last.
+    likelier than the last. A move that the server replaced is not repeated until it has accepted
+    another; the move that it executed instead was legal.
 
     Args:
-        moves: ours so far, canonical KIF; None where unknown.
+        turns: the path so far.
     """
+    moves = [turn.move or turn.submitted for turn in turns]
     # The latest four, latest first.
     one, two, three, four = (None, None, None, None, *moves)[:-5:-1]
     may_alternate = four is None or two == four or one == three
-    if two is not None and one != two and may_alternate:
-        return two
-    return one or next((move for move in reversed(moves) if move is not None), NIL)
+    swapped = two is not None and one != two and may_alternate
+    likely = [two, one] if swapped else [one]
+    replaced = {turn.submitted for turn in takewhile(was_replaced, reversed(turns))}
+    candidates = (move for move in (*likely, *reversed(moves)) if move not in replaced)
+    return next((move for move in candidates if move is not None), NIL)
 
 
 def _choice(source: str, report: MoveReport) -> MoveToSend:
