@@ -46,6 +46,9 @@ COMMANDS = {
     "solve": LaterCommand(
         "ggp.cli.solve", "Solve a game: the value of optimal play for each role."
     ),
+    "status": LaterCommand(
+        "ggp.cli.status", "Show the running servers of this user and their matches."
+    ),
     "trace": LaterCommand(
         "ggp.cli.tracing",
         "Show every step of a match, played from a file or at random.",

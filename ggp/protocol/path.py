@@ -122,9 +122,10 @@ class Path:
             raise RemoteProtocolError(
                 f"match {message.match_id} goes on beyond the limit of {MAX_TURN} turns"
             )
-        if self.turn is not None and turn - self.turn > MAX_GAP:
+        latest = self.turn or 0
+        if turn - latest > MAX_GAP:
             raise RemoteProtocolError(
-                f"match {message.match_id} goes on from turn {self.turn} to {turn}: more than "
+                f"match {message.match_id} goes on from turn {latest} to {turn}: more than "
                 f"{MAX_GAP} turns are missing"
             )
         event = self._event(turn, news, has_number=message.turn is not None)
@@ -509,6 +510,11 @@ class PathTurn:
         return len(percepts) == len(roles) and all(
             any(percept.startswith(f"(did {role} ") for percept in percepts) for role in roles
         )
+
+
+def was_replaced(turn: PathTurn) -> bool:
+    """Whether another move than ours was executed, which was late or illegal."""
+    return None not in (turn.move, turn.submitted) and turn.move != turn.submitted
 
 
 History = tuple[PathTurn, ...]

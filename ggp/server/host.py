@@ -36,6 +36,9 @@ AT_ONCE_S = 0.25
 FORGET_EVERY_S = 5.0
 """Seconds between two searches for silent matches."""
 
+SHOW_S = 0.05
+"""Time from an answer to the snapshot for the operator."""
+
 ROOM_EVERY_S = 0.1
 """Seconds between two attempts of a waiting message to find room."""
 
@@ -126,6 +129,7 @@ class Host:
             now_s = time.monotonic()
             for restored in restore(options.log_folder, self.lobby, now_s, self._listens_since_s):
                 self._resume(restored) if restored.has_place else self._remember(restored)
+        self._show()
         self._background.start(self._forget())
         if self._prepare is not None:
             self._background.start(self._get_ready(self._prepare))
@@ -236,11 +240,17 @@ class Host:
         if waiting is not None:
             waiting.log.reopen()
             self._new_match(opening, waiting.log, peer).resume(receipt.ask, backend=waiting.backend)
+            self._show()
             return
         match = self._new_match(opening, self._logs.begin(match_id), peer)
         match.begin()
         if not isinstance(receipt.message, Start):  # it found no room when it started
             match.begin_late(peer)
+        self._show()
+
+    def _show(self) -> None:
+        """Show the operator all matches as they are now."""
+        self.options.show([match.snapshot() for match in self._matches.values()])
 
     def _resume(self, restored: Restored) -> None:
         opening = restored.opening
@@ -332,6 +342,7 @@ class Host:
     async def _answer(self, ask: Ask) -> str:
         match = self._matches.get(ask.match)
         move, believed = (None, None) if match is None else await match.answer(ask)
+        asyncio.get_running_loop().call_later(SHOW_S, self._show)  # the answer goes first
         return self.lobby.answer(ask, move, time.monotonic(), believed)
 
     async def _end(self, serial: int, why: str = "silent", path: History = ()) -> None:
@@ -345,6 +356,7 @@ class Host:
         if why == "silent" and self.lobby.is_waiting(*key):
             why = GAVE_WAY
             self._gave_way[key] = _GaveWay(match.log, match.pair.backend)
+        self._show()
         await match.end(why, path)
 
     async def _get_ready(self, prepare: Callable[[], Awaitable[None]]) -> None:

@@ -4,7 +4,8 @@ The host passes each question in and gets a move. The operator gets two lines fo
 it is ready and when it ends:
 
     14:03:12 match m: kuhn_poker, we are player1, clocks 30 and 10 s, from 10.0.0.7, propnet
-    14:04:03 match m, player1: stop after 3 turns, no faults, score 50, propnet
+    14:04:03 match m, player1: stop after 3 turns, no faults, score 50, propnet; 3 moves
+      (3 search), 3 with particles, slowest 9.12 s, no kills
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import time
 from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
+from typing import Any
 
 from ggp.console import installed_version
 from ggp.errors import GGPError
@@ -22,10 +24,11 @@ from ggp.gdl.source import printable
 from ggp.players.elsewhere.from_json import decision_json
 from ggp.protocol.forms import MessageLimits, print_message, split_items, squeezed
 from ggp.protocol.messages import WIRE_STYLES
-from ggp.protocol.path import History, PathTurn
+from ggp.protocol.path import History, was_replaced
 from ggp.protocol.session import Ask, Opening
 from ggp.server.latency import Latency, TurnTimes
 from ggp.server.match_log import MatchLog
+from ggp.server.operator import MoveTally
 from ggp.server.settings import HostOptions
 from ggp.server.workers.orders import Setup
 from ggp.server.workers.pair import MoveToSend, WorkerPair
@@ -76,6 +79,7 @@ class HostedMatch:
         self._address, self._is_announced = address, False
         self._history: History = ()
         self._faults: set[int] = set()  # turns
+        self._tally = MoveTally()
         self._seed = _seed_of(options.seed, start.match_id, opening.role)
         setup = _setup(options, opening.rules, opening.role, start.start_clock_s, self._seed)
         self.pair = WorkerPair(pool, setup, log)
@@ -137,6 +141,7 @@ class HostedMatch:
                     ask = replace(ask, deadline_s=self.times.deadline_s(ask, clock_s))
                 choice = await self.pair.choose(ask, ask.asked_at_s + clock_s)
                 _log_choice(self.log, ask.turn, choice)
+                self._tally.add(choice, time.monotonic() - ask.asked_at_s)
                 if choice.decision is None or choice.decision.fault is not None:
                     self.fault(ask.turn)
                 return choice.move, ask.reading(choice.reading)
@@ -184,23 +189,36 @@ class HostedMatch:
     def _tell_end(self, why: str, path: History, score: float | None) -> None:
         """Report the end of the match to the operator."""
         self._tell_beginning()
-        replaced = (index for index, turn in enumerate(path) if _was_replaced(turn))
+        replaced = (index for index, turn in enumerate(path) if was_replaced(turn))
         num_faults = len(self._faults.union(replaced))
         self._tell(
             f"match {self._name}, {_safe(self.role)}: {why} after {_number(len(path), 'turn')}",
             _number(num_faults, "fault"),
             "score unknown" if score is None else f"score {score:g}",
+            end=f"; {self._tally.text(self.pair.kills)}",
         )
 
-    def _tell(self, *parts: str) -> None:
+    def snapshot(self) -> dict[str, Any]:
+        """The match as `ggp status` shows it, as JSON values."""
+        return {
+            "match": self._name,
+            "game": game_of(self._opening.rules),
+            "role": _safe(self.role),
+            "turns": len(self._history),
+            "backend": self._backend,
+            "kills": self.pair.kills,
+            **self._tally.to_json(),
+        }
+
+    @property
+    def _backend(self) -> str | None:
+        """The backend on which the match is played; None while nobody knows."""
         option = self._options.backend
-        backend = self.pair.backend or ("no machine yet" if option == "auto" else option)
-        self._options.tell(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {', '.join((*parts, backend))}")
+        return self.pair.backend or (None if option == "auto" else option)
 
-
-def _was_replaced(turn: PathTurn) -> bool:
-    """Whether another move than ours was executed, since ours was late or illegal."""
-    return None not in (turn.move, turn.submitted) and turn.move != turn.submitted
+    def _tell(self, *parts: str, end: str = "") -> None:
+        text = ", ".join((*parts, self._backend or "no machine yet"))
+        self._options.tell(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}{end}")
 
 
 def _number(number: int, noun: str) -> str:

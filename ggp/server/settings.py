@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from pathlib import Path
+from typing import Any
 
 from ggp.errors import ConfigError
 from ggp.protocol.forms import MessageLimits
@@ -81,6 +82,7 @@ class HostOptions:
         networks: networks whose messages are accepted; None for all.
         limits: on requests of strangers.
         tell: receives lines for the operator; must not block.
+        show: receives a snapshot of all matches, as JSON values, after each change.
     """
 
     player: str
@@ -99,6 +101,7 @@ class HostOptions:
     networks: tuple[Network, ...] | None = None
     limits: ServerLimits = field(default_factory=ServerLimits)
     tell: Callable[[str], None] = _log_line
+    show: Callable[[list[dict[str, Any]]], None] = lambda _: None
 
 
 WORKERS = 2

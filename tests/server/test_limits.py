@@ -26,10 +26,11 @@ RULES = "(role a) (role random) (<= (sees a (p ?x)) (does random ?x)) (<= (legal
 LONG = "(x)" * LARGE_CHARS
 
 
-def started() -> Lobby:
+def started(*, plays: bool = True) -> Lobby:
     lobby = Lobby("ggp")
     assert receive(lobby, f"(START m a ({RULES}) 10 10)", 0.0).began is not None
-    assert receive(lobby, "(PLAY m 0 NIL NIL)", 1.0).ask is not None
+    if plays:
+        assert receive(lobby, "(PLAY m 0 NIL NIL)", 1.0).ask is not None
     return lobby
 
 
@@ -77,8 +78,9 @@ def test_only_this_machine_is_heard_unless_somebody_says_otherwise() -> None:
     assert host.default == "127.0.0.1"
 
 
-def test_large_gaps_are_refused_and_the_match_goes_on() -> None:
-    lobby = started()
+@pytest.mark.parametrize("plays", [False, True], ids=["at-first", "later"])
+def test_large_gaps_are_refused_and_the_match_goes_on(plays: bool) -> None:
+    lobby = started(plays=plays)
     refusal = receive(lobby, f"(PLAY m {MAX_GAP + 1} b ())", 2.0).refusal
     assert refusal is not None
     assert f"more than {MAX_GAP} turns are missing" in refusal

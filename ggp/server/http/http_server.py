@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import codecs
 import contextlib
+import errno
 import logging
+import resource
 import signal
 import socket
 import struct
@@ -24,17 +26,21 @@ import h11
 
 from ggp.gdl.source import printable
 from ggp.protocol.reading import Request
-from ggp.run.sockets import BACKLOG
 from ggp.server.host import AT_ONCE_S, Host, HostReply
 from ggp.server.http.supervisor import KeptConnections
 from ggp.server.settings import ServerLimits, is_heard
 
-AT_ONCE = 16
-"""Number of connections to accept before reading any: many may have waited for a server, and one
-that has sent its request must not be closed to make room just because it is still unread."""
-
 SHUTDOWN_S = 2.0
 """Time that clients waiting for an answer get when the server ends."""
+
+EVICTION_S = 0.1
+"""Longest wait for the end of a connection that makes room for another."""
+
+RESERVE = 64
+"""File descriptors that connections leave free, for workers, logs and libraries."""
+
+WARNING_S = 10.0
+"""Time between two lines in the log about connections for which there is no room."""
 
 
 class HttpServer:
@@ -56,6 +62,8 @@ class HttpServer:
         self.is_open = False
         self.connections: dict[Connection, asyncio.Task[None]] = {}
         self._unfinished: dict[Connection, None] = {}  # the oldest first
+        self._most = min(self._limits.connections, _room_for_connections())
+        self._warned_s = -WARNING_S
         self._loop: asyncio.AbstractEventLoop | None = None
         self._num_stops = 0
         self._stopped = asyncio.Event()
@@ -68,13 +76,18 @@ class HttpServer:
         await self._host.open()
         for connection in self.custody.take_over():
             self._begin(*await asyncio.open_connection(sock=connection.socket), connection.request)
-        server = await asyncio.start_server(self._accept, sock=listening, backlog=AT_ONCE)
-        listening.listen(BACKLOG)  # the queue; `asyncio` has one number for it and for accepting
+        accepting = asyncio.ensure_future(self._accept_all(listening))
         self.is_open = True
         self.custody.tell_open()
         try:
-            await self._stopped.wait()
-            server.close()
+            await asyncio.wait(
+                (accepting, asyncio.ensure_future(self._stopped.wait())),
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if accepting.done():
+                accepting.result()  # raises: the socket cannot be used
+            accepting.cancel()
+            listening.close()
             await self._end_connections()
         finally:
             self._loop = None
@@ -122,14 +135,51 @@ class HttpServer:
         """Record that a request is complete, or never will be."""
         self._unfinished.pop(connection, None)
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    # Rule 1: no more than `_most` connections are open, whatever their phase. Rule 2: a client that
+    # has sent its request is read before it is a candidate for eviction: each `await` below lets
+    # connections read, and the newest is the last candidate. So a flood of silent connections
+    # costs each of them its place, and no client that speaks. `asyncio.start_server` keeps
+    # neither: it accepts a whole backlog before any is read, and without descriptors it writes a
+    # traceback for each attempt.
+
+    async def _accept_all(self, listening: socket.socket) -> None:
+        """Accept connections until cancelled.
+
+        Raises:
+            OSError: the socket does not listen any more.
+        """
+        loop = asyncio.get_running_loop()
+        listening.setblocking(False)
+        while True:
+            try:
+                client, _ = await loop.sock_accept(listening)
+            except ConnectionError:
+                continue  # the client is gone already
+            except OSError as error:
+                if error.errno not in _OUT_OF_RESOURCES:
+                    raise
+                self._warn(f"{error.strerror}; connections wait")
+                await self._make_room()
+                await asyncio.sleep(EVICTION_S)
+                continue
+            self._welcome(*await asyncio.open_connection(sock=client))
+            while len(self.connections) > self._most:
+                self._warn("too many connections; the oldest without a request are closed")
+                await self._make_room()
+
+    def _warn(self, text: str) -> None:
+        """Write a line into the log, if there was none for a while."""
+        if time.monotonic() - self._warned_s >= WARNING_S:
+            self._warned_s = time.monotonic()
+            _log.warning("%s", text)
+
+    def _welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Begin a new connection, or refuse its address."""
         connection = self._begin(reader, writer)
         self._unfinished[connection] = None
         networks = self._host.options.networks
         if networks is not None and not is_heard(connection.address, networks):
             connection.refuse(403, "this address is not allowed")
-        elif len(self.connections) > self._limits.connections:
-            self._make_room()
 
     def _begin(
         self,
@@ -143,13 +193,21 @@ class HttpServer:
         task.add_done_callback(lambda _: self.connections.pop(connection))
         return connection
 
-    def _make_room(self) -> None:
-        """Close a connection that has its answer, or else refuse the oldest incomplete request."""
-        for connection in self.connections:
-            if connection.lingers:
-                connection.abort()
-                return
-        next(iter(self._unfinished)).refuse(503, "too many connections")
+    async def _make_room(self) -> None:
+        """End a connection that has its answer, or refuse the oldest request, possibly the newest;
+        return when it is closed."""
+        victim = next((c for c in self.connections if c.lingers), None)
+        if victim is not None:
+            victim.abort()
+        else:
+            victim = next(iter(self._unfinished), None)
+            if victim is not None:
+                victim.refuse(503, "too many connections", linger=False)
+        tasks = (
+            [self.connections[victim]] if victim in self.connections else self.connections.values()
+        )
+        if tasks:
+            await asyncio.wait(tasks, timeout=EVICTION_S, return_when=asyncio.FIRST_COMPLETED)
 
     # ---------------------------------------------------------------- the end
 
@@ -207,6 +265,8 @@ peer's system has acknowledged."""
 
 _LOOK_S = 0.005
 
+_OUT_OF_RESOURCES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+
 _log = logging.getLogger(__name__)
 
 
@@ -237,6 +297,7 @@ class Connection:
         self._reader, self._writer = reader, writer
         self._limits: ServerLimits = host.options.limits
         self._refusal: RefusedError | None = None
+        self._may_linger = True
         self._patience: asyncio.Timeout | None = None
         self._request = request
         self._began_s: float | None = None if request is None else request.came_s
@@ -263,9 +324,15 @@ class Connection:
         finally:
             self.abort()
 
-    def refuse(self, status: int, reason: str) -> None:
-        """Refuse an incomplete request."""
-        self._refusal = RefusedError(status, reason)
+    def refuse(self, status: int, reason: str, *, linger: bool = True) -> None:
+        """Refuse an incomplete request.
+
+        Args:
+            status, reason: see `RefusedError`.
+            linger: whether input is still read after the reply, so that the peer gets it for
+                certain.
+        """
+        self._refusal, self._may_linger = RefusedError(status, reason), linger
         if self._patience is not None and not self._patience.expired():
             self._patience.reschedule(0)
         self._server.finished(self)
@@ -303,7 +370,8 @@ class Connection:
                     return _reply(200, _WELCOME).removesuffix(_WELCOME.encode())
             raise RefusedError(405, "messages are sent with POST")
         except RefusedError as refusal:
-            _log.warning("%s: refused: %s", self._peer, refusal.reason)
+            level = logging.WARNING if self._may_linger else logging.DEBUG  # the server warns
+            _log.log(level, "%s: refused: %s", self._peer, refusal.reason)
             return _reply(refusal.status, refusal.reason)
         except Exception as error:  # a bug of ggp
             _log.error("%s: %r", self._peer, error, exc_info=error)
@@ -368,6 +436,8 @@ class Connection:
                     if hooks.on_sent is not None:
                         hooks.on_sent(time.monotonic())
                     self._writer.write_eof()
+                    if not self._may_linger:
+                        return
                     while budget >= 0 and (dropped := await self._reader.read(_CHUNK)):
                         budget -= len(dropped)
                     while hooks.on_lost is not None and _may_be_taken(sock, len(reply)):
@@ -408,6 +478,13 @@ class Connection:
 
     def _go_on(self) -> None:
         self._writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+def _room_for_connections() -> int:
+    """How many connections this process has descriptors for: one each, and one to watch an answer
+    until it is taken."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return (1 << 20) if soft == resource.RLIM_INFINITY else max(8, (soft - RESERVE) // 2)
 
 
 def _round_trip_s(writer: asyncio.StreamWriter) -> float | None:

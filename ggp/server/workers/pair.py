@@ -18,13 +18,14 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from ggp.errors import BackendUnavailableError
 from ggp.gdl.source import printable
 from ggp.gdl.syntax.tuples import TUPLE
 from ggp.players import Decision
 from ggp.protocol.messages import NIL
-from ggp.protocol.path import History
+from ggp.protocol.path import History, PathTurn, was_replaced
 from ggp.protocol.session import Ask
 from ggp.run import processes
 from ggp.server.latency import StopTimes
@@ -104,6 +105,11 @@ class WorkerPair:
     def backend(self) -> str | None:
         """The backend on which the match has begun; None before that."""
         return self._thinker.backend
+
+    @property
+    def kills(self) -> int:
+        """Number of workers that died or were killed."""
+        return self._thinker.kills + self._understudy.kills
 
     def settle(self, backend: str) -> None:
         """Fix the backend of the thinker to the one on which the match has begun."""
@@ -228,28 +234,31 @@ class WorkerPair:
             for source, report in available:
                 if report.decision.is_sound is sound:
                     return _choice(source, report)
-        moves = [turn.move or turn.submitted for turn in self._history]
-        return MoveToSend(last_resort(moves), "last resort", False, None)
+        return MoveToSend(last_resort(self._history), "last resort", False, None)
 
 
-def last_resort(moves: Sequence[str | None]) -> str:
+def last_resort(turns: Sequence[PathTurn]) -> str:
     """The most probable move if no legal one is known: one of our moves, or `nil`.
 
     If roles take turns, every second move is a `noop`, so the move before last is more probable
-    than the last.
+    than the last. A move that the server replaced is not repeated until it has accepted another;
+    the move that it executed instead was legal.
 
-        >>> last_resort(["noop", "(mark 1 1)", "noop"])
+        >>> last_resort([PathTurn("noop"), PathTurn("(mark 1 1)"), PathTurn("noop")])
         '(mark 1 1)'
 
     Args:
-        moves: ours so far, canonical KIF; None for unknown ones.
+        turns: the path so far.
     """
+    moves = [turn.move or turn.submitted for turn in turns]
     # The latest four, latest first.
     latest, second, third, fourth = (None, None, None, None, *moves)[:-5:-1]
     may_alternate = fourth is None or second == fourth or latest == third
-    if second is not None and latest != second and may_alternate:
-        return second
-    return latest or next((move for move in reversed(moves) if move is not None), NIL)
+    swapped = second is not None and latest != second and may_alternate
+    likely = [second, latest] if swapped else [latest]
+    replaced = {turn.submitted for turn in takewhile(was_replaced, reversed(turns))}
+    candidates = (move for move in (*likely, *reversed(moves)) if move not in replaced)
+    return next((move for move in candidates if move is not None), NIL)
 
 
 def _choice(source: str, report: MoveReport) -> MoveToSend:
@@ -336,6 +345,7 @@ class WorkerSlot:
         self._history: History = ()
         self._sent_turns: History = ()
         self._lives = 0
+        self.kills = 0  # how often its process died
         self._watchdog: asyncio.TimerHandle | None = None
         self._starting: asyncio.Task[None] | None = None
         self._warm_until_s = float("inf")
@@ -549,6 +559,7 @@ class WorkerSlot:
     def _ended(self, why: str) -> None:
         self._tell("died", why)
         self._calm()
+        self.kills += 1
         self._lives += 1
         self._replace()
         self._changed()

@@ -152,6 +152,7 @@ def _possible(places: Places) -> list[Probe]:
         Probe("", "own session", lambda: _python("print('runs')", session=True), {"'runs\\n'"}),
         Probe("", "pair", lambda: len(socket.socketpair()), {"2"}),
         Probe("", "share a page", lambda: mmap.mmap(-1, 64).close(), {"0"}),
+        Probe("", "share a file of its own", lambda: _map(inside + "/b"), {"1"}),
         Probe("", "limit itself", lambda: resource.prlimit(0, resource.RLIMIT_CORE) and 0, {"0"}),
     ]
 
@@ -287,6 +288,12 @@ def main() -> None:
 def _append(path: str | Path) -> None:
     with open(path, "a") as file:
         file.write("x")
+
+
+def _map(path: str) -> int:
+    """The size of a file that is mapped as shared memory."""
+    with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as shared:
+        return len(shared)
 
 
 def _read(folder: str, name: str) -> str:

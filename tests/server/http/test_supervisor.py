@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import resource
 import signal
 import socket
 import subprocess
+import threading
+from collections import deque
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -197,3 +202,57 @@ def test_connection_is_kept_until_it_has_its_answer() -> None:
     ours.close()
     far.close()
     kept.socket.close()
+
+
+@pytest.mark.verify
+@needs_proc
+def test_flood_of_silent_connections_costs_no_answer_where_descriptors_are_few(
+    tmp_path: Path,
+) -> None:
+    with few_descriptors(256):
+        process, port = serve("--log", str(tmp_path))
+    referee = Referee(GUESSING, "guesser", STYLE, match_id="m")
+    with flood(port):
+        assert ask_once(port, print_message(referee.start, STYLE)) == "ready"
+        while not referee.is_over:
+            referee.execute(ask_once(port, print_message(referee.play(), STYLE)))
+        assert ask_once(port, print_message(referee.stop(), STYLE)) == "done"
+    process.terminate()
+    _, errors = process.communicate(timeout=60)
+    assert "Traceback" not in errors
+    assert 1 <= errors.count("too many connections") < 20
+
+
+@contextlib.contextmanager
+def few_descriptors(number: int) -> Iterator[None]:
+    """Processes started in the block may have so many files open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (number, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@contextlib.contextmanager
+def flood(port: int) -> Iterator[None]:
+    """Five hundred connections a second that send nothing; the last five hundred stay open."""
+    silent: deque[socket.socket] = deque()
+    ends = threading.Event()
+
+    def connect() -> None:
+        while not ends.wait(0.002):
+            silent.append(socket.create_connection(("127.0.0.1", port), timeout=60))
+            if len(silent) > 500:
+                silent.popleft().close()
+
+    thread = threading.Thread(target=connect)
+    thread.start()
+    try:
+        yield
+        eventually(lambda: len(silent) >= 500)
+    finally:
+        ends.set()
+        thread.join()
+        for connection in silent:
+            connection.close()

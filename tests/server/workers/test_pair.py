@@ -52,7 +52,25 @@ class NoPool(WorkerPool):
     ],
 )
 def test_last_resort_is_the_likeliest_of_our_moves(moves: list[str | None], expected: str) -> None:
-    assert last_resort(moves) == expected
+    assert last_resort([PathTurn(move) for move in moves]) == expected
+
+
+@pytest.mark.parametrize(
+    ("turns", "expected"),
+    [
+        ([("b", "a")], "b"),
+        ([("a", "a"), ("b", "a")], "b"),
+        ([("a", "a"), ("c", "c"), ("b", "a")], "c"),
+        ([("noop", "noop"), ("a", "a"), ("noop", "a")], "noop"),
+        ([("b", "a"), ("a", "b")], "nil"),
+        ([("c", "c"), ("b", "a"), ("a", "b")], "c"),
+        ([("b", "a"), ("c", "c"), ("d", "d"), ("a", "a")], "a"),
+    ],
+)
+def test_last_resort_repeats_no_move_that_the_server_has_just_replaced(
+    turns: list[tuple[str, str]], expected: str
+) -> None:
+    assert last_resort([PathTurn(move, submitted=sent) for move, sent in turns]) == expected
 
 
 def test_without_workers_the_move_comes_from_what_the_server_told() -> None:
