@@ -224,8 +224,8 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
         # A server before this one may have compiled everything.
         is_compiled = are_cached(player, options.backend)
         prepare = None if is_compiled else partial(_compile, player, options.backend)
-        shown_to = StatusFile(where[1], player)
-        options = replace(options, tell=_Teller().tell, show=shown_to.write)
+        status_file = StatusFile(bound[1], player)
+        options = replace(options, tell=_Teller().tell, show=status_file.write)
         host = Host(options, custody.connect if custody.can_connect else None, since_s, prepare)
         server = HttpServer(host, custody)
         with server.stopped_by_signals():
@@ -233,7 +233,7 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
             if shift.is_first:
                 announce(f"{player} listens on http://{host_text}:{bound[1]}")
             asyncio.run(server.serve(listening))
-        shown_to.remove()
+        status_file.remove()
 
 
 async def _compile(player: str, backend: str) -> None:
