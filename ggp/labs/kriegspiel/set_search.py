@@ -119,8 +119,8 @@ class InformationSetSearch:
         """Histories in the bag."""
         return len(self._bags.lanes_of(0))
 
-    def round(self, count: int, chosen: IntArray | None = None) -> None:
-        """Fold in `count` more histories; `chosen` makes no difference.
+    def round(self, count: int, subset: IntArray | None = None) -> None:
+        """Fold in `count` more histories; `subset` makes no difference.
 
         Raises:
             OutOfTime: the deadline passed; the histories folded in before it count.

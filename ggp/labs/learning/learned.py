@@ -305,7 +305,7 @@ class PolicySearch:
         self._role = player_roles(machine).index(bag.role)
         self._turns = 0
         self._known = self._known_rows(policies)
-        self._pace = Pace(deadline, SIDE_BY_SIDE, LANES_AT_ONCE, least=SIDE_BY_SIDE)
+        self._pace = Pace(deadline, SIDE_BY_SIDE, LANES_AT_ONCE, min_lanes=SIDE_BY_SIDE)
 
     def round(self, count: int, chosen: IntArray | None = None) -> None:
         """Make `count` more rollouts of every candidate, or of those chosen.

@@ -112,11 +112,11 @@ class BoardSearch:
         known, _ = first_seen(moves)
         self.moves = Ragged(np.array([0, len(known)]), moves[known])
 
-    def round(self, count: int, chosen: IntArray | None = None) -> None:
+    def round(self, count: int, subset: IntArray | None = None) -> None:
         """Search `count` more boards, if there are so many.
 
         Args:
-            chosen: makes no difference: a board tells about all moves.
+            subset: makes no difference: a board tells about all moves.
 
         Raises:
             OutOfTime: there was no time for all of them; the boards searched so far count.
