@@ -305,7 +305,7 @@ class Simulator:
 # trust either method less: say, simulated opponents are better than random ones, and all values
 # are lower. So playouts are compared after a shift: each moves by the same share s of its distance
 # to the end of the goal range that simulations are nearer to. The noisy value of candidate c is
-# shifted_c + u_c, plus an error of known variance v_c; u_c is the difference between the methods, with
+# shifted_c + u_c, plus an error of known variance v_c; u_c is the difference of the methods, with
 # variance t^2, and shifted_c has an error of its own, of variance p_c. Given t^2 a value is the
 # posterior mean, shifted_c + w_c (noisy_c - shifted_c) with w_c = (t^2 + p_c) / (t^2 + p_c + v_c):
 # a mean of two values in the goal range, so that none leaves it. Its variance is w_c v_c, plus (1 -

@@ -1,9 +1,9 @@
 """Writes a game's tree in Gambit's format for extensive games (`.efg`), which OpenSpiel also reads.
 
-Nodes are written before their children. Forced moves vanish. In a joint move, chance comes
-first, then the players in the order of the rules; later movers do not see earlier choices,
-because their nodes are in one information set. Nodes that were merged are written once for every
-path that leads there.
+A node is written before its children, in a depth-first walk. Forced moves vanish. In a joint move
+chance comes first, then the players in the order of the rules; later movers do not see earlier
+choices, because their nodes are in one information set. A merged node is written once for every
+path that leads to it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ggp.errors import SolvingError
 from ggp.solve.tree import GameTree, LayerChoices
 
 MOST_NODES = 1_000_000
-"""Greatest number of nodes that are written."""
+"""Greatest number of nodes in a file."""
 
 
 def efg_lines(tree: GameTree, title: str, most_nodes: int = MOST_NODES) -> Iterator[str]:
@@ -37,7 +37,7 @@ def efg_lines(tree: GameTree, title: str, most_nodes: int = MOST_NODES) -> Itera
     waiting = [(0, 0, 0, 0)]
     num_nodes = 0
     while waiting:
-        line, after = writer.node(*waiting.pop())
+        line, children = writer.node(*waiting.pop())
         if line is not None:
             num_nodes += 1
             if num_nodes > most_nodes:
@@ -46,7 +46,7 @@ def efg_lines(tree: GameTree, title: str, most_nodes: int = MOST_NODES) -> Itera
                     "it is too large for a file"
                 )
             yield line
-        waiting += reversed(after)
+        waiting += reversed(children)
 
 
 _Place = tuple[int, int, int, int]
@@ -60,28 +60,31 @@ class _Writer:
         self._outcomes: dict[tuple[float, ...], int] = {}
         self._num_chance = 0
 
-    def node(self, depth: int, node: int, done: int, joint: int) -> tuple[str | None, list[_Place]]:
-        """The line of a node, None if nobody has a choice, and the places that follow it."""
+    def node(
+        self, depth: int, node: int, num_chosen: int, joint: int
+    ) -> tuple[str | None, list[_Place]]:
+        """The line of a node, None if nobody has a choice, and the nodes after it."""
         layer = self._tree.layers[depth]
         place, choices = int(layer.places[node]), layer.choices
         if place < 0 or choices is None:
             return self._end(layer.goals[node].tolist()), []
         counts = choices.moves.counts[place]
-        if done == len(self._actors):
+        if num_chosen == len(self._actors):
             return None, [
                 (depth + 1, int(choices.children[choices.moves.offsets[place] + joint]), 0, 0)
             ]
-        role = self._actors[done]
+        role = self._actors[num_chosen]
         stride = int(np.prod(counts[role + 1 :]))
-        after = [
-            (depth, node, done + 1, joint + stride * choice) for choice in range(int(counts[role]))
+        children = [
+            (depth, node, num_chosen + 1, joint + stride * choice)
+            for choice in range(int(counts[role]))
         ]
         if counts[role] == 1:
-            return None, after
+            return None, children
         if role == self._tree.machine.random_role:
-            return self._chance(choices, place), after
+            return self._chance(choices, place), children
         player = self._tree.players.index(role)
-        return self._choice(player, int(choices.sets[place, player])), after
+        return self._choice(player, int(choices.sets[place, player])), children
 
     def _end(self, goals: Sequence[float]) -> str:
         number = self._outcomes.setdefault(tuple(goals), len(self._outcomes) + 1)

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 MOST_BYTES = 1 << 28
-"""Greatest room for states that is reserved in advance, see `wider`: their size depends on games."""
+"""Greatest room for states that is reserved in advance, see `wider`."""
 
 ROOMY = 1.5
 """Worlds are dropped for room only if at least this many times as many exist as would stay, since
