@@ -19,9 +19,9 @@ from ggp.search.parts import INFORMED, SIMULATIONS
 from ggp.search.playouts import HyperPlayPolicy, PlayoutSearch
 from ggp.search.simulations import (
     MAX_SIMULATIONS,
+    Observer,
     SimulationSearch,
     Simulator,
-    Observer,
     combine,
 )
 from ggp.search.sure_wins import mean_at_once

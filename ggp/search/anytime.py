@@ -97,7 +97,7 @@ class Pace:
 
     Without a deadline the number is constant, so that the same seed gives the same results.
 
-    >>> list(Pace(None, first=2, most=5).batches(12))
+    >>> list(Pace(None, first=2, max_lanes=5).batches(12))
     [(0, 5), (5, 10), (10, 12)]
 
     Args:

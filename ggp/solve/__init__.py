@@ -1,8 +1,8 @@
 """Solves whole game trees exactly: equilibria, best responses, a player's distance from both.
 
->>> import ggp
+>>> from ggp.machine.games import build_machine, load_program
 >>> from ggp.solve import solve
->>> solution = solve(ggp.load("kuhn_poker").machine)
+>>> solution = solve(build_machine(load_program("kuhn_poker"), "prolog"))
 >>> {name: round(value, 2) for name, value in solution.profile.values.items()}
 {'player1': 48.61, 'player2': 51.39}
 >>> round(solution.profile.nash_conv, 6)

@@ -77,12 +77,12 @@ class Profile:
 class Solution:
     """A solved game.
 
-    >>> import ggp
-    >>> solution = solve(ggp.load("exploding_bomb").machine)
+    >>> from ggp.machine.games import build_machine, load_program
+    >>> solution = solve(build_machine(load_program("exploding_bomb"), "prolog"))
     >>> solution.profile.values, solution.is_certain
     ({'agent': 90.0}, True)
-    >>> solution.tree.num_states
-    0
+    >>> solution.profile.method, solution.tree.num_states
+    ('best response', 15)
 
     Attributes:
         tree: its tree, with subgames split off.

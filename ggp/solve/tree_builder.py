@@ -72,12 +72,11 @@ Progress = Callable[[int, int], None]
 class TreeBounds(NamedTuple):
     """Bounds on a tree and on the time to build it; larger games are refused.
 
-    >>> import ggp
-    >>> try:
-    ...     build_tree(ggp.load("tic_tac_toe").machine, TreeBounds(states=100))
-    ... except ggp.errors.SolvingError as error:
-    ...     print(str(error)[:36])
-    the tree of the game is too large: i
+    >>> from ggp.machine.games import build_machine, load_program
+    >>> machine = build_machine(load_program("tic_tac_toe"), "prolog")
+    >>> build_tree(machine, TreeBounds(states=100))
+    Traceback (most recent call last):
+    ggp.errors.SolvingError: the tree of the game is too large: it has more than 100 states ...
 
     Attributes:
         states: greatest number of nodes.
@@ -521,7 +520,8 @@ def require_equal_moves(
 # Finds subgames: parts of a layer whose beginning is common knowledge.
 #
 # Two nodes of a layer are connected if some player cannot distinguish them. A connected component
-# is a set of nodes that are possible by common knowledge (a public state). A subgame begins there if
+# is a set of nodes that are possible by common knowledge (a public state). A subgame begins there
+# if
 #
 # - all its nodes have the same state: players remember different things, but without any use; or
 # - no player can distinguish any of them: they differ by chance only, with known probabilities.

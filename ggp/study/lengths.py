@@ -61,9 +61,9 @@ class Longest(NamedTuple):
 def longest(machine: Machine, stop: Callable[[], bool] = never) -> Longest:
     """The bounds of a game; unknown without a circuit, or if `stop` returns true.
 
-    >>> import ggp
-    >>> longest(ggp.load("tic_tac_toe").machine)
-    Longest(turns=9, percepts=0)
+    >>> from ggp.machine.games import build_machine, load_program
+    >>> longest(build_machine(load_program("tic_tac_toe"), "propnet"))
+    Longest(turns=9, percepts=2)
 
     Args:
         stop: called every few thousand states.
@@ -122,8 +122,8 @@ def _by_counting(circuit: Circuit) -> int | None:
 # drop leaves a mark: each turn does one or the other.
 #
 # In other games a turn may change none of them. Then we look for fluents that change in one
-# direction *while no fluent of the first kind changes*, and so on: a lexicographic ranking function,
-# as in proofs of termination. With n1, n2, ... fluents of each rank, a match has at most
+# direction *while no fluent of the first kind changes*, and so on: a lexicographic ranking
+# function, as in proofs of termination. With n1, n2, ... fluents of each rank, a match has at most
 # (n1 + 1) (n2 + 1) ... - 1 turns.
 #
 # A SAT solver (clingo's) decides which fluents change in one direction only, and that some fluent
@@ -353,10 +353,10 @@ def survey(
 ) -> Survey | None:
     """Visit all states of a game; None if there are more than `most_states`, or it may not end.
 
-    >>> import ggp
-    >>> facts = survey(ggp.load("tic_tac_toe").machine)
+    >>> from ggp.machine.games import build_machine, load_program
+    >>> facts = survey(build_machine(load_program("kuhn_poker"), "prolog"))
     >>> facts.most_turns, facts.simultaneous, facts.sum_of_goals
-    (9, False, 100.0)
+    (4, False, 100.0)
 
     Args:
         most_states: limit, where a state counts once for each turn in which it occurs.

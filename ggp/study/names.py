@@ -35,13 +35,13 @@ MOST_NAMES = 1 << 16
 class Names:
     """The names of one game.
 
-    >>> import ggp
-    >>> game = ggp.load("exploding_bomb")
-    >>> names = names_of(game.definition, game.machine)
-    >>> names.roles, names.moves
-    (('agent',), ('ask', 'noop', 'wait'))
+    >>> from ggp.machine.games import build_machine, load_program
+    >>> game = load_program("exploding_bomb")
+    >>> names = names_of(game, build_machine(game, "propnet"))
+    >>> names.roles, names.moves, names.percepts
+    (('agent',), ('(cut blue)', '(cut red)', 'ask', 'noop', 'wait'), ('blue', 'red'))
     >>> names.move("wait")
-    2
+    4
 
     Attributes:
         rules: digest of the rules.

@@ -101,8 +101,9 @@ class RoleProperties:
 class Properties:
     """The measurements of a game.
 
-    >>> import ggp
-    >>> properties = measure_properties(ggp.load("exploding_bomb").machine, walks=50, seed=1)
+    >>> from ggp.machine.games import build_machine, load_program
+    >>> machine = build_machine(load_program("exploding_bomb"), "prolog")
+    >>> properties = measure_properties(machine, walks=50, seed=1)
     >>> agent = properties.roles["agent"]
     >>> agent.clairvoyance_gap > 0, agent.information_sets.largest
     (True, 2)

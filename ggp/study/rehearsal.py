@@ -1,9 +1,9 @@
 """Finds faults of a game by random matches, for its author.
 
-`ggp check` passes a machine and prints the `Rehearsal`. Well-formed rules may still make an
-unplayable game: a role without a legal move, matches that never end, ends without a goal value. And
-in a game with hidden information a role's incomplete path must determine its legal moves. It does
-not if two matches agree in the role's own moves and percepts, but not in its legal moves; the
+`ggp validate --play` passes a machine and prints the `Rehearsal`. Well-formed rules may still make
+an unplayable game: a role without a legal move, matches that never end, ends without a goal value.
+And in a game with hidden information a role's incomplete path must determine its legal moves. It
+does not if two matches agree in the role's own moves and percepts, but not in its legal moves; the
 report shows both.
 
 Random matches rarely agree for long. So for each role there are as many more matches in which it
@@ -68,8 +68,9 @@ def rehearse(
 ) -> Rehearsal:
     """Play random matches, and as many more for each role if moves are hidden.
 
-    >>> import ggp
-    >>> rehearsal = rehearse(ggp.load("kuhn_poker").machine, matches=20, seed=1)
+    >>> from ggp.machine.games import build_machine, load_program
+    >>> machine = build_machine(load_program("kuhn_poker"), "prolog")
+    >>> rehearsal = rehearse(machine, matches=20, seed=1)
     >>> rehearsal.matches, rehearsal.ended, rehearsal.troubles
     (20, 20, ())
 

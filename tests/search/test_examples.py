@@ -11,20 +11,19 @@ MODULES = {
     "ggp.search.anytime": 3,
     "ggp.search.budgets": 5,
     "ggp.search.estimates": 7,
-    "ggp.search.trials": 0,
     "ggp.solve": 5,
     "ggp.solve.solver": 4,
-    "ggp.solve.tree_builder": 2,
+    "ggp.solve.tree_builder": 3,
     "ggp.study.lengths": 5,
     "ggp.study.names": 5,
-    "ggp.study.properties": 4,
-    "ggp.study.rehearsal": 3,
+    "ggp.study.properties": 5,
+    "ggp.study.rehearsal": 4,
 }
 """Modules with examples, and the number of statements that each has at least."""
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_give_the_results_that_they_show(name: str) -> None:
-    results = doctest.testmod(import_module(name))
+    results = doctest.testmod(import_module(name), optionflags=doctest.ELLIPSIS)
     assert results.attempted >= MODULES[name]
     assert results.failed == 0
