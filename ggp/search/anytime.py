@@ -97,21 +97,19 @@ class Pace:
 
     Without a deadline the number is constant, so that the same seed gives the same results.
 
-    >>> list(Pace(None, first=2, max_lanes=5).batches(12))
+    >>> list(Pace(None, first=2, cap=5).batches(12))
     [(0, 5), (5, 10), (10, 12)]
 
     Args:
         first: lanes of the first batch if there is a deadline.
-        max_lanes: greatest number of lanes.
+        cap: greatest number of lanes.
         min_lanes: least number of lanes; fewer would take no less time.
     """
 
-    def __init__(
-        self, deadline: Deadline | None, first: int, max_lanes: int, min_lanes: int = 1
-    ) -> None:
+    def __init__(self, deadline: Deadline | None, first: int, cap: int, min_lanes: int = 1) -> None:
         self._deadline = deadline
-        self._min_lanes, self._max_lanes = min_lanes, max_lanes
-        self._lanes = max_lanes if deadline is None else first
+        self._min_lanes, self._max_lanes = min_lanes, cap
+        self._lanes = cap if deadline is None else first
 
     def batches(self, num_lanes: int) -> Iterator[tuple[int, int]]:
         """Start and end of consecutive runs of lanes.

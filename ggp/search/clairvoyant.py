@@ -310,10 +310,8 @@ def answered_by_lot(
             joint[:, opponent] = lists.at(state, lists.draw(state, rng))
     successors = machine.step(states.take(state), joint).states
     goals, _ = RandomPlayouts(machine).goals(successors, rng)
-    outcomes = goals[:, role].reshape(len(our_moves.values), playouts)
-    return ClairvoyantValues(
-        our_moves, outcomes.mean(axis=1), outcomes.var(axis=1) / max(playouts - 1, 1)
-    )
+    ends = goals[:, role].reshape(len(our_moves.values), playouts)
+    return ClairvoyantValues(our_moves, ends.mean(axis=1), ends.var(axis=1) / max(playouts - 1, 1))
 
 
 # ------------------------------------------------------------------------
@@ -419,13 +417,9 @@ class WorldSearch:
         values, variances = weights @ self._table, weights**2 @ self._noise
         if not self._exact:
             # For a sample of worlds, the spread between them includes the noise of their values.
-            num_worlds = len(weights)
+            size = len(weights)
             spread = weights**2 @ (self._table - values) ** 2
-            spread = (
-                spread * num_worlds / (num_worlds - 1)
-                if num_worlds > 1
-                else np.full_like(spread, np.nan)
-            )
+            spread = spread * size / (size - 1) if size > 1 else np.full_like(spread, np.nan)
             variances = np.maximum(variances, spread)
         solved = np.full(len(visits), self.solved and self._exact)
         zeros = np.zeros_like(values)

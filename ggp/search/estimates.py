@@ -290,16 +290,16 @@ def _variance_of_means(results: Results, size: int, *, exact: bool) -> FloatArra
     owner, share = results.trials.candidate, results.trials.share
     count = np.maximum(results.counts, 1)
     mean = results.totals / count
-    within = np.maximum(results.squares - results.totals * mean, 0.0)
+    squares = np.maximum(results.squares - results.totals * mean, 0.0)
     visits = _sums(owner, results.counts.astype(np.float64), size)
     entries = np.bincount(owner, minlength=size)
     value = results.values(size)
     freedom = np.maximum(visits - entries, 0)
-    pooled = _sums(owner, within, size) / np.maximum(freedom, 1)
-    overall = _sums(owner, within + results.counts * (mean - value[owner]) ** 2, size)
+    pooled = _sums(owner, squares, size) / np.maximum(freedom, 1)
+    overall = _sums(owner, squares + results.counts * (mean - value[owner]) ** 2, size)
     # A stratum with a single trial does not show its spread: use the pooled one.
     pooled = np.where(freedom > 0, pooled, overall / np.maximum(visits - 1, 1))
-    variances = np.where(count > 1, within / np.maximum(count - 1, 1), pooled[owner])
+    variances = np.where(count > 1, squares / np.maximum(count - 1, 1), pooled[owner])
     by_playouts = _sums(owner, share**2 * variances / count, size)
     if exact:
         return by_playouts

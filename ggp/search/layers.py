@@ -213,11 +213,9 @@ class Layers:
         backed = Backed(values, variances)
         for depth in reversed(range(len(self.layers))):
             layer, level = self.layers[depth], self._levels[depth + 1]
-            next_values = Backed(level.values.copy(), np.zeros(level.values.shape[1]))
-            next_values.values[:, level.places], next_values.variances[level.places] = backed
-            backed = _back_up_layer(
-                layer, next_values, self.role, self._machine.random_role, whole=depth > 0
-            )
+            child = Backed(level.values.copy(), np.zeros(level.values.shape[1]))
+            child.values[:, level.places], child.variances[level.places] = backed
+            backed = _back_up(layer, child, self.role, self._machine.random_role, whole=depth > 0)
             if depth:
                 middle = sum(self._machine.goal_range) / 2
                 backed = _insert_stuck(backed, layer.moves.stuck, middle)
@@ -233,7 +231,7 @@ class Layers:
         return _Level(states.take(places), places, values)
 
 
-def _back_up_layer(
+def _back_up(
     layer: _Layer, next_values: Backed, role: int, random_role: int | None, *, whole: bool
 ) -> Backed:
     """Values of a layer's states, or, unless `whole`, of our moves in each state, in order.

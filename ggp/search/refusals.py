@@ -42,30 +42,26 @@ def turned(
     if on_circuit(machine):
         return machine.turned(states, lanes, joint_moves, percepts=percepts, before=before)
     successors, seen = machine.step(states.take(lanes), joint_moves)
-    follow_ups = (
-        _compare_moves(machine, states, lanes, joint_moves, successors, before) if before else None
-    )
-    return Turned(successors, seen, machine.terminal(successors), follow_ups)
+    facts = _compare(machine, states, lanes, joint_moves, successors, before) if before else None
+    return Turned(successors, seen, machine.terminal(successors), facts)
 
 
-def _compare_moves(
+def _compare(
     machine: Machine,
     states: States,
     lanes: IntArray,
     joint_moves: IntArray,
     successors: States,
-    lists_before: Sequence[Ragged],
+    old_lists: Sequence[Ragged],
 ) -> MovesTold:
     """Compare the moves after joint moves with the lists before, see `turned`."""
     first, group = first_seen(machine.groups(successors))
     next_moves = JointMoves.of(machine, successors.take(first))
-    choices = np.minimum(np.stack([each.counts for each in next_moves.lists], axis=1), 2)[group]
-    choices_nearby = np.maximum(
-        choices, np.stack([each.counts[lanes] for each in lists_before], axis=1)
-    )
+    choices = np.minimum(np.stack([lists.counts for lists in next_moves.lists], axis=1), 2)[group]
+    nearby = np.maximum(choices, np.stack([lists.counts[lanes] for lists in old_lists], axis=1))
     news, agains = np.zeros((2, *choices.shape), dtype=np.bool_)
     for role in player_roles(machine):
-        rows = np.flatnonzero(_is_idle(choices_nearby, role))
+        rows = np.flatnonzero(_is_idle(nearby, role))
         offsets, indices = take_segments(next_moves.lists[role].offsets, group[rows])
         owner, values = rows[segment_ids(offsets)], next_moves.lists[role].values[indices]
         was_legal = MoveLists(machine, states, role).find(lanes[owner], values) >= 0
@@ -87,7 +83,7 @@ def joined_turns(machine: Machine, parts: Sequence[Turned]) -> Turned:
 
 
 def refused_tries(
-    machine: Machine, options: JointMoves, lanes: IntArray, over: BoolArray, follow_ups: MovesTold
+    machine: Machine, options: JointMoves, lanes: IntArray, over: BoolArray, facts: MovesTold
 ) -> BoolArray:
     """`[K]` whether each joint move was a refused try.
 
@@ -96,7 +92,7 @@ def refused_tries(
         lanes: `[K]` state of each of K joint moves. They must include all joint moves of a state,
             or a handover may be overlooked.
         over: `[K]` whether each ends the game.
-        follow_ups: facts about the moves after them, see `turned`.
+        facts: facts about the moves after them, see `turned`.
     """
     refused = np.zeros(len(lanes), dtype=np.bool_)
     if len(player_roles(machine)) < 2:
@@ -104,8 +100,8 @@ def refused_tries(
     sole = options.sole[lanes]
     for role in player_roles(machine):
         rows = np.flatnonzero((sole == role) & ~over)
-        counts = follow_ups.choices[rows]
-        is_new, repeats = follow_ups.news[rows, role], follow_ups.agains[rows, role]
+        counts = facts.choices[rows]
+        is_new, repeats = facts.news[rows, role], facts.agains[rows, role]
         idle = _is_idle(counts, role)
         handed_over = np.zeros(len(options.stuck), dtype=np.bool_)
         handed_over[lanes[rows[~idle | is_new]]] = True

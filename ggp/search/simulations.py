@@ -219,10 +219,10 @@ class Simulator:
                 goals[lanes[ended]] = machine.goals(states.take(ended))[:, role]
                 turns[lanes[ended]] = turn + 1
                 # Finished lanes are dropped, so that late turns are cheap.
-                going = np.flatnonzero(~over)
-                states, lanes, views = states.take(going), lanes[going], views[going]
-                joint_moves, percepts, refused = joint_moves[going], percepts[going], refused[going]
-                bags = {j: b.select(going) for j, b in bags.items()}
+                open_ = np.flatnonzero(~over)
+                states, lanes, views = states.take(open_), lanes[open_], views[open_]
+                joint_moves, percepts, refused = joint_moves[open_], percepts[open_], refused[open_]
+                bags = {j: b.select(open_) for j, b in bags.items()}
             if not len(lanes):
                 break
             for j in self._players:
@@ -238,12 +238,10 @@ class Simulator:
                 submitted[j] = self._decide(bags[j], rng)
                 if j != role and isinstance(self._model, PathModel):
                     paths = bags[j].paths
-                    submitted[j] = self._draw_by_model(
-                        self._model, j, states, paths, submitted[j], rng
-                    )
+                    submitted[j] = self._blend(self._model, j, states, paths, submitted[j], rng)
         return goals, turns
 
-    def _draw_by_model(
+    def _blend(
         self,
         model: PathModel,
         role: int,
@@ -335,16 +333,14 @@ def combine(noisy: Estimates, precise: Estimates, goal_range: tuple[float, float
     inexact = np.flatnonzero(~exact)
     if len(inexact) < 2 or not precise.visits.all() or not noisy.visits.all():
         return noisy
-    noise, precise_noise = (
-        each.cautious_errors(goal_range)[inexact] ** 2 for each in (noisy, precise)
-    )
+    noise, error = (each.cautious_errors(goal_range)[inexact] ** 2 for each in (noisy, precise))
     values, precise_values = noisy.values[inexact], precise.values[inexact]
-    differences, variances = values - precise_values, noise + precise_noise
+    differences, variances = values - precise_values, noise + error
     distances = _distances(differences, variances, precise_values, goal_range)
     between = between_variance(differences, variances, distances)
     weights = 1 / (variances + between)
     shifted_values = precise_values + _share(differences, weights, distances) * distances
-    trust = (between + precise_noise) * weights
+    trust = (between + error) * weights
     error_of_shift = distances**2 / max(float(np.sum(weights * distances**2)), _TINY)
     # Both kinds share the error from the choice of entries. Only the rest shrinks: the error of
     # trials, which is at most that of trials that win or lose.
@@ -374,15 +370,13 @@ def _share(differences: FloatArray, weights: FloatArray, distances: FloatArray) 
     return float(np.clip(np.sum(weights * distances * differences) / whole, 0, 1)) if whole else 0.0
 
 
-def between_variance(
-    differences: FloatArray, variances: FloatArray, distances: FloatArray
-) -> float:
+def between_variance(differences: FloatArray, variances: FloatArray, shifts: FloatArray) -> float:
     """The largest variance between two methods that is consistent with their differences (75 %).
 
     Args:
         differences: `[C]` of the values of C candidates, C > 1.
         variances: `[C]` variances of the differences from noise alone; above 0.
-        distances: `[C]` greatest shifts of one method's values; all are shifted by the same share.
+        shifts: `[C]` greatest shifts of one method's values; all are shifted by the same share.
     """
     freedom = len(differences) - 1
     # The quantile of chi-squared by Wilson and Hilferty's approximation.
@@ -391,7 +385,7 @@ def between_variance(
 
     def excess(between: float) -> float:
         weights = 1 / (variances + between)
-        residuals = differences - _share(differences, weights, distances) * distances
+        residuals = differences - _share(differences, weights, shifts) * shifts
         return float(np.sum(weights * residuals**2)) - bound
 
     low, high = 0.0, float(np.sum(differences**2)) / bound

@@ -783,16 +783,14 @@ def worth_at_once(
     joint = joint_moves(machine, states, role, deadline)
     if not 0 < joint.number <= MOST_JOINT:
         return floors, ceilings
-    state, joint_rows = joint.some(0, int(joint.offsets[-1]))
-    goals = np.clip(
-        _goals_at_once(machine, states.take(state), joint_rows, role, deadline), low, high
-    )
+    state, rows = joint.some(0, int(joint.offsets[-1]))
+    goals = np.clip(_goals_at_once(machine, states.take(state), rows, role, deadline), low, high)
     goes_on = np.isnan(goals)
     worst, best = np.where(goes_on, low, goals), np.where(goes_on, high, goals)
     if (worst == low).all() and (best == high).all():
         return floors, ceilings
     # A role's own move is the first choice: joint moves that begin with it are neighbours.
-    own_moves = joint_rows[:, role]
+    own_moves = rows[:, role]
     starts = np.flatnonzero(np.diff(state, prepend=-1) | np.diff(own_moves, prepend=-1))
     worst, best = np.minimum.reduceat(worst, starts), np.maximum.reduceat(best, starts)
     for k, move in enumerate(moves.tolist()):
@@ -827,13 +825,11 @@ def mean_at_once(
     weights, lanes = bag.weights_of(0), bag.lanes_of(0)
     likeliest = np.array([np.argmax(weights)])
     # Most moves end no match, and one entry is enough to see that.
-    for entries in (likeliest, np.arange(len(lanes))):
+    for part in (likeliest, np.arange(len(lanes))):
         open_ = np.flatnonzero(~np.isnan(means))
         if len(open_):
-            shares = weights[entries] / weights[entries].sum()
-            ends = _means_of_ends(
-                machine, bag, lanes[entries], shares, moves[open_], model, deadline
-            )
+            shares = weights[part] / weights[part].sum()
+            ends = _means_of_ends(machine, bag, lanes[part], shares, moves[open_], model, deadline)
             means[open_] = ends
     return means
 
@@ -863,10 +859,10 @@ def _means_of_ends(
             paths = None if views is None else views[lanes, role]
             logs = log_likelihoods(model, machine, states, role, lists, paths)
             shares *= np.exp(logs[places[:, role]])
-    joint_rows = joint.at(places)
-    goals = _goals_at_once(machine, states.take(state), joint_rows, bag.role, deadline)
+    rows = joint.at(places)
+    goals = _goals_at_once(machine, states.take(state), rows, bag.role, deadline)
     order = np.argsort(moves)
-    owner = order[np.searchsorted(moves, joint_rows[:, bag.role], sorter=order)]
+    owner = order[np.searchsorted(moves, rows[:, bag.role], sorter=order)]
     # Less than 1 where a move is illegal in some entries.
     total = np.bincount(owner, shares, minlength=len(moves))
     sums = np.bincount(owner, shares * goals, minlength=len(moves))

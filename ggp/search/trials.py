@@ -92,7 +92,7 @@ def plan_trials(
     shares = np.empty(max_strata)
     repeats = np.empty(sizes.max(initial=0), dtype=np.int64)
     starts = rng.random(len(bag_ids))
-    num_strata = plan.for_steps(max_strata + int(sizes.sum()))(
+    size = plan.for_steps(max_strata + int(sizes.sum()))(
         sets.offsets,
         weights,
         bags.segment,
@@ -107,11 +107,9 @@ def plan_trials(
         counts,
         shares,
     )
-    stratum_moves = moves.values[candidates[:num_strata]]
-    offsets = offsets_of(counts[:num_strata])
-    return Trials(
-        offsets, candidates[:num_strata], shares[:num_strata], lanes[:num_strata], stratum_moves
-    )
+    tried_moves = moves.values[candidates[:size]]
+    offsets = offsets_of(counts[:size])
+    return Trials(offsets, candidates[:size], shares[:size], lanes[:size], tried_moves)
 
 
 def plan_round(

@@ -60,24 +60,21 @@ class _Writer:
         self._outcomes: dict[tuple[float, ...], int] = {}
         self._num_chance = 0
 
-    def node(
-        self, depth: int, node: int, num_chosen: int, joint: int
-    ) -> tuple[str | None, list[_Place]]:
+    def node(self, depth: int, node: int, turn: int, joint: int) -> tuple[str | None, list[_Place]]:
         """The line of a node, None if nobody has a choice, and the nodes after it."""
         layer = self._tree.layers[depth]
         place, choices = int(layer.places[node]), layer.choices
         if place < 0 or choices is None:
             return self._end(layer.goals[node].tolist()), []
         counts = choices.moves.counts[place]
-        if num_chosen == len(self._actors):
+        if turn == len(self._actors):
             return None, [
                 (depth + 1, int(choices.children[choices.moves.offsets[place] + joint]), 0, 0)
             ]
-        role = self._actors[num_chosen]
+        role = self._actors[turn]
         stride = int(np.prod(counts[role + 1 :]))
         children = [
-            (depth, node, num_chosen + 1, joint + stride * choice)
-            for choice in range(int(counts[role]))
+            (depth, node, turn + 1, joint + stride * choice) for choice in range(int(counts[role]))
         ]
         if counts[role] == 1:
             return None, children

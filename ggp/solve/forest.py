@@ -52,10 +52,7 @@ class Forest:
 
     def local(self, strategies: Strategies) -> list[FloatArray]:
         """Strategies of the tree, with numbers of the forest."""
-        return [
-            strategy[..., side.sequences]
-            for strategy, side in zip(strategies, self.sides, strict=True)
-        ]
+        return [s[..., side.sequences] for s, side in zip(strategies, self.sides, strict=True)]
 
     def best_response(self, strategies: Strategies, player: int) -> FloatArray:
         """`[..., S]` a player's pure best response to the others' strategies in the forest."""

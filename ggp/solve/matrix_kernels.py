@@ -251,13 +251,11 @@ def back_up(
                     )
             if kind == 0:
                 solve_matrix(payoffs, rows, columns, row_plan, column_plan, tableau, labels)
-            values[kind, number] = _matrix_value(
-                payoffs, rows, columns, row_plan, column_plan, kind
-            )
+            values[kind, number] = _value(payoffs, rows, columns, row_plan, column_plan, kind)
 
 
 @inlined
-def _matrix_value(
+def _value(
     payoffs: FloatArray,
     rows: int,
     columns: int,

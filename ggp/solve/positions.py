@@ -315,13 +315,13 @@ def _solve_layer(
     strides[:, :-1] = np.cumprod(counts[:, :0:-1], axis=1)[:, ::-1]
     # Without chance, its only move has probability 1.
     movers = [*graph.players, len(moves.lists) if random is None else random]
-    zeros, ones = np.zeros(len(counts), dtype=np.int64), np.ones(len(counts), dtype=np.int64)
+    empty, unit = np.zeros(len(counts), dtype=np.int64), np.ones(len(counts), dtype=np.int64)
 
     def of_movers(columns: Iterable[IntArray], otherwise: IntArray) -> IntArray:
         return np.ascontiguousarray(np.stack([*columns, otherwise], axis=1)[:, movers])
 
-    counted, strided = of_movers(counts.T, ones), of_movers(strides.T, ones)
-    offsets = of_movers([lists.offsets[:-1] for lists in moves.lists], zeros)
+    counted, strided = of_movers(counts.T, unit), of_movers(strides.T, unit)
+    offsets = of_movers([lists.offsets[:-1] for lists in moves.lists], empty)
     chances = np.ones(1) if random is None else moves.probabilities
     plans = [np.zeros(len(moves.lists[player].values)) for player in graph.players]
     size = int(counted[:, :2].max()) + 1

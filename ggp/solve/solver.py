@@ -194,12 +194,10 @@ def _further_equilibria(tree: GameTree, first: Profile, seed: int) -> list[Profi
     close = 1e-3 * tree.goal_spread
     for walked in answering_profiles(tree, np.random.default_rng(seed)):
         profile = _profile(tree, ANSWERS, walked)
-        known_values = [list(other_profile.values.values()) for other_profile in (first, *profiles)]
-        if not any(
-            np.allclose(walked.values, values, rtol=0, atol=close) for values in known_values
-        ):
+        earlier = [list(p.values.values()) for p in (first, *profiles)]
+        if not any(np.allclose(walked.values, values, rtol=0, atol=close) for values in earlier):
             profiles.append(profile)
-    return sorted(profiles, key=lambda other_profile: -sum(other_profile.values.values()))
+    return sorted(profiles, key=lambda p: -sum(p.values.values()))
 
 
 def _profile(tree: GameTree, method: str, walked: Walked) -> Profile:
@@ -250,21 +248,19 @@ def equilibrium(forest: Forest, most_seconds: float) -> list[FloatArray] | None:
         (forest.worth[:, 0], (forest.sequences[:, 1], forest.sequences[:, 0])),
         (second.num_sequences, first.num_sequences),
     )
-    first_matrix, second_matrix = _constraints(first), _constraints(second)
+    rows, columns = _constraints(first), _constraints(second)
     num_roots, num_plan = first.num_roots, first.num_sequences
-    objective = np.zeros(num_plan + second_matrix.shape[0])
+    objective = np.zeros(num_plan + columns.shape[0])
     objective[num_plan : num_plan + num_roots] = -1
     bounds = np.full((len(objective), 2), np.inf)
     bounds[:, 0] = np.where(np.arange(len(objective)) < num_plan, 0, -np.inf)
-    sums = np.zeros(first_matrix.shape[0])
+    sums = np.zeros(rows.shape[0])
     sums[:num_roots] = 1
     solution = linprog(
         objective,
-        A_ub=hstack([-payoffs, second_matrix.T]).tocsr(),
+        A_ub=hstack([-payoffs, columns.T]).tocsr(),
         b_ub=np.zeros(second.num_sequences),
-        A_eq=hstack(
-            [first_matrix, coo_array((first_matrix.shape[0], second_matrix.shape[0]))]
-        ).tocsr(),
+        A_eq=hstack([rows, coo_array((rows.shape[0], columns.shape[0]))]).tocsr(),
         b_eq=sums,
         bounds=bounds,
         method="highs",
@@ -288,14 +284,11 @@ def _constraints(side: Side) -> coo_array:
     num_roots, num_sets = side.num_roots, len(side.sets)
     body = np.arange(num_roots, side.num_sequences)
     rows = np.concatenate([np.arange(num_roots), num_roots + side.owners[body]])
-    sets_of_parents = np.arange(num_roots, num_roots + num_sets)
+    ends = np.arange(num_roots, num_roots + num_sets)
     return coo_array(
         (
             np.concatenate([np.ones(len(rows)), -np.ones(num_sets)]),
-            (
-                np.concatenate([rows, sets_of_parents]),
-                np.concatenate([np.arange(len(rows)), side.parents]),
-            ),
+            (np.concatenate([rows, ends]), np.concatenate([np.arange(len(rows)), side.parents])),
         ),
         (num_roots + num_sets, side.num_sequences),
     )
@@ -418,7 +411,7 @@ def optimal_play(
     Raises:
         SolvingError: see `solve`.
     """
-    began_s, bounds = time.monotonic(), bounds.begun()
+    began_s, bounds = time.monotonic(), bounds.with_deadline()
     if not strategies and suits(machine):
         of_positions = PositionBounds(
             bounds.states, turns=bounds.turns, is_over=bounds.is_over, progress=bounds.progress

@@ -92,7 +92,7 @@ class TreeBounds(NamedTuple):
     is_over: Callable[[], bool] = lambda: False
     progress: Progress = lambda turns, states: None
 
-    def begun(self) -> TreeBounds:
+    def with_deadline(self) -> TreeBounds:
         """The same bounds, where `is_over` counts the seconds from now on."""
         until_s, is_over = time.monotonic() + self.seconds, self.is_over
         return self._replace(
@@ -125,7 +125,7 @@ def build_tree(
             different legal moves after the same incomplete path.
         NoLegalMoveError, ReasonerLimitError, GoalError: raised by the machine.
     """
-    return _Builder(machine, split, keep_layers, keep_stands, bounds.begun()).build()
+    return _Builder(machine, split, keep_layers, keep_stands, bounds.with_deadline()).build()
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,21 +258,18 @@ class _Builder:
             for player, noted in enumerate(self._stands):
                 paths = nodes.paths[:, player]
                 noted.append(Stands.of(paths[begins], paths[firsts[roots.subgames[begins]]]))
-        ordinary = np.flatnonzero(roots.subgames == NO_SUBGAME)
-        lanes = np.concatenate([ordinary, roots.nodes])
-        owners = np.concatenate([nodes.owners[ordinary], roots.owners + num_subgames])
-        empty_sequences = np.repeat(-1 - (roots.owners + num_subgames), len(self._players))
+        inner = np.flatnonzero(roots.subgames == NO_SUBGAME)
+        lanes = np.concatenate([inner, roots.nodes])
+        owners = np.concatenate([nodes.owners[inner], roots.owners + num_subgames])
+        empty = np.repeat(-1 - (roots.owners + num_subgames), len(self._players))
         return LayerNodes(
             nodes.states.take(lanes),
             nodes.paths[lanes],
             np.concatenate(
-                [
-                    nodes.sequences[ordinary],
-                    empty_sequences.reshape(len(roots.owners), len(self._players)),
-                ]
+                [nodes.sequences[inner], empty.reshape(len(roots.owners), len(self._players))]
             ),
             owners,
-            np.concatenate([nodes.weights[ordinary], roots.weights]),
+            np.concatenate([nodes.weights[inner], roots.weights]),
         )
 
     def _pruned(self, nodes: LayerNodes) -> LayerNodes:
@@ -283,10 +280,10 @@ class _Builder:
         if len(self._tree) < self._prune_at:
             return nodes
         stands = [Stands.joined(stand) for stand in self._stands]
-        needed = np.concatenate(
+        live_paths = np.concatenate(
             [*(table.paths for table in self._sets), *(part for stand in stands for part in stand)]
         )
-        numbers = self._tree.prune(nodes.paths.ravel(), needed)
+        numbers = self._tree.prune(nodes.paths.ravel(), live_paths)
         self._stands = [[Stands(*(numbers[part] for part in stand))] for stand in stands]
         for table in self._sets:
             table.renumber(numbers)
@@ -439,7 +436,7 @@ class _Builder:
     ) -> None:
         owners = nodes.owners[lanes]
         distinct, place = np.unique(owners, return_inverse=True)
-        denominators = [
+        totals = [
             self._totals[owner] * (self._unit // self._birth_units[owner])
             for owner in distinct.tolist()
         ]
@@ -447,9 +444,7 @@ class _Builder:
             owners,
             nodes.sequences[lanes],
             nodes.weights[lanes],
-            np.array(denominators, dtype=np.int64 if max(denominators) < _MOST_WEIGHT else object)[
-                place
-            ],
+            np.array(totals, dtype=np.int64 if max(totals) < _MOST_WEIGHT else object)[place],
             np.zeros((len(lanes), len(self._players))) if goals is None else goals,
             subgames,
         )

@@ -188,7 +188,7 @@ class _Proof:
             literals = [sign for fluent, _ in one_way for sign in self._unchanged(fluent)]
             ends = self._never([*still, *literals])
             if ends:
-                one_way = self._needed(one_way, still)
+                one_way = self._reduce(one_way, still)
             product *= 1 + self._changes(one_way, from_start=rank == 0)
             if ends:
                 return product - 1
@@ -210,17 +210,17 @@ class _Proof:
                 one_way.append((fluent, appears))
         return one_way
 
-    def _needed(
+    def _reduce(
         self, one_way: list[tuple[int, bool]], still: Sequence[int]
     ) -> list[tuple[int, bool]]:
         """A smaller set of the fluents, if possible, of which every turn still changes one."""
-        needed = list(one_way)
+        reduced = list(one_way)
         for candidate in reversed(one_way):
-            fewer = [change for change in needed if change != candidate]
+            fewer = [change for change in reduced if change != candidate]
             literals = [sign for fluent, _ in fewer for sign in self._unchanged(fluent)]
             if fewer and self._never([*still, *literals]):
-                needed = fewer
-        return needed
+                reduced = fewer
+        return reduced
 
     def _never(self, literals: Sequence[int]) -> bool:
         """Whether literals provably never hold together."""

@@ -349,13 +349,13 @@ def _children(
     return lane, joint, cut
 
 
-def _pick_children(lane: IntArray, allowed: BoolArray, rng: np.random.Generator) -> IntArray:
+def _pick_children(lane: IntArray, mask: BoolArray, rng: np.random.Generator) -> IntArray:
     """One random child, among the allowed ones, for each lane that has any."""
-    keys = np.where(allowed, rng.random(len(lane)), -1.0)
+    keys = np.where(mask, rng.random(len(lane)), -1.0)
     order = np.lexsort((keys, lane))
     last = np.flatnonzero(np.append(lane[1:] != lane[:-1], True)) if len(lane) else lane
     picks = order[last]
-    return np.asarray(picks[allowed[picks]])
+    return np.asarray(picks[mask[picks]])
 
 
 def classes(machine: Machine, goals: FloatArray) -> FloatArray:

@@ -107,11 +107,8 @@ class Names:
     def told_of_moves(self) -> IntArray:
         """`[R, A]` the percept of plain GDL that reveals a role's move to everybody, -1 for
         none."""
-        place = self._places["percept"]
-        rows = [
-            [place.get(_percept_of_move(role, move), -1) for move in self.moves]
-            for role in self.roles
-        ]
+        index = self._places["percept"]
+        rows = [[index.get(_reveals(role, move), -1) for move in self.moves] for role in self.roles]
         return np.array(rows, dtype=np.int64).reshape(len(self.roles), len(self.moves))
 
 
@@ -146,9 +143,7 @@ def names_of(game: GameDefinition, machine: Machine) -> Names:
         chance = legal[RANDOM].names if RANDOM in legal else ()
         sees = dict(zip(circuit.roles, circuit.sees, strict=True))
         if is_plain:
-            percepts = _together(
-                [_percept_of_move(role, m) for m in legal[role].names] for role in roles
-            )
+            percepts = _together([_reveals(role, m) for m in legal[role].names] for role in roles)
         else:
             percepts = _together(sees[role].names for role in roles)
         return Names(game.digest, roles, moves, chance, percepts, circuit.fluents, is_plain)
@@ -157,7 +152,7 @@ def names_of(game: GameDefinition, machine: Machine) -> Names:
     moves = _listed(domains, program, LEGAL, 1, "moves")
     percepts = _listed(domains, program, SEES, 1, "percepts")
     if is_plain:
-        percepts = tuple(sorted(_percept_of_move(*pair) for pair in product(roles, moves)))
+        percepts = tuple(sorted(_reveals(*pair) for pair in product(roles, moves)))
     chance = moves if RANDOM in machine.roles else ()
     fluents = _listed(domains, program, TRUE, 0, "fluents")
     return Names(game.digest, roles, moves, chance, percepts, fluents, is_plain)
@@ -167,7 +162,7 @@ def _together(lists: Iterable[Sequence[str]]) -> tuple[str, ...]:
     return tuple(sorted({name for names in lists for name in names}))
 
 
-def _percept_of_move(role: str, move: str) -> str:
+def _reveals(role: str, move: str) -> str:
     """The percept of everybody after a role's move in plain GDL."""
     return f"({PLAIN} {role} {move})"
 

@@ -151,7 +151,7 @@ def measure_properties(machine: Machine, walks: int, seed: int) -> Properties:
     nodes = pre_terminal_nodes(machine, walks, rng)
     tree = PathTree(machine)
     turns = random_matches(machine, tree, min(walks, MOST_MATCHES), rng)
-    sets = KnownSets(machine, tree, MOST_STATES)
+    exact = KnownSets(machine, tree, MOST_STATES)
     roles: dict[str, RoleProperties] = {}
     notes = list(_notes_on_walks(machine, nodes))
     for role, name in enumerate(machine.roles):
@@ -161,9 +161,9 @@ def measure_properties(machine: Machine, walks: int, seed: int) -> Properties:
         pairs = decisions.take(np.flatnonzero(decisions.before >= 0)).some(
             min(MOST_PAIRS, walks), rng
         )
-        shares, sizes = shares_left(sets, role, pairs)
+        shares, sizes = shares_left(exact, role, pairs)
         sample = decisions.some(min(MOST_DECISIONS, max(LEAST_DECISIONS, walks // 5)), rng)
-        views = views_of(sets, role, sample, rng, STEPS_A_WALK * walks)
+        views = views_of(exact, role, sample, rng, STEPS_A_WALK * walks)
         roles[name] = _of_role(machine, role, nodes, shares, views)
         notes += _notes_on_sets(name, shares, sizes, views)
     return Properties(roles, walks, tuple(notes))
@@ -186,11 +186,11 @@ def measure_gaps(
     rng = np.random.default_rng(seed)
     tree = PathTree(machine)
     turns = random_matches(machine, tree, matches, rng)
-    sets = KnownSets(machine, tree, most_states)
+    exact = KnownSets(machine, tree, most_states)
     gaps = {}
     for role in player_roles(machine):
         sample = decisions_of(role, turns).some(decisions, rng)
-        views = views_of(sets, role, sample, rng, STEPS_A_WALK * matches)
+        views = views_of(exact, role, sample, rng, STEPS_A_WALK * matches)
         gap = _mean(views.gaps)
         if gap is not None:
             gaps[machine.roles[role]] = max(gap, 0.0)
@@ -328,11 +328,11 @@ _MOST = 1 << 20
 """Greatest number of continuations of one state in one turn."""
 
 
-def shares_left(sets: KnownSets, role: int, decisions: Decisions) -> tuple[FloatArray, IntArray]:
+def shares_left(exact: KnownSets, role: int, decisions: Decisions) -> tuple[FloatArray, IntArray]:
     """The share of the last decision's set that remains at each decision.
 
     Args:
-        sets: enumerates the sets.
+        exact: enumerates the sets.
         decisions: each has a previous decision.
 
     Returns:
@@ -345,14 +345,12 @@ def shares_left(sets: KnownSets, role: int, decisions: Decisions) -> tuple[Float
         indices = np.flatnonzero(decisions.turns == turn)
         of_turn = decisions.take(indices)
         first, group = first_seen_columns([of_turn.paths, of_turn.before])
-        turn_shares, size = _of_one_turn(sets, role, of_turn.take(first))
+        turn_shares, size = _of_one_turn(exact, role, of_turn.take(first))
         shares[indices], sizes[indices] = turn_shares[group], size[group]
     return shares, sizes
 
 
-def _of_one_turn(
-    sets_of: KnownSets, role: int, decisions: Decisions
-) -> tuple[FloatArray, IntArray]:
+def _of_one_turn(exact: KnownSets, role: int, decisions: Decisions) -> tuple[FloatArray, IntArray]:
     """`shares_left` for decisions of one turn: go back from each, turn by turn, to the one before.
 
     A state is alive if it has a descendant in the set of its decision; in each step back, a state
@@ -364,12 +362,12 @@ def _of_one_turn(
     paths = decisions.paths
     alive: tuple[States, IntArray] | None = None
     for back in range(1, int((decisions.turns - decisions.before).max(initial=0)) + 1):
-        rows, bags = sets_of.find(role, sets_of.tree.parents(paths))
+        rows, bags = exact.find(role, exact.tree.parents(paths))
         if bags is None:
             break
         sets = bags.sets
         owner = rows[segment_ids(sets.offsets)]
-        lives = _has_living_child(sets_of, role, sets.states, paths[owner], active[owner], alive)
+        lives = _has_living_child(exact, role, sets.states, paths[owner], active[owner], alive)
         is_last = (decisions.turns - decisions.before)[active[rows]] == back
         count = np.bincount(active[owner[lives]], minlength=len(decisions))
         ended = active[rows[is_last]]
@@ -384,7 +382,7 @@ def _of_one_turn(
 
 
 def _has_living_child(
-    sets: KnownSets,
+    exact: KnownSets,
     role: int,
     states: States,
     paths: IntArray,
@@ -398,11 +396,11 @@ def _has_living_child(
         decision: `[N]` the decision of each state.
         alive: living states of the next turn, and the decision of each; None if all live.
     """
-    machine = sets.machine
+    machine = exact.machine
     num = len(states)
     if not num:
         return np.zeros(0, dtype=np.bool_)
-    segments = Segments(
+    runs = Segments(
         np.arange(num + 1),
         states,
         np.zeros(num),
@@ -410,11 +408,9 @@ def _has_living_child(
         np.ones(num),
         np.zeros(num),
     )
-    setting = Setting(machine, sets.tree, capacity=_MOST)
+    setting = Setting(machine, exact.tree, capacity=_MOST)
     rng = np.random.default_rng(0)  # nothing is drawn where sets are only enumerated
-    children = advance(
-        setting, role, segments, paths, TurnLimits(_MOST, expansions=_MOST), rng
-    ).sets
+    children = advance(setting, role, runs, paths, TurnLimits(_MOST, expansions=_MOST), rng).sets
     if alive is None:
         return np.asarray(children.counts > 0)
     parent = segment_ids(children.offsets)
@@ -454,7 +450,7 @@ class Views(NamedTuple):
 
 
 def views_of(
-    sets: KnownSets,
+    exact: KnownSets,
     role: int,
     decisions: Decisions,
     rng: np.random.Generator,
@@ -463,10 +459,10 @@ def views_of(
     """Solve the worlds of every decision of a role.
 
     Args:
-        sets: enumerates the sets.
+        exact: enumerates the sets.
         most_steps: see `clairvoyant_values`.
     """
-    machine = sets.machine
+    machine = exact.machine
     num = len(decisions)
     gaps, tied = np.full(num, np.nan), np.full(num, np.nan)
     sizes = np.full(num, -1, dtype=np.int64)
@@ -475,7 +471,7 @@ def views_of(
     for turn in np.unique(decisions.turns).tolist():
         indices = np.flatnonzero(decisions.turns == turn)
         first, group = first_seen(decisions.paths[indices])
-        rows, bags = sets.find(role, decisions.paths[indices[first]])
+        rows, bags = exact.find(role, decisions.paths[indices[first]])
         if bags is None:
             continue
         options = candidates(machine, bags)
@@ -492,18 +488,15 @@ def views_of(
         return Views(gaps, tied, sizes, True)
     states = machine.concatenate(worlds)
     values, solved = clairvoyant_values(machine, states, role, rng, most_steps)
-    second_values = values
+    repeat = values
     if not solved:
-        second_values, _ = clairvoyant_values(machine, states, role, rng, most_steps)
+        repeat, _ = clairvoyant_values(machine, states, role, rng, most_steps)
     middle = sum(machine.goal_range) / 2
     start = 0
     for same_path, weights, moves in places:
         lanes = np.arange(start, start + len(weights))
         start += len(weights)
-        tables = [
-            table_of(worlds_values.take(lanes), moves, middle)[0]
-            for worlds_values in (values, second_values)
-        ]
+        tables = [table_of(view.take(lanes), moves, middle)[0] for view in (values, repeat)]
         gaps[same_path] = gap_of(tables, weights)
         tied[same_path] = len(equally_best(weights @ tables[0])) > 1
     return Views(gaps, tied, sizes, solved)

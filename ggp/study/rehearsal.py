@@ -252,16 +252,11 @@ class _Rehearsal:
             message = f"no legal move at turn {len(turns) + 1}, in the state {fluents}"
             self._note("stuck", role, len(lanes), message, matches[lanes[0]], turns)
 
-    def _vanished(
-        self, old_states: States, new_states: States, matches: IntArray, turns: list[_Turn]
-    ) -> None:
+    def _vanished(self, old: States, new: States, matches: IntArray, turns: list[_Turn]) -> None:
         """Check the first match for fluents that no rule keeps; one match is enough."""
         if self._frames is None or ("no-frame", None) in self._faults:
             return
-        texts = [
-            self._machine.fluents(states.take(np.arange(1)))[0]
-            for states in (old_states, new_states)
-        ]
+        texts = [self._machine.fluents(states.take(np.arange(1)))[0] for states in (old, new)]
         fluent = self._frames.vanished(*texts)
         if fluent is not None:
             self._note("no-frame", None, 1, says_vanished(fluent), matches[0], turns)

@@ -289,9 +289,8 @@ def ask_circuit(
     growth.sizes[LISTED_MOVES] = max(growth.sizes[LISTED_MOVES], moves)
     if not find_percepts(listing, wave.moves, count):
         return PERCEPTS
-    if moves > min(len(listing.values), len(successors.chances)) or num_worlds + count > len(
-        growth.packed
-    ):
+    size = num_worlds + count
+    if moves > min(len(listing.values), len(successors.chances)) or size > len(growth.packed):
         return ROOM
     _write_chances(listing, successors.chances, limits.chance_role, count)
     for k in range(count):
@@ -560,20 +559,15 @@ def _write_row(worlds: Worlds, nodes: Nodes, wave: Wave, world: int, child: int,
 
 @kernel
 def add_worlds(
-    worlds: Worlds,
-    nodes: Nodes,
-    successors: Successors,
-    growth: Growth,
-    chance_role: int,
-    decider: int,
+    worlds: Worlds, nodes: Nodes, successors: Successors, growth: Growth, chance: int, decider: int
 ) -> None:
     """Add K worlds whose parents, codes and views are set; the arrays must have room.
 
     Args:
-        chance_role: the role that chance plays, or -1.
+        chance: the role that chance plays, or -1.
         decider: a role that gets a node even where it has a single move; -1 for none.
     """
-    _add(worlds, nodes, successors, growth, chance_role, decider, len(successors.over))
+    _add(worlds, nodes, successors, growth, chance, decider, len(successors.over))
 
 
 @inlined

@@ -427,10 +427,8 @@ class NodeTable:
         """Make room for this many more nodes and actions, and for `paths` paths in all."""
         # The last worlds may have more actions than predicted, and moving all tables then would
         # take longer than a match can wait.
-        max_actions = with_slack(MOST_ACTIONS)
-        self.table = wider_nodes(
-            self.table, len(self) + nodes, self.num_actions + actions, max_actions
-        )
+        limit = with_slack(MOST_ACTIONS)
+        self.table = wider_nodes(self.table, len(self) + nodes, self.num_actions + actions, limit)
         self.of_path = enlarged(self.of_path, paths, -1)
 
     def sums(self, path: int) -> ActionSums:

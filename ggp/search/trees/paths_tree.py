@@ -108,8 +108,8 @@ class PathsTree:
         """Number of lanes with regret matching so far."""
         self.nodes = NodeTable(paths)
         self.leaves = LeafValues(machine, MOST_DEPTH, guided=self.settings.guided)
-        self._world_table = WorldTable(machine, self.settings.most_worlds)
-        self._grower = Grower(machine, self._world_table, self.nodes, paths, self.leaves, model)
+        self._table = WorldTable(machine, self.settings.most_worlds)
+        self._grower = Grower(machine, self._table, self.nodes, paths, self.leaves, model)
 
     def __len__(self) -> int:
         """Number of nodes."""
@@ -117,11 +117,11 @@ class PathsTree:
 
     @property
     def num_worlds(self) -> int:
-        return len(self._world_table)
+        return len(self._table)
 
     @property
     def _worlds(self) -> Worlds:
-        return self._world_table.table
+        return self._table.table
 
     # ---------------------------------------------------------------- following a match
 
@@ -132,14 +132,14 @@ class PathsTree:
 
     def renumber(self, numbers: IntArray) -> None:
         """Follow `PathTree.prune`: drop the nodes and worlds of dropped paths."""
-        table = self._world_table
+        table = self._table
         table.views[: len(table)] = views = numbers[table.views[: len(table)]]
         keep = np.asarray((views >= 0).all(axis=1))
         table.keep(self.nodes.table, keep, *self.nodes.renumber(numbers))
 
     def views_of(self, worlds: IntArray) -> IntArray:
         """`[N, R]` every role's path in worlds."""
-        return self._world_table.views[worlds]
+        return self._table.views[worlds]
 
     # ---------------------------------------------------------------- worlds
 
@@ -153,19 +153,17 @@ class PathsTree:
                 it gets a node in each, even where only one move is legal.
         """
         self.leaves.begin()
-        world_ids = [self._world_table.find(states, views) for states, views, _ in parts]
+        ids = [self._table.find(states, views) for states, views, _ in parts]
         crowded = self.num_worlds > self.settings.most_worlds // 2
         if crowded or self.nodes.num_actions > MOST_ACTIONS // 2:
-            roots = np.concatenate(world_ids)
+            roots = np.concatenate(ids)
             numbers = self._drop_unreachable(roots[roots >= 0])
-            world_ids = [np.where(worlds >= 0, numbers[worlds], -1) for worlds in world_ids]
+            ids = [np.where(worlds >= 0, numbers[worlds], -1) for worlds in ids]
         for k, (states, views, decider) in enumerate(parts):
-            worlds = world_ids[k] = (
-                world_ids[k] if decider < 0 else self._world_table.with_node(world_ids[k], decider)
-            )
+            worlds = ids[k] = ids[k] if decider < 0 else self._table.with_node(ids[k], decider)
             new = np.flatnonzero(worlds < 0)
             worlds[new] = self.add_particles(states.take(new), views[new], decider)
-        return world_ids
+        return ids
 
     def add_particles(self, states: States, views: IntArray, decider: int) -> IntArray:
         """`[N]` new worlds of particles; see `begin`."""
@@ -187,7 +185,7 @@ class PathsTree:
             in_use = np.zeros(nodes + 2, dtype=np.bool_)  # with entries for NO_NODE and CHANCE
             in_use[self._worlds.node[: len(keep)][keep]] = True
             numbers = self.nodes.keep(in_use[:nodes])
-        return self._world_table.keep(self.nodes.table, keep, *numbers)
+        return self._table.keep(self.nodes.table, keep, *numbers)
 
     def wave(
         self,
@@ -220,7 +218,7 @@ class PathsTree:
             goals[ended] = self._worlds.value[wave.world[ended]]
             turns[ended] = wave.depth[ended]
             leaves = np.flatnonzero(wave.status == LEAF)
-            states = self._world_table.states.take(wave.world[leaves].astype(np.int64))
+            states = self._table.states.take(wave.world[leaves].astype(np.int64))
             if lanes.loose:
                 states = self.machine.concatenate([states, *lanes.loose_states])
                 leaves = np.concatenate([leaves, *lanes.loose])
@@ -253,7 +251,7 @@ class PathsTree:
         self.wave(no_lanes[:, 0], no_lanes.astype(np.bool_), np.random.default_rng(0), None, rule)
         self.add_particles(self.machine.initial(0), no_lanes, -1)
         empty = np.zeros(0, dtype=np.bool_)
-        self._world_table.keep(self.nodes.table, empty, *self.nodes.keep(empty))
+        self._table.keep(self.nodes.table, empty, *self.nodes.keep(empty))
         reachable(self._worlds, no_lanes[:, 0])
         if isinstance(rule, ByRegret):
             self.nodes.shares(no_lanes[:, 0], no_lanes[:, 0])
@@ -297,7 +295,7 @@ class Grower:
         leaves: LeafValues,
         model: PathModel | None,
     ) -> None:
-        self._machine, self._world_table, self._nodes, self._paths = machine, table, nodes, paths
+        self._machine, self._table, self._nodes, self._paths = machine, table, nodes, paths
         self._leaves, self._model = leaves, model
         self._num_roles = len(machine.roles)
         self.lister = machine.lister() if on_circuit(machine) else None
@@ -321,7 +319,7 @@ class Grower:
 
     def add(self, states: States, views: IntArray, decider: int) -> IntArray:
         """`[N]` new worlds of particles; see `PathsTree.begin`."""
-        worlds, nodes, first = self._world_table, self._nodes, len(self._world_table)
+        worlds, nodes, first = self._table, self._nodes, len(self._table)
         worlds.make_room(len(states), first + len(states))
         worlds.table.parent[first : first + len(states)] = -1
         worlds.table.code[first : first + len(states)] = 0
@@ -342,7 +340,7 @@ class Grower:
         return Growth(
             np.array([0, 0, 0, -1, 0]),
             _UNPACKED,
-            self._world_table.views,
+            self._table.views,
             self._nodes.of_path,
             np.empty((capacity, 4), dtype=np.uint64),
             np.empty(capacity, dtype=np.int64),
@@ -375,7 +373,7 @@ class Grower:
             self._set_model_shares(*sizes)
 
     def _grow(self, wave: Wave, rule: Rule, growth: Growth) -> int:
-        worlds, states = self._world_table, self._world_table.states
+        worlds, states = self._table, self._table.states
         ask: Ask = ask_nobody
         listing: Any = self._successors
         successors, packed = self._successors, _UNPACKED
@@ -410,7 +408,7 @@ class Grower:
 
     def _make_room(self, growth: Growth, lanes: int) -> None:
         """Make the room that the last call of the kernel lacked."""
-        worlds, moves = self._world_table, max(int(growth.sizes[LISTED_MOVES]), 1)
+        worlds, moves = self._table, max(int(growth.sizes[LISTED_MOVES]), 1)
         if self.lister is not None:
             self.lister.make_room(moves)
             self._chances = np.empty(len(self.lister.listing.values))
@@ -422,7 +420,7 @@ class Grower:
 
     def _step_rows(self, lanes: Lanes, growth: Growth) -> None:
         """Ask the machine for the successors of joint moves; lanes without a world become loose."""
-        machine, worlds, wave = self._machine, self._world_table, lanes.wave
+        machine, worlds, wave = self._machine, self._table, lanes.wave
         rows = int(wave.sizes[ROWS])
         count = min(rows, int(growth.sizes[WORLD_LIMIT]) - len(worlds))
         if count < rows:
@@ -458,7 +456,7 @@ class Grower:
         for role in range(self._num_roles):
             if role == machine.random_role:
                 starts, moves, chances = some_chance(
-                    machine, states, MOST_CHANCE, seed=len(self._world_table)
+                    machine, states, MOST_CHANCE, seed=len(self._table)
                 )
             else:
                 starts, moves = machine.legal(states, role, allow_stuck=True)

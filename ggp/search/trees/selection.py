@@ -270,9 +270,7 @@ def _expected(nodes: Nodes, action: int) -> float:
 
 
 @inlined
-def _update_regrets(
-    nodes: Nodes, node: int, choice: int, value: float, probability: float, weight: float
-) -> float:
+def _match(nodes: Nodes, node: int, choice: int, value: float, chance: float, gain: float) -> float:
     """Update the regrets of a node; returns this lane's estimate of its value.
 
     Baselines are control variates (VR-MCCFR: Schmid, Burch, Lanctot, Moravcik, Kadlec & Bowling,
@@ -285,7 +283,7 @@ def _update_regrets(
         count += 1
         total += max(nodes.regret[action], 0.0)
         action = int(nodes.next[action])
-    correction = (value - _expected(nodes, choice)) / probability
+    correction = (value - _expected(nodes, choice)) / chance
     mean = 0.0
     action = int(nodes.first_action[node])
     while action >= 0:
@@ -298,9 +296,9 @@ def _update_regrets(
         action = int(nodes.next[action])
     action = int(nodes.first_action[node])
     while action >= 0:
-        nodes.regret[action] += weight * (_expected(nodes, action) - mean)
+        nodes.regret[action] += gain * (_expected(nodes, action) - mean)
         action = int(nodes.next[action])
-    nodes.regret[choice] += weight * correction
+    nodes.regret[choice] += gain * correction
     return mean
 
 
@@ -334,7 +332,7 @@ def learn_regrets(
             nodes.pending[choice] -= 1
             if finished[lane]:
                 gain *= wave.probability[record]
-                value = _update_regrets(nodes, node, choice, value, wave.probability[record], gain)
+                value = _match(nodes, node, choice, value, wave.probability[record], gain)
                 nodes.visits[choice] += 1
                 nodes.goals[choice] += goal
                 nodes.squares[choice] += goal * goal

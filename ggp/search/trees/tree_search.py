@@ -257,26 +257,24 @@ class TreeSearch:
                 continue
             paths = views[bags.draw(0, MOST_PATHS, rng), role]
             first, path_of = first_seen(paths)
-            opponent_bags = belief.at(paths[first], role, rng)
-            sound = np.flatnonzero(~opponent_bags.depleted)
+            rivals = belief.at(paths[first], role, rng)
+            sound = np.flatnonzero(~rivals.depleted)
             if not len(sound):
                 continue
             times = np.bincount(path_of)[sound]
-            opponent_bags = opponent_bags.select(sound)
-            lanes = np.concatenate(
-                [opponent_bags.draw(k, LANES_A_PATH, rng) for k in range(len(opponent_bags))]
-            )
+            rivals = rivals.select(sound)
+            lanes = np.concatenate([rivals.draw(k, LANES_A_PATH, rng) for k in range(len(rivals))])
             first, group = first_seen(lanes)
             lanes = lanes[first]
             weights = np.bincount(group, np.repeat(times, LANES_A_PATH))
-            opponent_views = opponent_bags.sets.views
-            assert opponent_views is not None
+            rival_views = rivals.sets.views
+            assert rival_views is not None
             particles.append(
                 Particles(
                     role,
-                    opponent_bags.paths,
-                    opponent_bags.sets.states.take(lanes),
-                    opponent_views[lanes],
+                    rivals.paths,
+                    rivals.sets.states.take(lanes),
+                    rival_views[lanes],
                     weights.astype(np.float64),
                 )
             )
@@ -292,11 +290,9 @@ class TreeSearch:
         world_ids = self._tree.begin(self._particles(parts))
         for part, share, worlds in zip(parts, shares, world_ids, strict=True):
             learns = np.ones(part.views.shape, dtype=np.bool_)
-            for opponent in parts:
-                if opponent.role != part.role:
-                    learns[:, opponent.role] = ~np.isin(
-                        part.views[:, opponent.role], opponent.paths
-                    )
+            for rival in parts:
+                if rival.role != part.role:
+                    learns[:, rival.role] = ~np.isin(part.views[:, rival.role], rival.paths)
             roots.append(Roots(worlds, share * part.weights / part.weights.sum(), learns))
         return joined(roots)
 
@@ -450,10 +446,8 @@ class OutcomeSampling(TreeSearch):
             roots.append(Roots(worlds, weights, np.tile(roles == part.role, (len(worlds), 1))))
         learners = roles[roles != self._machine.random_role]
         size = len(learners)
-        from_start = Roots(
-            np.repeat(start, size), np.full(size, 1 / size), learners[:, None] == roles
-        )
-        return joined([*roots, from_start])
+        begins = Roots(np.repeat(start, size), np.full(size, 1 / size), learners[:, None] == roles)
+        return joined([*roots, begins])
 
     def _refresh(self) -> None:
         """Reweight roots by the current strategies, and set the odds and reach of their lanes.
@@ -483,16 +477,14 @@ class OutcomeSampling(TreeSearch):
             self._refresh_at = int(REFRESH * self._lanes_done) + 1
             self._refresh()
         eligible = np.flatnonzero(self._learner == self._next_learner(size))
-        indices = self._roots.draw(size, self._rng, eligible)
+        picks = self._roots.draw(size, self._rng, eligible)
         # Linear averaging: later strategies count more, since the first are nearly uniform.
         self._tree.age += size
         rule = ByRegret(
-            self._matching.exploration, self._tree.age, self._odds[indices], self._reach[indices]
+            self._matching.exploration, self._tree.age, self._odds[picks], self._reach[picks]
         )
         roots = self._roots
-        self._tree.wave(
-            roots.worlds[indices], roots.learns[indices], self._rng, self._deadline, rule
-        )
+        self._tree.wave(roots.worlds[picks], roots.learns[picks], self._rng, self._deadline, rule)
 
     def _next_learner(self, size: int) -> int:
         """The role furthest behind its share of lanes: it learns from the next wave.
