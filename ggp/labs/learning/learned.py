@@ -307,14 +307,14 @@ class PolicySearch:
         self._known = self._known_rows(policies)
         self._pace = Pace(deadline, SIDE_BY_SIDE, LANES_AT_ONCE, min_lanes=SIDE_BY_SIDE)
 
-    def round(self, count: int, chosen: IntArray | None = None) -> None:
+    def round(self, count: int, subset: IntArray | None = None) -> None:
         """Make `count` more rollouts of every candidate, or of those chosen.
 
         Raises:
             OutOfTime: not all could be made; candidates that got all of theirs count.
         """
         bag = self._bag
-        trials = plan_round(bag, self.moves, count, self._rng, chosen)
+        trials = plan_round(bag, self.moves, count, self._rng, subset)
         results = Results(trials, sum(self._machine.goal_range) / 2)
         stop = never if self._deadline is None else self._deadline.passed
         try:
