@@ -194,11 +194,11 @@ class RoundCosts:
         if min(trials) < max(trials):
             # Noise grows with the size of a round, so weights are its inverse. In plain Python, as
             # this also plans waves of trees, which take a millisecond each.
-            number, total = len(trials), sum(trials)
+            count, total = len(trials), sum(trials)
             weights = sum(1 / size for size in trials)
             rates = sum(cost / size for cost, size in zip(seconds, trials, strict=True))
-            per_trial = (weights * sum(seconds) - number * rates) / (weights * total - number**2)
-            fixed = (rates - number * per_trial) / weights
+            per_trial = (weights * sum(seconds) - count * rates) / (weights * total - count**2)
+            fixed = (rates - count * per_trial) / weights
             if per_trial > 0 and fixed >= 0:
                 return fixed, per_trial
         return 0.0, max(seconds[-1] / trials[-1], 1e-12)

@@ -117,10 +117,10 @@ class SharedWorlds:
             while (
                 len(layers.open)
                 and limit.allows(len(layers.open))
-                and limit.allows(number := layers.moves(deadline).number)
+                and limit.allows(num_joint := layers.moves(deadline).number)
             ):
                 layers.grow(deadline)
-                limit.record(int(number))
+                limit.record(int(num_joint))
         except OutOfTime:
             pass  # earlier layers count
         while layers.layers and not limit.can_value(len(layers.open)):
@@ -145,26 +145,26 @@ class SharedWorlds:
         open_ = self.layers.open
         indices = np.arange(len(open_)) if mask is None else np.flatnonzero(mask)
         for start, end in Pace(deadline, TIMED_LANES, LANES_AT_ONCE).batches(count * len(indices)):
-            places = indices[np.arange(start, end) // count]
-            goals = self._evaluated(open_.take(places), rng, deadline)
-            low, size = int(places[0]), int(places[-1] - places[0]) + 1
+            states = indices[np.arange(start, end) // count]
+            goals = self._evaluated(open_.take(states), rng, deadline)
+            low, size = int(states[0]), int(states[-1] - states[0]) + 1
             part = slice(low, low + size)
             for role in range(goals.shape[1]):
-                self._totals[role, part] += np.bincount(places - low, goals[:, role], size)
+                self._totals[role, part] += np.bincount(states - low, goals[:, role], size)
             our_goals = goals[:, self._role]
-            self._squares[part] += np.bincount(places - low, our_goals * our_goals, size)
-            self._counts[part] += np.bincount(places - low, minlength=size)
+            self._squares[part] += np.bincount(states - low, our_goals * our_goals, size)
+            self._counts[part] += np.bincount(states - low, minlength=size)
 
-    def worth(self, role: int, places: IntArray) -> FloatArray:
+    def worth(self, role: int, states: IntArray) -> FloatArray:
         """`[K]` values of some open states for a role; 0 if unknown."""
-        return np.asarray(self._totals[role, places] / np.maximum(self._counts[places], 1))
+        return np.asarray(self._totals[role, states] / np.maximum(self._counts[states], 1))
 
-    def note(self, places: IntArray, values: FloatArray) -> None:
+    def note(self, states: IntArray, values: FloatArray) -> None:
         """Set the values of some open states for our role; the others get the complement."""
-        self._totals[:, places] = sum(self._machine.goal_range) - values
-        self._totals[self._role, places] = values
-        self._squares[places] = values**2
-        self._counts[places] = 1
+        self._totals[:, states] = sum(self._machine.goal_range) - values
+        self._totals[self._role, states] = values
+        self._squares[states] = values**2
+        self._counts[states] = 1
 
     def leads_to(self, mask: BoolArray) -> BoolArray:
         """`[O]` whether some chosen move of ours leads to each open state.

@@ -240,7 +240,7 @@ def first_steps(
     """
     strata, repeats = trials.part(start, end)
     moves = trials.moves[strata]
-    first, place = first_seen(trials.lanes[strata])
+    first, lanes = first_seen(trials.lanes[strata])
     states = bags.sets.states.take(trials.lanes[strata][first])
     views = bags.sets.views
     lists = [
@@ -253,27 +253,27 @@ def first_steps(
         )
         for j in range(len(machine.roles))
     ]
-    positions = lists[bags.role].find(place, moves)
+    positions = lists[bags.role].find(lanes, moves)
     by_chance = bool((positions < 0).any()) or any(
         bool((lists[j].counts != 1).any()) for j in range(len(lists)) if j != bags.role
     )
     # Without chance, all trials of a stratum begin with the same step.
     if by_chance:  # trials of a stratum differ
-        place, positions = np.repeat(place, repeats), np.repeat(positions, repeats)
-    columns = [place]
+        lanes, positions = np.repeat(lanes, repeats), np.repeat(positions, repeats)
+    columns = [lanes]
     for j in range(len(lists)):
         if j != bags.role:
-            columns.append(lists[j].draw(place, rng) if by_chance else np.zeros_like(place))
+            columns.append(lists[j].draw(lanes, rng) if by_chance else np.zeros_like(lanes))
         else:
             illegal = np.flatnonzero(positions < 0)
-            positions[illegal] = lists[j].draw(place[illegal], rng)
+            positions[illegal] = lists[j].draw(lanes[illegal], rng)
             columns.append(positions)
     first, group = first_seen_columns(columns)
-    place = place[first]
+    lanes = lanes[first]
     joint_moves = np.column_stack(
-        [lists[j].at(place, columns[1 + j][first]) for j in range(len(lists))]
+        [lists[j].at(lanes, columns[1 + j][first]) for j in range(len(lists))]
     )
-    successors = machine.step(states.take(place), joint_moves).states
+    successors = machine.step(states.take(lanes), joint_moves).states
     return successors.take(group if by_chance else np.repeat(group, repeats))
 
 

@@ -147,18 +147,18 @@ def _draw_moves(legal: Ragged, weights: FloatArray, rng: np.random.Generator) ->
     # Gumbel-max: the largest weight after Gumbel noise is a draw from the softmax of weights.
     noisy = weights + rng.gumbel(size=len(weights))
     highest = np.maximum.reduceat(noisy, legal.offsets[:-1])
-    places = np.flatnonzero(noisy == highest[segment_ids(legal.offsets)])
-    first = np.searchsorted(places, legal.offsets[:-1])
-    return np.asarray(places[first])
+    maxima = np.flatnonzero(noisy == highest[segment_ids(legal.offsets)])
+    first = np.searchsorted(maxima, legal.offsets[:-1])
+    return np.asarray(maxima[first])
 
 
 def _turns_of(history: list[tuple[IntArray, Ragged, IntArray]], lane: int) -> list[_Turn]:
     turns = []
     for lanes, legal, choices in history:
-        at = int(np.searchsorted(lanes, lane))
-        if at == len(lanes) or lanes[at] != lane:
+        row = int(np.searchsorted(lanes, lane))
+        if row == len(lanes) or lanes[row] != lane:
             break
-        turns.append(_Turn(legal[at], int(choices[at] - legal.offsets[at])))
+        turns.append(_Turn(legal[row], int(choices[row] - legal.offsets[row])))
     return turns
 
 
@@ -658,12 +658,12 @@ class _Keys:
         if self._table is None:
             fluents = self._machine.fluents(states)
             listed = [self._texts.setdefault(names, len(self._texts)) for names in fluents]
-            numbers = np.array(listed, dtype=np.int64)
+            keys = np.array(listed, dtype=np.int64)
         else:
             assert on_circuit(self._machine)
-            numbers = self._table.numbers(self._machine.fluent_words(states) & self._mask)
-        first, _ = first_seen(numbers)
-        return first[numbers[first] >= num_keys]
+            keys = self._table.numbers(self._machine.fluent_words(states) & self._mask)
+        first, _ = first_seen(keys)
+        return first[keys[first] >= num_keys]
 
 
 def _mask(words: int, ignored: BoolArray | None) -> WordArray:

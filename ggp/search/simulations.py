@@ -222,7 +222,7 @@ class Simulator:
                 open_ = np.flatnonzero(~over)
                 states, lanes, views = states.take(open_), lanes[open_], views[open_]
                 joint_moves, percepts, refused = joint_moves[open_], percepts[open_], refused[open_]
-                bags = {j: b.select(open_) for j, b in bags.items()}
+                bags = {j: bag.select(open_) for j, bag in bags.items()}
             if not len(lanes):
                 break
             for j in self._players:
@@ -254,9 +254,9 @@ class Simulator:
         lists = self.machine.legal(states, role, allow_stuck=True)
         shares, trust = model.shares(role, paths, lists)
         by_model = np.flatnonzero((rng.random(len(paths)) < trust) & (lists.counts > 0))
-        places = drawn_places(lists, np.cumsum(shares), by_model, rng.random(len(by_model)))
+        positions = drawn_places(lists, np.cumsum(shares), by_model, rng.random(len(by_model)))
         moves = moves.copy()
-        moves[by_model] = lists.values[lists.offsets[by_model] + places]
+        moves[by_model] = lists.values[lists.offsets[by_model] + positions]
         return moves
 
     def _execute(

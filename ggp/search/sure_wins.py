@@ -152,10 +152,10 @@ def _intern(sets: StateSets, start: int, end: int, mark: int) -> int:
     set_id = int(sets.sizes[NUM_SETS])
     sets.sizes[NUM_SETS] += 1
     sets.slots[slot] = set_id
-    at = sets.start[set_id]
+    target = sets.start[set_id]
     for k in range(start, end):
-        sets.pool[at + k - start] = sets.pool[k]
-    sets.start[set_id + 1] = at + end - start
+        sets.pool[target + k - start] = sets.pool[k]
+    sets.start[set_id + 1] = target + end - start
     sets.verdicts[set_id] = UNDECIDED
     sets.best[set_id] = -1
     return set_id
@@ -201,17 +201,17 @@ def _list_moves(
     for k in range(touched):
         choice = sets.touched[k]
         if sets.legal[choice] == size:
-            at = high
-            while at > low and (
-                sets.unfinished[sets.moves[at - 1]] > sets.unfinished[choice]
+            row = high
+            while row > low and (
+                sets.unfinished[sets.moves[row - 1]] > sets.unfinished[choice]
                 or (
-                    sets.unfinished[sets.moves[at - 1]] == sets.unfinished[choice]
-                    and sets.moves[at - 1] > choice
+                    sets.unfinished[sets.moves[row - 1]] == sets.unfinished[choice]
+                    and sets.moves[row - 1] > choice
                 )
             ):
-                sets.moves[at] = sets.moves[at - 1]
-                at -= 1
-            sets.moves[at] = choice
+                sets.moves[row] = sets.moves[row - 1]
+                row -= 1
+            sets.moves[row] = choice
             high += 1
         sets.legal[choice] = 0
     sets.frame[depth, 2] = high
@@ -255,10 +255,10 @@ def _list_children(
         or low + touched > len(sets.children)
     ):
         return -1
-    at = end
+    row = end
     for k in range(touched):
-        sets.percept_end[sets.touched[k]] = at
-        at += sets.percept_count[sets.touched[k]]
+        sets.percept_end[sets.touched[k]] = row
+        row += sets.percept_count[sets.touched[k]]
     for k in range(sets.start[set_id], sets.start[set_id + 1]):
         state = sets.pool[k]
         for edge in range(first[state], first[state + 1]):
@@ -280,11 +280,11 @@ def _list_children(
                 sets.pool[start + size] = state
                 size += 1
         child_set = _intern(sets, start, start + size, mark)
-        at = high
-        while at > low and _size(sets, sets.children[at - 1]) < _size(sets, child_set):
-            sets.children[at] = sets.children[at - 1]
-            at -= 1
-        sets.children[at] = child_set
+        row = high
+        while row > low and _size(sets, sets.children[row - 1]) < _size(sets, child_set):
+            sets.children[row] = sets.children[row - 1]
+            row -= 1
+        sets.children[row] = child_set
         high += 1
     sets.frame[depth, 5] = high
     sets.frame[depth, 6] = low
@@ -850,16 +850,16 @@ def _means_of_ends(
     joint = joint.only(bag.role, np.isin(joint.lists[bag.role].values, moves))
     if not 0 < joint.number <= MOST_JOINT:
         return unknown
-    state, places = joint.places(0, int(joint.offsets[-1]))
+    state, digits = joint.places(0, int(joint.offsets[-1]))
     shares = weights[state]
     for role, lists in enumerate(joint.lists):
         if role == machine.random_role:
-            shares *= joint.probabilities[places[:, role]]
+            shares *= joint.probabilities[digits[:, role]]
         elif role != bag.role:
             paths = None if views is None else views[lanes, role]
             logs = log_likelihoods(model, machine, states, role, lists, paths)
-            shares *= np.exp(logs[places[:, role]])
-    rows = joint.at(places)
+            shares *= np.exp(logs[digits[:, role]])
+    rows = joint.at(digits)
     goals = _goals_at_once(machine, states.take(state), rows, bag.role, deadline)
     order = np.argsort(moves)
     owner = order[np.searchsorted(moves, rows[:, bag.role], sorter=order)]

@@ -207,7 +207,7 @@ def _draw(
     trials differs from weight * count by less than 1 wherever that is possible.
     """
     enough = size <= count
-    number = count - size if enough else count
+    num_draws = count - size if enough else count
     total = 0.0
     for i in range(size):
         demand = weights[first + i]
@@ -225,13 +225,13 @@ def _draw(
             if demand < 0.0:
                 demand = 0.0
         end += demand
-        cumulative = number
+        cumulative = num_draws
         if end < total:
-            cumulative = int(np.ceil(end * (number / total) - start))
+            cumulative = int(np.ceil(end * (num_draws / total) - start))
             if cumulative < 0:
                 cumulative = 0
-            if cumulative > number:
-                cumulative = number
+            if cumulative > num_draws:
+                cumulative = num_draws
         out[i] = cumulative - previous
         if enough:
             out[i] += 1
@@ -267,11 +267,11 @@ def plan(
         S.
     """
     begin = 0
-    for b in range(len(bag_ids)):
-        bag = bag_ids[b]
+    for k in range(len(bag_ids)):
+        bag = bag_ids[k]
         first = set_offsets[segment[bag]]
         size = set_offsets[segment[bag] + 1] - first
-        _draw(weights, first, size, count, starts[b], repeats)
+        _draw(weights, first, size, count, starts[k], repeats)
         num_moves = move_offsets[bag + 1] - move_offsets[bag]
         num_used = 0
         for i in range(size):
@@ -283,10 +283,10 @@ def plan(
                 continue
             # Entries that were drawn by weight count equally for each draw.
             share = weights[first + i] if size <= count else repeats[i] / count
-            for c in range(num_moves):
-                row = begin + (rank * num_moves + c if by_entry else c * num_used + rank)
+            for move in range(num_moves):
+                row = begin + (rank * num_moves + move if by_entry else move * num_used + rank)
                 entries[row] = first + i
-                candidates[row] = move_offsets[bag] + c
+                candidates[row] = move_offsets[bag] + move
                 counts[row] = repeats[i]
                 shares[row] = share
             rank += 1

@@ -63,13 +63,13 @@ class _Writer:
     def node(self, depth: int, node: int, turn: int, joint: int) -> tuple[str | None, list[_Place]]:
         """The line of a node, None if nobody has a choice, and the nodes after it."""
         layer = self._tree.layers[depth]
-        place, choices = int(layer.places[node]), layer.choices
-        if place < 0 or choices is None:
+        index, choices = int(layer.places[node]), layer.choices
+        if index < 0 or choices is None:
             return self._end(layer.goals[node].tolist()), []
-        counts = choices.moves.counts[place]
+        counts = choices.moves.counts[index]
         if turn == len(self._actors):
             return None, [
-                (depth + 1, int(choices.children[choices.moves.offsets[place] + joint]), 0, 0)
+                (depth + 1, int(choices.children[choices.moves.offsets[index] + joint]), 0, 0)
             ]
         role = self._actors[turn]
         stride = int(np.prod(counts[role + 1 :]))
@@ -79,30 +79,30 @@ class _Writer:
         if counts[role] == 1:
             return None, children
         if role == self._tree.machine.random_role:
-            return self._chance(choices, place), children
+            return self._chance(choices, index), children
         player = self._tree.players.index(role)
-        return self._choice(player, int(choices.sets[place, player])), children
+        return self._choice(player, int(choices.sets[index, player])), children
 
     def _end(self, goals: Sequence[float]) -> str:
-        number = self._outcomes.setdefault(tuple(goals), len(self._outcomes) + 1)
-        return f't "" {number} "" {{ {", ".join(map(_number, goals))} }}'
+        outcome = self._outcomes.setdefault(tuple(goals), len(self._outcomes) + 1)
+        return f't "" {outcome} "" {{ {", ".join(map(_number, goals))} }}'
 
-    def _chance(self, choices: LayerChoices, place: int) -> str:
+    def _chance(self, choices: LayerChoices, index: int) -> str:
         self._num_chance += 1
         listed = choices.moves.lists[self._actors[0]]
-        start, end = listed.offsets[place : place + 2].tolist()
+        start, end = listed.offsets[index : index + 2].tolist()
         # Gambit refuses probabilities whose sum is not exactly 1.
         total = sum(choices.chances[start:end])
-        texts = self._texts(listed[place].tolist())
+        texts = self._texts(listed[index].tolist())
         shares = zip(texts, choices.chances[start:end], strict=True)
         body = " ".join(f"{text} {share / total}" for text, share in shares)
         return f'c "" {self._num_chance} "" {{ {body} }} 0'
 
-    def _choice(self, player: int, number: int) -> str:
+    def _choice(self, player: int, set_id: int) -> str:
         sets = self._tree.sets[player]
-        history = " | ".join(self._tree.paths.texts(int(sets.paths[number])))
-        moves = " ".join(self._texts(sets.moves_of(number).tolist()))
-        return f'p "" {player + 1} {number + 1} {_quoted(history)} {{ {moves} }} 0'
+        history = " | ".join(self._tree.paths.texts(int(sets.paths[set_id])))
+        moves = " ".join(self._texts(sets.moves_of(set_id).tolist()))
+        return f'p "" {player + 1} {set_id + 1} {_quoted(history)} {{ {moves} }} 0'
 
     def _texts(self, moves: Sequence[int]) -> list[str]:
         return [_quoted(self._tree.machine.move_text(move)) for move in moves]

@@ -58,7 +58,7 @@ class Part:
         self.role = role
         self._sets = tree.sets[player]
         self._strategy = solution.profile.strategies[player]
-        self._numbers = {path: at for at, path in enumerate(self._sets.paths.tolist())}
+        self._numbers = {path: set_id for set_id, path in enumerate(self._sets.paths.tolist())}
         stands = tree.stands[player]
         self._models = dict(zip(stands.paths.tolist(), stands.models.tolist(), strict=True))
 

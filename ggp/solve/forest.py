@@ -235,9 +235,9 @@ class Side:
 
     def __init__(self, sets: RoleSets, subgames: IntArray, set_ids: IntArray) -> None:
         set_ids = set_ids[np.lexsort((sets.parents[set_ids], sets.levels[set_ids]))]
-        _, places = take_segments(sets.offsets - sets.offsets[0], set_ids)
+        _, indices = take_segments(sets.offsets - sets.offsets[0], set_ids)
         self.sets = set_ids
-        self.sequences = np.concatenate([subgames, places + sets.offsets[0]])
+        self.sequences = np.concatenate([subgames, indices + sets.offsets[0]])
         counts = sets.offsets[set_ids + 1] - sets.offsets[set_ids]
         self.offsets = len(subgames) + np.concatenate([[0], np.cumsum(counts)])
         self.counts = counts

@@ -233,7 +233,7 @@ def back_up(
         labels: scratch `[2 * A]`.
     """
     for e in range(len(numbers)):
-        rows, columns, number = counts[e, 0], counts[e, 1], numbers[e]
+        rows, columns, position = counts[e, 0], counts[e, 1], numbers[e]
         row_plan = row_plans[offsets[e, 0] : offsets[e, 0] + rows]
         column_plan = column_plans[offsets[e, 1] : offsets[e, 1] + columns]
         for kind in range(3):
@@ -251,7 +251,7 @@ def back_up(
                     )
             if kind == 0:
                 solve_matrix(payoffs, rows, columns, row_plan, column_plan, tableau, labels)
-            values[kind, number] = _value(payoffs, rows, columns, row_plan, column_plan, kind)
+            values[kind, position] = _value(payoffs, rows, columns, row_plan, column_plan, kind)
 
 
 @inlined

@@ -185,9 +185,9 @@ class _Finder:
         while len(states):
             over = self._machine.terminal(states)
             worth = np.zeros((len(states), 2))
-            places, going = np.flatnonzero(over), np.flatnonzero(~over)
-            if len(places):
-                worth[places] = self._machine.goals(states.take(places))[:, list(self._players)]
+            terminal, going = np.flatnonzero(over), np.flatnonzero(~over)
+            if len(terminal):
+                worth[terminal] = self._machine.goals(states.take(terminal))[:, list(self._players)]
             goals.append(worth)
             ends.append(over)
             numbers = self._num_positions - len(states) + going
@@ -370,8 +370,8 @@ class PositionPart:
         # The layer of each position, -1 where the game is over, and its index there.
         self._layers = np.full(graph.num_positions, -1)
         self._places = np.zeros(graph.num_positions, dtype=np.int64)
-        for number, layer in enumerate(graph.layers):
-            self._layers[layer.numbers] = number
+        for depth, layer in enumerate(graph.layers):
+            self._layers[layer.numbers] = depth
             self._places[layer.numbers] = np.arange(len(layer.numbers))
 
     def after(self, path: int, move: int, percepts: int) -> int | None:
@@ -393,11 +393,11 @@ class PositionPart:
 
     def choices(self, path: int) -> tuple[IntArray, FloatArray] | None:
         """The moves of the role at a position and their probabilities."""
-        number, index = int(self._layers[path]), int(self._places[path])
-        if number < 0:
+        depth, index = int(self._layers[path]), int(self._places[path])
+        if depth < 0:
             return None
-        legal = self._graph.layers[number].moves.lists[self._role]
+        legal = self._graph.layers[depth].moves.lists[self._role]
         start, end = legal.offsets[index : index + 2].tolist()
         if end - start < 2:
             return None
-        return legal.values[start:end], self._plans[number][start:end]
+        return legal.values[start:end], self._plans[depth][start:end]

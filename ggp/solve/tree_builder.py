@@ -329,9 +329,9 @@ class _Builder:
             parts.append(JointMoves.of(self._machine, batch, allow_stuck=False))
             joint_moves += parts[-1].number
             if joint_moves > JOINT_MOVES_PER_STATE * self._max_states:
-                number = f"{'' if end == len(states) else 'more than '}{joint_moves:,.0f}"
+                amount = f"{'' if end == len(states) else 'more than '}{joint_moves:,.0f}"
                 raise SolvingError(
-                    f"the tree of the game is too large: there are {number} joint moves to "
+                    f"the tree of the game is too large: there are {amount} joint moves to "
                     f"follow after {self._turn} turns"
                 )
         moves = JointMoves.joined(parts)
@@ -354,16 +354,16 @@ class _Builder:
             moves = legal[role]
             require_equal_moves(self._machine, self._tree, role, nodes.paths[:, player], moves)
             with_choice = np.flatnonzero(moves.counts[first] > 1)
-            number = np.full(len(first), -1)
+            set_ids = np.full(len(first), -1)
             lanes = first[with_choice]
-            offsets, places = take_segments(moves.offsets, lanes)
-            number[with_choice] = self._sets[player].add(
+            offsets, indices = take_segments(moves.offsets, lanes)
+            set_ids[with_choice] = self._sets[player].add(
                 nodes.paths[lanes, player],
                 nodes.owners[lanes],
                 nodes.sequences[lanes, player],
-                Ragged(offsets, moves.values[places]),
+                Ragged(offsets, moves.values[indices]),
             )
-            sets[:, player] = number[group]
+            sets[:, player] = set_ids[group]
         return sets
 
     def _shares(
@@ -375,15 +375,15 @@ class _Builder:
         """
         if self._machine.random_role is None:
             return None, []
-        distinct, place = np.unique(moves.probabilities, return_inverse=True)
+        distinct, inverse = np.unique(moves.probabilities, return_inverse=True)
         fractions = [Fraction(p).limit_denominator(1 << 20) for p in distinct.tolist()]
         unit = lcm(*(fraction.denominator for fraction in fractions))
         factors = [fraction.numerator * unit // fraction.denominator for fraction in fractions]
         self._unit *= unit
         # All joint moves may add to the same sum.
         most = max(factors) * int(nodes.weights.max()) * JOINT_MOVES_PER_STATE * self._max_states
-        shares = np.array(factors, dtype=np.int64 if most < _MOST_WEIGHT else object)[place]
-        return shares, [fractions[p] for p in place.tolist()] if self._keep_layers else []
+        shares = np.array(factors, dtype=np.int64 if most < _MOST_WEIGHT else object)[inverse]
+        return shares, [fractions[p] for p in inverse.tolist()] if self._keep_layers else []
 
     def _merge_successors(
         self, nodes: LayerNodes, moves: JointMoves, sets: IntArray, shares: Numbers | None
@@ -435,7 +435,7 @@ class _Builder:
         goals: FloatArray | None = None,
     ) -> None:
         owners = nodes.owners[lanes]
-        distinct, place = np.unique(owners, return_inverse=True)
+        distinct, inverse = np.unique(owners, return_inverse=True)
         totals = [
             self._totals[owner] * (self._unit // self._birth_units[owner])
             for owner in distinct.tolist()
@@ -444,7 +444,7 @@ class _Builder:
             owners,
             nodes.sequences[lanes],
             nodes.weights[lanes],
-            np.array(totals, dtype=np.int64 if max(totals) < _MOST_WEIGHT else object)[place],
+            np.array(totals, dtype=np.int64 if max(totals) < _MOST_WEIGHT else object)[inverse],
             np.zeros((len(lanes), len(self._players))) if goals is None else goals,
             subgames,
         )
@@ -616,8 +616,8 @@ def _numbers(
     is_first[single[first]] = True
     seen: dict[tuple[bytes, tuple[int, ...]], int] = {}
     for run in np.flatnonzero(lengths > 1).tolist():
-        places = slice(int(offsets[run]), int(offsets[run] + lengths[run]))
-        key = (states[places].tobytes(), tuple(weights[places].tolist()))
+        run_slice = slice(int(offsets[run]), int(offsets[run] + lengths[run]))
+        key = (states[run_slice].tobytes(), tuple(weights[run_slice].tolist()))
         is_first[run] = key not in seen
         numbers[run] = len(first) + seen.setdefault(key, len(seen))
     return numbers, is_first

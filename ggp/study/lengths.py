@@ -173,8 +173,8 @@ class _Proof:
             self._now = [solver.sign(2 * (1 + f)) for f in range(num)]
             self._next = [solver.sign(int(literal)) for literal in circuit.next]
             pairs = list(zip(self._now, self._next, strict=True))
-            self._appears = [add.all_of([-now, later]) for now, later in pairs]
-            self._vanishes = [add.all_of([now, -later]) for now, later in pairs]
+            self._appears = [add.all_of([-current, later]) for current, later in pairs]
+            self._vanishes = [add.all_of([current, -later]) for current, later in pairs]
 
     def bound(self) -> int | None:
         """An upper bound of the turns of a match; None without a proof."""

@@ -95,11 +95,11 @@ def decisions_of(role: int, turns: list[MatchTurn]) -> Decisions:
     count = 1 + max((int(turn.matches.max()) for turn in turns), default=-1)
     last = np.full(count, -1, dtype=np.int64)
     parts: list[Decisions] = []
-    for number, turn in enumerate(turns):
+    for depth, turn in enumerate(turns):
         lanes = np.flatnonzero(turn.decides[:, role])
         matches = turn.matches[lanes]
-        parts.append(Decisions(np.full(len(lanes), number), turn.paths[lanes, role], last[matches]))
-        last[matches] = number
+        parts.append(Decisions(np.full(len(lanes), depth), turn.paths[lanes, role], last[matches]))
+        last[matches] = depth
     empty = np.zeros(0, dtype=np.int64)
     return Decisions(
         *(

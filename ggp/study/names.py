@@ -112,10 +112,10 @@ class Names:
         return np.array(rows, dtype=np.int64).reshape(len(self.roles), len(self.moves))
 
 
-def _index_of(places: dict[str, int], text: str, kind: str) -> int:
-    index = places.get(canonical_term(text))
+def _index_of(indices: dict[str, int], text: str, kind: str) -> int:
+    index = indices.get(canonical_term(text))
     if index is None:
-        raise ConfigError(unknown(kind, text, list(places), f"{len(places)} are known"))
+        raise ConfigError(unknown(kind, text, list(indices), f"{len(indices)} are known"))
     return index
 
 

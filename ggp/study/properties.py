@@ -236,8 +236,8 @@ def _sizes(sizes: IntArray) -> SetSizes:
 
 def _mean(values: FloatArray | BoolArray | IntArray) -> float | None:
     """The mean of the values, without NaN; None if there are none."""
-    numbers = values[~np.isnan(values)] if values.dtype.kind == "f" else values
-    return float(numbers.mean()) if len(numbers) else None
+    valid = values[~np.isnan(values)] if values.dtype.kind == "f" else values
+    return float(valid.mean()) if len(valid) else None
 
 
 def _notes_on_walks(machine: Machine, nodes: PreTerminal) -> Iterator[str]:
@@ -466,7 +466,7 @@ def views_of(
     num = len(decisions)
     gaps, tied = np.full(num, np.nan), np.full(num, np.nan)
     sizes = np.full(num, -1, dtype=np.int64)
-    places: list[tuple[IntArray, FloatArray, IntArray]] = []
+    cases: list[tuple[IntArray, FloatArray, IntArray]] = []
     worlds: list[States] = []
     for turn in np.unique(decisions.turns).tolist():
         indices = np.flatnonzero(decisions.turns == turn)
@@ -482,7 +482,7 @@ def views_of(
             if len(lanes) > MOST_WORLDS:
                 lanes = bags.draw(bag, MOST_WORLDS, rng)
                 weights = np.full(MOST_WORLDS, 1 / MOST_WORLDS)
-            places.append((same_path, weights, options[bag]))
+            cases.append((same_path, weights, options[bag]))
             worlds.append(bags.sets.states.take(lanes))
     if not worlds:
         return Views(gaps, tied, sizes, True)
@@ -493,7 +493,7 @@ def views_of(
         repeat, _ = clairvoyant_values(machine, states, role, rng, most_steps)
     middle = sum(machine.goal_range) / 2
     start = 0
-    for same_path, weights, moves in places:
+    for same_path, weights, moves in cases:
         lanes = np.arange(start, start + len(weights))
         start += len(weights)
         tables = [table_of(view.take(lanes), moves, middle)[0] for view in (values, repeat)]

@@ -91,11 +91,11 @@ def rehearse(
     run = _Rehearsal(machine, max_turns, is_late, count_turns, frames)
     lanes = _LANES.get(machine.backend, _MOST_LANES)
     steady = [None] if is_open(machine) else [None, *player_roles(machine)]
-    for number, begin in enumerate(range(0, matches, lanes)):
-        if is_late() and number:  # the first matches at least show that they do not end
+    for batch, begin in enumerate(range(0, matches, lanes)):
+        if is_late() and batch:  # the first matches at least show that they do not end
             break
         for role in steady:
-            rng = np.random.default_rng((seed, number, 0 if role is None else role + 1))
+            rng = np.random.default_rng((seed, batch, 0 if role is None else role + 1))
             run.play(min(lanes, matches - begin), role, rng)
             count_matches(min(lanes, matches - begin))
     return run.result(clock() - started, seed)

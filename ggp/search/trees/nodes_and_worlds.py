@@ -129,13 +129,13 @@ class WorldTable:
         Returns:
             the new index of each old world, -1 if it is dropped.
         """
-        numbers = np.empty(len(keep), dtype=np.int32)
+        new_ids = np.empty(len(keep), dtype=np.int32)
         if not keep.all():
             self.states = self.states.only(np.flatnonzero(keep))
             self.views[: keep.sum()] = self.views[: len(keep)][keep]
-        keep_worlds(self.table, nodes, keep, node, action, numbers)
+        keep_worlds(self.table, nodes, keep, node, action, new_ids)
         place_worlds(self.table)
-        return numbers.astype(np.int64)
+        return new_ids.astype(np.int64)
 
 
 def reachable(worlds: Worlds, roots: IntArray) -> BoolArray:
@@ -275,7 +275,7 @@ def mark_reachable(worlds: Worlds, reached: BoolArray) -> None:
 
 @kernel
 def keep_worlds(
-    worlds: Worlds, nodes: Nodes, keep: BoolArray, node: I32, action: I32, number: I32
+    worlds: Worlds, nodes: Nodes, keep: BoolArray, node: I32, action: I32, new_ids: I32
 ) -> None:
     """Drop all worlds but those in a mask, in the same order; renumber their nodes and actions.
 
@@ -283,18 +283,18 @@ def keep_worlds(
         nodes: already compacted; proofs that end in dropped worlds are withdrawn.
         keep: `[W]` the worlds to keep; their nodes must have been kept.
         node, action: new index of each old node and action, -1 if it is dropped.
-        number: `[W]` set to the new index of each world, -1 if it is dropped. All slots are free
+        new_ids: `[W]` set to the new index of each world, -1 if it is dropped. All slots are free
             afterwards: see `place_worlds`.
     """
     low = (1 << UPPER) - 1
     size, listed, chances = 0, 0, 0
     for world in range(len(keep)):
-        number[world] = -1
+        new_ids[world] = -1
         if not keep[world]:
             continue
-        number[world] = size
+        new_ids[world] = size
         parent = worlds.parent[world]
-        worlds.parent[size] = number[parent] if parent >= 0 else -1
+        worlds.parent[size] = new_ids[parent] if parent >= 0 else -1
         worlds.over[size] = worlds.over[world]
         for role in range(worlds.code.shape[1]):
             code = worlds.code[world, role]
@@ -329,7 +329,7 @@ def keep_worlds(
     worlds.sizes[CHANCES] = chances
     for k in range(nodes.sizes[ACTIONS]):
         if nodes.end[k] >= 0:
-            nodes.end[k] = number[nodes.end[k]]
+            nodes.end[k] = new_ids[nodes.end[k]]
             if nodes.end[k] < 0:
                 nodes.proof[k] = -1.0
     worlds.slots[:] = -1

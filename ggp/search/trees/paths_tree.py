@@ -157,8 +157,8 @@ class PathsTree:
         crowded = self.num_worlds > self.settings.most_worlds // 2
         if crowded or self.nodes.num_actions > MOST_ACTIONS // 2:
             roots = np.concatenate(ids)
-            numbers = self._drop_unreachable(roots[roots >= 0])
-            ids = [np.where(worlds >= 0, numbers[worlds], -1) for worlds in ids]
+            new_ids = self._drop_unreachable(roots[roots >= 0])
+            ids = [np.where(worlds >= 0, new_ids[worlds], -1) for worlds in ids]
         for k, (states, views, decider) in enumerate(parts):
             worlds = ids[k] = ids[k] if decider < 0 else self._table.with_node(ids[k], decider)
             new = np.flatnonzero(worlds < 0)
@@ -180,12 +180,12 @@ class PathsTree:
         if ROOMY * keep.sum() > len(keep):
             return np.arange(self.num_worlds)
         nodes, actions = len(self.nodes), self.nodes.num_actions
-        numbers = np.arange(nodes, dtype=np.int32), np.arange(actions, dtype=np.int32)
+        new_ids = np.arange(nodes, dtype=np.int32), np.arange(actions, dtype=np.int32)
         if actions > MOST_ACTIONS // 2:
             in_use = np.zeros(nodes + 2, dtype=np.bool_)  # with entries for NO_NODE and CHANCE
             in_use[self._worlds.node[: len(keep)][keep]] = True
-            numbers = self.nodes.keep(in_use[:nodes])
-        return self._table.keep(self.nodes.table, keep, *numbers)
+            new_ids = self.nodes.keep(in_use[:nodes])
+        return self._table.keep(self.nodes.table, keep, *new_ids)
 
     def wave(
         self,
