@@ -47,6 +47,18 @@ class RolePart(Protocol):
 class Part:
     """The part of one role in a game whose tree was solved; a `RolePart`.
 
+    >>> from ggp.machine.games import build_machine, load_program
+    >>> from ggp.solve import solve
+    >>> machine = build_machine(load_program("kuhn_poker"), "prolog")
+    >>> solution = solve(machine, split=False)
+    >>> part = Part(solution, role=machine.roles.index("player1"))
+    >>> path = int(solution.tree.sets[0].paths[2])
+    >>> solution.tree.paths.texts(path)
+    ['noop / ((dealt queen))']
+    >>> moves, probabilities = part.choices(path)
+    >>> [machine.move_text(move) for move in moves.tolist()], probabilities.round(3).tolist()
+    (['bet', 'check'], [0.0, 1.0])
+
     Args:
         solution: a solved game; a tree with subgames must have its stands (`build_tree`).
         role: index of a role that is not `random`.

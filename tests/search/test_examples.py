@@ -12,6 +12,7 @@ MODULES = {
     "ggp.search.budgets": 5,
     "ggp.search.estimates": 7,
     "ggp.solve": 5,
+    "ggp.solve.following": 9,
     "ggp.solve.solver": 4,
     "ggp.solve.tree_builder": 3,
     "ggp.study.lengths": 5,
