@@ -1,7 +1,7 @@
 """Clairvoyant values: values of moves as if everybody knew the world from then on (paper 003).
 
-`WorldSearch` gives a player the estimates of its candidates; `SharedWorlds` also serves the
-analysis of games (`ggp.study`).
+`WorldSearch` gives a player the estimates of its candidates. `SharedWorlds`, its core, also serves
+searches of boards; `clairvoyant_values` serves the analysis of games (`ggp.study`).
 
 A world is a state that a role may be in. If all know the world, then in every turn
 

@@ -1,7 +1,7 @@
 """Finds refused tries: moves after which the same role moves again, as in kriegspiel.
 
-GDL-II has no such notion: in the rules a try is a turn like any other. `layers` and the search of
-boards leave these turns out. A joint move is a refused try if
+GDL-II has no such notion: in the rules a try is a turn like any other. `layers` and searches of
+kriegspiel leave these turns out. A joint move is a refused try if
 
 - only one role had a choice, and after the move no other role has one;
 - the role's moves afterwards are some of its moves before, without the one it tried;

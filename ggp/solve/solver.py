@@ -1,6 +1,7 @@
 """Solves a game by its positions, or by its tree, each part of it by the method that suits it.
 
-`ggp solve`, players and tables call `solve` or `optimal_play` with a machine.
+`ggp solve` and the library call `optimal_play` or `solve_tree`, and get values and strategies;
+players that solve small games call `solve_tree`.
 
 | game, or part of it | method | result |
 |---|---|---|

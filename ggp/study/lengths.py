@@ -1,9 +1,9 @@
 """Proves bounds on the number of turns of a match from a game's machine.
 
-Servers and learners ask for the bounds (`longest`), or for other facts about all matches
-(`survey`). There are three methods, the most precise first: visit all states, if they are few; use
-the game's own count of turns; and prove that every turn makes progress. A proof does not depend on
-the clock, but may take more time than there is.
+Environments for learners take the bounds (`longest`); games for OpenSpiel take these and other
+facts about all matches (`survey`). There are three methods, the most precise first: visit all
+states, if they are few; use the game's own count of turns; and prove that every turn makes
+progress. A proof does not depend on the clock, but may take more time than there is.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Measures the properties that predict, by paper 003, whether clairvoyant search suffices.
 
-`ggp properties` and `ggp advise` call `measure_properties` with a machine. Random walks give leaf
-correlation and bias; information sets along random matches give disambiguation, the clairvoyance
-gap and ties. Notes say where a figure means nothing.
+`ggp properties` and `ggp advise` call `measure_properties` with a machine; players that choose a
+method call `measure_gaps`. Random walks give leaf correlation and bias; information sets along
+random matches give disambiguation, the clairvoyance gap and ties. Notes say where a figure means
+nothing.
 """
 
 from __future__ import annotations
