@@ -335,6 +335,7 @@ def decide_sets(
     while sets.sizes[DEPTH] >= 0:
         if work >= budget:
             return STOPPED
+        # The top of the stack. Entry 5 is -1 until the children of the current move are listed.
         depth = sets.sizes[DEPTH]
         set_id = int(sets.frame[depth, 0])
         current = sets.frame[depth, 3]

@@ -208,6 +208,7 @@ def _draw(
     """
     enough = size <= count
     num_draws = count - size if enough else count
+    # The first loop sums the demand; the second counts the points up to the end of each entry.
     total = 0.0
     for i in range(size):
         demand = weights[first + i]

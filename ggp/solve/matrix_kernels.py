@@ -107,6 +107,8 @@ def _leaving(tableau: FloatArray, rows: int, columns: int, labels: IntArray, col
 @inlined
 def _pivot(tableau: FloatArray, rows: int, columns: int, row: int, column: int) -> None:
     """Exchange a row and a column of a condensed tableau (Gauss-Jordan elimination)."""
+    # The pivot p becomes 1 / p, its row a_rj / p, its column -a_ic / p; every other entry becomes
+    # a_ij - a_ic a_rj / p.
     inverse = 1.0 / tableau[row, column]
     for j in range(columns + 1):
         if j != column:

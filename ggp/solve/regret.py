@@ -259,6 +259,7 @@ def _average(form: SequenceForm, sums: FloatArray, threshold: float, shares: Flo
         begin, stop = form.first[info_set], form.end[info_set]
         for move in range(begin, stop):
             shares[move] = sums[move]
+        # The first pass only normalises; the second drops unlikely moves and normalises again.
         for bound in (0.0, threshold):
             total = 0.0
             for move in range(begin, stop):
@@ -285,6 +286,8 @@ def gain_by_deviating(
     for player in range(len(form.leaves)):
         _plan(form, average, player)
     for player in range(len(form.leaves)):
+        # From the last set to the first: `gains` are values of the average strategy, `best` of a best
+        # response. Both values of a set are added to its parent sequence.
         _weigh_leaves(form, player, average.plan, gains)
         for sequence in range(form.sequences[player], form.sequences[player + 1]):
             best[sequence] = gains[sequence]

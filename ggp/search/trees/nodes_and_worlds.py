@@ -286,6 +286,7 @@ def keep_worlds(
         new_ids: `[W]` set to the new index of each world, -1 if it is dropped. All slots are free
             afterwards: see `place_worlds`.
     """
+    # Rows move down in order, so row `size` is free: its world has moved already, or is dropped.
     low = (1 << UPPER) - 1
     size, listed, chances = 0, 0, 0
     for world in range(len(keep)):

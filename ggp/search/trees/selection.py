@@ -324,6 +324,7 @@ def learn_regrets(
         for role in range(goals.shape[1]):
             if role != learner:
                 gain *= rule.reach[lane, role]
+        # Walk up from the end; `value` is the lane's estimate of the node after each record.
         value = goal
         record = int(wave.head[lane])
         while record >= 0:
@@ -401,6 +402,7 @@ def prove(worlds: Worlds, nodes: Nodes, wave: Wave) -> None:
     for lane in range(len(wave.world)):
         if wave.status[lane] != OVER:
             continue
+        # Walk up from the end while each node on the way becomes proved.
         end = int(wave.world[lane])
         child = end
         world = int(worlds.parent[child])
