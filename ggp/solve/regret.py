@@ -286,8 +286,8 @@ def gain_by_deviating(
     for player in range(len(form.leaves)):
         _plan(form, average, player)
     for player in range(len(form.leaves)):
-        # From the last set to the first: `gains` are values of the average strategy, `best` of a best
-        # response. Both values of a set are added to its parent sequence.
+        # From the last set to the first: `gains` are values of the average strategy, `best` of best
+        # responses. Both values of a set are added to its parent sequence.
         _weigh_leaves(form, player, average.plan, gains)
         for sequence in range(form.sequences[player], form.sequences[player + 1]):
             best[sequence] = gains[sequence]
