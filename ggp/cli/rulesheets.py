@@ -81,8 +81,8 @@ def rehearsed(options: GameOptions, matches: int, limits: RehearsalLimits) -> Re
             matches,
             options.seed,
             frames=Frames(program.as_program()) if has_rulesheet(options.game) else None,
-            told=advance,
-            turned=lambda turns: advance(0, now=f"turn {turns + 1}"),
+            count_matches=advance,
+            count_turns=lambda turns: advance(0, now=f"turn {turns + 1}"),
             limits=limits,
         )
     troubles = (

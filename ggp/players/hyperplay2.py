@@ -19,9 +19,9 @@ from ggp.search.parts import INFORMED, SIMULATIONS
 from ggp.search.playouts import HyperPlayPolicy, PlayoutSearch
 from ggp.search.simulations import (
     MAX_SIMULATIONS,
+    Observer,
     SimulationSearch,
     Simulator,
-    Told,
     combine,
 )
 from ggp.search.sure_wins import mean_at_once
@@ -119,7 +119,7 @@ class HyperPlay2(SearchPlayer):
             Simulator(self.machine, self._nested, policy, deadline, self.model),
             bag,
             self.rng,
-            most=most,
+            max_lanes=most,
             before_round=grow if deadline is not None else None,
             first=first,
         )
@@ -129,7 +129,7 @@ class HyperPlay2(SearchPlayer):
         entry: int,
         move: int,
         rng: np.random.Generator,
-        told: Told,
+        told: Observer,
         deadline: Deadline,
     ) -> float:
         """The goal value of one simulation after a move, played as `search` does without a clock.

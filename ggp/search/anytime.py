@@ -1,4 +1,7 @@
-"""Working against a clock: deadlines, and the amount of work between two looks at the clock."""
+"""Deadlines, and batches of work that are small enough to meet them.
+
+Searches take a `Deadline` from their player, split their lanes by `Pace`, and stop at `OutOfTime`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from ggp.machine.base import IntArray
 from ggp.run.clocks import TellsTime, clock_of
 
 BETWEEN_LOOKS_S = 0.05
-"""Longest time that a batch of work may take before the clock is looked at again."""
+"""Longest time that a batch of work should take, between two checks of the clock."""
 
 
 class OutOfTime(Exception):
@@ -22,7 +25,13 @@ class OutOfTime(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment on a clock.
+    """A moment on a clock, by which an answer is due.
+
+    >>> deadline = Deadline(12.0, clock=lambda: 10.0)
+    >>> deadline.left_s(), deadline.passed()
+    (2.0, False)
+    >>> deadline.part(0.5).at_s  # half of the remaining time
+    11.0
 
     Attributes:
         at_s: in the clock's seconds.
@@ -34,7 +43,7 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float) -> Deadline:
-        """So many seconds from now, on the wall."""
+        """The deadline in this many seconds of wall time."""
         return cls(time.monotonic() + seconds, time.monotonic)
 
     def passed(self) -> bool:
@@ -44,7 +53,7 @@ class Deadline:
         return self.at_s - self.clock()
 
     def part(self, share: float) -> Deadline:
-        """An earlier deadline: when this share of the remaining time is over."""
+        """An earlier deadline, after this share of the remaining time."""
         now_s = self.clock()
         return Deadline(now_s + share * (self.at_s - now_s), self.clock)
 
@@ -79,25 +88,28 @@ def time_left(deadline: Deadline | None) -> TimeLeft:
     """The seconds until a deadline, if there is one, and which clock counts them."""
     if deadline is None:
         return {"max_seconds": None, "clock": time.monotonic}
-    # Clocks of tests, and one that can be stopped, are not for kernels.
+    # Kernels cannot read the clocks of tests, or a clock that can be stopped.
     return {"max_seconds": deadline.left_s(), "clock": clock_of(deadline.clock).tells}
 
 
 class Pace:
-    """Number of lanes to work on at once: few at first against a clock, more if they are fast.
+    """Number of lanes in a batch: few at first against a clock, more while batches are fast.
 
-    Without a deadline it is always the same, so that the same seed gives the same numbers.
+    Without a deadline the number is constant, so that the same seed gives the same results.
+
+    >>> list(Pace(None, first=2, cap=5).batches(12))
+    [(0, 5), (5, 10), (10, 12)]
 
     Args:
-        first: lanes to begin with if there is a deadline.
-        most: most lanes at once.
-        least: fewest lanes at once; fewer would take no less time.
+        first: lanes of the first batch if there is a deadline.
+        cap: greatest number of lanes.
+        min_lanes: least number of lanes; fewer would take no less time.
     """
 
-    def __init__(self, deadline: Deadline | None, first: int, most: int, least: int = 1) -> None:
+    def __init__(self, deadline: Deadline | None, first: int, cap: int, min_lanes: int = 1) -> None:
         self._deadline = deadline
-        self._least, self._most = least, most
-        self._lanes = most if deadline is None else first
+        self._min_lanes, self._max_lanes = min_lanes, cap
+        self._lanes = cap if deadline is None else first
 
     def batches(self, num_lanes: int) -> Iterator[tuple[int, int]]:
         """Start and end of consecutive runs of lanes.
@@ -119,22 +131,22 @@ class Pace:
             OutOfTime: as for `batches`.
         """
         ends = np.cumsum(sizes)
-        start, before = 0, 0
+        start, lanes_before = 0, 0
         while start < len(ends):
-            end = int(np.searchsorted(ends, before + self._lanes, side="right"))
+            end = int(np.searchsorted(ends, lanes_before + self._lanes, side="right"))
             end = max(end, start + 1)
-            lanes = int(ends[end - 1]) - before
+            lanes = int(ends[end - 1]) - lanes_before
             yield from self._timed(start, end, full=2 * lanes > self._lanes)
-            start, before = end, before + lanes
+            start, lanes_before = end, lanes_before + lanes
 
     def _timed(self, start: int, end: int, *, full: bool) -> Iterator[tuple[int, int]]:
-        """One run, after a look at the clock; a full run determines how large the next may be."""
+        """One run, after a check of the clock; a full run determines the size of the next."""
         check(self._deadline)
         began_s = 0.0 if self._deadline is None else self._deadline.clock()
         yield start, end
         if self._deadline is not None and full:
             took_s = self._deadline.clock() - began_s
             if took_s < BETWEEN_LOOKS_S / 4:
-                self._lanes = min(2 * self._lanes, self._most)
+                self._lanes = min(2 * self._lanes, self._max_lanes)
             elif took_s > BETWEEN_LOOKS_S:
-                self._lanes = max(self._lanes // 2, self._least)
+                self._lanes = max(self._lanes // 2, self._min_lanes)

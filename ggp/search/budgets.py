@@ -1,14 +1,14 @@
-"""The length of a search: a number of trials, a deadline, or a number of states.
+"""Runs a search within its budget: a number of trials, a deadline, or a number of states.
 
-Against a clock a search runs in rounds, each planned from the time and results of those before:
+Players hand over a `Search`, and get its `Estimates`. Against a clock the search runs in rounds,
+each planned from the times and estimates of earlier ones:
 
-- A round of simulations is nearly all fixed cost, one of playouts has almost none. So the time of a
-  round is predicted as a + b * trials, fitted to the last rounds, and a round is made as large as
-    fits.
-- With several processors, copies of this process run their own rounds: so little of a round depends
-  on its size that sharing one would gain nothing.
-- Only candidates that may still be the best are tried again. This is decided from the errors anew
-  after each round, so that one left out comes back if the best loses its lead.
+- A round of simulations is nearly all fixed cost, a round of playouts has almost none. So the time
+  of a round is predicted as a + b * trials, fitted to the last rounds; a round is as large as fits.
+- With several processors, copies of this process run their own rounds. Since most of the cost of a
+  round is fixed, sharing a round would gain nothing.
+- Only candidates that may still be the best are tried again. Each round decides this anew from the
+  errors, so that a dropped candidate returns if the best loses its lead.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from ggp.search.estimates import Estimates, Tally
 from ggp.search.parts import Search, SharedSearch
 
 ROUND_SHARE = 0.5
-"""A round takes this share of the remaining time: others will follow."""
+"""Share of the remaining time for a round that is not the last."""
 
 LAST_SHARE = 0.85
-"""The last round takes this share: predictions are inexact, and an unfinished round is a loss."""
+"""Share for the last round: predictions are inexact, and an unfinished round is lost."""
 
 FIXED_SHARE = 0.1
 """The next round is the last if its fixed cost takes this share of the remaining time."""
@@ -41,29 +41,28 @@ SURE_GROWTH = 4
 """Predictions hold for rounds up to this many times as large as the largest before."""
 
 MOST_GROWTH = 16
-"""A round is at most this many times as large as the largest before: predictions reach no
-further."""
+"""A round is at most this many times as large as the largest before, the range of predictions."""
 
 MOST_TRIALS = 1 << 40
 """Trials of a round if trials cost nothing."""
 
 RACE_FROM = 8
-"""Number of trials of every candidate from which on candidates may be left out, and rounds that may
-not fit are not begun."""
+"""With this many trials of every candidate, the search may drop candidates, and no longer begins
+rounds that may not fit."""
 RACE_ERRORS = 2.0
 """Standard errors by which a value may be wrong."""
 
 BUDGET_SHARE = 0.5
-"""Rounds take this share of the remaining states, as predicted from the round before."""
+"""A round takes this share of the remaining states, by prediction from the round before."""
 
 TELLING_SHARE = 0.01
 """Other processes stop this share of the time before the deadline, to send their results."""
 
 LAST_WORDS_S = 0.02
-"""Time after the deadline during which their results are waited for."""
+"""Seconds to wait for their results after the deadline."""
 
 Report = Callable[[Estimates], None]
-"""Receives the values so far, while a search goes on."""
+"""Receives the estimates so far during a search."""
 
 
 def run_search(
@@ -75,16 +74,16 @@ def run_search(
     *,
     race: bool = True,
 ) -> Estimates:
-    """Values by count or by clock.
+    """Run a search by count or by clock.
 
-    Without a deadline every candidate is tried `count` times. With one, `count` makes no
-    difference: rounds go on until no other fits, at first over all candidates, then over those that
-    may still be the best.
+    Without a deadline every candidate is tried `count` times. With a deadline `count` is ignored:
+    rounds follow until no other fits, first over all candidates, then over those that may still be
+    the best.
 
     Args:
-        report: receives the values after each round except the last.
-        race: leave out candidates that are certainly worse than the best. Not for values that are
-            biased after few trials: those left out would keep their bias.
+        report: receives the estimates after each round except the last.
+        race: drop candidates that are certainly worse than the best. Not for values that are biased
+            after few trials: dropped candidates would keep their bias.
     """
     if deadline is None:
         search.round(count)
@@ -103,7 +102,7 @@ def _run_together(
     *,
     race: bool,
 ) -> None:
-    """Rounds in as many processes as allowed. Only the rounds of this one are reported."""
+    """Run rounds in as many processes as allowed; only those of this process are reported."""
     processes = processes_for(machine)
     early = deadline.part(1 - TELLING_SHARE)
     keys = search.keys(processes) if processes > 1 else []
@@ -125,32 +124,41 @@ def _run_together(
 def _run_until(
     search: Search, machine: Machine, deadline: Deadline, report: Report | None, *, race: bool
 ) -> None:
-    """Rounds until no other fits."""
-    chosen = np.arange(len(search.moves.values))
+    """Run rounds until no other fits."""
+    subset = np.arange(len(search.moves.values))
     costs = RoundCosts(first=search.side_by_side)
     while not deadline.passed():
-        size = costs.next_size(deadline.left_s(), len(chosen))
+        size = costs.next_size(deadline.left_s(), len(subset))
         if not size and search.estimates().visits.min(initial=RACE_FROM) >= RACE_FROM:
             break
         size = max(size, 1)
         began_s = deadline.clock()
         try:
-            search.round(size, chosen)
+            search.round(size, subset)
         except OutOfTime:
             break
-        costs.add(size * len(chosen), deadline.clock() - began_s)
+        costs.add(size * len(subset), deadline.clock() - began_s)
         estimates = search.estimates()
         if report is not None and not deadline.passed():
             report(estimates)
         if race:
-            chosen = contenders(estimates, machine.goal_range)
+            subset = contenders(estimates, machine.goal_range)
 
 
 class RoundCosts:
-    """Predicts the cost of a round as a + b * trials, from the rounds so far.
+    """Predicts the time of a round as a + b * trials, from the rounds so far.
+
+    >>> costs = RoundCosts(first=8)
+    >>> costs.next_size(left_s=10.0, num_candidates=4)  # nothing is known yet
+    2
+    >>> costs.add(trials=8, seconds=0.5)
+    >>> costs.add(trials=32, seconds=1.1)  # 0.3 s and 0.025 s a trial
+    >>> costs.next_size(left_s=10.0, num_candidates=4)  # half the time; one is 0.3 s + 0.1 s
+    47
 
     Args:
-        first: trials of the first round, over all candidates: as many as cost no more than one.
+        first: trials of the first round, over all candidates: the number that costs about as much
+            as one.
     """
 
     def __init__(self, first: int = 1) -> None:
@@ -168,41 +176,40 @@ class RoundCosts:
         time."""
         if not self._rounds:
             return max(1, self._first // num_candidates)
-        fixed, each = self._fit()
-        largest, each = self._largest / num_candidates, each * num_candidates
-        size = min((ROUND_SHARE * left_s - fixed) / each, max(1, MOST_GROWTH * largest))
+        fixed, per_trial = self._fit()
+        largest, per_trial = self._largest / num_candidates, per_trial * num_candidates
+        size = min((ROUND_SHARE * left_s - fixed) / per_trial, max(1, MOST_GROWTH * largest))
         if fixed > FIXED_SHARE * left_s:
-            last = (LAST_SHARE * left_s - fixed) / each
+            last = (LAST_SHARE * left_s - fixed) / per_trial
             size = max(size, min(last, max(1, SURE_GROWTH * largest)))
         return max(0, int(size))
 
     def _fit(self) -> tuple[float, float]:
         """Seconds of a round without trials, and seconds per trial; both at least 0.
 
-        By least squares. If the rounds say nothing about the fixed cost, or nonsense, the last one
-        gives the cost of a trial, as if nothing were fixed: an overestimate rather than the
-        reverse.
+        By least squares. If the fit fails, or gives a negative cost, the last round gives the cost
+        of a trial without a fixed cost, which overestimates large rounds.
         """
         trials, seconds = zip(*self._rounds, strict=True)
         if min(trials) < max(trials):
-            # Noise grows with what a round takes: weights by the inverse of its size. In plain
-            # Python, since the waves of a tree are planned like this, and take a millisecond each.
-            number, every = len(trials), sum(trials)
+            # Noise grows with the size of a round, so weights are its inverse. In plain Python, as
+            # this also plans waves of trees, which take a millisecond each.
+            count, total = len(trials), sum(trials)
             weights = sum(1 / size for size in trials)
-            rates = sum(took / size for took, size in zip(seconds, trials, strict=True))
-            each = (weights * sum(seconds) - number * rates) / (weights * every - number**2)
-            fixed = (rates - number * each) / weights
-            if each > 0 and fixed >= 0:
-                return fixed, each
+            rates = sum(cost / size for cost, size in zip(seconds, trials, strict=True))
+            per_trial = (weights * sum(seconds) - count * rates) / (weights * total - count**2)
+            fixed = (rates - count * per_trial) / weights
+            if per_trial > 0 and fixed >= 0:
+                return fixed, per_trial
         return 0.0, max(seconds[-1] / trials[-1], 1e-12)
 
 
 def contenders(estimates: Estimates, goal_range: tuple[float, float]) -> IntArray:
-    """Places of the candidates of one bag that may still be the best.
+    """Indices of the candidates of one bag that may still be the best.
 
-    Kept are those whose value, raised by its possible error, reaches the lower bound of the best:
-    the test of Hoeffding races (Maron and Moore, 1994), with estimated errors. All are kept until
-    all have been tried often enough.
+    Rule: a candidate stays if its upper bound reaches the greatest lower bound (the test of
+    Hoeffding races, Maron and Moore, 1994, with estimated errors). All stay until each has been
+    tried often enough.
     """
     everyone = np.arange(len(estimates.values))
     if not len(everyone) or estimates.visits.min() < RACE_FROM:
@@ -218,29 +225,29 @@ def spend_states(
     budget: float,
     deadline: Deadline | None = None,
 ) -> Estimates:
-    """Values of rounds over all candidates that together visit about `budget` states.
+    """Run rounds over all candidates that visit about `budget` states.
 
-    Each candidate is tried at least once. Rounds become smaller towards the end, and none is begun
-    that would exceed the budget, judging by the one before. A trial counts as at least one state,
-    so that the search ends even when trials cost nothing any more.
+    Each candidate is tried at least once. Rounds become smaller towards the end, and no round
+    begins that would exceed the budget, by the cost of the one before. A trial counts as at least
+    one state, so that the search ends even if trials become free.
 
     Args:
         machine: counts the states that the search visits.
-        budget: number of states left; may be negative.
-        deadline: that of the search, which ends it early.
+        budget: remaining number of states; may be negative.
+        deadline: the search's own, which ends it early.
     """
     size = 1
     while True:
-        before = machine.states_visited
+        visited = machine.states_visited
         try:
             search.round(size)
         except OutOfTime:
             break
-        spent = max(machine.states_visited - before, size * len(search.moves.values))
+        spent = max(machine.states_visited - visited, size * len(search.moves.values))
         budget -= spent
-        # The rest does not pay for one more trial of each candidate.
+        # The rest is too small for one more trial of each candidate.
         if budget * size < spent:
             break
-        # Not all at once: the cost of a round is only known from the one before.
+        # Only a share of the rest: the cost of a round is predicted from the one before.
         size = max(1, int(BUDGET_SHARE * budget * size / spent))
     return search.estimates()

@@ -1,16 +1,19 @@
 """Clairvoyant values: values of moves as if everybody knew the world from then on (paper 003).
 
-A world is a state that a role may be in. In every turn of a world that all know
+`WorldSearch` gives a player the estimates of its candidates. `SharedWorlds`, its core, also serves
+searches of boards; `clairvoyant_values` serves the analysis of games (`ggp.study`).
+
+A world is a state that a role may be in. If all know the world, then in every turn
 
 1. our role chooses first, and maximises its own goal;
 2. the other roles answer in the order of the rulesheet: each knows the choices before its own, and
    maximises its own goal, given how those after it will answer (max^n);
 3. moves of `random` are averaged.
 
-Moves that are equally good for the role that makes them count alike: their value to the others is
-the mean. Choosing first is the cautious view of simultaneous moves; where roles take turns, it
-makes no difference. All worlds share their layers of states (`layers`). States that are too far
-away are valued by random playouts.
+Moves that are equally good for their role count equally: their value to the others is the mean.
+Choosing first is the cautious view of simultaneous moves; where roles take turns, it makes no
+difference. All worlds share their layers of states (`layers`). Random playouts value states that
+are too deep.
 """
 
 from __future__ import annotations
@@ -37,8 +40,8 @@ from ggp.search.parts import Evaluation, JointEvaluation
 from ggp.search.playouts import LANES_AT_ONCE, TIMED_LANES, PlayoutSearch, RandomPlayouts
 
 PRIOR_PLAYOUTS = 2
-"""With this many own playouts, a state shows little of their spread: as many more are assumed to
-vary like those of all states."""
+"""Number of playouts, with the spread of those of all states, that are added to those of each state
+in estimating its variance."""
 
 
 class ClairvoyantValues(NamedTuple):
@@ -46,9 +49,9 @@ class ClairvoyantValues(NamedTuple):
 
     Attributes:
         moves: the legal moves in each; none if the game is over, or some role has none.
-        values: `[K]` the goal of the role after each.
-        variances: `[K]` of these, from the noise of playouts: of those that the best answers lead
-            to, as if it were certain that these are the best.
+        values: `[K]` value of each for the role.
+        variances: `[K]` of these, from the noise of the playouts after the best answers, as if it
+            were certain that these are the best.
     """
 
     moves: Ragged
@@ -57,8 +60,8 @@ class ClairvoyantValues(NamedTuple):
 
     def take(self, worlds: IntArray) -> ClairvoyantValues:
         """The values in some worlds."""
-        taken, elements = take_segments(self.moves.offsets, worlds)
-        moves = Ragged(taken, self.moves.values[elements])
+        offsets, elements = take_segments(self.moves.offsets, worlds)
+        moves = Ragged(offsets, self.moves.values[elements])
         return ClairvoyantValues(moves, self.values[elements], self.variances[elements])
 
 
@@ -67,15 +70,13 @@ class SharedWorlds:
 
     Args:
         states: L lanes; equal ones are searched once.
-        evaluation: of states that are not searched; default: random playouts. If it does not give
-            the goals of all roles (`JointEvaluation`), it is asked for our role only, and the
-            others get the complement: two roles may value a state in ways that do not add up
-            (`board_values`), and if each used its own values, the result would be minimax of
-            nothing.
+        evaluation: of open states; default: random playouts. Unless it gives the goals of all roles
+            (`JointEvaluation`), it values our role only, and the others get the complement: values
+            of two roles may not add up to a constant (`board_values`), and minimax needs that.
         skip_refused: see `Layers`.
 
     Attributes:
-        layers: the states found so far.
+        layers: the states so far.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class SharedWorlds:
         self._roots = states.take(first)
         self._over = machine.terminal(self._roots)
         self.layers = Layers(machine, self._roots, role, skip_refused=skip_refused)
-        self._noted(0)
+        self._reset(0)
 
     @property
     def solved(self) -> bool:
@@ -102,11 +103,11 @@ class SharedWorlds:
 
     @property
     def moves(self) -> Ragged:
-        """Our legal moves in each world; none before a turn was searched."""
+        """Our legal moves in each world; none before the first turn was searched."""
         return self._by_world()[0]
 
     def grow(self, limit: Limit, deadline: Deadline | None = None) -> None:
-        """Find states, layer by layer, as far as the limit allows, or until the deadline.
+        """Find states, layer by layer, up to the limit or the deadline.
 
         Raises:
             GoalError: a goal value is not a number.
@@ -116,76 +117,75 @@ class SharedWorlds:
             while (
                 len(layers.open)
                 and limit.allows(len(layers.open))
-                and limit.allows(number := layers.moves(deadline).number)
+                and limit.allows(num_joint := layers.moves(deadline).number)
             ):
                 layers.grow(deadline)
-                limit.tried(int(number))
+                limit.record(int(num_joint))
         except OutOfTime:
-            pass  # what was found before counts
+            pass  # earlier layers count
         while layers.layers and not limit.can_value(len(layers.open)):
             layers.shrink()
-        self._noted(len(layers.open))
+        self._reset(len(layers.open))
 
     def play_out(
         self,
         count: int,
         rng: np.random.Generator,
         deadline: Deadline | None = None,
-        wanted: BoolArray | None = None,
+        mask: BoolArray | None = None,
     ) -> None:
-        """Make `count` playouts, or other evaluations, of each open state, in addition to earlier
-        ones.
+        """Make `count` more playouts, or other evaluations, of each open state.
 
         Args:
-            wanted: `[O]` which of the open states; default: all.
+            mask: `[O]` mask of open states; default: all.
 
         Raises:
-            OutOfTime: not all could be made; those that were made count.
+            OutOfTime: time was too short; the playouts so far count.
         """
         open_ = self.layers.open
-        which = np.arange(len(open_)) if wanted is None else np.flatnonzero(wanted)
-        for start, end in Pace(deadline, TIMED_LANES, LANES_AT_ONCE).batches(count * len(which)):
-            places = which[np.arange(start, end) // count]
-            goals = self._evaluated(open_.take(places), rng, deadline)
-            low, size = int(places[0]), int(places[-1] - places[0]) + 1
+        indices = np.arange(len(open_)) if mask is None else np.flatnonzero(mask)
+        for start, end in Pace(deadline, TIMED_LANES, LANES_AT_ONCE).batches(count * len(indices)):
+            states = indices[np.arange(start, end) // count]
+            goals = self._evaluated(open_.take(states), rng, deadline)
+            low, size = int(states[0]), int(states[-1] - states[0]) + 1
             part = slice(low, low + size)
             for role in range(goals.shape[1]):
-                self._totals[role, part] += np.bincount(places - low, goals[:, role], size)
-            own = goals[:, self._role]
-            self._squares[part] += np.bincount(places - low, own * own, size)
-            self._counts[part] += np.bincount(places - low, minlength=size)
+                self._totals[role, part] += np.bincount(states - low, goals[:, role], size)
+            our_goals = goals[:, self._role]
+            self._squares[part] += np.bincount(states - low, our_goals * our_goals, size)
+            self._counts[part] += np.bincount(states - low, minlength=size)
 
-    def worth(self, role: int, places: IntArray) -> FloatArray:
-        """`[K]` values of some open states for a role, as far as known; 0 where nothing is."""
-        return np.asarray(self._totals[role, places] / np.maximum(self._counts[places], 1))
+    def worth(self, role: int, states: IntArray) -> FloatArray:
+        """`[K]` values of some open states for a role; 0 if unknown."""
+        return np.asarray(self._totals[role, states] / np.maximum(self._counts[states], 1))
 
-    def note(self, places: IntArray, values: FloatArray) -> None:
+    def note(self, states: IntArray, values: FloatArray) -> None:
         """Set the values of some open states for our role; the others get the complement."""
-        self._totals[:, places] = sum(self._machine.goal_range) - values
-        self._totals[self._role, places] = values
-        self._squares[places] = values**2
-        self._counts[places] = 1
+        self._totals[:, states] = sum(self._machine.goal_range) - values
+        self._totals[self._role, states] = values
+        self._squares[states] = values**2
+        self._counts[states] = 1
 
-    def below(self, chosen: BoolArray) -> BoolArray:
-        """`[O]` whether some of our moves lead to each open state.
+    def leads_to(self, mask: BoolArray) -> BoolArray:
+        """`[O]` whether some chosen move of ours leads to each open state.
 
         Args:
-            chosen: `[K]` moves, as in `values`.
+            mask: `[K]` mask of moves, as in `values`.
         """
         moves = self.layers.layers[0].moves
-        own = moves.counts[:, self._role]
-        states = np.repeat(np.arange(len(own)), own)
-        # Our digit changes slowest: joint moves that begin with the same one are neighbours.
-        answers = moves.counts.prod(axis=1)[states] // own[states]
+        our_counts = moves.counts[:, self._role]
+        states = np.repeat(np.arange(len(our_counts)), our_counts)
+        # Our move changes slowest: joint moves that begin with it are neighbours.
+        answers = moves.counts.prod(axis=1)[states] // our_counts[states]
         _, elements = self._by_world()
-        wanted = np.zeros(len(states), dtype=np.bool_)
-        wanted[elements[chosen]] = True
-        return self.layers.reached(np.repeat(wanted, answers))
+        marked = np.zeros(len(states), dtype=np.bool_)
+        marked[elements[mask]] = True
+        return self.layers.reached(np.repeat(marked, answers))
 
     def values(self) -> ClairvoyantValues:
-        """Values of our moves, as far as they are known.
+        """Values of our moves.
 
-        Unless the worlds are solved, all open states must have been valued.
+        All open states must have been valued.
         """
         moves, elements = self._by_world()
         if not self.layers.layers:
@@ -198,8 +198,8 @@ class SharedWorlds:
 
     # ---------------------------------------------------------------- private
 
-    def _noted(self, num_open: int) -> None:
-        """Start with no values of open states."""
+    def _reset(self, num_open: int) -> None:
+        """Forget the values of open states."""
         self._totals = np.zeros((len(self._machine.roles), num_open))
         self._squares = np.zeros(num_open)
         self._counts = np.zeros(num_open, dtype=np.int64)
@@ -210,14 +210,14 @@ class SharedWorlds:
         """`[L, R]` values of states for every role."""
         if isinstance(self._evaluation, JointEvaluation):
             return self._evaluation.goals(states, rng, deadline)[0]
-        own, _ = self._evaluation.values(states, self._role, rng, deadline)
-        lacked = sum(self._machine.goal_range) - own
-        goals = np.repeat(lacked[:, None], len(self._machine.roles), axis=1)
-        goals[:, self._role] = own
+        our_values, _ = self._evaluation.values(states, self._role, rng, deadline)
+        complement = sum(self._machine.goal_range) - our_values
+        goals = np.repeat(complement[:, None], len(self._machine.roles), axis=1)
+        goals[:, self._role] = our_values
         return goals
 
     def _variances(self, means: FloatArray) -> FloatArray:
-        """`[O]` variances of the means of our role's values."""
+        """`[O]` variances of the means of our role's values, shrunk towards the pooled variance."""
         counts = np.maximum(self._counts, 1)
         squares = np.maximum(self._squares - counts * means**2, 0.0)
         freedom = (counts - 1).sum()
@@ -226,41 +226,41 @@ class SharedWorlds:
         return np.asarray(spread / counts)
 
     def _by_world(self) -> tuple[Ragged, IntArray]:
-        """Our moves in all worlds, and the backed-up move that each corresponds to."""
+        """Our moves in all worlds, and the index of each in the backed-up values."""
         if not self.layers.layers:
-            none = np.zeros(0, dtype=np.int64)
-            return Ragged(np.zeros(len(self._group) + 1, dtype=np.int64), none), none
+            empty = np.zeros(0, dtype=np.int64)
+            return Ragged(np.zeros(len(self._group) + 1, dtype=np.int64), empty), empty
         first = self.layers.layers[0].moves
-        own = first.lists[self._role]
-        kept, listed = take_segments(own.offsets, np.flatnonzero(~first.stuck))
+        our_moves = first.lists[self._role]
+        first_offsets, listed = take_segments(our_moves.offsets, np.flatnonzero(~first.stuck))
         counts = np.zeros(len(self._over), dtype=np.int64)
-        counts[np.flatnonzero(~self._over)[~first.stuck]] = np.diff(kept)
-        taken, elements = take_segments(offsets_of(counts), self._group)
-        return Ragged(taken, own.values[listed][elements]), elements
+        counts[np.flatnonzero(~self._over)[~first.stuck]] = np.diff(first_offsets)
+        offsets, elements = take_segments(offsets_of(counts), self._group)
+        return Ragged(offsets, our_moves.values[listed][elements]), elements
 
 
 def table_of(seen: ClairvoyantValues, moves: IntArray, middle: float) -> tuple[FloatArray, ...]:
     """`[L, M]` values of moves in worlds, and `[L, M]` their variances.
 
-    A move that is illegal in a world counts as the mean of those that are legal there, since a
-    server replaces it by a random one.
+    A move that is illegal in a world has the mean value of the legal moves there, since a server
+    replaces it by a random one.
 
     Args:
         seen: values in L worlds.
-        moves: `[M]` the candidates: all that are legal in one of them.
+        moves: `[M]` the candidates: all moves that are legal in some world.
         middle: value where no move is legal.
     """
     legal, counts = seen.moves, seen.moves.counts
     world = segment_ids(legal.offsets)
     order = np.argsort(moves)
-    at = order[np.searchsorted(moves, legal.values, sorter=order)]
+    columns = order[np.searchsorted(moves, legal.values, sorter=order)]
     sums = np.bincount(world, seen.values, len(counts))
     means = np.where(counts > 0, sums / np.maximum(counts, 1), middle)
     noise = np.bincount(world, seen.variances, len(counts)) / np.maximum(counts, 1) ** 2
     tables = []
-    for usual, own in ((means, seen.values), (noise, seen.variances)):
-        table = np.repeat(usual[:, None], len(moves), axis=1)
-        table[world, at] = own
+    for filler, entries in ((means, seen.values), (noise, seen.variances)):
+        table = np.repeat(filler[:, None], len(moves), axis=1)
+        table[world, columns] = entries
         tables.append(table)
     return tuple(tables)
 
@@ -273,73 +273,73 @@ def clairvoyant_values(
     Args:
         states: L lanes.
         rng: for playouts.
-        most_steps: joint moves to try; beyond this, `PLAYOUTS_A_STEP` times as many playouts.
+        most_steps: greatest number of joint moves; then at most `PLAYOUTS_A_STEP` times as many
+            playouts.
 
     Raises:
         GoalError: a goal value is not a number.
     """
     worlds = SharedWorlds(machine, states, role)
     worlds.grow(CountLimit(most_steps))
-    most = PLAYOUTS_A_STEP * most_steps
+    budget = PLAYOUTS_A_STEP * most_steps
     if worlds.solved:
         return worlds.values(), True
     if not worlds.layers.layers:
-        return answered_by_lot(machine, states, role, rng, most), False
-    worlds.play_out(min(max(most // len(worlds.layers.open), 1), PLAYOUTS), rng)
+        return answered_by_lot(machine, states, role, rng, budget), False
+    worlds.play_out(min(max(budget // len(worlds.layers.open), 1), PLAYOUTS), rng)
     return worlds.values(), False
 
 
 def answered_by_lot(
-    machine: Machine, states: States, role: int, rng: np.random.Generator, most: int
+    machine: Machine, states: States, role: int, rng: np.random.Generator, budget: int
 ) -> ClairvoyantValues:
-    """Values for states with too many answers to try: answers are drawn.
+    """Values for states with too many answers to try: the others' moves are drawn at random.
 
     Args:
-        most: playouts of all moves together, but each gets at least one.
+        budget: playouts of all moves together, but each gets at least one.
     """
-    own = machine.legal(states, role)
-    each = min(max(most // max(len(own.values), 1), 1), PLAYOUTS)
-    state = np.repeat(segment_ids(own.offsets), each)
+    our_moves = machine.legal(states, role)
+    playouts = min(max(budget // max(len(our_moves.values), 1), 1), PLAYOUTS)
+    state = np.repeat(segment_ids(our_moves.offsets), playouts)
     joint = np.empty((len(state), len(machine.roles)), dtype=np.int64)
-    for other in range(joint.shape[1]):
-        if other == role:
-            joint[:, role] = np.repeat(own.values, each)
+    for opponent in range(joint.shape[1]):
+        if opponent == role:
+            joint[:, role] = np.repeat(our_moves.values, playouts)
         else:
-            lists = MoveLists(machine, states, other)
-            joint[:, other] = lists.at(state, lists.draw(state, rng))
-    after = machine.step(states.take(state), joint).states
-    goals, _ = RandomPlayouts(machine).goals(after, rng)
-    found = goals[:, role].reshape(len(own.values), each)
-    return ClairvoyantValues(own, found.mean(axis=1), found.var(axis=1) / max(each - 1, 1))
+            lists = MoveLists(machine, states, opponent)
+            joint[:, opponent] = lists.at(state, lists.draw(state, rng))
+    successors = machine.step(states.take(state), joint).states
+    goals, _ = RandomPlayouts(machine).goals(successors, rng)
+    ends = goals[:, role].reshape(len(our_moves.values), playouts)
+    return ClairvoyantValues(our_moves, ends.mean(axis=1), ends.var(axis=1) / max(playouts - 1, 1))
 
 
 # ------------------------------------------------------------------------
 # The `Search` that solves worlds: perfect information Monte Carlo (paper 003).
 #
 # The value of a move is its mean clairvoyant value over the worlds of a bag: all of an exact set,
-# by weight, or those of a sample. If all of these are solved nothing is left to do. Otherwise every
-# round makes playouts of the states that were not searched, and backs their means up.
+# by weight, or a sample. If the worlds are solved, the values are final. Otherwise every round
+# makes playouts of the open states, and backs their means up.
 
 BACKUP_SHARE = 0.5
-"""Share of the time for finding the layers that backing up values is assumed to take, until it was
-done once."""
+"""First prediction of the time of a backup, as a share of the time for finding the layers."""
 
 BACKUP_CAUTION = 1.3
-"""Backing up may take this many times as long as before."""
+"""Factor by which a backup may take longer than the one before."""
 
 
 class WorldSearch:
     """Clairvoyant values of every candidate of one bag, improved round by round.
 
-    A trial of a candidate is one playout of every state that was not searched, in every world. If
-    not even one turn fits into the limit, the values are HyperPlay values.
+    A trial of a candidate is one playout of every open state, in every world. If not even one turn
+    fits into the limit, the values are HyperPlay values.
 
     Args:
         bags: one bag, not depleted.
-        limit: how far states are searched, which is done at once.
-        deadline: looked at all the time; states are found until `GROW_SHARE` of the time is gone.
-        evaluation: of the states that were not searched; default: random playouts.
-        most_worlds: number of worlds drawn from the bag if it is a sample of more.
+        limit: how far states are searched, immediately.
+        deadline: the search for states ends after `GROW_SHARE` of the time.
+        evaluation: of open states; default: random playouts.
+        most_worlds: greatest number of worlds, drawn from a bag that is a sample of more.
 
     Raises:
         GoalError: a goal value is not a number.
@@ -386,14 +386,14 @@ class WorldSearch:
         """Whether at least one turn was searched."""
         return self._playouts is None
 
-    def round(self, count: int, chosen: IntArray | None = None) -> None:
-        """Make `count` more playouts of all states below the candidates, or the chosen ones.
+    def round(self, count: int, subset: IntArray | None = None) -> None:
+        """Make `count` more playouts of all open states after the candidates, or after a subset.
 
         Raises:
-            OutOfTime: not all could be made; those that were made count.
+            OutOfTime: time was too short; the playouts so far count.
         """
         if self._playouts is not None:
-            self._playouts.round(count, chosen)
+            self._playouts.round(count, subset)
             return
         if self.solved:
             return
@@ -403,38 +403,38 @@ class WorldSearch:
             deadline = Deadline(deadline.at_s - margin_s, deadline.clock)
         check(deadline)
         try:
-            self.worlds.play_out(count, self._rng, deadline, self._wanted(chosen))
-            self._visits[chosen if chosen is not None else slice(None)] += count * len(self._table)
+            self.worlds.play_out(count, self._rng, deadline, self._open_mask(subset))
+            self._visits[subset if subset is not None else slice(None)] += count * len(self._table)
         finally:
             if self._visits.any():
                 self._back_up()
 
     def estimates(self) -> Estimates:
-        """The values so far; candidates never tried have value 0."""
+        """The estimates so far; untried candidates have value 0."""
         if self._playouts is not None:
             return self._playouts.estimates()
         weights, visits = self._weights, self._visits.copy()
         values, variances = weights @ self._table, weights**2 @ self._noise
         if not self._exact:
-            # Worlds are a sample: the spread between them includes the noise of their values.
-            number = len(weights)
+            # For a sample of worlds, the spread between them includes the noise of their values.
+            size = len(weights)
             spread = weights**2 @ (self._table - values) ** 2
-            spread = spread * number / (number - 1) if number > 1 else np.full_like(spread, np.nan)
+            spread = spread * size / (size - 1) if size > 1 else np.full_like(spread, np.nan)
             variances = np.maximum(variances, spread)
         solved = np.full(len(visits), self.solved and self._exact)
         zeros = np.zeros_like(values)
         return Estimates(self.moves, values, np.sqrt(variances), visits, zeros, solved)
 
-    def _wanted(self, chosen: IntArray | None) -> BoolArray | None:
-        """`[O]` whether each open state counts for the chosen candidates; None for all."""
-        if chosen is None or len(chosen) == len(self.moves.values):
+    def _open_mask(self, subset: IntArray | None) -> BoolArray | None:
+        """`[O]` whether each open state matters for the chosen candidates; None for all."""
+        if subset is None or len(subset) == len(self.moves.values):
             return None
         legal = self.worlds.moves
         world = segment_ids(legal.offsets)
-        wanted = np.isin(legal.values, self.moves.values[chosen])
-        # Where one of them is illegal, it counts as the mean of all moves.
-        every = np.bincount(world[wanted], minlength=len(legal.counts)) < len(chosen)
-        return self.worlds.below(wanted | every[world])
+        is_chosen = np.isin(legal.values, self.moves.values[subset])
+        # Where a chosen candidate is illegal, it has the mean value of all moves.
+        lacks_one = np.bincount(world[is_chosen], minlength=len(legal.counts)) < len(subset)
+        return self.worlds.leads_to(is_chosen | lacks_one[world])
 
     def _back_up(self) -> None:
         deadline = self._deadline
@@ -446,12 +446,12 @@ class WorldSearch:
             self._backup_s = deadline.clock() - began_s
 
 
-def drawn_worlds(bags: Bags, most: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
+def drawn_worlds(bags: Bags, size: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
     """`[N]` lanes of the worlds of a bag, and `[N]` their weights, which sum to 1."""
     lanes, weights = bags.lanes_of(0), bags.weights_of(0)
-    if bags.exact[0] or len(lanes) <= most:
+    if bags.exact[0] or len(lanes) <= size:
         return lanes, weights
-    points = (rng.random() + np.arange(most)) / most
-    at = np.minimum(np.searchsorted(np.cumsum(weights), points, side="right"), len(lanes) - 1)
-    number = np.bincount(at, minlength=len(lanes))
-    return lanes[number > 0], number[number > 0] / most
+    points = (rng.random() + np.arange(size)) / size
+    indices = np.minimum(np.searchsorted(np.cumsum(weights), points, side="right"), len(lanes) - 1)
+    counts = np.bincount(indices, minlength=len(lanes))
+    return lanes[counts > 0], counts[counts > 0] / size

@@ -1,8 +1,9 @@
-"""Values of the states in which lanes leave a tree: by random playouts, guided by what moves were
-worth in earlier ones; or by what was learnt of states, if anything was.
+"""Values of the leaves of a tree: by random playouts, which the moves' goals in earlier playouts
+guide; or by a learnt value function.
 
-A circuit plays a thousand lanes in hardly more time than one. So a wave fills the lanes that there
-are anyway with several playouts of each leaf, whose mean says more than one of them does.
+`PathsTree` passes the states in which lanes leave the tree, and backs up the goals that it gets. A
+circuit plays a thousand lanes in hardly more time than one, so each leaf gets several playouts,
+whose mean is less noisy.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ if TYPE_CHECKING:
     from ggp.machine.on_circuit import OnCircuit
 
 PLAYOUTS = 16
-"""Most playouts of a leaf where they are guided: as many as the machine plays side by side."""
+"""Greatest number of guided playouts of a leaf, if the machine plays so many side by side."""
 
 UNKNOWN_WORTH: FloatArray = np.zeros((0, 0))
-"""Averages of moves where there are none."""
+"""Averages of moves if there are none."""
 
 
 class StateValues(Protocol):
-    """What states are worth, without a playout."""
+    """A value function of states."""
 
     def __call__(self, states: States) -> FloatArray:
-        """`[L, R]` goals from 0 to 1 that roles are expected to reach from states."""
+        """`[L, R]` expected goals of roles, from 0 to 1."""
         ...
 
 
@@ -38,7 +39,7 @@ class LeafValues:
     """Values leaves on one machine.
 
     Attributes:
-        values: what states are worth, instead of playouts; None where nothing was learnt.
+        values: a value function that replaces playouts; None for playouts.
     """
 
     def __init__(self, machine: Machine, most_steps: int, *, guided: bool) -> None:
@@ -51,65 +52,65 @@ class LeafValues:
 
     @property
     def is_guided(self) -> bool:
-        """Whether playouts draw moves by what they were worth."""
+        """Whether playouts draw moves by their average goals."""
         return self._averages is not None
 
     def begin(self) -> None:
-        """Begin a decision: what was learned in those before counts less."""
+        """Begin a decision: earlier playouts count less from now on."""
         if self._averages is not None:
             self._averages.fade()
 
     def averages(self) -> FloatArray:
-        """`[R, M]` what moves of roles are worth on average, from 0 to 1, or `UNKNOWN_WORTH`."""
+        """`[R, M]` average goals of moves of roles, from 0 to 1, or `UNKNOWN_WORTH`."""
         return UNKNOWN_WORTH if self._averages is None else self._averages.values
 
     def of_leaves(
         self, states: States, rng: np.random.Generator, deadline: Deadline | None
     ) -> tuple[FloatArray, IntArray | FloatArray]:
-        """`[L, R]` goals from 0 to 1, and `[L]` turns to the end: means of playouts, or what was
-        learnt, of which the turns are not known and count as 0.
+        """`[L, R]` goals from 0 to 1, and `[L]` turns to the end: means of playouts, or learnt
+        values, with 0 turns.
 
-        Unfinished playouts count as the middle.
+        An unfinished playout counts as the middle.
 
         Raises:
             OutOfTime: the deadline has passed.
         """
-        size = len(states)
-        if not size:  # all lanes reached known ends, as nearly all do in small games
+        num_leaves = len(states)
+        if not num_leaves:  # all lanes reached known ends, as nearly all do in small games
             return np.zeros((0, len(self._machine.roles))), np.zeros(0, dtype=np.int64)
         if self.values is not None:
             check(deadline)
-            return self.values(states), np.zeros(size)
-        each = 1
+            return self.values(states), np.zeros(num_leaves)
+        playouts = 1
         if self._player is not None:
-            each = max(1, min(PLAYOUTS, self._player.side_by_side // size))
-        if each > 1:
-            states = states.take(np.repeat(np.arange(size), each))
-        ended = self._ended(states, rng, deadline)
-        if not ended.finished.all():
+            playouts = max(1, min(PLAYOUTS, self._player.side_by_side // num_leaves))
+        if playouts > 1:
+            states = states.take(np.repeat(np.arange(num_leaves), playouts))
+        ends = self._play_out(states, rng, deadline)
+        if not ends.finished.all():
             check(deadline)
-        goals, steps = self._in_range(ended), ended.steps
-        if each == 1:
+        goals, steps = self._in_range(ends), ends.steps
+        if playouts == 1:
             return goals, steps
-        goals, steps = goals.reshape(size, each, -1), steps.reshape(size, each)
-        return goals.sum(axis=1) / each, steps.sum(axis=1) / each
+        goals, steps = goals.reshape(num_leaves, playouts, -1), steps.reshape(num_leaves, playouts)
+        return goals.sum(axis=1) / playouts, steps.sum(axis=1) / playouts
 
     def of_ends(self, states: States) -> FloatArray:
-        """`[L, R]` goals from 0 to 1 of states that are over, or stuck: the middle then."""
-        # A playout of a state that is over returns its goals, however odd they are; one that is
-        # stuck is not finished.
+        """`[L, R]` goals from 0 to 1 of terminal states; the middle for states without moves."""
+        # A playout of a terminal state returns its goals, however odd; one that is stuck is not
+        # finished.
         return self._in_range(self._machine.playout(states, np.random.default_rng(0), 1))
 
-    def _ended(
+    def _play_out(
         self, states: States, rng: np.random.Generator, deadline: Deadline | None
     ) -> Playouts:
-        left = time_left(deadline)
+        limits = time_left(deadline)
         if self._player is None or self._averages is None:
-            return self._machine.playout(states, rng, self._most_steps, **left)
+            return self._machine.playout(states, rng, self._most_steps, **limits)
         averages = self._averages
         averages.update()
         return self._player.playout_by_weights(
-            states, averages.weights, averages.credits, rng, self._most_steps, **left
+            states, averages.weights, averages.credits, rng, self._most_steps, **limits
         )
 
     def _in_range(self, ended: Playouts) -> FloatArray:
@@ -119,65 +120,66 @@ class LeafValues:
 
 
 # ------------------------------------------------------------------------
-# Average goals of moves, wherever in playouts they were made (MAST).
+# Average goals of moves over all playouts (move-average sampling, MAST).
 #
-# A move that often led to good goals is drawn more often in later playouts (Finnsson & Bjornsson,
-# AAAI 2008), and tried earlier in states in which it was not tried yet.
+# A move with high goals is drawn more often in later playouts (Finnsson & Bjornsson, AAAI 2008),
+# and tried earlier in states in which it is untried:
+#
+#     value(a) = (sum of goals + 16 mean) / (playouts + 16)
+#     weight(a) = 8 exp(10 (value(a) - mean)), rounded, from 1 to 63
 
 UNIT, MOST = 8, 63
-"""The weight of a move that is worth as much as all of its role on average, and the greatest."""
+"""Weight of a move with its role's mean goal, and the greatest weight."""
 
 GREED = 10.0
-"""How much more often better moves are drawn: a weight grows with the exponential of this times
-what the move was worth on average, from 0 to 1."""
+"""Factor of a move's average goal, from 0 to 1, in the exponent of its weight."""
 
 DOUBT = 16.0
-"""Playouts, worth the mean of the role, that are added to those of each move."""
+"""Playouts with the role's mean goal that are added to those of each move."""
 
 KEPT = 0.5
-"""Share of what is known that is kept from decision to decision."""
+"""Share of the playouts' weight that remains from decision to decision."""
 
 NEWS = 1.2
-"""Growth of the number of playouts after which weights are made anew."""
+"""Growth of the number of playouts after which weights are updated."""
 
 
 class MoveAverages:
-    """Averages of the moves of all roles.
+    """Average goals of the moves of all roles.
 
     Attributes:
         credits: `[R, M, 2]` number of playouts in which a role made a move, and the sum of its
             goals.
-        weights: `[R, M]` for `playout_by_weights`, as of the last update.
-        values: `[R, M]` averages from 0 to 1, as of the last update; goals beyond `goal_range` do
-            not take them any further.
+        weights: `[R, M]` for `playout_by_weights`, since the last update.
+        values: `[R, M]` averages since the last update, clipped to 0 to 1.
     """
 
     def __init__(self, machine: OnCircuit) -> None:
         shape = len(machine.roles), machine.num_moves
         self.credits: FloatArray = np.zeros((*shape, 2))
-        # With hundreds of thousands of moves, weights would add up to too much.
+        # The weights of hundreds of thousands of moves must not overflow their sum.
         self._most = max(1, min(MOST, MOST_SUM // max(machine.num_moves, 1)))
         self.weights: IntArray = np.full(shape, min(UNIT, self._most), dtype=np.int64)
         self.values: FloatArray = np.full(shape, 0.5)
         self._low, self._high = machine.goal_range
-        self._known = 0.0
+        self._num_playouts = 0.0
 
     def fade(self) -> None:
-        """Let what is known count less than what is to come."""
+        """Reduce the weight of all playouts so far."""
         self.credits *= KEPT
-        self._known *= KEPT
+        self._num_playouts *= KEPT
 
     def update(self) -> None:
-        """Make values and weights anew, if there is much news."""
+        """Update values and weights if there are enough new playouts."""
         counts = self.credits[:, :, 0]
-        known = float(counts.sum())
-        if known <= NEWS * self._known:
+        num_playouts = float(counts.sum())
+        if num_playouts <= NEWS * self._num_playouts:
             return
-        self._known = known
+        self._num_playouts = num_playouts
         sums = (self.credits[:, :, 1] - self._low * counts) / (self._high - self._low)
         of_role = counts.sum(axis=1, keepdims=True)
         mean = np.clip(sums.sum(axis=1, keepdims=True) / np.maximum(of_role, 1.0), 0.0, 1.0)
-        # Kernels look for the best of all actions from 0 on: less than that would be no action.
+        # Kernels look for the best action from a value of 0 on: none may be below.
         self.values = np.clip((sums + DOUBT * mean) / (counts + DOUBT), 0.0, 1.0)
         weights = np.rint(UNIT * np.exp(GREED * (self.values - mean)))
         self.weights = np.clip(weights, 1, self._most).astype(np.int64)

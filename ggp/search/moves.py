@@ -1,4 +1,7 @@
-"""Joint moves, random moves, and the moves that a server executes for submitted ones."""
+"""Joint moves, random moves, and the moves that a server executes for submitted ones.
+
+All searches use these to list and draw moves of many lanes.
+"""
 
 from __future__ import annotations
 
@@ -19,24 +22,24 @@ from ggp.machine.layers import JointMoves
 from ggp.search.anytime import Deadline, Pace
 
 TIMED_LANES = 32
-"""Lanes of the first batch before a look at the clock, if there is one."""
+"""Lanes of the first batch under a clock."""
 
 LANES_AT_ONCE = 1 << 16
-"""Lanes stepped between two looks at the clock."""
+"""Lanes stepped between two checks of the clock."""
 
 LONG_LIST = 512
-"""If `random` has more moves than this in one state, and many states are kept, only some are."""
+"""If `random` has more moves than this in a state, `some_chance` samples them."""
 
 LISTS_AT_ONCE = 64
 
 _TABLE_PLACES = 1 << 20
-"""Moves are looked up in a table if it is no larger than this."""
+"""Greatest size of a table for looking up moves."""
 
 
 def joint_moves(
     machine: Machine, states: States, role: int, deadline: Deadline | None = None
 ) -> JointMoves:
-    """The joint moves of states, where a role chooses first and `random` last.
+    """The joint moves of states, in the order in which a role chooses first and `random` last.
 
     Raises:
         OutOfTime: the deadline passed before they were listed.
@@ -52,7 +55,7 @@ class MoveLists:
     Args:
         states: may have lanes without a legal move.
         model: how a role other than `random` moves.
-        paths: `[U]` what the role knows in each lane, where that is known.
+        paths: `[U]` the role's incomplete path in each lane, if known.
 
     Attributes:
         moves: the lists.
@@ -86,14 +89,14 @@ class MoveLists:
         return self.moves.counts
 
     def draw(self, lanes: IntArray, rng: np.random.Generator) -> IntArray:
-        """`[K]` position of a random move in the list of each of some lanes.
+        """`[K]` position of a random move in the list of each given lane.
 
         Raises:
             NoLegalMoveError: there is no move in one of these lanes, which is not terminal.
         """
         sizes = self.counts[lanes]
         if not sizes.all():
-            # Ask again without `allow_stuck`: this raises, and says where.
+            # Ask again without `allow_stuck`: this raises an error that names the state.
             self._machine.legal(self._states.take(lanes[sizes == 0]), self._role)
         points = rng.random(len(lanes))
         if self._ends is None:
@@ -101,26 +104,26 @@ class MoveLists:
         return drawn_places(self.moves, self._ends, lanes, points)
 
     def find(self, lanes: IntArray, moves: IntArray) -> IntArray:
-        """`[K]` position of a move in the list of a lane, -1 if it is not there."""
+        """`[K]` position of a move in the list of a lane, -1 if the list lacks it."""
         values = self.moves.values
         if not len(values):
             return np.full(len(lanes), -1, dtype=np.int64)
         owner = segment_ids(self.moves.offsets)
         low = int(values.min())
         span = int(values.max()) - low + 1
-        # Lane and move as one number, so that one search finds all. Moves out of range would look
-        # like those of other lanes.
+        # Lane and move form one key, so that one search finds all. Moves out of range would have
+        # keys of other lanes.
         inside = (moves >= low) & (moves < low + span)
-        keys, wanted = owner * span + (values - low), lanes * span + (moves - low)
+        keys, targets = owner * span + (values - low), lanes * span + (moves - low)
         if span * len(self.counts) <= _TABLE_PLACES:
             table = np.zeros(span * len(self.counts), dtype=np.int64)
             table[keys] = np.arange(len(keys))
-            at = table[np.where(inside, wanted, 0)]
+            indices = table[np.where(inside, targets, 0)]
         else:
             order = np.argsort(keys)
-            at = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
-        found = inside & (keys[at] == wanted)
-        return np.asarray(np.where(found, at - self.moves.offsets[lanes], -1))
+            indices = order[np.minimum(np.searchsorted(keys, targets, sorter=order), len(keys) - 1)]
+        is_listed = inside & (keys[indices] == targets)
+        return np.asarray(np.where(is_listed, indices - self.moves.offsets[lanes], -1))
 
     def at(self, lanes: IntArray, positions: IntArray) -> IntArray:
         """`[K]` the moves at positions in the lists of lanes."""
@@ -128,7 +131,7 @@ class MoveLists:
 
 
 def drawn_places(lists: Ragged, ends: FloatArray, lanes: IntArray, points: FloatArray) -> IntArray:
-    """`[K]` position of a move in the list of each of some lanes, drawn by probability.
+    """`[K]` position of a move in the list of each given lane, drawn by probability.
 
     Args:
         ends: `[M]` cumulative sums of probabilities, in any unit, including each move.
@@ -136,9 +139,9 @@ def drawn_places(lists: Ragged, ends: FloatArray, lanes: IntArray, points: Float
         points: `[K]` random numbers from 0 to 1.
     """
     first, end = lists.offsets[lanes], lists.offsets[lanes + 1]
-    before = np.concatenate([[0.0], ends])[first]
-    at = np.searchsorted(ends, before + points * (ends[end - 1] - before), side="right")
-    return np.asarray(np.clip(at, first, end - 1) - first, dtype=np.int64)
+    bases = np.concatenate([[0.0], ends])[first]
+    indices = np.searchsorted(ends, bases + points * (ends[end - 1] - bases), side="right")
+    return np.asarray(np.clip(indices, first, end - 1) - first, dtype=np.int64)
 
 
 def random_moves(
@@ -162,20 +165,20 @@ def random_moves(
     return lists.at(lanes, lists.draw(lanes, rng))
 
 
-def some_chance(machine: Machine, states: States, most: int, seed: int) -> Chance:
-    """The moves of `random` as `Machine.chance` gives them, except where there are more than
-    `LONG_LIST`: then `most` moves that are drawn with this seed represent them."""
+def some_chance(machine: Machine, states: States, size: int, seed: int) -> Chance:
+    """The moves of `random` as `Machine.chance` gives them; a list of more than `LONG_LIST` moves
+    is replaced by a sample of `size`, drawn with this seed."""
     parts: list[Chance] = []
     rng: np.random.Generator | None = None  # most games have no such lists
     start, at_once = 0, LISTS_AT_ONCE
     while start < len(states) or not parts:
-        # Few at first: lists may be as long as those of all deals.
+        # Few states at first: a list may have all deals of a card game.
         end = min(start + at_once, len(states))
         is_all = end - start == len(states)
         chance = machine.chance(states if is_all else states.take(np.arange(start, end)))
         if (np.diff(chance.offsets) > LONG_LIST).any():
             rng = np.random.default_rng(seed) if rng is None else rng
-            chance = _drawn_of_long_lists(chance, most, rng)
+            chance = _sample_long_lists(chance, size, rng)
         else:
             at_once *= 8
         parts.append(chance)
@@ -187,41 +190,40 @@ def some_chance(machine: Machine, states: States, most: int, seed: int) -> Chanc
     return Chance(offsets, moves, np.concatenate([part.probabilities for part in parts]))
 
 
-def _drawn_of_long_lists(chance: Chance, most: int, rng: np.random.Generator) -> Chance:
-    """The same, with lists longer than `LONG_LIST` replaced by systematic samples of their
-    moves."""
+def _sample_long_lists(chance: Chance, size: int, rng: np.random.Generator) -> Chance:
+    """The same, with systematic samples instead of lists longer than `LONG_LIST`."""
     sizes = np.diff(chance.offsets)
     is_long = sizes > LONG_LIST
-    counts = np.where(is_long, most, sizes)
+    counts = np.where(is_long, size, sizes)
     offsets = offsets_of(counts)
     owner = np.repeat(np.arange(len(sizes)), counts)
-    place = np.arange(len(owner)) - offsets[owner]
-    at = chance.offsets[owner] + place
-    upto = np.concatenate([[0.0], np.cumsum(chance.probabilities)])
-    drawn = is_long[owner]
-    lane = owner[drawn]
-    start, end = upto[chance.offsets[lane]], upto[chance.offsets[lane + 1]]
-    points = start + (place[drawn] + rng.random(len(sizes))[lane]) / most * (end - start)
+    rank = np.arange(len(owner)) - offsets[owner]
+    indices = chance.offsets[owner] + rank
+    cdf = np.concatenate([[0.0], np.cumsum(chance.probabilities)])
+    is_sampled = is_long[owner]
+    lane = owner[is_sampled]
+    start, end = cdf[chance.offsets[lane]], cdf[chance.offsets[lane + 1]]
+    points = start + (rank[is_sampled] + rng.random(len(sizes))[lane]) / size * (end - start)
     last = chance.offsets[lane + 1] - 1
-    at[drawn] = np.minimum(np.searchsorted(upto, points, side="right") - 1, last)
-    probabilities = chance.probabilities[at]
-    probabilities[drawn] = 1.0 / most
-    return Chance(offsets, chance.moves[at], probabilities)
+    indices[is_sampled] = np.minimum(np.searchsorted(cdf, points, side="right") - 1, last)
+    probabilities = chance.probabilities[indices]
+    probabilities[is_sampled] = 1.0 / size
+    return Chance(offsets, chance.moves[indices], probabilities)
 
 
 def is_legal(machine: Machine, states: States, role: int, moves: IntArray) -> BoolArray:
     """`[L]` whether each lane's move is legal for the role."""
     legal = machine.legal(states, role, allow_stuck=True)
     owner = segment_ids(legal.offsets)
-    found = np.zeros(len(moves), dtype=np.bool_)
-    found[owner[legal.values == moves[owner]]] = True
-    return found
+    mask = np.zeros(len(moves), dtype=np.bool_)
+    mask[owner[legal.values == moves[owner]]] = True
+    return mask
 
 
 def executed_moves(
     machine: Machine, states: States, role: int, moves: IntArray, rng: np.random.Generator
 ) -> tuple[IntArray, BoolArray]:
-    """The moves a server executes for submitted ones: illegal ones become random legal ones.
+    """The moves that a server executes for submitted moves: random legal ones for illegal ones.
 
     Returns:
         `[L]` moves executed, and `[L]` whether the submitted move was legal.

@@ -1,8 +1,8 @@
 """The parts of a search, as protocols.
 
 A `Search` improves the values of candidate moves round by round; an `Evaluation` values the states
-where the search stops. (How the others are believed to move is part of the belief, too, so
-`MoveModel` lives in `ggp.belief`.)
+where the search stops. Players choose one of each. (The belief also needs a `MoveModel` of the
+others, so that protocol lives in `ggp.belief`.)
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ class Search(Protocol):
         """The candidates of each bag."""
         ...
 
-    def round(self, count: int, chosen: IntArray | None = None) -> None:
-        """Try every candidate, or every one chosen, `count` more times.
+    def round(self, count: int, subset: IntArray | None = None) -> None:
+        """Try every candidate, or those in `subset`, `count` more times.
 
         Args:
-            chosen: increasing indices into the values of `moves`; default: all.
+            subset: increasing indices into the values of `moves`; default: all.
 
         Raises:
-            OutOfTime: the deadline passed; `estimates` includes what was done before.
+            OutOfTime: the deadline passed; `estimates` includes all trials before.
         """
         ...
 
     def estimates(self) -> Estimates:
-        """The values so far."""
+        """The estimates so far."""
         ...
 
 
@@ -63,7 +63,7 @@ class SharedSearch(Search, Protocol):
         ...
 
     def begin_apart(self, key: int) -> None:
-        """From now on draw from the stream of a key, with a new tally."""
+        """Draw from the stream of a key from now on, with a new tally."""
         ...
 
 
@@ -71,7 +71,7 @@ class Evaluation(Protocol):
     """The value of unfinished states.
 
     Attributes:
-        certain: whether a state has the same value whenever it is asked for.
+        certain: whether a state always gets the same value.
     """
 
     certain: bool
@@ -83,12 +83,12 @@ class Evaluation(Protocol):
         rng: np.random.Generator,
         deadline: Deadline | None = None,
     ) -> tuple[FloatArray, IntArray]:
-        """`[L]` value of each state for a role, and `[L]` turns to the end, as far as seen.
+        """`[L]` value of each state for a role, and `[L]` turns to the end, 0 if unknown.
 
         Values are in the machine's goal range. They may be noisy: callers take means.
 
         Raises:
-            OutOfTime: the deadline has passed before all were valued.
+            OutOfTime: the deadline passed before all were valued.
         """
         ...
 
@@ -105,13 +105,13 @@ class JointEvaluation(Protocol):
 
 
 class ValuedTurns(NamedTuple):
-    """K successors, as far as a search that stops there asks for them.
+    """K successors of states, with their values for a search that stops there.
 
     Attributes:
         percepts: `[K]` percept ids of the role for which they are valued.
         over: `[K]` whether each is terminal.
-        told: of the moves afterwards; None if not known.
-        values: `[K]` of each for the role; it means nothing where the game is over.
+        told: facts about the moves afterwards; None if unknown.
+        values: `[K]` value of each for the role; meaningless where the game is over.
         keys: `[K, 2]` equal for equal states.
     """
 
@@ -138,30 +138,29 @@ class TurnEvaluation(Protocol):
 
         Args:
             states: L states.
-            lanes: `[K]` the state of each joint move; equal ones had better be neighbours.
+            lanes: `[K]` the state of each joint move; neighbours should have equal states.
             joint_moves: `[K, R]` move ids.
-            before: the moves of each role in the L states, if successors' moves are to be compared
-                with them.
+            before: the moves of each role in the L states, to compare with those of successors.
 
         Returns:
-            None if it cannot, on this machine.
+            None if this is impossible on the machine.
         """
         ...
 
 
 # ------------------------------------------------------------------------
-# Kinds of players, by how they see what is hidden and how far they look.
+# Kinds of players, by how they treat hidden information and how far they look ahead.
 #
-# Players that search state their kinds (`KINDS` of their class), so that advice need not name them.
+# A player's class states its kinds (`KINDS`), so that advice need not name players.
 
 CLAIRVOYANT = "clairvoyant"
 """Solves worlds as if everybody saw them."""
 
 INFORMED = "informed"
-"""Lets every role move by what that role would know."""
+"""Every role moves by its own information."""
 
 SIMULATIONS = "simulations"
 """Plays few, slow simulations instead of many quick playouts."""
 
 TREES = "trees"
-"""Searches more than one turn deep, and remembers what it found."""
+"""Searches several turns deep, and keeps its statistics."""

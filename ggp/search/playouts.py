@@ -1,4 +1,8 @@
-"""HyperPlay values: random playouts from particles (paper 004, Definition 7)."""
+"""HyperPlay values: random playouts from particles (paper 004, Definition 7).
+
+A player gets the values of its candidates from `PlayoutSearch`; other searches use
+`RandomPlayouts` as the value of a state, and `HyperPlayPolicy` for the moves of simulated roles.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +25,16 @@ if TYPE_CHECKING:
     from ggp.machine.on_circuit import OnCircuit
 
 TIMED_LANES = 32
-"""Playouts of the first batch before a look at the clock, if there is one."""
+"""Playouts of the first batch under a clock."""
 
 LANES_AT_ONCE = 1 << 18
-"""Playouts side by side: bounds memory."""
+"""Greatest number of playouts side by side: bounds memory."""
 
 
 class RandomPlayouts:
-    """The `Evaluation` of states by one random playout each.
+    """The `Evaluation` of a state by one random playout.
 
-    Playouts that do not end count as the middle of the goal range.
+    A playout that does not end counts as the middle of the goal range.
     """
 
     certain = False
@@ -51,7 +55,7 @@ class RandomPlayouts:
     def goals(
         self, states: States, rng: np.random.Generator, deadline: Deadline | None = None
     ) -> tuple[FloatArray, IntArray]:
-        """Playout results for all roles at once: `[L, R]` values, and `[L]` turns."""
+        """`[L, R]` goals of one playout for all roles, and `[L]` its turns."""
         machine = self._machine
         ended = machine.playout(states, rng, **time_left(deadline))
         if ended.finished.all():
@@ -64,15 +68,15 @@ class RandomPlayouts:
 class PlayoutSearch:
     """HyperPlay values of every candidate of every bag, improved round by round.
 
-    The value of a move is the weighted mean, over the particles, of random playouts after
-    that move and random moves of the others. Where the move is illegal in a particle it counts
-    as a random legal one.
+    The value of a move is the weighted mean, over the particles, of random playouts after that
+    move and random moves of the others. In a particle in which the move is illegal, a random legal
+    one replaces it.
 
     Args:
         bags: B bags of one role, none depleted.
-        deadline: looked at during rounds.
+        deadline: checked during rounds.
         evaluation: of the states after the first step.
-        model: how the others make it.
+        model: draws the others' moves in the first step.
     """
 
     def __init__(
@@ -90,18 +94,18 @@ class PlayoutSearch:
         self._tally = Tally(len(self.moves.values))
         self.side_by_side = self._playouts.side_by_side
 
-    def round(self, count: int, chosen: IntArray | None = None) -> None:
-        """Make `count` more playouts of every candidate, or of those chosen.
+    def round(self, count: int, subset: IntArray | None = None) -> None:
+        """Make `count` more playouts of every candidate, or of a subset.
 
         If time runs out in the first round, and its playouts run side by side, they are cut off and
-        count as the middle of the goal range: that is better than no value at all.
+        count as the middle of the goal range, which is better than no value.
 
         Raises:
-            OutOfTime: not all could be made; candidates that got all of theirs count.
+            OutOfTime: time was too short; only candidates with all their playouts count.
         """
-        trials = plan_round(self._bags, self.moves, count, self._rng, chosen)
+        trials = plan_round(self._bags, self.moves, count, self._rng, subset)
         results = Results(trials, sum(self._machine.goal_range) / 2)
-        first = not self._tally.least_visits(chosen)
+        first = not self._tally.least_visits(subset)
         cut = first and len(trials) <= self.side_by_side
         try:
             self._playouts.play(self._bags, results, self._rng, cut=cut)
@@ -114,10 +118,10 @@ class PlayoutSearch:
 
 
 class TrialPlayouts:
-    """Plays trials out, as many at once as the clock and memory allow.
+    """Plays trials out, as many side by side as the clock and memory allow.
 
-    If the others move uniformly and states are valued by random playouts, a machine that can do so
-    plays whole trials by itself: nothing else is needed of their first steps.
+    If the others move uniformly and playouts value states, a circuit plays whole trials in one
+    call, without stopping after their first steps.
 
     Attributes:
         side_by_side: number of trials that take about as long together as a single one.
@@ -137,15 +141,15 @@ class TrialPlayouts:
             self._player = machine
         self.side_by_side = 1 if self._player is None else self._player.side_by_side
         first = max(TIMED_LANES, self.side_by_side)
-        self._pace = Pace(deadline, first, LANES_AT_ONCE, least=self.side_by_side)
+        self._pace = Pace(deadline, first, LANES_AT_ONCE, min_lanes=self.side_by_side)
 
     def play(
         self, bags: Bags, results: Results, rng: np.random.Generator, *, cut: bool = False
     ) -> None:
-        """Play the trials of `results`, and add the result of each.
+        """Play the trials of `results`, and add the goal of each.
 
         Args:
-            cut: count playouts that the deadline breaks off as the middle of the goal range.
+            cut: count playouts that the deadline cuts off as the middle of the goal range.
 
         Raises:
             OutOfTime: the deadline has passed; some trials have their results.
@@ -172,7 +176,7 @@ class TrialPlayouts:
     def values(
         self, bags: Bags, trials: Trials, num_candidates: int, rng: np.random.Generator
     ) -> FloatArray:
-        """`[C]` values of candidates by trials, 0 for those that are not tried.
+        """`[C]` values of candidates by trials, 0 for untried ones.
 
         Raises:
             OutOfTime: the deadline has passed.
@@ -227,16 +231,16 @@ def first_steps(
 ) -> States:
     """The states after the candidate moves and random moves of the others.
 
-    A candidate that is not legal becomes a random legal move. Each joint move of each state is
-    made once, however many trials begin with it.
+    A random legal move replaces an illegal candidate. Trials with the same state and joint move
+    share one step.
 
     Args:
-        start, end: which of the trials.
-        model: how the others move.
+        start, end: range of the trials.
+        model: draws the others' moves.
     """
     strata, repeats = trials.part(start, end)
     moves = trials.moves[strata]
-    first, place = first_seen(trials.lanes[strata])
+    first, lanes = first_seen(trials.lanes[strata])
     states = bags.sets.states.take(trials.lanes[strata][first])
     views = bags.sets.views
     lists = [
@@ -249,37 +253,37 @@ def first_steps(
         )
         for j in range(len(machine.roles))
     ]
-    own = lists[bags.role].find(place, moves)
-    by_chance = bool((own < 0).any()) or any(
+    positions = lists[bags.role].find(lanes, moves)
+    by_chance = bool((positions < 0).any()) or any(
         bool((lists[j].counts != 1).any()) for j in range(len(lists)) if j != bags.role
     )
-    # If nothing is left to chance, all trials of a stratum begin with the same step.
+    # Without chance, all trials of a stratum begin with the same step.
     if by_chance:  # trials of a stratum differ
-        place, own = np.repeat(place, repeats), np.repeat(own, repeats)
-    columns = [place]
+        lanes, positions = np.repeat(lanes, repeats), np.repeat(positions, repeats)
+    columns = [lanes]
     for j in range(len(lists)):
         if j != bags.role:
-            columns.append(lists[j].draw(place, rng) if by_chance else np.zeros_like(place))
+            columns.append(lists[j].draw(lanes, rng) if by_chance else np.zeros_like(lanes))
         else:
-            illegal = np.flatnonzero(own < 0)
-            own[illegal] = lists[j].draw(place[illegal], rng)
-            columns.append(own)
+            illegal = np.flatnonzero(positions < 0)
+            positions[illegal] = lists[j].draw(lanes[illegal], rng)
+            columns.append(positions)
     first, group = first_seen_columns(columns)
-    place = place[first]
+    lanes = lanes[first]
     joint_moves = np.column_stack(
-        [lists[j].at(place, columns[1 + j][first]) for j in range(len(lists))]
+        [lists[j].at(lanes, columns[1 + j][first]) for j in range(len(lists))]
     )
-    after = machine.step(states.take(place), joint_moves).states
-    return after.take(group if by_chance else np.repeat(group, repeats))
+    successors = machine.step(states.take(lanes), joint_moves).states
+    return successors.take(group if by_chance else np.repeat(group, repeats))
 
 
 class HyperPlayPolicy:
-    """The `Policy` that takes the move with the best HyperPlay value, ties broken at random.
+    """The `Policy` of the move with the best HyperPlay value; ties are broken at random.
 
-    Bags with one candidate cost nothing; those with none get `UNKNOWN`.
+    A bag with one candidate costs nothing; a bag without candidates gets `UNKNOWN`.
 
     Attributes:
-        playouts: per candidate of a bag; may be changed between calls.
+        playouts: number for each candidate of a bag; may be changed between calls.
     """
 
     def __init__(self, machine: Machine, playouts: int, deadline: Deadline | None = None) -> None:
@@ -292,7 +296,7 @@ class HyperPlayPolicy:
         values = np.zeros(len(moves.values))
         open_ = np.flatnonzero(moves.counts > 1)
         for start, end in chunks(moves.counts[open_] * self.playouts, LANES_AT_ONCE):
-            some = open_[start:end]
-            trials = plan_trials(bags, moves, self.playouts, rng, some, by_entry=True)
+            bag_ids = open_[start:end]
+            trials = plan_trials(bags, moves, self.playouts, rng, bag_ids, by_entry=True)
             values += self._player.values(bags, trials, len(values), rng)
         return best_moves(moves, values, rng)

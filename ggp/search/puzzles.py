@@ -1,10 +1,9 @@
-"""Puzzles: games of one role without chance. The best line is sought by three searches that share
-the time.
+"""Solves puzzles, games of one role without chance, by three searches that share the time.
 
-Which one finds a line first depends on the puzzle: few states are all visited, a goal that is
-reached step by step is found by a policy, and one that is all or nothing by a solver. Against a
-clock the one that had least time so far goes on next; without one, each does a piece of work in
-turn. The first line to the best goal ends all of them.
+A player passes the state of its match and gets the best line of moves so far. Breadth-first search
+suits few states, policy adaptation a goal that is reached step by step, a SAT solver a goal that is
+all or nothing. Under a clock the search with the least time so far goes next; without a clock, each
+does a piece of work in turn. The first line to the best goal ends all of them.
 """
 
 from __future__ import annotations
@@ -37,39 +36,40 @@ from ggp.search.anytime import Deadline, OutOfTime, check
 # Nested rollout policy adaptation: playouts by a policy that follows the best line so far.
 #
 # Rosin, "Nested rollout policy adaptation for Monte Carlo tree search", IJCAI 2011. A policy gives
-# each move a weight, and playouts draw moves by the exponentials of weights. After each round of
-# playouts the policy is adapted: the moves of the best line gain weight, the others lose it. Two
-# such loops are nested: the inner one begins with the policy of the outer one, which is adapted to
-# what the inner one found. Playouts of a round are made side by side, which is the lowest level.
+# each move a weight, and playouts draw moves by softmax: p(a) = exp(w_a) / sum of exp(w_b). After
+# each round of playouts a gradient step makes the best line likelier: its moves gain weight, the
+# others lose it. Two such loops are nested: the inner one begins with the policy of the outer one,
+# which then adapts to the inner one's best line. The playouts of a round run side by side; they are
+# the lowest level.
 #
-# The weight of a move is the sum of one for the move and one for the move in its turn, so that what
-# is learnt in one turn counts a little in others.
+# The weight of a move is the sum of one for the move and one for the move in its turn, so that
+# learning in one turn has a little effect in others.
 
 LANES = 64
 """Playouts of a round."""
 
 INNER_ROUNDS, OUTER_ROUNDS = 25, 40
-"""Rounds of the two loops; then it begins anew, for it is caught by the best line by then."""
+"""Rounds of the two loops. Then the search restarts, since the policy has converged to a line."""
 
 STEP = 1.0
-"""By how much weights change for each move of a line."""
+"""Step of the gradient for each move of a line."""
 
 MOST_PLAYOUT_TURNS = 300
-"""Of a playout: games may go on without end."""
+"""Greatest number of turns of a playout, since games may not terminate."""
 
 MOST_WEIGHTS = 1 << 22
-"""Of moves by turn; later turns share those of the last."""
+"""Greatest number of weights by turn; later turns share those of the last."""
 
 
 class _Turn(NamedTuple):
-    """A turn of a line: what was legal, and which of these was made."""
+    """A turn of a line: the legal moves, and the index of the one that was made."""
 
     legal: IntArray
-    made: int
+    choice: int
 
 
 class Adaptation:
-    """See `LineSearch`; it has always something left to do, unless a line to the best is known.
+    """A `LineSearch` by nested policy adaptation, which ends only with a line to the best goal.
 
     Args:
         machine: of a puzzle.
@@ -94,7 +94,7 @@ class Adaptation:
         """A round of playouts; see `LineSearch.advance`."""
         goal, turns = self._round(deadline)
         if self.line is None or goal > self.line.goal:
-            self.line = Line(tuple(int(turn.legal[turn.made]) for turn in turns), goal)
+            self.line = Line(tuple(int(turn.legal[turn.choice]) for turn in turns), goal)
             self.is_done = self.is_proved = goal >= self._best
         if self._inner_best is None or goal >= self._inner_best[0]:
             self._inner_best = (goal, turns)
@@ -114,7 +114,7 @@ class Adaptation:
         self._inner, self._inner_best = self._outer.copy(), None
 
     def _round(self, deadline: Deadline | None) -> tuple[float, list[_Turn]]:
-        """The best of some playouts, and its turns; the first of several."""
+        """The goal and the turns of the best of `LANES` playouts; of equal ones the first."""
         machine = self._machine
         states = self._state.take(np.zeros(LANES, dtype=np.int64))
         lanes = np.arange(LANES)
@@ -129,9 +129,9 @@ class Adaptation:
                 legal = Ragged(offsets_of(legal.counts[going]), legal.values)
                 if not len(lanes):
                     break
-            drawn = _drawn(legal, self._inner.weights(len(history), legal.values), self._rng)
-            history.append((lanes, legal, drawn))
-            states = stepped(machine, states, legal.values[drawn])
+            choices = _draw_moves(legal, self._inner.weights(len(history), legal.values), self._rng)
+            history.append((lanes, legal, choices))
+            states = stepped(machine, states, legal.values[choices])
             over = machine.terminal(states)
             if over.any():
                 ended = np.flatnonzero(over)
@@ -142,23 +142,23 @@ class Adaptation:
         return float(goals[best]), _turns_of(history, best)
 
 
-def _drawn(legal: Ragged, weights: FloatArray, rng: np.random.Generator) -> IntArray:
-    """`[L]` place among all legal moves of the one that is drawn in each lane."""
-    # The largest after Gumbel noise is drawn in proportion to the exponentials of weights.
+def _draw_moves(legal: Ragged, weights: FloatArray, rng: np.random.Generator) -> IntArray:
+    """`[L]` index, among all legal moves, of a random move in each lane."""
+    # Gumbel-max: the largest weight after Gumbel noise is a draw from the softmax of weights.
     noisy = weights + rng.gumbel(size=len(weights))
-    most = np.maximum.reduceat(noisy, legal.offsets[:-1])
-    places = np.flatnonzero(noisy == most[segment_ids(legal.offsets)])
-    first = np.searchsorted(places, legal.offsets[:-1])
-    return np.asarray(places[first])
+    highest = np.maximum.reduceat(noisy, legal.offsets[:-1])
+    maxima = np.flatnonzero(noisy == highest[segment_ids(legal.offsets)])
+    first = np.searchsorted(maxima, legal.offsets[:-1])
+    return np.asarray(maxima[first])
 
 
 def _turns_of(history: list[tuple[IntArray, Ragged, IntArray]], lane: int) -> list[_Turn]:
     turns = []
-    for lanes, legal, drawn in history:
-        at = int(np.searchsorted(lanes, lane))
-        if at == len(lanes) or lanes[at] != lane:
+    for lanes, legal, choices in history:
+        row = int(np.searchsorted(lanes, lane))
+        if row == len(lanes) or lanes[row] != lane:
             break
-        turns.append(_Turn(legal[at], int(drawn[at] - legal.offsets[at])))
+        turns.append(_Turn(legal[row], int(choices[row] - legal.offsets[row])))
     return turns
 
 
@@ -170,9 +170,9 @@ class _Policy:
         self._by_turn = np.zeros((0, 0))
 
     def copy(self) -> _Policy:
-        other = _Policy()
-        other._moves, other._by_turn = self._moves.copy(), self._by_turn.copy()
-        return other
+        twin = _Policy()
+        twin._moves, twin._by_turn = self._moves.copy(), self._by_turn.copy()
+        return twin
 
     def weights(self, turn: int, moves: IntArray) -> FloatArray:
         """`[K]` of moves in a turn."""
@@ -180,16 +180,17 @@ class _Policy:
         return np.asarray(self._moves[moves] + self._by_turn[self._row(turn), moves])
 
     def adapt(self, line: list[_Turn]) -> None:
-        """Make a line likelier: a step up the gradient of the logarithm of its probability."""
+        """Make a line likelier: a step up the gradient of the logarithm of its probability,
+        1 - p(a) for its move and -p(b) for the others of a turn."""
         changes = []
-        for turn, (legal, made) in enumerate(line):
+        for turn, (legal, choice) in enumerate(line):
             weights = self.weights(turn, legal)
             shares = np.exp(weights - weights.max())
             change = -STEP * shares / shares.sum()
-            change[made] += STEP
+            change[choice] += STEP
             changes.append(change)
         for turn, ((legal, _), change) in enumerate(zip(line, changes, strict=True)):
-            # Half for each of the two weights, whose sum counts; those of moves add up over turns.
+            # Half the step for each of the two weights, whose sum counts.
             self._by_turn[self._row(turn), legal] += change / 2
             self._moves[legal] += change / 2
 
@@ -206,25 +207,25 @@ class _Policy:
         rows = min(rows, most_rows)
         if (rows, columns) == self._by_turn.shape:
             return
-        kept = self._by_turn[:rows]
+        old = self._by_turn[:rows]
         self._by_turn = np.zeros((rows, columns))
-        self._by_turn[: len(kept), : kept.shape[1]] = kept
+        self._by_turn[: len(old), : old.shape[1]] = old
         moves = np.zeros(columns)
         moves[: len(self._moves)] = self._moves
         self._moves = moves
 
 
 class PuzzleSearch:
-    """Looks for lines from a state.
+    """Searches for lines from a state.
 
     Args:
         machine: of a puzzle, see `is_puzzle`.
         state: one, not terminal.
-        rng: of playouts.
-        line: one from this state on that is known.
+        rng: for playouts.
+        line: a known line from this state.
 
     Attributes:
-        line: the best so far.
+        line: the best line so far.
         is_proved: whether no line is better.
     """
 
@@ -242,68 +243,68 @@ class PuzzleSearch:
 
     @property
     def is_over(self) -> bool:
-        """Whether there is nothing left to do."""
+        """Whether the search is over."""
         return self.is_proved or all(search.is_done for search in self._searches)
 
     def run(self, rounds: int, deadline: Deadline | None, report: Callable[[], None]) -> None:
-        """Search for some rounds, or, where there is a deadline, until then.
+        """Search for some rounds, or until the deadline if there is one.
 
         Args:
-            report: called when there is a better line.
+            report: called after each better line.
         """
         if deadline is None:
             for _ in range(rounds):
                 for search in self._searches:
-                    self._go_on(search, None, report)
+                    self._advance(search, None, report)
             return
         while not self.is_over and not deadline.passed():
             going = [k for k, search in enumerate(self._searches) if not search.is_done]
-            chosen = min(going, key=lambda k: self._used_s[k])
+            index = min(going, key=lambda k: self._used_s[k])
             began_s = deadline.clock()
             try:
-                self._go_on(self._searches[chosen], deadline, report)
+                self._advance(self._searches[index], deadline, report)
             except OutOfTime:
                 return
             finally:
-                self._used_s[chosen] += deadline.clock() - began_s
+                self._used_s[index] += deadline.clock() - began_s
 
-    def _go_on(
+    def _advance(
         self, search: LineSearch, deadline: Deadline | None, report: Callable[[], None]
     ) -> None:
         if search.is_done or self.is_proved:
             return
         search.advance(deadline)
         self.is_proved = search.is_proved
-        found = better(self.line, search.line)
-        if found is not self.line:
-            self.line = found
+        line = better(self.line, search.line)
+        if line is not self.line:
+            self.line = line
             report()
 
 
 # ------------------------------------------------------------------------
-# Planning: a solver of clauses looks for a line of so many moves to the best goal.
+# Planning: a SAT solver looks for a line of T moves to the best goal.
 #
 # The circuit is unrolled over T turns (`ggp.belief.solving.unrolling`), after the last of which the
 # game is over and the goal is reached; a model of the clauses is a line (Kautz and Selman,
-# "Planning as satisfiability", ECAI 1992). How many turns it takes is not known. So several lengths
-# are asked about in turn, a number of conflicts each, and a length that is refuted makes room for
-# the next one (Rintanen, "Evaluation strategies for planning as satisfiability", ECAI 2004).
+# "Planning as satisfiability", ECAI 1992). T is not known. So the solver works on several lengths
+# in turn, for a number of conflicts each, and a refuted length makes room for the next one
+# (Rintanen, "Evaluation strategies for planning as satisfiability", ECAI 2004).
 
 CONFLICTS = 500
-"""Of the solver in a piece of work: some tenths of a second on a large circuit."""
+"""Conflicts of the solver in a piece of work: some tenths of a second on a large circuit."""
 
 MOST_OPEN = 6
-"""Lengths that are asked about in turn."""
+"""Number of lengths that the solver works on in turn."""
 
 MOST_TURNS = 400
-"""Of lines that are looked for."""
+"""Greatest length of a line."""
 
 MOST_SIGNS = 8_000_000
-"""Inputs of gates of all turns that are unrolled: takes some hundred megabytes."""
+"""Greatest number of inputs of the unrolled gates of all lengths: some hundred megabytes."""
 
 
 class Planner:
-    """See `LineSearch`; made for a machine that `can_unroll`.
+    """A `LineSearch` by a SAT solver, for a machine that `can_unroll`.
 
     Args:
         machine: of a puzzle.
@@ -316,7 +317,7 @@ class Planner:
         self.is_done = self.is_proved = False
         self._machine, self._state = machine, state
         starts = machine.fluent_bits(state)[:, : len(machine.circuit.fluents)]
-        self._going = Unrolling(machine, ROLE, starts)
+        self._unrolled = Unrolling(machine, ROLE, starts)
         goals = machine.circuit.goals[ROLE]
         best = best_possible(machine)
         self._goals = [
@@ -324,14 +325,14 @@ class Planner:
             for name, literal in zip(goals.names, goals.literals, strict=True)
             if number_or_nan(name) == best
         ]
-        self._to_open = list(self._goals)
+        self._open_goals = list(self._goals)
         self._open: list[_Question] = []
         self._next = 0
 
     def advance(self, deadline: Deadline | None) -> None:
-        """Ask about one length; see `LineSearch.advance`."""
+        """Work on one length; see `LineSearch.advance`."""
         check(deadline)
-        if self._to_open and len(self._open) < MOST_OPEN:
+        if self._open_goals and len(self._open) < MOST_OPEN:
             question = self._new_question()
         elif self._open:
             self._next = (self._next + 1) % len(self._open)
@@ -343,10 +344,10 @@ class Planner:
             self._ask(question, deadline)
 
     def _new_question(self) -> _Question | None:
-        """The next length, or the next way to state the goal; None if that is refuted at once."""
-        goal = self._to_open.pop(0)
-        unrolled = self._going.copy()
-        if not self._to_open:
+        """The question of the next length and goal literal; None if unrolling refutes it."""
+        goal = self._open_goals.pop(0)
+        unrolled = self._unrolled.copy()
+        if not self._open_goals:
             self._add_turn()
         try:
             unrolled.add_end(goal)
@@ -358,21 +359,21 @@ class Planner:
         return question
 
     def _add_turn(self) -> None:
-        """Go on to the next length, where the game can go on so long, and there is room."""
-        too_large = self._going.num_signs > MOST_SIGNS // MOST_OPEN
-        if too_large or self._going.num_turns >= MOST_TURNS:
+        """Unroll one more turn, if the game can last so long and there is room."""
+        too_large = self._unrolled.num_signs > MOST_SIGNS // MOST_OPEN
+        if too_large or self._unrolled.num_turns >= MOST_TURNS:
             return
         try:
-            self._going.add_any()
+            self._unrolled.add_any()
         except Contradiction:
             return
-        self._to_open = list(self._goals)
+        self._open_goals = list(self._goals)
 
     def _ask(self, question: _Question, deadline: Deadline | None) -> None:
-        found = question.solve(deadline)
-        if found is None:
+        exists = question.solve(deadline)
+        if exists is None:
             return
-        if found:
+        if exists:
             self.line = replayed(self._machine, self._state, question.moves())
             self.is_done = self.is_proved = self.line is not None
         if not self.is_done:
@@ -383,9 +384,9 @@ class Planner:
 
     def close(self) -> None:
         """Free the solvers' memory."""
-        for each in self._open:
-            each.close()
-        self._open, self._to_open = [], []
+        for question in self._open:
+            question.close()
+        self._open, self._open_goals = [], []
 
 
 class _Question:
@@ -397,7 +398,7 @@ class _Question:
         self._solver: ClauseSolver = clause_solver()
 
     def solve(self, deadline: Deadline | None) -> bool | None:
-        """Whether there is such a line; None if that is not known yet.
+        """Whether there is such a line; None if it is still unknown.
 
         Raises:
             OutOfTime: the deadline passed while clauses were loaded; the next call loads the rest.
@@ -408,7 +409,7 @@ class _Question:
         return self._solver.solve(CONFLICTS)
 
     def moves(self) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-        """The moves of a line that was found; `UNKNOWN` where any will do."""
+        """The moves of the line; `UNKNOWN` where any move will do."""
         return self._unrolled.read(self._solver.model())[1][:, ROLE]
 
     def close(self) -> None:
@@ -416,7 +417,7 @@ class _Question:
 
 
 # ------------------------------------------------------------------------
-# Lines of moves, and what searches for them have in common.
+# Lines of moves, and the protocol of searches for them.
 
 ROLE = 0
 """The one role of a puzzle."""
@@ -426,8 +427,8 @@ class Line(NamedTuple):
     """Moves from a state to the end of the game.
 
     Attributes:
-        moves: ids, one a turn.
-        goal: what the role gets for them.
+        moves: one id for each turn.
+        goal: the role's goal value at the end.
     """
 
     moves: tuple[int, ...]
@@ -438,8 +439,8 @@ class LineSearch(Protocol):
     """A search for lines from one state.
 
     Attributes:
-        line: the best found so far; None before there is one.
-        is_done: whether it has nothing left to do.
+        line: the best so far; None before the first.
+        is_done: whether the search is over.
         is_proved: whether no line is better than `line`.
     """
 
@@ -448,21 +449,21 @@ class LineSearch(Protocol):
     is_proved: bool
 
     def advance(self, deadline: Deadline | None) -> None:
-        """Do a piece of work, the same whatever the clock says.
+        """Do a piece of work, whose size does not depend on the clock.
 
         Raises:
-            OutOfTime: the deadline passed within.
+            OutOfTime: the deadline passed during the work.
         """
         ...
 
 
 def is_puzzle(machine: Machine) -> bool:
-    """Whether a game has one role and no chance: whoever knows its moves knows everything."""
+    """Whether a game has one role and no chance, so that the role's moves determine the state."""
     return len(machine.roles) == 1 and machine.random_role is None
 
 
 def best_possible(machine: Machine) -> float:
-    """A bound of the role's goal: the highest value that the rules have."""
+    """An upper bound of the role's goal: the highest value in the rules."""
     if on_circuit(machine):
         values = [number_or_nan(name) for name in machine.circuit.goals[ROLE].names]
         if not np.isnan(values).all():
@@ -470,26 +471,26 @@ def best_possible(machine: Machine) -> float:
     return machine.goal_range[1]
 
 
-def better(line: Line | None, other: Line | None) -> Line | None:
+def better(first: Line | None, second: Line | None) -> Line | None:
     """The line with the higher goal; of equal ones the first."""
-    if line is None or (other is not None and other.goal > line.goal):
-        return other
-    return line
+    if first is None or (second is not None and second.goal > first.goal):
+        return second
+    return first
 
 
 def stepped(machine: Machine, states: States, moves: IntArray) -> States:
-    """The states after a move in each lane."""
+    """The states after one move in each lane."""
     return machine.step(states, moves[:, None]).states
 
 
 def replayed(machine: Machine, state: States, moves: IntArray) -> Line | None:
-    """What becomes of moves by the rules; None if they are not legal, or do not lead to the end.
+    """The line of some moves; None if one is illegal, or they do not lead to the end.
 
     Args:
         state: one.
-        moves: `UNKNOWN` for any that is legal. Those after the end are left out.
+        moves: `UNKNOWN` stands for any legal move. Moves after the end are left out.
     """
-    made: list[int] = []
+    played_moves: list[int] = []
     for move in moves.tolist():
         if machine.terminal(state)[0]:
             break
@@ -498,43 +499,43 @@ def replayed(machine: Machine, state: States, moves: IntArray) -> Line | None:
             move = int(legal[0])
         if move not in legal:
             return None
-        made.append(move)
+        played_moves.append(move)
         state = stepped(machine, state, np.array([move]))
     if not machine.terminal(state)[0]:
         return None
-    return Line(tuple(made), float(machine.goals(state)[0, ROLE]))
+    return Line(tuple(played_moves), float(machine.goals(state)[0, ROLE]))
 
 
 # ------------------------------------------------------------------------
-# Breadth-first search: all states that can be reached, each where it is reached first.
+# Breadth-first search: all reachable states, each in the first layer that reaches it.
 #
-# layer 0   the state                         a layer keeps its states only until the next one is
-#     layer 1   its successors                    made; of all earlier ones are left the move into
-#     layer 2   theirs that are new               each state and where it came from
+#     layer 0   the state             A layer keeps its states until the next layer is made. Of
+#     layer 1   its successors        earlier layers only the move into each state, and its origin,
+#     layer 2   their new successors  remain.
 #
-# States are equal where the same fluents hold, whole rows compared. At first those that differ only
-# in a step counter are one: the first has the most time left. A game may want a line that is
-# longer, so if no line to the best goal is found that way, all states are visited that there are.
+# States are equal if the same fluents hold. At first, states that differ only in a step counter are
+# merged: the first has the most time left. But a puzzle may need a longer line, so if this finds no
+# line to the best goal, a second search distinguishes all states.
 
 SUCCESSORS_AT_ONCE = 1 << 13
-"""Of a piece of work, as far as the branching so far tells."""
+"""Approximate number of successors in a piece of work, by the branching so far."""
 
 MOST_BYTES = 1 << 28
-"""Of the states that are known, and the layers."""
+"""Greatest memory of all states and layers."""
 
 _BYTES_BESIDE = 40
-"""A state takes so much besides its row: slots of the table, its origin, its lane."""
+"""Bytes of a state besides its row: slots of the table, its origin, its lane."""
 
 
 class _Layer(NamedTuple):
-    """How states of a layer were reached: `[N]` lane of the layer before, and move."""
+    """How the states of a layer were reached: `[N]` lane in the layer before, and move."""
 
     origins: IntArray
     moves: IntArray
 
 
 class BreadthFirst:
-    """See `LineSearch`; done without a proof where states are too many.
+    """A `LineSearch` through all states; it ends without a proof if there are too many.
 
     Args:
         machine: of a puzzle.
@@ -554,14 +555,14 @@ class BreadthFirst:
 
     @property
     def num_states(self) -> int:
-        """States that are known to differ."""
+        """Number of distinct states so far."""
         return len(self._keys)
 
     def _begin(self) -> None:
         self._keys.are_new(self._start)
         self._layers: list[_Layer] = []
         self._frontier, self._next_lane, self._branching = self._start, 0, 1.0
-        self._found: list[tuple[States, _Layer]] = []
+        self._next_parts: list[tuple[States, _Layer]] = []
 
     def advance(self, deadline: Deadline | None) -> None:
         """Visit the successors of some states; see `LineSearch.advance`."""
@@ -574,7 +575,7 @@ class BreadthFirst:
             self.is_done = self.is_proved = True
         elif self._bytes() > self._most_bytes:
             self.is_done = True
-            self._found, self._frontier = [], self._start
+            self._next_parts, self._frontier = [], self._start
         elif end == len(self._frontier):
             self._go_deeper()
 
@@ -585,32 +586,32 @@ class BreadthFirst:
         self._branching = len(legal.values) / len(lanes)
         if not len(legal.values):
             return
-        before = segment_ids(legal.offsets)
-        after = stepped(machine, states.take(before), legal.values)
-        over = machine.terminal(after)
-        origins = lanes[before]
+        parents = segment_ids(legal.offsets)
+        successors = stepped(machine, states.take(parents), legal.values)
+        over = machine.terminal(successors)
+        origins = lanes[parents]
         ended = np.flatnonzero(over)
         if len(ended):
-            goals = machine.goals(after.take(ended))[:, ROLE]
+            goals = machine.goals(successors.take(ended))[:, ROLE]
             best = int(np.argmax(goals))
             if self.line is None or goals[best] > self.line.goal:
                 moves = self._way_to(int(origins[ended[best]]))
-                last = int(legal.values[ended[best]])
-                self.line = Line((*moves, last), float(goals[best]))
+                last_move = int(legal.values[ended[best]])
+                self.line = Line((*moves, last_move), float(goals[best]))
         going = np.flatnonzero(~over)
         if len(going):
-            new = going[self._keys.are_new(after.take(going))]
-            self._found.append((after.take(new), _Layer(origins[new], legal.values[new])))
+            new = going[self._keys.are_new(successors.take(going))]
+            self._next_parts.append((successors.take(new), _Layer(origins[new], legal.values[new])))
 
     def _go_deeper(self) -> None:
-        found = [(states, layer) for states, layer in self._found if len(states)]
-        self._found, self._next_lane = [], 0
-        if found:
-            self._frontier = self._machine.concatenate([states for states, _ in found])
-            columns = zip(*(layer for _, layer in found), strict=True)
+        parts = [(states, layer) for states, layer in self._next_parts if len(states)]
+        self._next_parts, self._next_lane = [], 0
+        if parts:
+            self._frontier = self._machine.concatenate([states for states, _ in parts])
+            columns = zip(*(layer for _, layer in parts), strict=True)
             self._layers.append(_Layer(*(np.concatenate(column) for column in columns)))
         elif self._merges:
-            # States that differ in a counter only may be worth another goal.
+            # Merged states, which differ only in a counter, may lead to different goals.
             self._merges, self._keys = False, _Keys(self._machine, None)
             self._begin()
         else:
@@ -629,14 +630,14 @@ class BreadthFirst:
 
 
 class _Keys:
-    """Tells which states are new.
+    """The set of states so far, which recognises new ones.
 
     Args:
-        ignored: `[F]` fluents that make no difference.
+        ignored: `[F]` mask of fluents that do not count.
     """
 
     _WORDS_OF_TEXT = 64
-    """What a state that is known as text takes, about."""
+    """Approximate number of words of a state that is stored as text."""
 
     def __init__(self, machine: Machine, ignored: BoolArray | None) -> None:
         self._machine = machine
@@ -645,24 +646,24 @@ class _Keys:
         self.words = self._WORDS_OF_TEXT
         if on_circuit(machine):
             self.words = -(-len(machine.fluent_names) // 64)
-            self._kept = _mask(self.words, ignored)
+            self._mask = _mask(self.words, ignored)
             self._table = RowTable(self.words)
 
     def __len__(self) -> int:
         return len(self._texts) if self._table is None else len(self._table)
 
     def are_new(self, states: States) -> IntArray:
-        """Lanes of states that were not asked about before, each once."""
-        known = len(self)
+        """Lanes of new states, one for each distinct state; all states are added."""
+        num_keys = len(self)
         if self._table is None:
             fluents = self._machine.fluents(states)
-            listed = [self._texts.setdefault(each, len(self._texts)) for each in fluents]
-            numbers = np.array(listed, dtype=np.int64)
+            listed = [self._texts.setdefault(names, len(self._texts)) for names in fluents]
+            keys = np.array(listed, dtype=np.int64)
         else:
             assert on_circuit(self._machine)
-            numbers = self._table.numbers(self._machine.fluent_words(states) & self._kept)
-        first, _ = first_seen(numbers)
-        return first[numbers[first] >= known]
+            keys = self._table.numbers(self._machine.fluent_words(states) & self._mask)
+        first, _ = first_seen(keys)
+        return first[keys[first] >= num_keys]
 
 
 def _mask(words: int, ignored: BoolArray | None) -> WordArray:
@@ -674,41 +675,38 @@ def _mask(words: int, ignored: BoolArray | None) -> WordArray:
 
 
 # ------------------------------------------------------------------------
-# Step counters: fluents that go their own way, whatever is done.
+# Step counters: fluents that change independently of all moves.
 #
-# A counter is found in the circuit, so that it may be written in any way. It is the largest set of
-# fluents whose next values depend on this set alone, and on no move. Such a set need not be a mere
-# counter: it may be traffic lights, which decide where one may go. States that differ only in a
-# counter are one for a search only where it decides nothing but when the game ends and what it is
-# worth.
+# A counter is found in the circuit, so its form in the rules does not matter: it is the largest set
+# of fluents whose next values depend on this set alone, and on no move. Such a set may be more than
+# a counter: it may be traffic lights, which decide where one may go. So the set counts only if
+# nothing else depends on it except the end of the game and the goal. Both are greatest fixpoints.
 
 
 def step_counter(circuit: Circuit) -> BoolArray:
-    """`[F]` fluents that change by themselves, and on which no other fluent and no move depends.
-
-    None of them where that is not all that changes by itself.
-    """
+    """`[F]` mask of the fluents that change independently of moves, and on which no other fluent
+    and no legal move depends."""
     num_fluents = len(circuit.fluents)
     needs = np.zeros((num_fluents, circuit.num_inputs), dtype=np.bool_)
     for fluent, literal in enumerate(circuit.next.tolist()):
         needs[fluent] = _inputs(circuit, literal)
     counts = ~needs[:, num_fluents:].any(axis=1)
     while True:
-        # Without those that need a fluent outside.
-        fewer = counts & ~needs[:, :num_fluents][:, ~counts].any(axis=1)
-        if (fewer == counts).all():
+        # Remove fluents that need a fluent outside the set.
+        closed = counts & ~needs[:, :num_fluents][:, ~counts].any(axis=1)
+        if (closed == counts).all():
             break
-        counts = fewer
+        counts = closed
     decides: BoolArray = np.asarray(needs[~counts].any(axis=0))
     for literal in circuit.legal[0].literals.tolist():
         decides |= _inputs(circuit, literal)
-    # What decides is no counter, nor is what moves it on.
+    # Remove fluents on which something else depends, and the fluents that these depend on.
     while True:
-        kept = counts & ~decides[:num_fluents]
-        if (kept == counts).all():
-            return kept
-        decides |= needs[counts & ~kept].any(axis=0)
-        counts = kept
+        remaining = counts & ~decides[:num_fluents]
+        if (remaining == counts).all():
+            return remaining
+        decides |= needs[counts & ~remaining].any(axis=0)
+        counts = remaining
 
 
 def _inputs(circuit: Circuit, literal: int) -> BoolArray:

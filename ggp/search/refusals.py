@@ -1,13 +1,14 @@
-"""Refused tries: moves after which the same role moves again, as in kriegspiel.
+"""Finds refused tries: moves after which the same role moves again, as in kriegspiel.
 
-GDL-II has no such notion; in the rules a try is a turn like any other. A try is recognised by this:
+GDL-II has no such notion: in the rules a try is a turn like any other. `layers` and searches of
+kriegspiel leave these turns out. A joint move is a refused try if
 
 - only one role had a choice, and after the move no other role has one;
-- its moves now are some of those before, without the one that it tried;
+- the role's moves afterwards are some of its moves before, without the one it tried;
 - in the same state some other move hands the turn over: then another role has a choice, or the role
-  has moves that it did not have before (wait, say).
+  has a new move (wait, say).
 
-The last point distinguishes them from consecutive shots at cells that are crossed off.
+The last rule excludes consecutive shots at cells that are crossed off.
 """
 
 from __future__ import annotations
@@ -33,44 +34,44 @@ def turned(
     percepts: bool = False,
     before: Sequence[Ragged] = (),
 ) -> Turned:
-    """Successors after joint moves, see `PropnetMachine.turned`.
+    """Successors of joint moves, see `PropnetMachine.turned`.
 
-    Other machines always give percepts, and compare moves only where no other role has a choice,
+    Other machines always give percepts, and compare moves only where no other role has a choice
     before or after.
     """
     if on_circuit(machine):
         return machine.turned(states, lanes, joint_moves, percepts=percepts, before=before)
-    after, seen = machine.step(states.take(lanes), joint_moves)
-    told = _told(machine, states, lanes, joint_moves, after, before) if before else None
-    return Turned(after, seen, machine.terminal(after), told)
+    successors, seen = machine.step(states.take(lanes), joint_moves)
+    facts = _compare(machine, states, lanes, joint_moves, successors, before) if before else None
+    return Turned(successors, seen, machine.terminal(successors), facts)
 
 
-def _told(
+def _compare(
     machine: Machine,
     states: States,
     lanes: IntArray,
     joint_moves: IntArray,
     successors: States,
-    before: Sequence[Ragged],
+    old_lists: Sequence[Ragged],
 ) -> MovesTold:
-    """What lists of moves tell of those after joint moves, see `turned`."""
+    """Compare the moves after joint moves with the lists before, see `turned`."""
     first, group = first_seen(machine.groups(successors))
-    after = JointMoves.of(machine, successors.take(first))
-    choices = np.minimum(np.stack([each.counts for each in after.lists], axis=1), 2)[group]
-    most = np.maximum(choices, np.stack([each.counts[lanes] for each in before], axis=1))
+    next_moves = JointMoves.of(machine, successors.take(first))
+    choices = np.minimum(np.stack([lists.counts for lists in next_moves.lists], axis=1), 2)[group]
+    nearby = np.maximum(choices, np.stack([lists.counts[lanes] for lists in old_lists], axis=1))
     news, agains = np.zeros((2, *choices.shape), dtype=np.bool_)
     for role in player_roles(machine):
-        rows = np.flatnonzero(_is_idle(most, role))
-        offsets, at = take_segments(after.lists[role].offsets, group[rows])
-        owner, values = rows[segment_ids(offsets)], after.lists[role].values[at]
-        known = MoveLists(machine, states, role).find(lanes[owner], values) >= 0
-        news[owner[~known], role] = True
+        rows = np.flatnonzero(_is_idle(nearby, role))
+        offsets, indices = take_segments(next_moves.lists[role].offsets, group[rows])
+        owner, values = rows[segment_ids(offsets)], next_moves.lists[role].values[indices]
+        was_legal = MoveLists(machine, states, role).find(lanes[owner], values) >= 0
+        news[owner[~was_legal], role] = True
         agains[owner[values == joint_moves[owner, role]], role] = True
     return MovesTold(choices, news, agains)
 
 
 def joined_turns(machine: Machine, parts: Sequence[Turned]) -> Turned:
-    """Turns made in several batches, at least one, of one machine."""
+    """One value of the turns of several batches, at least one, of one machine."""
     if len(parts) == 1:
         return parts[0]
     return Turned(
@@ -82,16 +83,16 @@ def joined_turns(machine: Machine, parts: Sequence[Turned]) -> Turned:
 
 
 def refused_tries(
-    machine: Machine, options: JointMoves, lanes: IntArray, over: BoolArray, told: MovesTold
+    machine: Machine, options: JointMoves, lanes: IntArray, over: BoolArray, facts: MovesTold
 ) -> BoolArray:
     """`[K]` whether each joint move was a refused try.
 
     Args:
         options: the joint moves of S states.
-        lanes: `[K]` state in which each of K joint moves was made. All joint moves of a state must
-            be included, or a handover may be overlooked.
-        over: `[K]` whether they end the game.
-        told: of the moves after them, see `turned`.
+        lanes: `[K]` state of each of K joint moves. They must include all joint moves of a state,
+            or a handover may be overlooked.
+        over: `[K]` whether each ends the game.
+        facts: facts about the moves after them, see `turned`.
     """
     refused = np.zeros(len(lanes), dtype=np.bool_)
     if len(player_roles(machine)) < 2:
@@ -99,12 +100,12 @@ def refused_tries(
     sole = options.sole[lanes]
     for role in player_roles(machine):
         rows = np.flatnonzero((sole == role) & ~over)
-        counts = told.choices[rows]
-        new, again = told.news[rows, role], told.agains[rows, role]
+        counts = facts.choices[rows]
+        is_new, repeats = facts.news[rows, role], facts.agains[rows, role]
         idle = _is_idle(counts, role)
         handed_over = np.zeros(len(options.stuck), dtype=np.bool_)
-        handed_over[lanes[rows[~idle | new]]] = True
-        fewer = idle & ~new & ~again & (counts[:, role] > 0)
+        handed_over[lanes[rows[~idle | is_new]]] = True
+        fewer = idle & ~is_new & ~repeats & (counts[:, role] > 0)
         refused[rows] = fewer & handed_over[lanes[rows]]
     return refused
 

@@ -1,7 +1,8 @@
 """HyperPlay-II values: incomplete-information simulations (paper 004, Definitions 8 and 9).
 
-A playout continues as if everybody saw everything, and so cannot tell what information is worth. In
-a simulation every role has its own bag, made from what it would have done and seen.
+A playout continues as if everybody saw everything, so it cannot value information. In a simulation
+every role has its own bag, made from its own incomplete path along a particle. `SimulationSearch`
+gives a player the values of its candidates.
 
 The exploding bomb: red or blue is armed, unseen. The right wire wins 100, or 90 if we asked.
 
@@ -29,30 +30,30 @@ from ggp.search.moves import drawn_places, executed_moves, random_moves
 from ggp.search.trials import Results, plan_round
 
 MAX_SIMULATIONS = 2048
-"""Simulations side by side: bounds memory."""
+"""Greatest number of simulations side by side: bounds memory."""
 
 MAX_TURNS = 1000
 """Turns after which a simulation is cut off; it then counts as the middle of the goal range."""
 
-Told = Callable[[IntArray, IntArray], None]
-"""Receives, each turn, which lanes are still played, `[L]`, and their joint moves, `[L, R]`."""
+Observer = Callable[[IntArray, IntArray], None]
+"""Receives, each turn, the lanes that are still played, `[L]`, and their joint moves, `[L, R]`."""
 
 
 class SimulationSearch:
     """HyperPlay-II values of the candidates of one bag, improved round by round.
 
-    The value of a move is the weighted mean, over the particles, of simulations after that
-    move and random moves of the others. In a simulation every role but `random` has its own
-    bag, made from its own incomplete path along the particle, and moves by its policy.
+    The value of a move is the weighted mean, over the particles, of simulations after that move
+    and random moves of the others. In a simulation every role except `random` has its own bag, made
+    from its own incomplete path along the particle, and moves by its policy.
 
     Args:
         bags: one bag whose entries have views.
-        most: simulations side by side, up to `MAX_SIMULATIONS`: fewer if a turn of many takes too
-            long.
-        before_round: receives the least number of simulations of any candidate of a round, so
-            that the policy may be improved.
-        first: simulations of each candidate in the first round against a clock. Small rounds cost
-            nearly as much as large ones: whoever has no use for fewer should not begin with fewer.
+        max_lanes: greatest number of simulations side by side, up to `MAX_SIMULATIONS`; fewer take
+            less time a turn.
+        before_round: called with the least number of simulations of any candidate of a round, so
+            that it can improve the policy.
+        first: simulations of each candidate in the first round against a clock. A small round costs
+            nearly as much as a large one, so begin with the least useful number.
 
     Attributes:
         tally: of all simulations so far.
@@ -64,7 +65,7 @@ class SimulationSearch:
         bags: Bags,
         rng: np.random.Generator,
         *,
-        most: int = MAX_SIMULATIONS,
+        max_lanes: int = MAX_SIMULATIONS,
         before_round: Callable[[int], None] | None = None,
         first: int = 1,
     ) -> None:
@@ -75,18 +76,18 @@ class SimulationSearch:
         self.moves = candidates(simulator.machine, bags)
         self.tally = Tally(len(self.moves.values))
         self.side_by_side = first * len(self.moves.values)
-        self._most = min(most, MAX_SIMULATIONS)
+        self._max_lanes = min(max_lanes, MAX_SIMULATIONS)
         self._before_round = before_round
 
-    def round(self, count: int, chosen: IntArray | None = None) -> None:
-        """Make `count` more simulations of every candidate, or of those chosen.
+    def round(self, count: int, subset: IntArray | None = None) -> None:
+        """Make `count` more simulations of every candidate, or of a subset.
 
         Raises:
-            OutOfTime: not all could be made; candidates that got all of theirs count.
+            OutOfTime: time was too short; only candidates with all their simulations count.
         """
         if self._before_round is not None:
-            self._before_round(self.tally.least_visits(chosen))
-        trials = plan_round(self._bags, self.moves, count, self._rng, chosen)
+            self._before_round(self.tally.least_visits(subset))
+        trials = plan_round(self._bags, self.moves, count, self._rng, subset)
         results = Results(trials, sum(self._simulator.machine.goal_range) / 2)
         bounds = self._bounds(len(trials))
         rngs = self._rngs(len(bounds) - 1)
@@ -104,22 +105,22 @@ class SimulationSearch:
         # With a deadline other processes run their own rounds, see `run_search`.
         machine = self._simulator.machine if self._simulator.deadline is None else None
         try:
-            found = shared(machine, play, len(rngs))
-            for start, ended in zip(bounds, found, strict=False):
-                if ended is not None:
-                    results.add(start, *ended)
+            outcomes = shared(machine, play, len(rngs))
+            for start, outcome in zip(bounds, outcomes, strict=False):
+                if outcome is not None:
+                    results.add(start, *outcome)
         finally:
             self.tally.add(results, count, exact=bool(self._bags.exact.all()))
-        if None in found:
+        if None in outcomes:
             raise OutOfTime
 
     def _bounds(self, num: int) -> list[int]:
-        """Start of each of several pieces of about equal size, and the end."""
-        pieces = -(-num // self._most)
+        """Bounds of pieces of about equal size."""
+        pieces = -(-num // self._max_lanes)
         return [num * piece // max(pieces, 1) for piece in range(pieces + 1)]
 
     def _rngs(self, pieces: int) -> list[np.random.Generator]:
-        """The random stream of each piece, whoever plays it."""
+        """The random stream of each piece, independent of the process that plays it."""
         if pieces == 1:
             return [self._rng]
         return [np.random.default_rng(key) for key in self.keys(pieces)]
@@ -135,13 +136,13 @@ class SimulationSearch:
         self._rng = np.random.default_rng(key)
         self.tally = Tally(len(self.moves.values))
 
-    def play_on(self, entry: int, move: int, rng: np.random.Generator, told: Told) -> float:
-        """The goal value of one more simulation after a move; it counts for no estimate.
+    def play_on(self, entry: int, move: int, rng: np.random.Generator, observer: Observer) -> float:
+        """The goal value of one more simulation after a move, which no estimate includes.
 
         Args:
             entry: the particle, as an index into the states of the bag's set.
             rng: for all draws.
-            told: receives each joint move.
+            observer: receives each joint move.
         """
         lane = np.array([entry])
         goals, _ = self._simulator.run(
@@ -150,20 +151,20 @@ class SimulationSearch:
             self._bags.role,
             np.array([move]),
             rng,
-            told,
+            observer,
         )
         return float(goals[0])
 
 
 class Simulator:
-    """Continues games as if particles were true states, every role knowing only its own path.
+    """Plays games on from particles as if these were true states; each role sees only its own path.
 
     Args:
         belief: makes the bags of the simulated roles.
-        policy: how the simulated roles move.
-        deadline: looked at between the turns of simulations.
-        model: how the others make their first move; a `PathModel` also decides their later moves,
-            as far as it is sure, and `policy` the rest.
+        policy: chooses the moves of the simulated roles.
+        deadline: checked between the turns of simulations.
+        model: draws the others' first moves; a `PathModel` also draws their later moves as often as
+            its trust says, and `policy` chooses the rest.
     """
 
     def __init__(
@@ -185,7 +186,7 @@ class Simulator:
         role: int,
         moves: IntArray,
         rng: np.random.Generator,
-        told: Told | None = None,
+        observer: Observer | None = None,
     ) -> tuple[FloatArray, IntArray]:
         """One simulation from each lane: `[L]` goal values of `role`, `[L]` turns to the end.
 
@@ -194,13 +195,13 @@ class Simulator:
             views: `[L, R]` incomplete path of each role along each particle.
             role: the role whose move is evaluated.
             moves: `[L]` its move; the others' first moves are random.
-            told: receives each turn, for onlookers.
+            observer: receives each turn, for onlookers.
         """
         machine = self.machine
         submitted = {role: moves}
         for j in self._players:
             if j != role:
-                # Random, as the value is defined; from the next turn on the others search.
+                # Random by the definition of the value; from the next turn on the others search.
                 submitted[j] = random_moves(machine, states, j, rng, self._model, views[:, j])
         goals = np.full(len(states), sum(machine.goal_range) / 2)
         turns = np.full(len(states), MAX_TURNS)
@@ -209,38 +210,38 @@ class Simulator:
         for turn in range(MAX_TURNS):
             check(self.deadline)
             joint_moves, refused = self._execute(states, submitted, rng)
-            if told is not None:
-                told(lanes, joint_moves)
+            if observer is not None:
+                observer(lanes, joint_moves)
             states, percepts = machine.step(states, joint_moves)
             over = machine.terminal(states)
             if over.any():
                 ended = np.flatnonzero(over)
                 goals[lanes[ended]] = machine.goals(states.take(ended))[:, role]
                 turns[lanes[ended]] = turn + 1
-                # Only games that go on are stepped: the last ones cost less than all together.
-                on = np.flatnonzero(~over)
-                states, lanes, views = states.take(on), lanes[on], views[on]
-                joint_moves, percepts, refused = joint_moves[on], percepts[on], refused[on]
-                bags = {j: b.select(on) for j, b in bags.items()}
+                # Finished lanes are dropped, so that late turns are cheap.
+                open_ = np.flatnonzero(~over)
+                states, lanes, views = states.take(open_), lanes[open_], views[open_]
+                joint_moves, percepts, refused = joint_moves[open_], percepts[open_], refused[open_]
+                bags = {j: bag.select(open_) for j, bag in bags.items()}
             if not len(lanes):
                 break
             for j in self._players:
                 check(self.deadline)
-                heard = joint_moves[:, j], percepts[:, j]
-                # The first bags are made from whole paths, later ones from the turn before.
+                observation = joint_moves[:, j], percepts[:, j]
+                # The first bags are made from whole paths, later ones from the last turn's bags.
                 if turn:
-                    bags[j] = self._belief.advance(bags[j], *heard, rng, refused[:, j])
+                    bags[j] = self._belief.advance(bags[j], *observation, rng, refused[:, j])
                 else:
-                    paths = self._belief.tree.extend(views[:, j], *heard, refused[:, j])
+                    paths = self._belief.tree.extend(views[:, j], *observation, refused[:, j])
                     bags[j] = self._belief.at(paths, j, rng)
                 check(self.deadline)  # listing candidates takes as long as a turn of belief
                 submitted[j] = self._decide(bags[j], rng)
                 if j != role and isinstance(self._model, PathModel):
                     paths = bags[j].paths
-                    submitted[j] = self._believed(self._model, j, states, paths, submitted[j], rng)
+                    submitted[j] = self._blend(self._model, j, states, paths, submitted[j], rng)
         return goals, turns
 
-    def _believed(
+    def _blend(
         self,
         model: PathModel,
         role: int,
@@ -249,19 +250,19 @@ class Simulator:
         moves: IntArray,
         rng: np.random.Generator,
     ) -> IntArray:
-        """`[L]` moves of a role; a model draws as many of them as it is sure of."""
+        """`[L]` moves of a role, where the model draws a share of them: its trust."""
         lists = self.machine.legal(states, role, allow_stuck=True)
         shares, trust = model.shares(role, paths, lists)
-        sure = np.flatnonzero((rng.random(len(paths)) < trust) & (lists.counts > 0))
-        places = drawn_places(lists, np.cumsum(shares), sure, rng.random(len(sure)))
+        by_model = np.flatnonzero((rng.random(len(paths)) < trust) & (lists.counts > 0))
+        positions = drawn_places(lists, np.cumsum(shares), by_model, rng.random(len(by_model)))
         moves = moves.copy()
-        moves[sure] = lists.values[lists.offsets[sure] + places]
+        moves[by_model] = lists.values[lists.offsets[by_model] + positions]
         return moves
 
     def _execute(
         self, states: States, submitted: dict[int, IntArray], rng: np.random.Generator
     ) -> tuple[IntArray, IntArray]:
-        """`[L, R]` executed moves, and `[L, R]` refused moves, `DRAWN` where there was none."""
+        """`[L, R]` executed moves, and `[L, R]` refused moves; `DRAWN` if none was submitted."""
         machine = self.machine
         executed = np.zeros((len(states), len(machine.roles)), dtype=np.int64)
         refused = np.full_like(executed, UNKNOWN)
@@ -275,7 +276,7 @@ class Simulator:
         return executed, refused
 
     def _decide(self, bags: Bags, rng: np.random.Generator) -> IntArray:
-        """`[L]` moves by the policy; `UNKNOWN` if there are no particles: then one is drawn."""
+        """`[L]` moves by the policy; `UNKNOWN` without particles, for a random move."""
         sound = np.flatnonzero(~bags.depleted)
         if len(sound) == len(bags):
             return self._policy(bags, rng)
@@ -286,12 +287,11 @@ class Simulator:
 
 
 # ------------------------------------------------------------------------
-# Two kinds of values of the same candidates, combined as far as they are seen to agree.
+# Two kinds of values of the same candidates, combined by how well they agree.
 #
 # HyperPlay values are precise, but biased wherever knowing or hiding something matters. Simulations
-# have no such bias, but are costly, so their values are noisy. Each kind has what the other lacks;
-# but how far the precise values can be trusted differs from decision to decision. The differences
-# over the candidates show it:
+# have no such bias, but are costly, so their values are noisy. How far the precise values can be
+# trusted differs from decision to decision. The differences over the candidates show it:
 #
 # precise     noisy          differences, less their mean     so
 #     52 55 61    40 71 63 ±15   -10 18 0: no more than noise     precise values decide
@@ -299,16 +299,16 @@ class Simulator:
 #
 # Both kinds are tried on the same entries of the bag, so the choice of entries blurs no difference.
 #
-# This is a random-effects meta-analysis. What both methods disagree about in the same way is no
-# reason to trust either less: simulated opponents are better than random ones, say, and all values
-# are lower. So playouts are compared after a shift: each goes the same share s of its way to the
-# end of the goal range that simulations are nearer to. The noisy value of candidate c is shifted_c
-# + u_c, plus an error of known variance v_c; u_c is the difference between the methods, with
+# This is a random-effects meta-analysis. A difference that all candidates share is no reason to
+# trust either method less: say, simulated opponents are better than random ones, and all values
+# are lower. So playouts are compared after a shift: each moves by the same share s of its distance
+# to the end of the goal range that simulations are nearer to. The noisy value of candidate c is
+# shifted_c + u_c, plus an error of known variance v_c; u_c is the difference of the methods, with
 # variance t^2, and shifted_c has an error of its own, of variance p_c. Given t^2 a value is the
 # posterior mean, shifted_c + w_c (noisy_c - shifted_c) with w_c = (t^2 + p_c) / (t^2 + p_c + v_c):
-# a mean of two values in the goal range, so that none leaves it. Its variance is w_c v_c, and (1 -
-# w_c)^2 times that of the shift. To take a bias for noise would be worse than the reverse, so t^2
-# is not the best guess, but the upper end of a one-sided interval of 75 %, by the Q-profile method
+# a mean of two values in the goal range, so that none leaves it. Its variance is w_c v_c, plus (1 -
+# w_c)^2 times that of the shift. Mistaking a bias for noise is worse than the reverse, so t^2 is
+# not the best guess, but the upper end of a one-sided interval of 75 %, by the Q-profile method
 # (Viechtbauer 2007, Statistics in Medicine 26): the t^2 for which the weighted sum of squared
 # differences is the lower quartile of its distribution, chi-squared with one degree of freedom less
 # than there are candidates.
@@ -321,63 +321,62 @@ _TINY = 1e-12
 
 
 def combine(noisy: Estimates, precise: Estimates, goal_range: tuple[float, float]) -> Estimates:
-    """The noisy values of one bag, drawn towards the precise ones as far as both agree.
+    """The noisy estimates of one bag, shrunk towards the precise ones by how well both agree.
 
-    Visits and promptness are those of the noisy values. Exact values stay as they are, and say
-    nothing about the others.
+    Visits and promptness are the noisy ones. Exact values do not change and have no influence.
 
     Args:
-        noisy: all candidates tried.
-        precise: of the same candidates; they are ignored unless all have been tried.
+        noisy: of all candidates.
+        precise: of the same candidates; ignored unless all have been tried.
     """
     exact = np.zeros(len(noisy.values), dtype=np.bool_) if noisy.exact is None else noisy.exact
-    some = np.flatnonzero(~exact)
-    if len(some) < 2 or not precise.visits.all() or not noisy.visits.all():
+    inexact = np.flatnonzero(~exact)
+    if len(inexact) < 2 or not precise.visits.all() or not noisy.visits.all():
         return noisy
-    noise, others = (each.cautious_errors(goal_range)[some] ** 2 for each in (noisy, precise))
-    values, theirs = noisy.values[some], precise.values[some]
-    differences, variances = values - theirs, noise + others
-    way = _way(differences, variances, theirs, goal_range)
-    between = between_variance(differences, variances, way)
+    noise, error = (each.cautious_errors(goal_range)[inexact] ** 2 for each in (noisy, precise))
+    values, precise_values = noisy.values[inexact], precise.values[inexact]
+    differences, variances = values - precise_values, noise + error
+    distances = _distances(differences, variances, precise_values, goal_range)
+    between = between_variance(differences, variances, distances)
     weights = 1 / (variances + between)
-    shifted = theirs + _share(differences, weights, way) * way
-    trust = (between + others) * weights
-    error_of_shift = way**2 / max(float(np.sum(weights * way**2)), _TINY)
-    # Both kinds share the error from the choice of entries, as far as it shows: a mean of trials
-    # has at most the error of trials that win or lose.
-    whole = np.nan_to_num(noisy.stderrs[some]) ** 2
-    of_trials = np.minimum(whole, (np.ptp(goal_range) / 2) ** 2 / noisy.visits[some])
-    squares = whole - (1 - trust) * of_trials + (1 - trust) ** 2 * error_of_shift
+    shifted_values = precise_values + _share(differences, weights, distances) * distances
+    trust = (between + error) * weights
+    error_of_shift = distances**2 / max(float(np.sum(weights * distances**2)), _TINY)
+    # Both kinds share the error from the choice of entries. Only the rest shrinks: the error of
+    # trials, which is at most that of trials that win or lose.
+    total_squares = np.nan_to_num(noisy.stderrs[inexact]) ** 2
+    of_trials = np.minimum(total_squares, (np.ptp(goal_range) / 2) ** 2 / noisy.visits[inexact])
+    squares = total_squares - (1 - trust) * of_trials + (1 - trust) ** 2 * error_of_shift
     means, errors = noisy.values.copy(), noisy.stderrs.copy()
-    means[some] = trust * values + (1 - trust) * shifted
-    errors[some] = np.sqrt(squares)
+    means[inexact] = trust * values + (1 - trust) * shifted_values
+    errors[inexact] = np.sqrt(squares)
     return replace(noisy, values=means, stderrs=errors)
 
 
-def _way(
+def _distances(
     differences: FloatArray,
     variances: FloatArray,
     values: FloatArray,
     goal_range: tuple[float, float],
 ) -> FloatArray:
-    """`[C]` how far values are from the end of the goal range that others are nearer to."""
+    """`[C]` distance of values to the end of the goal range that the noisy values are nearer to."""
     is_higher = np.average(differences, weights=1 / variances) > 0
     return goal_range[int(is_higher)] - values
 
 
-def _share(differences: FloatArray, weights: FloatArray, way: FloatArray) -> float:
-    """The share of their ways, from 0 to 1, that accounts best for differences."""
-    whole = float(np.sum(weights * way**2))
-    return float(np.clip(np.sum(weights * way * differences) / whole, 0, 1)) if whole else 0.0
+def _share(differences: FloatArray, weights: FloatArray, distances: FloatArray) -> float:
+    """The share of their distances, from 0 to 1, that explains differences best (least squares)."""
+    whole = float(np.sum(weights * distances**2))
+    return float(np.clip(np.sum(weights * distances * differences) / whole, 0, 1)) if whole else 0.0
 
 
-def between_variance(differences: FloatArray, variances: FloatArray, way: FloatArray) -> float:
+def between_variance(differences: FloatArray, variances: FloatArray, shifts: FloatArray) -> float:
     """The largest variance between two methods that is consistent with their differences (75 %).
 
     Args:
         differences: `[C]` of the values of C candidates, C > 1.
-        variances: `[C]` variances of the differences that noise explains; above 0.
-        way: `[C]` how far the values of one method are shifted at most, all by the same share.
+        variances: `[C]` variances of the differences from noise alone; above 0.
+        shifts: `[C]` greatest shifts of one method's values; all are shifted by the same share.
     """
     freedom = len(differences) - 1
     # The quantile of chi-squared by Wilson and Hilferty's approximation.
@@ -386,8 +385,8 @@ def between_variance(differences: FloatArray, variances: FloatArray, way: FloatA
 
     def excess(between: float) -> float:
         weights = 1 / (variances + between)
-        left = differences - _share(differences, weights, way) * way
-        return float(np.sum(weights * left**2)) - bound
+        residuals = differences - _share(differences, weights, shifts) * shifts
+        return float(np.sum(weights * residuals**2)) - bound
 
     low, high = 0.0, float(np.sum(differences**2)) / bound
     if excess(low) <= 0:

@@ -1,8 +1,8 @@
-"""Looks for a sure win of one role, from its exact information set, turn after turn.
+"""Finds moves of a role that win for certain from its exact information set, whatever others do.
 
-What was found is kept: where the graph is whole it is good for the rest of the match, and a sure
-win goes on in it in any case. Otherwise it is made anew from the set of the turn, which may be
-smaller.
+A player passes the states of the set each turn, and gets a move or None. `SureWins` keeps the graph
+of turns that it builds. A complete graph serves for the rest of the match, and a sure win continues
+in it in any case. Otherwise it builds a new one from the set of the turn, which may be smaller.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ from ggp.search.anytime import Deadline, OutOfTime, Pace, part_of
 from ggp.search.moves import LANES_AT_ONCE, TIMED_LANES, joint_moves
 
 # ------------------------------------------------------------------------
-# The kernels that decide in which sets of states a role has a sure win.
+# Kernels that decide in which sets of states a role has a sure win: an AND-OR search over
+# information sets.
 #
-# A win is sure in a set if one of our moves, legal in all its states, only leads to ends that are
-# won and to sets in which it is sure: one for each thing that we may be told. What the others know
-# and want does not matter: they may do anything.
+# Rule: a win is sure in a set if one of our moves, legal in all its states, leads only to won ends
+# and to sets in which a win is sure, one set for each percept that we may get. The others'
+# information and goals do not matter: they may do anything.
 #
-# `find_winning` marks the moves that win in one state if we saw it. Only moves that do so in every
-# state of a set can be sure, and this leaves few sets to look at. `decide_sets` then looks depth
-# first, with a stack of its own, so that it can be stopped and called again.
+# `find_winning` first marks the moves that win in one state if we saw everything. Only a move that
+# is marked in every state of a set can win there (a necessary condition), so few sets remain.
+# `decide_sets` then searches depth first. It keeps its own stack, so it can stop and continue.
 
 I32 = NDArray[np.int32]
 
@@ -38,7 +39,7 @@ WON, LOST = -1, -2
 """In place of a state: the game is over with the best goal, or without it."""
 
 UNDECIDED, SURE, UNSURE = 0, 1, 2
-"""What is known of a set."""
+"""Verdicts about a set."""
 
 NUM_SETS, DEPTH, MARK = 0, 1, 2
 """Indices into `StateSets.sizes`."""
@@ -49,37 +50,38 @@ STOPPED, DECIDED, FULL = 0, 1, 2
 
 @by_reference
 class StateSets(NamedTuple):
-    """Sets of states of a graph with S states, M moves and P percepts, and the way through them.
+    """Sets of states of a graph with S states, M moves and P percepts, and the stack of a search.
 
     Attributes:
-        sizes: number of sets, depth of the stack, and the last mark that was used.
+        sizes: number of sets, depth of the stack, and the last mark.
         start: `[I + 1]` where the states of each set begin in `pool`.
-        pool: states, set after set; the place after the last set is where new ones are made.
-        known: `[I]` what is known of each set.
+        pool: states, set after set; new sets are built behind the last one.
+        verdicts: `[I]` verdict about each set.
         best: `[I]` the move that wins in it for sure.
         slots: sets by hash of their states, -1 if free.
         mark: `[S]` last mark of each state.
-        percept_mark, percept_place, percept_count: `[P]` last mark, place and number of each.
-        legal, going_on: `[M]` states in which a move is legal and wins, and edges after it that
-            do not end the match.
+        percept_mark, percept_end, percept_count: `[P]` last mark, next free row in `pool`, and
+            number of states of each.
+        legal, unfinished: `[M]` number of states in which a move is legal and wins, and of edges
+            after it that do not end the match.
         touched: `[max(M, P)]` moves or percepts that occurred.
-        frame: `[D, 7]` the sets on the way: the set, its moves in `moves` (from, to, now), and
-            what the present move leads to in `children` (from, to, now).
+        frame: `[D, 7]` stack of the search: a set, its moves in `moves` (from, to, current), and
+            the children of the current move in `children` (from, to, current).
         moves, children: stacks of moves and of sets.
     """
 
     sizes: IntArray
     start: I32
     pool: I32
-    known: NDArray[np.int8]
+    verdicts: NDArray[np.int8]
     best: I32
     slots: I32
     mark: I32
     percept_mark: I32
-    percept_place: I32
+    percept_end: I32
     percept_count: I32
     legal: I32
-    going_on: I32
+    unfinished: I32
     touched: I32
     frame: I32
     moves: I32
@@ -88,33 +90,36 @@ class StateSets(NamedTuple):
 
 @kernel
 def find_winning(first: I32, move: I32, child: I32, wins: BoolArray) -> None:
-    """Mark the edges `[E]` whose move wins in their state if we see everything from there on."""
+    """Mark the edges `[E]` whose move wins in their state if we see everything from there on.
+
+    Backward induction: a child has a greater number than its parent, so its edges are final.
+    """
     for state in range(len(first) - 2, -1, -1):
         start = first[state]
         while start < first[state + 1]:
             end = start
-            good = True
+            wins_always = True
             while end < first[state + 1] and move[end] == move[start]:
-                after = child[end]
-                if after == LOST:
-                    good = False
-                elif after >= 0:
-                    # A state is won if one of its moves wins; known, as its number is greater.
-                    won = False
-                    for edge in range(first[after], first[after + 1]):
+                successor = child[end]
+                if successor == LOST:
+                    wins_always = False
+                elif successor >= 0:
+                    # A state is won if one of its moves wins.
+                    is_won = False
+                    for edge in range(first[successor], first[successor + 1]):
                         if wins[edge]:
-                            won = True
+                            is_won = True
                             break
-                    good = good and won
+                    wins_always = wins_always and is_won
                 end += 1
             for edge in range(start, end):
-                wins[edge] = good
+                wins[edge] = wins_always
             start = end
 
 
 @inlined
 def _hash(sets: StateSets, start: int, end: int) -> np.uint64:
-    """Hash of the states in a part of the pool, whatever their order."""
+    """Hash of the states in a part of the pool, independent of their order."""
     total = np.uint64(end - start)
     for k in range(start, end):
         total += ended(mixed_in(START, np.uint64(sets.pool[k])))
@@ -122,36 +127,38 @@ def _hash(sets: StateSets, start: int, end: int) -> np.uint64:
 
 
 @inlined
-def _is_same(sets: StateSets, number: int, start: int, end: int, mark: int) -> bool:
-    """Whether a set has exactly the states of a part of the pool, all of which have this mark."""
-    if sets.start[number + 1] - sets.start[number] != end - start:
+def _is_set(sets: StateSets, set_id: int, start: int, end: int, mark: int) -> bool:
+    """Whether a set has exactly the states of a part of the pool, which all carry this mark."""
+    if sets.start[set_id + 1] - sets.start[set_id] != end - start:
         return False
-    for k in range(sets.start[number], sets.start[number + 1]):
+    for k in range(sets.start[set_id], sets.start[set_id + 1]):
         if sets.mark[sets.pool[k]] != mark:
             return False
     return True
 
 
 @inlined
-def _interned(sets: StateSets, start: int, end: int, mark: int) -> int:
-    """The set of the distinct states in a part of the pool; if it is new, they are moved to the
-    end of the sets, which must not be after them."""
+def _intern(sets: StateSets, start: int, end: int, mark: int) -> int:
+    """Id of the set of distinct states in a part of the pool (hash-consing).
+
+    The states of a new set move down to the end of the last set.
+    """
     mask = np.uint64(len(sets.slots) - 1)
     slot = _hash(sets, start, end) & mask
     while sets.slots[slot] >= 0:
-        if _is_same(sets, sets.slots[slot], start, end, mark):
+        if _is_set(sets, sets.slots[slot], start, end, mark):
             return int(sets.slots[slot])
         slot = (slot + np.uint64(1)) & mask
-    number = int(sets.sizes[NUM_SETS])
+    set_id = int(sets.sizes[NUM_SETS])
     sets.sizes[NUM_SETS] += 1
-    sets.slots[slot] = number
-    at = sets.start[number]
+    sets.slots[slot] = set_id
+    target = sets.start[set_id]
     for k in range(start, end):
-        sets.pool[at + k - start] = sets.pool[k]
-    sets.start[number + 1] = at + end - start
-    sets.known[number] = UNDECIDED
-    sets.best[number] = -1
-    return number
+        sets.pool[target + k - start] = sets.pool[k]
+    sets.start[set_id + 1] = target + end - start
+    sets.verdicts[set_id] = UNDECIDED
+    sets.best[set_id] = -1
+    return set_id
 
 
 @inlined
@@ -162,51 +169,51 @@ def _new_mark(sets: StateSets) -> int:
 
 @inlined
 def _list_moves(
-    first: I32, move: I32, child: I32, wins: BoolArray, sets: StateSets, number: int
+    first: I32, move: I32, child: I32, wins: BoolArray, sets: StateSets, set_id: int
 ) -> int:
-    """Push the moves that win in every state of a set, those first after which least goes on.
+    """Push the moves that win in every state of a set, those with the fewest open edges first.
 
     Returns:
-        number of edges looked at.
+        number of edges visited.
     """
-    size = sets.start[number + 1] - sets.start[number]
+    size = sets.start[set_id + 1] - sets.start[set_id]
     work, touched = 0, 0
-    for k in range(sets.start[number], sets.start[number + 1]):
+    for k in range(sets.start[set_id], sets.start[set_id + 1]):
         state = sets.pool[k]
-        before = -1
+        previous = -1
         for edge in range(first[state], first[state + 1]):
             work += 1
             if not wins[edge]:
                 continue
-            made = move[edge]
-            if sets.legal[made] == 0:
-                sets.touched[touched] = made
+            choice = move[edge]
+            if sets.legal[choice] == 0:
+                sets.touched[touched] = choice
                 touched += 1
-                sets.going_on[made] = 0
-            if made != before:
-                sets.legal[made] += 1
-                before = made
+                sets.unfinished[choice] = 0
+            if choice != previous:
+                sets.legal[choice] += 1
+                previous = choice
             if child[edge] >= 0:
-                sets.going_on[made] += 1
+                sets.unfinished[choice] += 1
     depth = sets.sizes[DEPTH]
     low = sets.frame[depth, 1]
     high = low
     for k in range(touched):
-        made = sets.touched[k]
-        if sets.legal[made] == size:
-            at = high
-            while at > low and (
-                sets.going_on[sets.moves[at - 1]] > sets.going_on[made]
+        choice = sets.touched[k]
+        if sets.legal[choice] == size:
+            row = high
+            while row > low and (
+                sets.unfinished[sets.moves[row - 1]] > sets.unfinished[choice]
                 or (
-                    sets.going_on[sets.moves[at - 1]] == sets.going_on[made]
-                    and sets.moves[at - 1] > made
+                    sets.unfinished[sets.moves[row - 1]] == sets.unfinished[choice]
+                    and sets.moves[row - 1] > choice
                 )
             ):
-                sets.moves[at] = sets.moves[at - 1]
-                at -= 1
-            sets.moves[at] = made
+                sets.moves[row] = sets.moves[row - 1]
+                row -= 1
+            sets.moves[row] = choice
             high += 1
-        sets.legal[made] = 0
+        sets.legal[choice] = 0
     sets.frame[depth, 2] = high
     sets.frame[depth, 3] = low
     return work
@@ -214,33 +221,33 @@ def _list_moves(
 
 @inlined
 def _list_children(
-    first: I32, move: I32, percept: I32, child: I32, sets: StateSets, number: int, made: int
+    first: I32, move: I32, percept: I32, child: I32, sets: StateSets, set_id: int, choice: int
 ) -> int:
     """Push the sets that a move leads to, the largest first.
 
     Returns:
-        number of edges looked at; -1 if there is no room for the sets.
+        number of edges visited; -1 if there is no room for the sets.
     """
     mark = _new_mark(sets)
     work, touched, total = 0, 0, 0
-    for k in range(sets.start[number], sets.start[number + 1]):
+    for k in range(sets.start[set_id], sets.start[set_id + 1]):
         state = sets.pool[k]
         for edge in range(first[state], first[state + 1]):
             work += 1
-            if move[edge] == made and child[edge] >= 0:
-                told = percept[edge]
-                if sets.percept_mark[told] != mark:
-                    sets.percept_mark[told] = mark
-                    sets.percept_count[told] = 0
-                    sets.touched[touched] = told
+            if move[edge] == choice and child[edge] >= 0:
+                percept_id = percept[edge]
+                if sets.percept_mark[percept_id] != mark:
+                    sets.percept_mark[percept_id] = mark
+                    sets.percept_count[percept_id] = 0
+                    sets.touched[touched] = percept_id
                     touched += 1
-                sets.percept_count[told] += 1
+                sets.percept_count[percept_id] += 1
                 total += 1
     depth = sets.sizes[DEPTH]
     low = sets.frame[depth, 4]
     count = sets.sizes[NUM_SETS]
     end = int(sets.start[count])
-    # First all together behind the sets, by what we are told; each then moves up.
+    # A counting sort by percept behind the last set; each group then becomes a set.
     if (
         end + total > len(sets.pool)
         or count + touched + 1 >= len(sets.start)
@@ -248,36 +255,36 @@ def _list_children(
         or low + touched > len(sets.children)
     ):
         return -1
-    at = end
+    row = end
     for k in range(touched):
-        sets.percept_place[sets.touched[k]] = at
-        at += sets.percept_count[sets.touched[k]]
-    for k in range(sets.start[number], sets.start[number + 1]):
+        sets.percept_end[sets.touched[k]] = row
+        row += sets.percept_count[sets.touched[k]]
+    for k in range(sets.start[set_id], sets.start[set_id + 1]):
         state = sets.pool[k]
         for edge in range(first[state], first[state + 1]):
-            if move[edge] == made and child[edge] >= 0:
-                told = percept[edge]
-                sets.pool[sets.percept_place[told]] = child[edge]
-                sets.percept_place[told] += 1
+            if move[edge] == choice and child[edge] >= 0:
+                percept_id = percept[edge]
+                sets.pool[sets.percept_end[percept_id]] = child[edge]
+                sets.percept_end[percept_id] += 1
     high = low
     for k in range(touched):
-        told = sets.touched[k]
-        upto = sets.percept_place[told]
-        start = upto - sets.percept_count[told]
+        percept_id = sets.touched[k]
+        stop = sets.percept_end[percept_id]
+        start = stop - sets.percept_count[percept_id]
         mark = _new_mark(sets)
         size = 0
-        for place in range(start, upto):
-            state = sets.pool[place]
+        for position in range(start, stop):
+            state = sets.pool[position]
             if sets.mark[state] != mark:
                 sets.mark[state] = mark
                 sets.pool[start + size] = state
                 size += 1
-        found = _interned(sets, start, start + size, mark)
-        at = high
-        while at > low and _size(sets, sets.children[at - 1]) < _size(sets, found):
-            sets.children[at] = sets.children[at - 1]
-            at -= 1
-        sets.children[at] = found
+        child_set = _intern(sets, start, start + size, mark)
+        row = high
+        while row > low and _size(sets, sets.children[row - 1]) < _size(sets, child_set):
+            sets.children[row] = sets.children[row - 1]
+            row -= 1
+        sets.children[row] = child_set
         high += 1
     sets.frame[depth, 5] = high
     sets.frame[depth, 6] = low
@@ -285,8 +292,8 @@ def _list_children(
 
 
 @inlined
-def _size(sets: StateSets, number: int) -> int:
-    return int(sets.start[number + 1] - sets.start[number])
+def _size(sets: StateSets, set_id: int) -> int:
+    return int(sets.start[set_id + 1] - sets.start[set_id])
 
 
 @kernel
@@ -298,15 +305,18 @@ def decide_sets(
     wins: BoolArray,
     sets: StateSets,
     root: int,
-    most: int,
+    budget: int,
 ) -> int:
-    """Decide whether a win is sure in a set, or go on with that.
+    """Decide whether a win is sure in a set, or continue to.
+
+    A move is dropped at its first child that is `UNSURE`; a set is `SURE` by its first move whose
+    children all are. The verdicts of sets are stored, so each set is decided once.
 
     Args:
         first, move, percept, child: see `ggp.search.sure_wins.TurnGraph`.
         wins: from `find_winning`.
-        root: the set; -1 to go on with what was begun.
-        most: edges to look at, about, before it stops.
+        root: the set; -1 to continue the last search.
+        budget: approximate number of edges to visit before it stops.
 
     Returns:
         `DECIDED`, `STOPPED`, or `FULL` if there is no room for more sets.
@@ -314,7 +324,7 @@ def decide_sets(
     work = 0
     if root >= 0:
         sets.sizes[DEPTH] = -1
-        if sets.known[root] != UNDECIDED:
+        if sets.verdicts[root] != UNDECIDED:
             return DECIDED
         sets.sizes[DEPTH] = 0
         sets.frame[0, 0] = root
@@ -323,48 +333,49 @@ def decide_sets(
         work += _list_moves(first, move, child, wins, sets, root)
         sets.frame[0, 5] = -1
     while sets.sizes[DEPTH] >= 0:
-        if work >= most:
+        if work >= budget:
             return STOPPED
+        # The top of the stack. Entry 5 is -1 until the children of the current move are listed.
         depth = sets.sizes[DEPTH]
-        number = int(sets.frame[depth, 0])
-        now = sets.frame[depth, 3]
+        set_id = int(sets.frame[depth, 0])
+        current = sets.frame[depth, 3]
         if sets.frame[depth, 5] < 0:  # begin with the next move
-            if now == sets.frame[depth, 2]:
-                sets.known[number] = UNSURE
+            if current == sets.frame[depth, 2]:
+                sets.verdicts[set_id] = UNSURE
                 sets.sizes[DEPTH] -= 1
                 continue
-            more = _list_children(first, move, percept, child, sets, number, sets.moves[now])
-            if more < 0:
+            edges = _list_children(first, move, percept, child, sets, set_id, sets.moves[current])
+            if edges < 0:
                 return FULL
-            work += more
-        at = sets.frame[depth, 6]
-        if at == sets.frame[depth, 5]:
-            sets.known[number] = SURE
-            sets.best[number] = sets.moves[now]
+            work += edges
+        child_index = sets.frame[depth, 6]
+        if child_index == sets.frame[depth, 5]:
+            sets.verdicts[set_id] = SURE
+            sets.best[set_id] = sets.moves[current]
             sets.sizes[DEPTH] -= 1
             continue
-        below = int(sets.children[at])
-        if sets.known[below] == SURE:
+        child_set = int(sets.children[child_index])
+        if sets.verdicts[child_set] == SURE:
             sets.frame[depth, 6] += 1
-        elif sets.known[below] == UNSURE:
+        elif sets.verdicts[child_set] == UNSURE:
             sets.frame[depth, 3] += 1
             sets.frame[depth, 5] = -1
         else:
             deeper = depth + 1
             sets.sizes[DEPTH] = deeper
-            sets.frame[deeper, 0] = below
+            sets.frame[deeper, 0] = child_set
             sets.frame[deeper, 1] = sets.frame[depth, 2]
             sets.frame[deeper, 4] = sets.frame[depth, 5]
             if sets.frame[depth, 2] + len(sets.legal) > len(sets.moves):
                 return FULL
-            work += _list_moves(first, move, child, wins, sets, below)
+            work += _list_moves(first, move, child, wins, sets, child_set)
             sets.frame[deeper, 5] = -1
     return DECIDED
 
 
 @kernel
 def add_set(sets: StateSets, states: IntArray) -> int:
-    """The number of a set of distinct states; -1 if there is no room for it."""
+    """Id of a set of distinct states; -1 if there is no room for it."""
     count = sets.sizes[NUM_SETS]
     start = int(sets.start[count])
     if start + len(states) > len(sets.pool) or count + 1 >= len(sets.start):
@@ -373,26 +384,26 @@ def add_set(sets: StateSets, states: IntArray) -> int:
     for k in range(len(states)):
         sets.mark[states[k]] = mark
         sets.pool[start + k] = states[k]
-    return _interned(sets, start, start + len(states), mark)
+    return _intern(sets, start, start + len(states), mark)
 
 
 # ------------------------------------------------------------------------
 
 MOST_EDGES = 2_000_000
-"""Most edges of a graph under a clock: bounds memory."""
+"""Greatest number of edges of a graph under a clock: bounds memory."""
 
 MOST_SETS, MOST_IN_SETS = 1 << 15, 1 << 21
-"""Most sets of states of a graph, and states of them together."""
+"""Greatest number of sets of states of a graph, and of their states in all."""
 
 STACK = 1 << 16
-"""Room for moves and sets on the way through a graph."""
+"""Room for moves and sets on the stack."""
 
 WORK = 200_000
-"""Edges to look at between two looks at the clock."""
+"""Edges to visit between two checks of the clock."""
 
 SHARE = 0.5
-"""Most of the time that may be spent. Graphs that seem too large for it are given up early, and one
-that is whole is used again."""
+"""Greatest share of the time for this search. A graph that seems too large for it is given up
+early, and a complete one is reused."""
 
 PACE, SLOW_PACE = 1.5e6, 2e4
 """Edges a second that are expected at first: on circuits, and on other backends."""
@@ -402,24 +413,24 @@ class SureWins:
     """The sure wins of one role of a match.
 
     Args:
-        role: whose best goal is wanted.
+        role: the role that wins with its best goal.
     """
 
     def __init__(self, machine: Machine, role: int) -> None:
         self._machine, self._role = machine, role
-        self._begun: _Begun | None = None
+        self._search: _GraphSearch | None = None
         self._pace = PACE if machine.backend == "propnet" else SLOW_PACE
 
     def move(
-        self, states: States, turn: int, most: int, deadline: Deadline | None = None
+        self, states: States, turn: int, budget: int, deadline: Deadline | None = None
     ) -> int | None:
-        """A move that begins a sure win; None if there is none, or it was not found.
+        """A move that begins a sure win; None if there is none, or none was found.
 
         Args:
-            states: all those that the role may be in.
+            states: all states of the role's information set.
             turn: turns since the start.
-            most: edges of a graph, and to look at, without a deadline.
-            deadline: only a share of the time until then is used.
+            budget: greatest number of edges of a graph, and of visits, without a deadline.
+            deadline: the search takes at most a share of the time until then.
 
         Raises:
             GGPError: raised by the machine.
@@ -429,22 +440,22 @@ class SureWins:
         states = states.take(np.flatnonzero(~machine.terminal(states)))
         if not len(states):
             return None
-        until = part_of(deadline, SHARE)
-        if self._begun is not None:
-            is_known, move = self._begun.move(states, turn, most, until)
-            if is_known and (move is not None or self._begun.is_whole):
+        cutoff = part_of(deadline, SHARE)
+        if self._search is not None:
+            is_known, move = self._search.move(states, turn, budget, cutoff)
+            if is_known and (move is not None or self._search.is_whole):
                 return move
-        room = Room(most if until is None else MOST_EDGES, until, self._pace)
-        self._begun = _Begun(machine, turn_graph(machine, states, self._role, room), turn)
+        room = Room(budget if cutoff is None else MOST_EDGES, cutoff, self._pace)
+        self._search = _GraphSearch(machine, turn_graph(machine, states, self._role, room), turn)
         self._pace = room.pace
-        return self._begun.move(states, turn, most, until)[1]
+        return self._search.move(states, turn, budget, cutoff)[1]
 
 
-class _Begun:
-    """A graph, and what is known of sets of its states.
+class _GraphSearch:
+    """A graph with verdicts about sets of its states.
 
     Attributes:
-        is_whole: whether a win that is not found is not sure.
+        is_whole: whether the graph is complete: then a win that is not found is not sure.
     """
 
     def __init__(self, machine: Machine, graph: TurnGraph, turn: int) -> None:
@@ -455,31 +466,31 @@ class _Begun:
         num_states, num_moves = len(graph.first) - 1, len(graph.moves)
 
         size = num_states, num_moves, graph.num_percepts, len(graph.states)
-        self._sets = _no_sets(*size, MOST_SETS, MOST_IN_SETS)
+        self._sets = _empty_sets(*size, MOST_SETS, MOST_IN_SETS)
 
     def move(
-        self, states: States, turn: int, most: int, until: Deadline | None
+        self, states: States, turn: int, budget: int, deadline: Deadline | None
     ) -> tuple[bool, int | None]:
-        """Whether the set is in the graph and was decided, and a move that wins in it for sure."""
+        """Whether the set is in the graph and decided, and a move that wins in it for sure."""
         graph, sets = self._graph, self._sets
-        found = graph.find(self._machine, states, turn - self._turn)
-        if found is None:
+        ids = graph.find(self._machine, states, turn - self._turn)
+        if ids is None:
             return False, None
-        root = number = add_set(sets, found)
-        if number < 0:
+        root = set_id = add_set(sets, ids)
+        if set_id < 0:
             return False, None
-        ends, left = STOPPED, most
-        while ends == STOPPED and (left > 0 if until is None else not until.passed()):
+        outcome, remaining = STOPPED, budget
+        while outcome == STOPPED and (remaining > 0 if deadline is None else not deadline.passed()):
             edges = graph.first, graph.move, graph.percept, graph.child
-            ends = decide_sets(*edges, self._wins, sets, root, WORK)
-            root, left = -1, left - WORK
-        if sets.known[number] == SURE:
-            return True, int(graph.moves[sets.best[number]])
-        return ends == DECIDED and sets.known[number] != UNDECIDED, None
+            outcome = decide_sets(*edges, self._wins, sets, root, WORK)
+            root, remaining = -1, remaining - WORK
+        if sets.verdicts[set_id] == SURE:
+            return True, int(graph.moves[sets.best[set_id]])
+        return outcome == DECIDED and sets.verdicts[set_id] != UNDECIDED, None
 
 
-def _no_sets(
-    states: int, moves: int, percepts: int, turns: int, most: int, most_in_all: int
+def _empty_sets(
+    states: int, moves: int, percepts: int, turns: int, max_sets: int, max_states: int
 ) -> StateSets:
     """Room for sets of the states of a graph."""
 
@@ -488,17 +499,17 @@ def _no_sets(
 
     return StateSets(
         sizes=np.zeros(3, dtype=np.int64),
-        start=empty(most + 1),
-        pool=empty(most_in_all),
-        known=np.zeros(most, dtype=np.int8),
-        best=empty(most),
-        slots=np.full(4 * most, -1, dtype=np.int32),
+        start=empty(max_sets + 1),
+        pool=empty(max_states),
+        verdicts=np.zeros(max_sets, dtype=np.int8),
+        best=empty(max_sets),
+        slots=np.full(4 * max_sets, -1, dtype=np.int32),
         mark=empty(states),
         percept_mark=empty(percepts),
-        percept_place=empty(percepts),
+        percept_end=empty(percepts),
         percept_count=empty(percepts),
         legal=empty(moves),
-        going_on=empty(moves),
+        unfinished=empty(moves),
         touched=empty(max(moves, percepts)),
         frame=empty(turns + 2, 7),
         moves=empty(max(STACK, 2 * moves)),
@@ -508,48 +519,49 @@ def _no_sets(
 
 def load_sure_kernels() -> None:
     """Compile the kernels, or load them from the cache, before a clock runs."""
-    none, first, wins = (np.zeros(0, np.int32), np.zeros(2, np.int32), np.zeros(0, np.bool_))
-    find_winning(first, none, none, wins)
-    sets = _no_sets(1, 1, 1, 1, 2, 2)
+    no_edges, first, wins = (np.zeros(0, np.int32), np.zeros(2, np.int32), np.zeros(0, np.bool_))
+    find_winning(first, no_edges, no_edges, wins)
+    sets = _empty_sets(1, 1, 1, 1, 2, 2)
     add_set(sets, np.zeros(1, dtype=np.int64))
-    decide_sets(first, none, none, none, wins, sets, 0, 1)
+    decide_sets(first, no_edges, no_edges, no_edges, wins, sets, 0, 1)
 
 
 # ------------------------------------------------------------------------
-# The states that may follow a set of states, turn by turn, and what one role is told on the way.
+# The graph of states that may follow a set of states, turn by turn, with the percepts of one role.
 #
-# Equal states of a turn are merged, whatever led to them: a win that is sure does not depend on
-# what the others know. So the graph of a whole game may be small where its tree is not: dark hex on
-# nine cells has 422,000 states.
+# Equal states of a turn are merged, for a sure win does not depend on the others' information. So
+# the graph of a whole game may be small where its tree is large: dark hex on nine cells has 422,000
+# states.
 #
-# edge of a state our move what we are told the state after it, or how it ended
+#     an edge of a state:   our move,   our percept,   the next state, or how the game ended
 #
-# Edges of a state that begin with the same move of ours are neighbours. A graph may be cut where
-# there was no more room or time; what lies beyond counts as no win.
+# Edges of a state with the same move of ours are neighbours. A graph is cut where room or time runs
+# out; everything beyond the cut counts as no win, which is sound.
 
 MANY_EDGES = 4096
-"""The pace is measured by turns of at least so many edges."""
+"""Only turns of at least this many edges measure the pace."""
 
 CHEAP = 0.02
-"""A turn that costs no more than this share of the room is found in any case: the first ones say
-little about those to come."""
+"""A turn that costs at most this share of the room is always built: the first turns say little
+about later ones."""
 
 SLOWING, FORESEEN = 0.8, 8
-"""Factor of the growth of turns from each to the next, and number of turns that are foreseen. With
-these, dark hex on nine cells, with 1.2 million edges, is foreseen within a factor of two."""
+"""Factor of the growth of turns from each to the next, and number of turns in a forecast. With
+these, the forecast for dark hex on nine cells, with 1.2 million edges, is right within a factor of
+two."""
 
 
 class TurnGraph(NamedTuple):
     """S states at which the game is not over, and E edges, sorted by state and then by our move.
 
     Attributes:
-        states: of each turn; their numbers go on from turn to turn.
+        states: of each turn; they are numbered from turn to turn.
         first: `[S + 1]` edges of each state.
         move: `[E]` our move, as an index into `moves`.
-        percept: `[E]` what we are told, as an index into those that occur.
-        child: `[E]` state that it leads to, `WON` or `LOST`; always a greater number.
+        percept: `[E]` our percept, as an index from 0 to `num_percepts` - 1.
+        child: `[E]` the next state, which has a greater number, or `WON` or `LOST`.
         moves: the machine's ids of our moves, by text.
-        num_percepts: number of different `percept`s.
+        num_percepts: number of distinct percepts.
         is_whole: whether nothing was cut.
     """
 
@@ -570,65 +582,65 @@ class TurnGraph(NamedTuple):
         """
         if not 0 <= turn < len(self.states):
             return None
-        known = self.states[turn]
-        group = machine.groups(machine.concatenate([known, states]))
-        place = np.full(int(group.max()) + 1, -1, dtype=np.int64)
-        place[group[: len(known)]] = np.arange(len(known))
-        found = place[group[len(known) :]]
-        if (found < 0).any():
+        layer = self.states[turn]
+        group = machine.groups(machine.concatenate([layer, states]))
+        index = np.full(int(group.max()) + 1, -1, dtype=np.int64)
+        index[group[: len(layer)]] = np.arange(len(layer))
+        indices = index[group[len(layer) :]]
+        if (indices < 0).any():
             return None
-        return sum(len(each) for each in self.states[:turn]) + found
+        return sum(len(earlier) for earlier in self.states[:turn]) + indices
 
 
 class Room:
-    """What a graph may cost: edges, or time.
+    """The budget of a graph: edges, or time.
 
-    With a deadline it is cut early if it seems too large to be found as a whole: its turns grow
-    less and less, and then shrink.
+    With a deadline the graph is cut early if a forecast says that it cannot be completed: turns are
+    assumed to grow by a factor that shrinks from turn to turn.
 
     Args:
         most_edges: of all turns together.
         deadline: the last turn ends before it.
-        pace: edges a second, as far as is known.
+        pace: expected edges a second.
 
     Attributes:
-        pace: as it was measured last.
+        pace: the last measurement.
     """
 
     def __init__(self, most_edges: int, deadline: Deadline | None, pace: float) -> None:
         self.deadline, self.pace = deadline, pace
-        self._left = float(most_edges)
+        self._edges_left = float(most_edges)
         self._sizes: list[float] = []
-        self._looked_s = 0.0 if deadline is None else deadline.clock()
+        self._checked_s = 0.0 if deadline is None else deadline.clock()
 
-    def allows(self, number: float) -> bool:
+    def allows(self, num_edges: float) -> bool:
         """Whether there is room for a turn of so many edges."""
-        left = self._left
+        room = self._edges_left
         if self.deadline is not None:
-            self._looked_s = self.deadline.clock()
-            left = min(left, self.pace * self.deadline.left_s())
-            if number > CHEAP * left:
-                number = self._in_all(number)
-        return number <= left
+            self._checked_s = self.deadline.clock()
+            room = min(room, self.pace * self.deadline.left_s())
+            if num_edges > CHEAP * room:
+                num_edges = self._forecast(num_edges)
+        return num_edges <= room
 
-    def used(self, number: int) -> None:
-        """Record that a turn was found."""
-        self._left -= number
-        self._sizes.append(max(number, 1))
-        if self.deadline is not None and number >= MANY_EDGES:
-            took_s = self.deadline.clock() - self._looked_s
+    def record(self, num_edges: int) -> None:
+        """Record the edges of a turn, and measure the pace."""
+        self._edges_left -= num_edges
+        self._sizes.append(max(num_edges, 1))
+        if self.deadline is not None and num_edges >= MANY_EDGES:
+            took_s = self.deadline.clock() - self._checked_s
             if took_s > 0:
-                self.pace = number / took_s
+                self.pace = num_edges / took_s
 
-    def _in_all(self, number: float) -> float:
-        """Edges of the coming turns together, roughly, if the next one has so many."""
+    def _forecast(self, num_edges: float) -> float:
+        """Rough number of edges of all turns to come, if the next one has this many."""
         recent = self._sizes[-2:]
-        growth = (number / recent[0]) ** (1 / len(recent)) if recent else 1.0
-        total = number
+        growth = (num_edges / recent[0]) ** (1 / len(recent)) if recent else 1.0
+        total = num_edges
         for _ in range(FORESEEN):
             growth *= SLOWING
-            number *= growth
-            total += number
+            num_edges *= growth
+            total += num_edges
         return total
 
 
@@ -638,7 +650,7 @@ class _Turn(NamedTuple):
     Attributes:
         counts: edges of each state.
         moves, percepts: of each edge.
-        after: the state of the next turn that it leads to, or how the game ended.
+        after: the state of the next turn that each edge leads to, or how the game ended.
     """
 
     counts: IntArray
@@ -648,11 +660,11 @@ class _Turn(NamedTuple):
 
 
 def turn_graph(machine: Machine, states: States, role: int, room: Room) -> TurnGraph:
-    """The graph of what may follow distinct states at which the game is not over.
+    """The graph of all continuations of distinct states at which the game is not over.
 
     Args:
         states: their numbers begin with 0.
-        room: it is cut before the turn that finds none.
+        room: the graph is cut before a turn that does not fit.
 
     Raises:
         GoalError, ReasonerLimitError: raised by the machine.
@@ -661,20 +673,20 @@ def turn_graph(machine: Machine, states: States, role: int, room: Room) -> TurnG
     is_whole = True
     while is_whole and len(layers[-1]):
         try:
-            found = _next_turn(machine, layers[-1], role, room)
+            step = _next_turn(machine, layers[-1], role, room)
         except OutOfTime:
-            found = None
-        is_whole = found is not None
-        if found is not None:
-            turns.append(found[0])
-            layers.append(found[1])
-    return _joined(machine, layers, turns, is_whole=is_whole)
+            step = None
+        is_whole = step is not None
+        if step is not None:
+            turns.append(step[0])
+            layers.append(step[1])
+    return _join_turns(machine, layers, turns, is_whole=is_whole)
 
 
 def _next_turn(
     machine: Machine, states: States, role: int, room: Room
 ) -> tuple[_Turn, States] | None:
-    """One more turn, and its states at which the game is not over; None without room for them.
+    """One more turn, and the states after it at which the game is not over; None without room.
 
     Raises:
         OutOfTime: the deadline has passed.
@@ -682,14 +694,14 @@ def _next_turn(
     joint = joint_moves(machine, states, role, room.deadline)
     if not room.allows(joint.number):
         return None
-    number = int(joint.offsets[-1])
-    moves, percepts = np.empty((2, number), dtype=np.int64)
+    num_edges = int(joint.offsets[-1])
+    moves, percepts = np.empty((2, num_edges), dtype=np.int64)
     successors = StateMerger(machine, states)
-    for start, end in Pace(room.deadline, TIMED_LANES, LANES_AT_ONCE).batches(number):
-        state, made = joint.some(start, end)
-        after, told = machine.step(states.take(state), made)
-        moves[start:end], percepts[start:end] = made[:, role], told[:, role]
-        successors.add(after)
+    for start, end in Pace(room.deadline, TIMED_LANES, LANES_AT_ONCE).batches(num_edges):
+        state, joint_rows = joint.some(start, end)
+        next_states, percept_ids = machine.step(states.take(state), joint_rows)
+        moves[start:end], percepts[start:end] = joint_rows[:, role], percept_ids[:, role]
+        successors.add(next_states)
     layer = successors.merged()
     over = machine.terminal(layer.states)
     code = np.cumsum(~over) - 1
@@ -697,52 +709,52 @@ def _next_turn(
     if len(ended):
         goals = machine.goals(layer.states.take(ended))[:, role]
         code[ended] = np.where(goals >= machine.goal_range[1], WON, LOST)
-    room.used(number)
+    room.record(num_edges)
     turn = _Turn(np.diff(joint.offsets), moves, percepts, code[layer.after])
     return turn, layer.states.take(np.flatnonzero(~over))
 
 
-def _joined(
+def _join_turns(
     machine: Machine, layers: list[States], turns: list[_Turn], *, is_whole: bool
 ) -> TurnGraph:
     """The turns as one graph; states of a last layer whose turn is missing have no edges."""
-    none = np.zeros(0, dtype=np.int64)
+    empty = np.zeros(0, dtype=np.int64)
     base = np.cumsum([len(states) for states in layers])
     child = [
         np.where(turn.after >= 0, begin + turn.after, turn.after)
         for begin, turn in zip(base, turns, strict=False)
     ]
-    left_out = np.zeros(len(layers[-1]) if len(layers) > len(turns) else 0, dtype=np.int64)
-    counts = np.concatenate([*(turn.counts for turn in turns), left_out])
-    ids, move = np.unique(np.concatenate([none, *(t.moves for t in turns)]), return_inverse=True)
-    told, percept = np.unique(
-        np.concatenate([none, *(t.percepts for t in turns)]), return_inverse=True
+    no_edges = np.zeros(len(layers[-1]) if len(layers) > len(turns) else 0, dtype=np.int64)
+    counts = np.concatenate([*(turn.counts for turn in turns), no_edges])
+    ids, move = np.unique(np.concatenate([empty, *(t.moves for t in turns)]), return_inverse=True)
+    distinct, percept = np.unique(
+        np.concatenate([empty, *(t.percepts for t in turns)]), return_inverse=True
     )
     # By text: the order of ids could give away what is hidden.
     order = sorted(range(len(ids)), key=lambda k: machine.move_text(int(ids[k])))
-    place = np.empty(len(ids), dtype=np.int64)
-    place[order] = np.arange(len(ids))
+    rank = np.empty(len(ids), dtype=np.int64)
+    rank[order] = np.arange(len(ids))
     return TurnGraph(
         tuple(layers),
         offsets_of(counts).astype(np.int32),
-        place[move].astype(np.int32),
+        rank[move].astype(np.int32),
         percept.astype(np.int32),
-        np.concatenate([none, *child]).astype(np.int32),
+        np.concatenate([empty, *child]).astype(np.int32),
         ids[order],
-        len(told),
+        len(distinct),
         is_whole,
     )
 
 
 # ------------------------------------------------------------------------
-# What moves are worth that end the match at once.
+# Values of moves that end the match immediately.
 #
-# A move that wins at once in most worlds is worth as much, whatever a tree says of it that tried it
-# a few times: the others may not be in the way, but a search may have begun in worlds where they
-# were. And a move that ends the match in all of them is worth a mean of goals that can be counted.
+# A move that wins immediately in most worlds is worth at least that share, whatever a tree says
+# that tried it a few times. A move that ends the match in all worlds has an exact value: the mean
+# of its goals.
 
 MOST_JOINT = 20_000
-"""Most joint moves that are tried: more would take long."""
+"""Greatest number of joint moves that are tried: more would take long."""
 
 
 def worth_at_once(
@@ -753,10 +765,10 @@ def worth_at_once(
     moves: IntArray,
     deadline: Deadline | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """`[C]` the least and the most that moves of a role are worth, judging by what ends at once.
+    """`[C]` lower and upper bounds of the values of a role's moves, from immediate ends.
 
-    They are means over the states of the lowest and the highest goal that the others may bring
-    about. Where a match may go on, or the move is not legal, any goal may come of it.
+    They are means over the states of the lowest and the highest goal, over the others' moves. Where
+    the match may go on, or the move is illegal, any goal is possible.
 
     Args:
         states: N of them.
@@ -765,29 +777,29 @@ def worth_at_once(
 
     Raises:
         GoalError, ReasonerLimitError: raised by the machine.
-        OutOfTime: the deadline passed before they were known.
+        OutOfTime: the deadline passed first.
     """
     low, high = machine.goal_range
-    least, most = np.full(len(moves), low), np.full(len(moves), high)
+    floors, ceilings = np.full(len(moves), low), np.full(len(moves), high)
     joint = joint_moves(machine, states, role, deadline)
     if not 0 < joint.number <= MOST_JOINT:
-        return least, most
-    state, made = joint.some(0, int(joint.offsets[-1]))
-    goals = np.clip(_goals_at_once(machine, states.take(state), made, role, deadline), low, high)
+        return floors, ceilings
+    state, rows = joint.some(0, int(joint.offsets[-1]))
+    goals = np.clip(_goals_at_once(machine, states.take(state), rows, role, deadline), low, high)
     goes_on = np.isnan(goals)
     worst, best = np.where(goes_on, low, goals), np.where(goes_on, high, goals)
     if (worst == low).all() and (best == high).all():
-        return least, most
-    # A role's own move is the first choice: those that begin with it are neighbours.
-    own = made[:, role]
-    starts = np.flatnonzero(np.diff(state, prepend=-1) | np.diff(own, prepend=-1))
+        return floors, ceilings
+    # A role's own move is the first choice: joint moves that begin with it are neighbours.
+    own_moves = rows[:, role]
+    starts = np.flatnonzero(np.diff(state, prepend=-1) | np.diff(own_moves, prepend=-1))
     worst, best = np.minimum.reduceat(worst, starts), np.maximum.reduceat(best, starts)
     for k, move in enumerate(moves.tolist()):
-        mine = starts[own[starts] == move]
-        share = weights[state[mine]]
-        least[k] += share @ (worst[own[starts] == move] - low)
-        most[k] -= share @ (high - best[own[starts] == move])
-    return least, most
+        groups = starts[own_moves[starts] == move]
+        share = weights[state[groups]]
+        floors[k] += share @ (worst[own_moves[starts] == move] - low)
+        ceilings[k] -= share @ (high - best[own_moves[starts] == move])
+    return floors, ceilings
 
 
 def mean_at_once(
@@ -797,11 +809,10 @@ def mean_at_once(
     model: MoveModel = UNIFORM,
     deadline: Deadline | None = None,
 ) -> FloatArray:
-    """`[C]` the mean goal of moves that end the match at once in every entry of a bag, whatever the
-    others do; NaN for all others.
+    """`[C]` mean goals of moves that end the match immediately in every entry of a bag, for all
+    moves of the others; NaN for other moves.
 
-    This is their HyperPlay value, and their HyperPlay-II value: the others make their first moves
-    by `model`.
+    It is both their HyperPlay and their HyperPlay-II value: the others move by `model`.
 
     Args:
         bag: one bag with entries, which need views if the model goes by paths.
@@ -809,18 +820,18 @@ def mean_at_once(
 
     Raises:
         GoalError, ReasonerLimitError: raised by the machine.
-        OutOfTime: the deadline passed before they were known.
+        OutOfTime: the deadline passed first.
     """
     means = np.zeros(len(moves))
     weights, lanes = bag.weights_of(0), bag.lanes_of(0)
     likeliest = np.array([np.argmax(weights)])
-    # Most moves end no match: one entry is enough to see that.
-    for some in (likeliest, np.arange(len(lanes))):
-        left = np.flatnonzero(~np.isnan(means))
-        if len(left):
-            shares = weights[some] / weights[some].sum()
-            ends = _means_of_ends(machine, bag, lanes[some], shares, moves[left], model, deadline)
-            means[left] = ends
+    # Most moves end no match, and one entry is enough to see that.
+    for part in (likeliest, np.arange(len(lanes))):
+        open_ = np.flatnonzero(~np.isnan(means))
+        if len(open_):
+            shares = weights[part] / weights[part].sum()
+            ends = _means_of_ends(machine, bag, lanes[part], shares, moves[open_], model, deadline)
+            means[open_] = ends
     return means
 
 
@@ -833,26 +844,26 @@ def _means_of_ends(
     model: MoveModel,
     deadline: Deadline | None,
 ) -> FloatArray:
-    """`mean_at_once` in some entries, whose weights sum to 1."""
+    """`mean_at_once` for some entries, whose weights sum to 1."""
     unknown = np.full(len(moves), np.nan)
     states, views = bag.sets.states.take(lanes), bag.sets.views
     joint = joint_moves(machine, states, bag.role, deadline)
     joint = joint.only(bag.role, np.isin(joint.lists[bag.role].values, moves))
     if not 0 < joint.number <= MOST_JOINT:
         return unknown
-    state, places = joint.places(0, int(joint.offsets[-1]))
+    state, digits = joint.places(0, int(joint.offsets[-1]))
     shares = weights[state]
     for role, lists in enumerate(joint.lists):
         if role == machine.random_role:
-            shares *= joint.probabilities[places[:, role]]
+            shares *= joint.probabilities[digits[:, role]]
         elif role != bag.role:
             paths = None if views is None else views[lanes, role]
             logs = log_likelihoods(model, machine, states, role, lists, paths)
-            shares *= np.exp(logs[places[:, role]])
-    made = joint.at(places)
-    goals = _goals_at_once(machine, states.take(state), made, bag.role, deadline)
+            shares *= np.exp(logs[digits[:, role]])
+    rows = joint.at(digits)
+    goals = _goals_at_once(machine, states.take(state), rows, bag.role, deadline)
     order = np.argsort(moves)
-    owner = order[np.searchsorted(moves, made[:, bag.role], sorter=order)]
+    owner = order[np.searchsorted(moves, rows[:, bag.role], sorter=order)]
     # Less than 1 where a move is illegal in some entries.
     total = np.bincount(owner, shares, minlength=len(moves))
     sums = np.bincount(owner, shares * goals, minlength=len(moves))
@@ -862,15 +873,15 @@ def _means_of_ends(
 def _goals_at_once(
     machine: Machine, states: States, joint: IntArray, role: int, deadline: Deadline | None
 ) -> FloatArray:
-    """`[K]` goal of a role after a joint move in each state, where that ends the match, else NaN.
+    """`[K]` goal of a role after a joint move in each state that ends the match, else NaN.
 
     Raises:
-        OutOfTime: the deadline passed before they were known.
+        OutOfTime: the deadline passed first.
     """
     goals = np.full(len(joint), np.nan)
     for start, end in Pace(deadline, TIMED_LANES, LANES_AT_ONCE).batches(len(joint)):
-        after = machine.step(states.take(np.arange(start, end)), joint[start:end]).states
-        ended = np.flatnonzero(machine.terminal(after))
+        successors = machine.step(states.take(np.arange(start, end)), joint[start:end]).states
+        ended = np.flatnonzero(machine.terminal(successors))
         if len(ended):
-            goals[start + ended] = machine.goals(after.take(ended))[:, role]
+            goals[start + ended] = machine.goals(successors.take(ended))[:, role]
     return goals

@@ -1,10 +1,13 @@
-"""Plans of trials (which candidate moves are tried on which entries, and how often) and results.
+"""Plans trials of candidate moves on the entries of bags, and sums up their goals.
 
-For each candidate a bag's entries are tried in proportion to their weights. For weights .6, .3, .1:
+Searches plan a round, play its trials, add their goals to `Results`, and those to a `Tally`.
+
+For each candidate a bag's entries are tried in proportion to their weights (stratified sampling).
+For weights .6, .3, .1:
 
     10 trials    6, 3 and 1
     4 trials     one each; the fourth is drawn
-    2 trials     entries are drawn by weight, and count as often as they were drawn
+    2 trials     entries are drawn by weight, with repetition
 
 Shapes: B bags, C candidates of all bags, T trials, S strata: (candidate, entry) pairs.
 """
@@ -24,7 +27,7 @@ from ggp.machine.compiling.jit import inlined, kernel
 
 @dataclass(frozen=True)
 class Trials:
-    """Trials of candidate moves on entries of bags; those of a stratum are neighbours.
+    """Trials of candidate moves on entries of bags; the trials of a stratum are neighbours.
 
     Attributes:
         offsets: `[S + 1]` trials of each stratum; none is empty.
@@ -50,7 +53,7 @@ class Trials:
         return self.offsets[1:] - self.offsets[:-1]
 
     def part(self, start: int, end: int) -> tuple[slice, IntArray]:
-        """Strata of some of the trials, and how many of these each of them has."""
+        """The strata of trials `start` to `end`, and how many of these trials each has."""
         first = int(np.searchsorted(self.offsets, start, side="right")) - 1
         last = int(np.searchsorted(self.offsets, end, side="left"))
         bounds = np.clip(self.offsets[first : last + 1], start, end)
@@ -62,39 +65,39 @@ def plan_trials(
     moves: Ragged,
     count: int,
     rng: np.random.Generator,
-    chosen: IntArray | None = None,
+    bag_ids: IntArray | None = None,
     *,
     by_entry: bool = False,
 ) -> Trials:
     """`count` trials of every candidate of the chosen bags (default: all), bag by bag.
 
-    All candidates of a bag are tried on the same entries, so that the choice of entries does not
-    blur their differences.
+    Common random numbers: all candidates of a bag are tried on the same entries, so that the choice
+    of entries does not blur their differences.
 
     Args:
         moves: the candidates of each bag.
-        chosen: increasing indices of bags.
-        by_entry: make all trials of one entry neighbours, which is cheaper; otherwise all of one
-            candidate, so that some are complete if time runs out.
+        bag_ids: increasing indices of bags.
+        by_entry: make all trials of one entry neighbours, which is cheaper; otherwise all trials of
+            one candidate, so that some are complete if time runs out.
     """
-    chosen = np.arange(len(bags)) if chosen is None else chosen
+    bag_ids = np.arange(len(bags)) if bag_ids is None else bag_ids
     sets = bags.sets
     set_of = segment_ids(sets.offsets)
     weights = np.exp(sets.log_weights)
     weights /= np.bincount(set_of, weights)[set_of]
-    sizes = sets.counts[bags.segment[chosen]]
-    # No more entries are used than there are trials.
-    most = int((np.minimum(sizes, count) * moves.counts[chosen]).sum())
-    lanes, candidates, counts = (np.empty(most, dtype=np.int64) for _ in range(3))
-    shares = np.empty(most)
+    sizes = sets.counts[bags.segment[bag_ids]]
+    # A candidate is tried on at most `count` entries.
+    max_strata = int((np.minimum(sizes, count) * moves.counts[bag_ids]).sum())
+    lanes, candidates, counts = (np.empty(max_strata, dtype=np.int64) for _ in range(3))
+    shares = np.empty(max_strata)
     repeats = np.empty(sizes.max(initial=0), dtype=np.int64)
-    starts = rng.random(len(chosen))
-    found = plan.for_steps(most + int(sizes.sum()))(
+    starts = rng.random(len(bag_ids))
+    size = plan.for_steps(max_strata + int(sizes.sum()))(
         sets.offsets,
         weights,
         bags.segment,
         moves.offsets,
-        chosen,
+        bag_ids,
         count,
         starts,
         by_entry,
@@ -104,9 +107,9 @@ def plan_trials(
         counts,
         shares,
     )
-    tried = moves.values[candidates[:found]]
-    offsets = offsets_of(counts[:found])
-    return Trials(offsets, candidates[:found], shares[:found], lanes[:found], tried)
+    tried_moves = moves.values[candidates[:size]]
+    offsets = offsets_of(counts[:size])
+    return Trials(offsets, candidates[:size], shares[:size], lanes[:size], tried_moves)
 
 
 def plan_round(
@@ -114,31 +117,30 @@ def plan_round(
     moves: Ragged,
     count: int,
     rng: np.random.Generator,
-    chosen: IntArray | None = None,
+    subset: IntArray | None = None,
 ) -> Trials:
-    """`count` trials of every candidate of all bags, or only of chosen ones.
+    """`count` trials of every candidate of all bags, or of a subset of candidates.
 
     Args:
         moves: the candidates of each bag.
-        chosen: increasing indices into `moves.values`.
+        subset: increasing indices into `moves.values`.
     """
-    if chosen is None:
+    if subset is None:
         return plan_trials(bags, moves, count, rng)
-    some = Ragged(np.searchsorted(chosen, moves.offsets), moves.values[chosen])
-    trials = plan_trials(bags, some, count, rng)
-    return replace(trials, candidate=chosen[trials.candidate])
+    subset_moves = Ragged(np.searchsorted(subset, moves.offsets), moves.values[subset])
+    trials = plan_trials(bags, subset_moves, count, rng)
+    return replace(trials, candidate=subset[trials.candidate])
 
 
 class Results:
     """Goal values of trials, summed up in each stratum.
 
     Args:
-        trials: the trials whose results these are.
+        trials: the trials.
         middle: see below.
 
     Attributes:
-        middle: of the goal range, if errors and promptness are wanted; None if the values are
-            enough.
+        middle: of the goal range; None to omit errors and promptness.
         counts: `[S]` trials that have a result.
         totals: `[S]` sum of their goal values.
         squares: `[S]` sum of the squares of these.
@@ -167,7 +169,7 @@ class Results:
             self.promptness[strata] += np.add.reduceat(prompt, begins)
 
     def add_sums(self, start: int, counts: IntArray, sums: PlayoutSums) -> None:
-        """Add sums of trials from `start` on: `counts` of each of their strata."""
+        """Add sums of trials from `start` on, which are `counts` trials of each stratum."""
         first = int(np.searchsorted(self.trials.offsets, start, side="right")) - 1
         strata = slice(first, first + len(counts))
         self.counts[strata] += counts
@@ -177,7 +179,7 @@ class Results:
             self.promptness[strata] += self.middle * sums.steps - sums.goal_steps
 
     def complete(self, num_candidates: int) -> BoolArray:
-        """`[C]` whether all trials of a candidate, of which there are some, have results."""
+        """`[C]` whether a candidate has trials, and all of them have results."""
         planned = np.bincount(self.trials.candidate, minlength=num_candidates)
         open_ = self.trials.candidate[self.counts < self.trials.counts]
         return np.asarray((planned > 0) & (np.bincount(open_, minlength=num_candidates) == 0))
@@ -197,41 +199,44 @@ class Results:
 def _draw(
     weights: FloatArray, first: int, size: int, count: int, start: float, out: IntArray
 ) -> None:
-    """`out[:size]`: how many of `count` trials each of some weighted entries gets.
+    """Write to `out[:size]` how many of `count` trials each weighted entry gets.
 
-    Systematic draws by weight, at (start + k) * total / number for k = 0, 1, ...: of all trials,
-    or, where there are enough, of those left when every entry has one.
+    Systematic sampling: points at (start + k) * total / number for k = 0, 1, ... on the line of
+    weights. If there are at least as many trials as entries, each entry first gets one trial, and
+    only the rest is drawn, in proportion to max(weight * count - 1, 0). So an entry's number of
+    trials differs from weight * count by less than 1 wherever that is possible.
     """
     enough = size <= count
-    number = count - size if enough else count
+    num_draws = count - size if enough else count
+    # The first loop sums the demand; the second counts the points up to the end of each entry.
     total = 0.0
     for i in range(size):
-        wanted = weights[first + i]
+        demand = weights[first + i]
         if enough:
-            wanted = wanted * count - 1.0
-            if wanted < 0.0:
-                wanted = 0.0
-        total += wanted
-    below = 0
+            demand = demand * count - 1.0
+            if demand < 0.0:
+                demand = 0.0
+        total += demand
+    previous = 0
     end = 0.0
     for i in range(size):
-        wanted = weights[first + i]
+        demand = weights[first + i]
         if enough:
-            wanted = wanted * count - 1.0
-            if wanted < 0.0:
-                wanted = 0.0
-        end += wanted
-        upto = number
+            demand = demand * count - 1.0
+            if demand < 0.0:
+                demand = 0.0
+        end += demand
+        cumulative = num_draws
         if end < total:
-            upto = int(np.ceil(end * (number / total) - start))
-            if upto < 0:
-                upto = 0
-            if upto > number:
-                upto = number
-        out[i] = upto - below
+            cumulative = int(np.ceil(end * (num_draws / total) - start))
+            if cumulative < 0:
+                cumulative = 0
+            if cumulative > num_draws:
+                cumulative = num_draws
+        out[i] = cumulative - previous
         if enough:
             out[i] += 1
-        below = upto
+        previous = cumulative
 
 
 @kernel
@@ -240,7 +245,7 @@ def plan(
     weights: FloatArray,
     segment: IntArray,
     move_offsets: IntArray,
-    chosen: IntArray,
+    bag_ids: IntArray,
     count: int,
     starts: FloatArray,
     by_entry: bool,
@@ -250,7 +255,7 @@ def plan(
     counts: IntArray,
     shares: FloatArray,
 ) -> int:
-    """`[S]` strata of all chosen bags: entry, candidate, trials, and share in the value.
+    """Write the `[S]` strata of all chosen bags: entry, candidate, trials, and share in the value.
 
     Args:
         weights: of all entries; they sum to 1 in each set.
@@ -262,44 +267,44 @@ def plan(
     Returns:
         S.
     """
-    at = 0
-    for b in range(len(chosen)):
-        bag = chosen[b]
+    begin = 0
+    for k in range(len(bag_ids)):
+        bag = bag_ids[k]
         first = set_offsets[segment[bag]]
         size = set_offsets[segment[bag] + 1] - first
-        _draw(weights, first, size, count, starts[b], repeats)
+        _draw(weights, first, size, count, starts[k], repeats)
         num_moves = move_offsets[bag + 1] - move_offsets[bag]
         num_used = 0
         for i in range(size):
             if repeats[i]:
                 num_used += 1
-        used = 0
+        rank = 0
         for i in range(size):
             if repeats[i] == 0:
                 continue
-            # Drawn entries count as often as they were drawn: the draws had their weights already.
+            # Entries that were drawn by weight count equally for each draw.
             share = weights[first + i] if size <= count else repeats[i] / count
-            for c in range(num_moves):
-                place = at + (used * num_moves + c if by_entry else c * num_used + used)
-                entries[place] = first + i
-                candidates[place] = move_offsets[bag] + c
-                counts[place] = repeats[i]
-                shares[place] = share
-            used += 1
-        at += num_used * num_moves
-    return at
+            for move in range(num_moves):
+                row = begin + (rank * num_moves + move if by_entry else move * num_used + rank)
+                entries[row] = first + i
+                candidates[row] = move_offsets[bag] + move
+                counts[row] = repeats[i]
+                shares[row] = share
+            rank += 1
+        begin += num_used * num_moves
+    return begin
 
 
 @kernel
 def pick_best(
     offsets: IntArray, values: FloatArray, tolerance: float, points: FloatArray, best: IntArray
 ) -> None:
-    """`best[B]`: place of the best candidate of each bag, -1 where it has none.
+    """Write to `best` `[B]` the index of the best candidate of each bag, -1 if it has none.
 
     Args:
         offsets: `[B + 1]` candidates of each bag.
         tolerance: values are equal if they differ by this, relative to the larger one.
-        points: `[B]` from 0 to 1: which of several equal ones.
+        points: `[B]` random numbers from 0 to 1, which break ties.
     """
     for bag in range(len(best)):
         best[bag] = -1
@@ -313,14 +318,14 @@ def pick_best(
         for k in range(first, end):
             if abs(values[k]) > scale:
                 scale = abs(values[k])
-        least = highest - tolerance * scale
+        threshold = highest - tolerance * scale
         ties = 0
         for k in range(first, end):
-            if values[k] >= least:
+            if values[k] >= threshold:
                 ties += 1
         nth = int(points[bag] * ties)
         for k in range(first, end):
-            if values[k] >= least:
+            if values[k] >= threshold:
                 if nth == 0:
                     best[bag] = k
                 nth -= 1

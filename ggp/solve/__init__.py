@@ -1,14 +1,18 @@
 """Solves whole game trees exactly: equilibria, best responses, a player's distance from both.
 
-    solution = solve(machine)
-    solution.profile.values      # {"player1": 48.61..., "player2": 51.38...}
-    solution.profile.nash_conv   # 0, except for rounding
+>>> from ggp.machine.games import build_machine, load_program
+>>> from ggp.solve import solve
+>>> solution = solve(build_machine(load_program("kuhn_poker"), "prolog"))
+>>> {name: round(value, 2) for name, value in solution.profile.values.items()}
+{'player1': 48.61, 'player2': 51.39}
+>>> round(solution.profile.nash_conv, 6)
+0.0
 
-In comes a machine, out go strategies and their values. Begin with `solver`, which chooses the
-method for a game and for each part of it. `tree_builder` makes its `tree`, and `forest` evaluates
-strategies on that, by the sequences of each side. `positions` (with `matrix_kernels`) solves games
-in which everybody knows the state, without a tree. `regret` finds strategies where linear programs
-would be too large, `following` plays them; `exploitation` evaluates players, `efg` writes files.
+A machine goes in; strategies and their values come out. Begin with `solver`, which chooses the
+method for a game and for each part of it. `tree_builder` makes the `tree`, and `forest` evaluates
+strategies on it. `positions` (with `matrix_kernels`) solves games in which everybody knows the
+state, without a tree. `regret` finds strategies where linear programs would be too large,
+`following` plays them; `exploitation` evaluates players, `efg` writes files for other programs.
 """
 
 from ggp.solve.efg import efg_lines

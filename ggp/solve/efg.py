@@ -1,9 +1,9 @@
 """Writes a game's tree in Gambit's format for extensive games (`.efg`), which OpenSpiel also reads.
 
-Nodes are written before their children. Forced moves vanish. In a joint move, chance comes
-first, then the players in the order of the rules; later movers do not see earlier choices,
-because their nodes are in one information set. Nodes that were merged are written once for every
-path that leads there.
+A node is written before its children, in a depth-first walk. Forced moves vanish. In a joint move
+chance comes first, then the players in the order of the rules; later movers do not see earlier
+choices, because their nodes are in one information set. A merged node is written once for every
+path that leads to it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ggp.errors import SolvingError
 from ggp.solve.tree import GameTree, LayerChoices
 
 MOST_NODES = 1_000_000
-"""Greatest number of nodes that are written."""
+"""Greatest number of nodes in a file."""
 
 
 def efg_lines(tree: GameTree, title: str, most_nodes: int = MOST_NODES) -> Iterator[str]:
@@ -37,7 +37,7 @@ def efg_lines(tree: GameTree, title: str, most_nodes: int = MOST_NODES) -> Itera
     waiting = [(0, 0, 0, 0)]
     num_nodes = 0
     while waiting:
-        line, after = writer.node(*waiting.pop())
+        line, children = writer.node(*waiting.pop())
         if line is not None:
             num_nodes += 1
             if num_nodes > most_nodes:
@@ -46,7 +46,7 @@ def efg_lines(tree: GameTree, title: str, most_nodes: int = MOST_NODES) -> Itera
                     "it is too large for a file"
                 )
             yield line
-        waiting += reversed(after)
+        waiting += reversed(children)
 
 
 _Place = tuple[int, int, int, int]
@@ -60,49 +60,49 @@ class _Writer:
         self._outcomes: dict[tuple[float, ...], int] = {}
         self._num_chance = 0
 
-    def node(self, depth: int, node: int, done: int, joint: int) -> tuple[str | None, list[_Place]]:
-        """The line of a node, None if nobody has a choice, and the places that follow it."""
+    def node(self, depth: int, node: int, turn: int, joint: int) -> tuple[str | None, list[_Place]]:
+        """The line of a node, None if nobody has a choice, and the nodes after it."""
         layer = self._tree.layers[depth]
-        place, choices = int(layer.places[node]), layer.choices
-        if place < 0 or choices is None:
+        index, choices = int(layer.places[node]), layer.choices
+        if index < 0 or choices is None:
             return self._end(layer.goals[node].tolist()), []
-        counts = choices.moves.counts[place]
-        if done == len(self._actors):
+        counts = choices.moves.counts[index]
+        if turn == len(self._actors):
             return None, [
-                (depth + 1, int(choices.children[choices.moves.offsets[place] + joint]), 0, 0)
+                (depth + 1, int(choices.children[choices.moves.offsets[index] + joint]), 0, 0)
             ]
-        role = self._actors[done]
+        role = self._actors[turn]
         stride = int(np.prod(counts[role + 1 :]))
-        after = [
-            (depth, node, done + 1, joint + stride * choice) for choice in range(int(counts[role]))
+        children = [
+            (depth, node, turn + 1, joint + stride * choice) for choice in range(int(counts[role]))
         ]
         if counts[role] == 1:
-            return None, after
+            return None, children
         if role == self._tree.machine.random_role:
-            return self._chance(choices, place), after
+            return self._chance(choices, index), children
         player = self._tree.players.index(role)
-        return self._choice(player, int(choices.sets[place, player])), after
+        return self._choice(player, int(choices.sets[index, player])), children
 
     def _end(self, goals: Sequence[float]) -> str:
-        number = self._outcomes.setdefault(tuple(goals), len(self._outcomes) + 1)
-        return f't "" {number} "" {{ {", ".join(map(_number, goals))} }}'
+        outcome = self._outcomes.setdefault(tuple(goals), len(self._outcomes) + 1)
+        return f't "" {outcome} "" {{ {", ".join(map(_number, goals))} }}'
 
-    def _chance(self, choices: LayerChoices, place: int) -> str:
+    def _chance(self, choices: LayerChoices, index: int) -> str:
         self._num_chance += 1
         listed = choices.moves.lists[self._actors[0]]
-        start, end = listed.offsets[place : place + 2].tolist()
+        start, end = listed.offsets[index : index + 2].tolist()
         # Gambit refuses probabilities whose sum is not exactly 1.
         total = sum(choices.chances[start:end])
-        texts = self._texts(listed[place].tolist())
+        texts = self._texts(listed[index].tolist())
         shares = zip(texts, choices.chances[start:end], strict=True)
         body = " ".join(f"{text} {share / total}" for text, share in shares)
         return f'c "" {self._num_chance} "" {{ {body} }} 0'
 
-    def _choice(self, player: int, number: int) -> str:
+    def _choice(self, player: int, set_id: int) -> str:
         sets = self._tree.sets[player]
-        history = " | ".join(self._tree.paths.texts(int(sets.paths[number])))
-        moves = " ".join(self._texts(sets.moves_of(number).tolist()))
-        return f'p "" {player + 1} {number + 1} {_quoted(history)} {{ {moves} }} 0'
+        history = " | ".join(self._tree.paths.texts(int(sets.paths[set_id])))
+        moves = " ".join(self._texts(sets.moves_of(set_id).tolist()))
+        return f'p "" {player + 1} {set_id + 1} {_quoted(history)} {{ {moves} }} 0'
 
     def _texts(self, moves: Sequence[int]) -> list[str]:
         return [_quoted(self._tree.machine.move_text(move)) for move in moves]

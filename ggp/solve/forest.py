@@ -1,9 +1,11 @@
 """Evaluates strategies on subgames of a tree, many subgames at once.
 
-A forest is a set of subgames whose continuations are known: each leaf has a value for each
-player. Numbers of subgames, sets and sequences are those of the forest; `Side.sets` and
-`Side.sequences` give their numbers in the tree. `walk` goes through the forests of a tree, the
-last first, and backs up their values.
+`solver` and `exploitation` pass strategies, or a function that finds them, to `walk`. It goes
+through the forests of a tree from the last to the first, and backs up their values.
+
+A forest is a set of subgames whose continuations are known: each leaf has a value for each player.
+Subgames, sets and sequences are numbered in the forest; `Side.sets` and `Side.sequences` give their
+numbers in the tree.
 """
 
 from __future__ import annotations
@@ -19,12 +21,12 @@ from ggp.machine.base import FloatArray, IntArray
 from ggp.solve.tree import GameTree, RoleSets
 
 Strategies = Sequence[FloatArray]
-"""Strategies or plans, one for each player; those of one may be many, `[..., S]`, and so is then
-what comes of them."""
+"""Strategies or plans, one for each player. A player may have a batch, `[..., S]`; then results
+have the same leading axes."""
 
 LEAVES_AT_ONCE = 2_000
-"""Number of leaves up to which subgames are combined for linear programs: the time for a program
-grows faster than its size."""
+"""Number of leaves up to which subgames share a linear program: the time for a program grows faster
+than its size."""
 
 
 @dataclass(frozen=True)
@@ -50,29 +52,27 @@ class Forest:
 
     def local(self, strategies: Strategies) -> list[FloatArray]:
         """Strategies of the tree, with numbers of the forest."""
-        return [
-            each[..., side.sequences] for each, side in zip(strategies, self.sides, strict=True)
-        ]
+        return [s[..., side.sequences] for s, side in zip(strategies, self.sides, strict=True)]
 
     def best_response(self, strategies: Strategies, player: int) -> FloatArray:
-        """`[..., S]` a player's pure best response to the others' strategies, as numbered here."""
+        """`[..., S]` a player's pure best response to the others' strategies in the forest."""
         gains = self.gains(player, self.plans(strategies), self.best[:, player])
         return self.sides[player].best_response(gains)
 
     def plans(self, strategies: Strategies) -> list[FloatArray]:
         """The plan `[..., S]` of each player's strategy."""
-        return [side.plan(each) for side, each in zip(self.sides, strategies, strict=True)]
+        return [side.plan(strategy) for side, strategy in zip(self.sides, strategies, strict=True)]
 
     def gains(self, player: int, plans: Strategies, worth: FloatArray) -> FloatArray:
-        """`[..., S]` values to a player of the leaves right after its sequences.
+        """`[..., S]` counterfactual values to a player of the leaves right after its sequences.
 
         Args:
-            plans: plans of all players; the player's own does not matter.
+            plans: plans of all players; the player's own is not used.
             worth: `[K]` value of each leaf.
         """
-        for other, plan in enumerate(plans):
-            if other != player:
-                worth = worth * plan[..., self.sequences[:, other]]
+        for opponent, plan in enumerate(plans):
+            if opponent != player:
+                worth = worth * plan[..., self.sequences[:, opponent]]
         return sums_by(self.sequences[:, player], worth, self.sides[player].num_sequences)
 
     def values(self, plans: Strategies) -> FloatArray:
@@ -84,7 +84,7 @@ class Forest:
         return np.stack([sums_by(self.roots, reach * w, size) for w in self.worth.T], axis=-1)
 
     def best_values(self, plans: Strategies) -> FloatArray:
-        """`[G, P]` their values for each player with a best response to the others."""
+        """`[G, P]` values of the subgames for each player with a best response to the others."""
         return np.stack(
             [
                 side.best(self.gains(player, plans, self.best[:, player]))
@@ -96,7 +96,7 @@ class Forest:
 
 @dataclass(frozen=True)
 class Walked:
-    """A whole profile of strategies, evaluated.
+    """An evaluated profile of strategies.
 
     Attributes:
         strategies: `[S]` strategy of each player, with numbers of the tree.
@@ -123,8 +123,8 @@ def walk(tree: GameTree, play: Callable[[Forest], Strategies]) -> Walked:
     """Find strategies for all subgames, the last first, and back up their values.
 
     Args:
-        play: gives strategies of all players for a forest whose continuations are settled. In each
-            of its subgames at most one player has a choice, or in each of them several have.
+        play: gives strategies of all players for a forest whose continuations have values. Either
+            at most one player has a choice in each of its subgames, or several in each.
     """
     num_subgames, num_players = tree.num_subgames, len(tree.players)
     values, best = np.zeros((2, num_subgames, num_players))
@@ -136,31 +136,31 @@ def walk(tree: GameTree, play: Callable[[Forest], Strategies]) -> Walked:
     weights = tree.leaves.weights[:, None]
     for kind in np.unique(kinds)[::-1].tolist():
         subgames, leaves = subgames_of[kind], leaves_of[kind]
-        goals, then = tree.leaves.goals[leaves], tree.leaves.subgames[leaves][:, None]
+        goals, next_subgame = tree.leaves.goals[leaves], tree.leaves.subgames[leaves][:, None]
         forest = _forest(
             subgames,
             [Side(s, subgames, b[kind]) for s, b in zip(tree.sets, sets_of, strict=True)],
             tree.leaves.owners[leaves],
             tree.leaves.sequences[leaves],
-            weights[leaves] * np.where(then < 0, goals, values[then[:, 0]]),
-            weights[leaves] * np.where(then < 0, goals, best[then[:, 0]]),
+            weights[leaves] * np.where(next_subgame < 0, goals, values[next_subgame[:, 0]]),
+            weights[leaves] * np.where(next_subgame < 0, goals, best[next_subgame[:, 0]]),
         )
-        found = play(forest)
-        for kept, side, strategy in zip(strategies, forest.sides, found, strict=True):
-            kept[side.sequences] = strategy
-        plans = forest.plans(found)
+        local = play(forest)
+        for strategy_of_tree, side, strategy in zip(strategies, forest.sides, local, strict=True):
+            strategy_of_tree[side.sequences] = strategy
+        plans = forest.plans(local)
         values[subgames], best[subgames] = forest.values(plans), forest.best_values(plans)
     return Walked(tuple(strategies), values[0], best[0])
 
 
 def num_parts(tree: GameTree, *, several: bool = False) -> int:
-    """Number of forests `walk` makes of a tree; `several`: only those with choices for several."""
-    chosen = tree.actors.sum(axis=1) > 1 if several else slice(None)
-    return len(np.unique(_kinds(tree)[chosen]))
+    """Number of forests that `walk` makes of a tree; `several`: where several players choose."""
+    mask = tree.actors.sum(axis=1) > 1 if several else slice(None)
+    return len(np.unique(_kinds(tree)[mask]))
 
 
 def _kinds(tree: GameTree) -> IntArray:
-    """`[G]` numbers equal for subgames that are played together; greater numbers come later."""
+    """`[G]` equal numbers for subgames of one forest; greater numbers come later in the game."""
     several = tree.actors.sum(axis=1) > 1
     sizes = np.bincount(tree.leaves.owners, minlength=len(several))
     sizes = np.where(several & tree.is_constant_sum, sizes, 0)
@@ -175,7 +175,7 @@ def _kinds(tree: GameTree) -> IntArray:
 
 
 def evaluate(tree: GameTree, strategies: Strategies) -> Walked:
-    """Evaluate strategies with numbers of the tree."""
+    """Evaluate strategies that are numbered as in the tree."""
     return walk(tree, lambda forest: forest.local(strategies))
 
 
@@ -187,7 +187,7 @@ def _forest(
     worth: FloatArray,
     best: FloatArray,
 ) -> Forest:
-    """A forest, in which leaves with the same sequences are merged."""
+    """A forest whose leaves with equal sequences are merged."""
     local = np.stack([s.local(c) for s, c in zip(sides, sequences.T, strict=True)], axis=1)
     first, group = first_seen(local)
 
@@ -199,7 +199,7 @@ def _forest(
 
 
 class _Buckets:
-    """Places by key, each bucket in increasing order."""
+    """Indices by key, each bucket in increasing order."""
 
     def __init__(self, keys: IntArray) -> None:
         self._order = np.argsort(keys, kind="stable")
@@ -214,13 +214,13 @@ class _Buckets:
 # The information sets of one player in some subgames, and passes up and down through them.
 #
 # A strategy is `[S]` the probability of each sequence's last move at its information set (1 for
-# empty sequences); a *plan* is `[S]` the probability that the player makes all moves of a sequence.
-# All passes go through the levels of the sets, and each level is a few array operations. Many
-# strategies `[..., S]` are passed through together.
+# empty sequences); a *plan* is `[S]` the probability that the player makes all moves of a sequence
+# (its realization plan, in the sequence form). Each pass goes level by level, with a few array
+# operations for each level, for many strategies `[..., S]` at once.
 
 Reduce = Callable[[FloatArray, IntArray, slice], FloatArray]
-"""Gives the values of the sets of a level, from the gains of its sequences, the first one of each
-set, and the slice of these sequences."""
+"""Returns the values of a level's sets; its arguments are the gains of the level's sequences, the
+first of these of each set, and their slice."""
 
 
 class Side:
@@ -233,17 +233,17 @@ class Side:
         offsets: `[I + 1]` first sequence of each set.
     """
 
-    def __init__(self, sets: RoleSets, subgames: IntArray, chosen: IntArray) -> None:
-        chosen = chosen[np.lexsort((sets.parents[chosen], sets.levels[chosen]))]
-        _, places = take_segments(sets.offsets - sets.offsets[0], chosen)
-        self.sets = chosen
-        self.sequences = np.concatenate([subgames, places + sets.offsets[0]])
-        counts = sets.offsets[chosen + 1] - sets.offsets[chosen]
+    def __init__(self, sets: RoleSets, subgames: IntArray, set_ids: IntArray) -> None:
+        set_ids = set_ids[np.lexsort((sets.parents[set_ids], sets.levels[set_ids]))]
+        _, indices = take_segments(sets.offsets - sets.offsets[0], set_ids)
+        self.sets = set_ids
+        self.sequences = np.concatenate([subgames, indices + sets.offsets[0]])
+        counts = sets.offsets[set_ids + 1] - sets.offsets[set_ids]
         self.offsets = len(subgames) + np.concatenate([[0], np.cumsum(counts)])
         self.counts = counts
-        self.parents = self.local(sets.parents[chosen])
+        self.parents = self.local(sets.parents[set_ids])
         self.num_roots = len(subgames)
-        ends = np.cumsum(np.bincount(sets.levels[chosen]))
+        ends = np.cumsum(np.bincount(sets.levels[set_ids]))
         self._levels = [self._level(start, end) for start, end in _runs(ends)]
 
     def local(self, sequences: IntArray) -> IntArray:
@@ -262,23 +262,23 @@ class Side:
         return np.concatenate([empty, np.repeat(np.arange(len(self.sets)), self.counts)])
 
     def uniform(self) -> FloatArray:
-        """The strategy that makes all moves of a set equally often."""
+        """The strategy that makes all moves of a set with equal probability."""
         return np.concatenate([np.ones(self.num_roots), np.repeat(1 / self.counts, self.counts)])
 
     def plan(self, strategy: FloatArray) -> FloatArray:
         """`[..., S]` the plan of a strategy."""
         plan = strategy.copy()
         for level in self._levels:
-            before = plan[..., level.parents]
-            plan[..., level.sequences] *= np.repeat(before, level.counts, axis=-1)
+            parent_plan = plan[..., level.parents]
+            plan[..., level.sequences] *= np.repeat(parent_plan, level.counts, axis=-1)
         return plan
 
     def strategy(self, plan: FloatArray) -> FloatArray:
-        """A strategy with a plan that need not sum up exactly; uniform at sets never reached."""
+        """The strategy of a plan, whose sums may be inexact; uniform at sets it never reaches."""
         return self.completed(plan, self.uniform())
 
     def completed(self, plan: FloatArray, otherwise: FloatArray) -> FloatArray:
-        """The strategy of a plan, with another strategy at sets that are never reached."""
+        """The strategy of a plan, with another strategy at sets that it never reaches."""
         strategy = otherwise.copy()
         if len(self.sets):
             body = np.maximum(plan[self.num_roots :], 0)
@@ -289,7 +289,7 @@ class Side:
         return strategy
 
     def back_up(self, gains: FloatArray, reduce: Reduce) -> FloatArray:
-        """`[..., S]` value of each sequence with all that follows it.
+        """`[..., S]` value of each sequence with all its continuations.
 
         Args:
             gains: `[..., S]` values of the leaves right after each sequence; modified in place.
@@ -297,15 +297,15 @@ class Side:
         """
         for level in reversed(self._levels):
             worth = reduce(gains[..., level.sequences], level.first, level.sequences)
-            gains[..., level.few] += np.add.reduceat(worth, level.runs, axis=-1)
+            gains[..., level.distinct_parents] += np.add.reduceat(worth, level.runs, axis=-1)
         return gains
 
     def best(self, gains: FloatArray) -> FloatArray:
-        """`[G]` the best value of each subgame; `gains` become those of the best response."""
+        """`[G]` best value of each subgame; modifies `gains` as `back_up` does."""
         return self.back_up(gains, _greatest)[: self.num_roots]
 
     def best_response(self, gains: FloatArray) -> FloatArray:
-        """The pure strategy of greatest value, of equal moves the first; `gains` as for `best`."""
+        """The pure strategy of greatest value; of equal moves the first. `gains` as for `best`."""
         gains = self.back_up(gains.copy(), _greatest)
         strategy = np.zeros_like(gains)
         strategy[..., : self.num_roots] = 1
@@ -314,9 +314,9 @@ class Side:
             best = _greatest(body, level.first, level.sequences)
             size = body.shape[-1]
             is_best = body == np.repeat(best, level.counts, axis=-1)
-            places = np.where(is_best, np.arange(size), size)
-            chosen = level.sequences.start + np.minimum.reduceat(places, level.first, axis=-1)
-            np.put_along_axis(strategy, chosen, 1, axis=-1)
+            indices = np.where(is_best, np.arange(size), size)
+            best_moves = level.sequences.start + np.minimum.reduceat(indices, level.first, axis=-1)
+            np.put_along_axis(strategy, best_moves, 1, axis=-1)
         return strategy
 
     def _level(self, start: int, end: int) -> _Level:
@@ -338,14 +338,14 @@ class _Level:
         first: first sequence of each set, counted from the level's first.
         counts: number of moves of each set.
         parents: sequence before each set.
-        few, runs: distinct parents, and the first set of each.
+        distinct_parents, runs: distinct parents, and the first set of each.
     """
 
     sequences: slice
     first: IntArray
     counts: IntArray
     parents: IntArray
-    few: IntArray
+    distinct_parents: IntArray
     runs: IntArray
 
 

@@ -1,13 +1,16 @@
-"""Kernels that back up the values of a layer of positions, whose matrices they solve exactly.
+"""Kernels that back up values through a layer of positions, each of which is a matrix game.
 
-In a matrix game the row player gets `payoffs[i, j]`, the column player loses it. With all payoffs
-made positive, the column player's plan y solves
+`positions` calls `back_up` for each layer, the last first; it fills in values and plans.
+
+In a matrix game the row player gets `payoffs[i, j]`, and the column player loses it. After a shift
+that makes all payoffs positive, the column player's plan y solves
 
     maximise sum(y)   subject to   payoffs y <= 1,   y >= 0
 
-and is divided by that sum, the reciprocal of the value (Dantzig, "A proof of the equivalence of the
-programming problem and the game problem", 1951). Dual values are the row player's plan. The tableau
-is condensed: a pivot exchanges the labels of a row and a column, so that no unit columns are kept.
+and is divided by that sum, which is the reciprocal of the value (Dantzig, "A proof of the
+equivalence of the programming problem and the game problem", 1951). Dual values are the row
+player's plan. The simplex method runs on a condensed tableau: a pivot exchanges the labels of a row
+and a column, so it stores no unit columns. A matrix with a saddle point needs no program.
 """
 
 from __future__ import annotations
@@ -19,36 +22,36 @@ from ggp.machine.base import FloatArray, IntArray
 from ggp.machine.compiling.jit import inlined, kernel
 
 _TINY = 1e-10
-"""Entries of a tableau that are smaller are rounding errors."""
+"""Smaller entries of a tableau are rounding errors."""
 
 _GREEDY = 4
-"""After this many pivots for each row and column, Bland's rule chooses them, which cannot cycle."""
+"""After this many pivots for each row and column, Bland's rule selects pivots: it cannot cycle."""
 
 _MOST = 40
-"""Pivots for each row and column after which the plans found so far have to do."""
+"""Greatest number of pivots for each row and column; then the current plans are used."""
 
 
 @inlined
 def _saddle(
     payoffs: FloatArray, rows: int, columns: int, row_plan: FloatArray, column_plan: FloatArray
 ) -> bool:
-    """Fill in pure plans if some entry is the least of its row and the greatest of its column."""
+    """Fill in pure plans if there is a saddle point: maximin equals minimax."""
     best_row, best_column = 0, 0
     most = -1e300
     for i in range(rows):
-        least = 1e300
+        lowest = 1e300
         for j in range(columns):
-            least = min(least, payoffs[i, j])
-        if least > most:
-            most, best_row = least, i
-    least = 1e300
+            lowest = min(lowest, payoffs[i, j])
+        if lowest > most:
+            most, best_row = lowest, i
+    lowest = 1e300
     for j in range(columns):
         greatest = -1e300
         for i in range(rows):
             greatest = max(greatest, payoffs[i, j])
-        if greatest < least:
-            least, best_column = greatest, j
-    if most < least:
+        if greatest < lowest:
+            lowest, best_column = greatest, j
+    if most < lowest:
         return False
     for i in range(rows):
         row_plan[i] = 1.0 if i == best_row else 0.0
@@ -59,7 +62,7 @@ def _saddle(
 
 @inlined
 def _fill(payoffs: FloatArray, rows: int, columns: int, tableau: FloatArray) -> None:
-    """Fill in the first tableau, with payoffs scaled to be from 1 to 2."""
+    """Fill in the first tableau, with payoffs scaled to the range from 1 to 2."""
     low, high = 1e300, -1e300
     for i in range(rows):
         for j in range(columns):
@@ -75,39 +78,41 @@ def _fill(payoffs: FloatArray, rows: int, columns: int, tableau: FloatArray) -> 
 
 @inlined
 def _entering(tableau: FloatArray, rows: int, columns: int, labels: IntArray, greedy: bool) -> int:
-    """The column to exchange: that of the steepest gain, or of the least label; -1 at the end."""
-    found = -1
+    """The entering column: of steepest gain, or of least label (Bland); -1 at the optimum."""
+    best = -1
     for j in range(columns):
         if tableau[rows, j] < -_TINY and (
-            found < 0
-            or (greedy and tableau[rows, j] < tableau[rows, found])
-            or (not greedy and labels[rows + j] < labels[rows + found])
+            best < 0
+            or (greedy and tableau[rows, j] < tableau[rows, best])
+            or (not greedy and labels[rows + j] < labels[rows + best])
         ):
-            found = j
-    return found
+            best = j
+    return best
 
 
 @inlined
 def _leaving(tableau: FloatArray, rows: int, columns: int, labels: IntArray, column: int) -> int:
-    """The row to exchange: the first that limits the gain, of several that of the least label."""
-    found = -1
-    least = 1e300
+    """The leaving row: of least ratio, of several the one of least label; -1 if there is none."""
+    best = -1
+    lowest = 1e300
     for i in range(rows):
         if tableau[i, column] <= _TINY:
             continue
         ratio = tableau[i, columns] / tableau[i, column]
-        if ratio < least - _TINY or (ratio <= least + _TINY and labels[i] < labels[found]):
-            found, least = i, min(least, ratio)
-    return found
+        if ratio < lowest - _TINY or (ratio <= lowest + _TINY and labels[i] < labels[best]):
+            best, lowest = i, min(lowest, ratio)
+    return best
 
 
 @inlined
 def _pivot(tableau: FloatArray, rows: int, columns: int, row: int, column: int) -> None:
-    """Exchange a row and a column."""
-    by = 1.0 / tableau[row, column]
+    """Exchange a row and a column of a condensed tableau (Gauss-Jordan elimination)."""
+    # The pivot p becomes 1 / p, its row a_rj / p, its column -a_ic / p; every other entry becomes
+    # a_ij - a_ic a_rj / p.
+    inverse = 1.0 / tableau[row, column]
     for j in range(columns + 1):
         if j != column:
-            tableau[row, j] *= by
+            tableau[row, j] *= inverse
     for i in range(rows + 1):
         if i != row:
             factor = tableau[i, column]
@@ -115,13 +120,13 @@ def _pivot(tableau: FloatArray, rows: int, columns: int, row: int, column: int) 
                 for j in range(columns + 1):
                     if j != column:
                         tableau[i, j] -= factor * tableau[row, j]
-                tableau[i, column] = -factor * by
-    tableau[row, column] = by
+                tableau[i, column] = -factor * inverse
+    tableau[row, column] = inverse
 
 
 @inlined
 def _scaled(plan: FloatArray, size: int) -> None:
-    """Make the sum of a plan 1; one without any weight becomes even."""
+    """Scale a plan to sum 1; a plan of zeros becomes uniform."""
     total = 0.0
     for k in range(size):
         plan[k] = max(plan[k], 0.0)
@@ -222,15 +227,15 @@ def back_up(
         numbers: `[E]` the positions themselves.
         chances: probabilities of the moves of chance.
         offsets: `[E, 3]` first move of each in `row_plans`, `column_plans` and `chances`.
-        values: `[3, N]` values of positions to the row player: if both play their plans, if it
-            plays a best response to the other's, and if the other plays one to its own. Those of
+        values: `[3, N]` values of positions to the row player: with both plans, with its best
+            response to the other's plan, and with the other's best response to its plan. Those of
             `numbers` are filled in.
         row_plans, column_plans: probabilities of moves, filled in.
         payoffs, tableau: scratch `[A + 1, A + 1]`.
         labels: scratch `[2 * A]`.
     """
     for e in range(len(numbers)):
-        rows, columns, number = counts[e, 0], counts[e, 1], numbers[e]
+        rows, columns, position = counts[e, 0], counts[e, 1], numbers[e]
         row_plan = row_plans[offsets[e, 0] : offsets[e, 0] + rows]
         column_plan = column_plans[offsets[e, 1] : offsets[e, 1] + columns]
         for kind in range(3):
@@ -248,11 +253,11 @@ def back_up(
                     )
             if kind == 0:
                 solve_matrix(payoffs, rows, columns, row_plan, column_plan, tableau, labels)
-            values[kind, number] = _played(payoffs, rows, columns, row_plan, column_plan, kind)
+            values[kind, position] = _value(payoffs, rows, columns, row_plan, column_plan, kind)
 
 
 @inlined
-def _played(
+def _value(
     payoffs: FloatArray,
     rows: int,
     columns: int,
@@ -260,15 +265,15 @@ def _played(
     column_plan: FloatArray,
     kind: int,
 ) -> float:
-    """The value of a matrix, of a kind as in `back_up`."""
+    """The value of a matrix; `kind` is an index into `values` of `back_up`."""
     if kind == 2:
-        least = 1e300
+        lowest = 1e300
         for j in range(columns):
             mean = 0.0
             for i in range(rows):
                 mean += row_plan[i] * payoffs[i, j]
-            least = min(least, mean)
-        return least
+            lowest = min(lowest, mean)
+        return lowest
     greatest, total = -1e300, 0.0
     for i in range(rows):
         mean = 0.0

@@ -1,12 +1,11 @@
 """Solves games of two players with constant sum in which everybody always knows the state.
 
-Such a game may have moves at once, so that players have to mix theirs, and chance. But what anybody
-remembers is of no use: a strategy is a mixed move for each state. So what is solved is a matrix of
-values for each state, from the last turn to the first, where a tree of sequences would have a leaf
-for each way through the game.
+A `Machine` goes in, a `PositionSolution` comes out: this module finds the positions layer by layer,
+backs up their values from the last layer to the first, and follows a match by the joint moves.
 
-In comes a `Machine`, out goes a `PositionSolution`: positions are found layer by layer, values are
-backed up from the last to the first, and a match is followed by the joint moves that all see.
+Such a game may have chance and simultaneous moves, which players have to mix. But memory is of no
+use: a strategy is a mixed move for each state. So each state needs only a matrix of values, where a
+tree of sequences would have a leaf for each path through the game.
 """
 
 from __future__ import annotations
@@ -35,32 +34,32 @@ from ggp.solve.matrix_kernels import back_up
 from ggp.solve.tree import CONSTANT_SUM_TOLERANCE, LANES_AT_ONCE
 
 MOST_JOINT_MOVES = 30_000_000
-"""Greatest number of joint moves of all positions together: each takes four bytes, and more for a
-moment."""
+"""Greatest number of joint moves of all positions together: each takes four bytes, and temporarily
+more."""
 
 MOST_PAYOFFS = 1 << 17
 """Greatest number of joint moves of the two players in a position in which both have a choice.
-Linear programs take long from there on, and cannot be stopped: 0.02 s with 200 moves of each, 0.5 s
-with 362, up to 1.6 s with 400, and 24 s with 800, which rounding errors then made useless."""
+Larger linear programs take long and cannot be stopped: 0.02 s with 200 moves of each, 0.5 s with
+362, up to 1.6 s with 400, and 24 s with 800, where rounding errors made the result useless."""
 
 LISTED_AT_ONCE = 4096
 """Number of states whose legal moves are listed before they are counted."""
 
 JOINT_MOVES_AT_ONCE = 1 << 19
-"""Number of joint moves whose values are backed up before the clock is looked at again."""
+"""Number of joint moves whose values are backed up between two checks of the clock."""
 
 
 class PositionBounds(NamedTuple):
-    """Bounds on what is looked at; whatever is larger is refused.
+    """Bounds on a game; larger games are refused.
 
     Attributes:
-        positions: most positions.
-        joint_moves: most joint moves of all of them together.
-        turns: most turns.
+        positions: greatest number of positions.
+        joint_moves: greatest number of joint moves of all of them together.
+        turns: greatest number of turns.
         payoffs: see `MOST_PAYOFFS`.
-        at_once_by: number of positions among which both players must have had a choice at once
-            in one; 0 for no such demand.
-        is_over: says when to give up, asked a few times a second.
+        at_once_by: refuse a game if among this many positions there is none with simultaneous
+            choices; 0 to accept all.
+        is_over: whether to give up; called a few times a second.
         progress: called with the number of turns and of positions so far.
     """
 
@@ -92,18 +91,16 @@ class PositionLayer:
 class PositionGraph:
     """All N positions of a game of two players in which everybody knows the state.
 
-    A position is a state and nothing else, so it is far smaller than a node of a `GameTree`, which
-    has everybody's past as well. Only numbers of positions are kept, with the legal moves there and
-    what each joint move leads to, not the states: who knows the joint moves of a match can follow
-    it.
+    A position is only a state, so there are far fewer than nodes of a `GameTree`, which also have
+    everybody's past. The graph stores the legal moves of each position and the position after each
+    joint move, but no states: the joint moves of a match are enough to follow it.
 
     Attributes:
         machine: the machine of the game.
         players: the two roles that are not `random`.
-        layers: what may be done turn by turn; those of a layer have greater numbers than all
-            before it.
+        layers: positions and moves turn by turn; numbers grow from layer to layer.
         goals: `[N, 2]` goal values of the players where the game is over, else 0.
-        is_end: `[N]` whether it is.
+        is_end: `[N]` whether the game is over.
     """
 
     machine: Machine
@@ -146,7 +143,7 @@ class PositionSolution:
 
     @property
     def nash_conv(self) -> float:
-        """The sum of the gains; 0 in an equilibrium, but for rounding."""
+        """The sum of the gains; 0 in an equilibrium, except for rounding."""
         return sum(self.gains)
 
     @property
@@ -188,9 +185,9 @@ class _Finder:
         while len(states):
             over = self._machine.terminal(states)
             worth = np.zeros((len(states), 2))
-            places, going = np.flatnonzero(over), np.flatnonzero(~over)
-            if len(places):
-                worth[places] = self._machine.goals(states.take(places))[:, list(self._players)]
+            terminal, going = np.flatnonzero(over), np.flatnonzero(~over)
+            if len(terminal):
+                worth[terminal] = self._machine.goals(states.take(terminal))[:, list(self._players)]
             goals.append(worth)
             ends.append(over)
             numbers = self._num_positions - len(states) + going
@@ -217,28 +214,27 @@ class _Finder:
             self._refuse_if_large(successors.size)
             lanes, joint = moves.some(start, end)
             successors.add(self._machine.step(states.take(lanes), joint).states)
-        found = successors.merged()
-        children = (self._num_positions + found.after).astype(np.int32)
-        self._num_positions += len(found.states)
+        merged = successors.merged()
+        children = (self._num_positions + merged.after).astype(np.int32)
+        self._num_positions += len(merged.states)
         self._bounds.progress(self._turn, self._num_positions)
         self._refuse_if_large()
-        return PositionLayer(numbers, moves, children), found.states
+        return PositionLayer(numbers, moves, children), merged.states
 
     def _moves(self, states: States) -> JointMoves:
-        """The joint moves, counted before there are too many: lists of that many would take
-        long."""
+        """The joint moves, counted batch by batch, so that too many are refused early."""
         parts = []
         for start in range(0, len(states), LISTED_AT_ONCE):
             self._refuse_if_large()
-            some = states.take(np.arange(start, min(start + LISTED_AT_ONCE, len(states))))
-            parts.append(JointMoves.of(self._machine, some, allow_stuck=False))
+            batch = states.take(np.arange(start, min(start + LISTED_AT_ONCE, len(states))))
+            parts.append(JointMoves.of(self._machine, batch, allow_stuck=False))
             self._num_joint += int(parts[-1].number)
             self._note_choices(parts[-1].counts[:, self._players].astype(np.float64))
         self._refuse_if_large()
         return JointMoves.joined(parts)
 
     def _note_choices(self, counts: FloatArray) -> None:
-        """Take note of how many moves the players have, `[E, 2]`."""
+        """Record the players' numbers of moves, `[E, 2]`, and refuse too large matrices."""
         payoffs = np.where((counts > 1).all(axis=1), counts.prod(axis=1), 0.0).max(initial=0.0)
         self._is_at_once |= bool(payoffs)
         if payoffs > self._bounds.payoffs:
@@ -248,9 +244,9 @@ class _Finder:
                 "would take too long"
             )
 
-    def _refuse_if_large(self, more: int = 0) -> None:
+    def _refuse_if_large(self, new_positions: int = 0) -> None:
         bounds = self._bounds
-        if self._num_positions + more / 4 > bounds.positions or (
+        if self._num_positions + new_positions / 4 > bounds.positions or (
             self._num_joint > bounds.joint_moves
         ):
             raise SolvingError(
@@ -271,17 +267,16 @@ class _Finder:
 # ------------------------------------------------------------------------
 # Backs up values position by position, from the last turn to the first.
 #
-# Every position is a matrix game whose entries are the values of what may come (Shapley,
-# "Stochastic games", 1953, for games that end). What each player could gain by a best response is
-# backed up beside the values, so that the result says by itself how good it is, whatever rounding
-# did.
+# Every position is a matrix game whose entries are the values of its children (Shapley, "Stochastic
+# games", 1953, for games that end). The values of best responses are backed up beside them, so the
+# result includes its own error, even from rounding.
 
 
 def solve_positions(machine: Machine, bounds: PositionBounds) -> PositionSolution:
     """Solve a game that `suits`.
 
     Raises:
-        SolvingError: see `find_positions`; or what one player wins the other does not lose.
+        SolvingError: see `find_positions`; or the goals have no constant sum.
     """
     graph = find_positions(machine, bounds)
     sums = graph.goals[graph.is_end].sum(axis=1)
@@ -293,44 +288,44 @@ def solve_positions(machine: Machine, bounds: PositionBounds) -> PositionSolutio
         )
     values = np.repeat(graph.goals[None, :, 0], 3, axis=0)
     rows, columns = [], []
-    at_once = False
+    simultaneous = False
     for layer in reversed(graph.layers):
-        at_once |= bool((layer.moves.counts[:, list(graph.players)] > 1).all(axis=1).any())
-        row_plan, column_plan = _solved(graph, layer, values, bounds)
+        simultaneous |= bool((layer.moves.counts[:, list(graph.players)] > 1).all(axis=1).any())
+        row_plan, column_plan = _solve_layer(graph, layer, values, bounds)
         rows.append(row_plan)
         columns.append(column_plan)
-    value, best, least = values[:, 0].tolist()
+    value, best, worst = values[:, 0].tolist()
     return PositionSolution(
         graph,
         (value, total - value),
-        (max(best - value, 0.0), max(value - least, 0.0)),
+        (max(best - value, 0.0), max(value - worst, 0.0)),
         (tuple(rows[::-1]), tuple(columns[::-1])),
-        at_once,
+        simultaneous,
     )
 
 
-def _solved(
+def _solve_layer(
     graph: PositionGraph, layer: PositionLayer, values: FloatArray, bounds: PositionBounds
 ) -> tuple[FloatArray, FloatArray]:
-    """Fill in the values of a layer; the plans of both players in it."""
+    """Fill in the values of a layer; returns both players' plans in it."""
     moves, random = layer.moves, graph.machine.random_role
     counts = moves.counts
-    # Strides of roles in the order of the rules, of which the last one changes fastest.
+    # Strides of roles in the order of the rules; the last role changes fastest.
     strides = np.ones_like(counts)
     strides[:, :-1] = np.cumprod(counts[:, :0:-1], axis=1)[:, ::-1]
     # Without chance, its only move has probability 1.
     movers = [*graph.players, len(moves.lists) if random is None else random]
-    none, one = np.zeros(len(counts), dtype=np.int64), np.ones(len(counts), dtype=np.int64)
+    empty, unit = np.zeros(len(counts), dtype=np.int64), np.ones(len(counts), dtype=np.int64)
 
     def of_movers(columns: Iterable[IntArray], otherwise: IntArray) -> IntArray:
         return np.ascontiguousarray(np.stack([*columns, otherwise], axis=1)[:, movers])
 
-    counted, strided = of_movers(counts.T, one), of_movers(strides.T, one)
-    offsets = of_movers([each.offsets[:-1] for each in moves.lists], none)
+    counted, strided = of_movers(counts.T, unit), of_movers(strides.T, unit)
+    offsets = of_movers([lists.offsets[:-1] for lists in moves.lists], empty)
     chances = np.ones(1) if random is None else moves.probabilities
     plans = [np.zeros(len(moves.lists[player].values)) for player in graph.players]
-    most = int(counted[:, :2].max()) + 1
-    scratch = np.zeros((2, most, most))
+    size = int(counted[:, :2].max()) + 1
+    scratch = np.zeros((2, size, size))
     for start, end in chunks(np.diff(moves.offsets), JOINT_MOVES_AT_ONCE):
         if bounds.is_over():
             raise SolvingError("time is up before the game is solved")
@@ -347,7 +342,7 @@ def _solved(
             plans[1],
             scratch[0],
             scratch[1],
-            np.zeros(2 * most, dtype=np.int64),
+            np.zeros(2 * size, dtype=np.int64),
         )
     return plans[0], plans[1]
 
@@ -355,7 +350,7 @@ def _solved(
 # ------------------------------------------------------------------------
 # Plays a role's part in a game that was solved position by position.
 #
-# Everybody is told the joint moves, so a match is followed from position to position by these.
+# Everybody sees the joint moves, so these lead from position to position.
 
 
 class PositionPart:
@@ -372,37 +367,37 @@ class PositionPart:
         self._graph = graph = solution.graph
         self._role = role
         self._plans = solution.plans[graph.players.index(role)]
-        # The layer of each position, and its place there; -1 where the game is over.
+        # The layer of each position, -1 where the game is over, and its index there.
         self._layers = np.full(graph.num_positions, -1)
         self._places = np.zeros(graph.num_positions, dtype=np.int64)
-        for number, layer in enumerate(graph.layers):
-            self._layers[layer.numbers] = number
+        for depth, layer in enumerate(graph.layers):
+            self._layers[layer.numbers] = depth
             self._places[layer.numbers] = np.arange(len(layer.numbers))
 
     def after(self, path: int, move: int, percepts: int) -> int | None:
-        """The next position; None if the percepts do not tell all moves, or they are not legal."""
-        told = self._graph.machine.told_moves(np.array([percepts], dtype=np.int64))
-        if told is None or self._layers[path] < 0:
+        """The next position; None if percepts do not reveal all moves, or a move is illegal."""
+        joint_moves = self._graph.machine.told_moves(np.array([percepts], dtype=np.int64))
+        if joint_moves is None or self._layers[path] < 0:
             return None
-        joint = told[0].copy()
+        joint = joint_moves[0].copy()
         joint[self._role] = move
-        layer, place = self._graph.layers[self._layers[path]], int(self._places[path])
+        layer, index = self._graph.layers[self._layers[path]], int(self._places[path])
         child = 0
-        for legal, made in zip(layer.moves.lists, joint.tolist(), strict=True):
-            moves = legal[place]
-            found = np.flatnonzero(moves == made)
-            if not len(found):
+        for legal, move_id in zip(layer.moves.lists, joint.tolist(), strict=True):
+            moves = legal[index]
+            indices = np.flatnonzero(moves == move_id)
+            if not len(indices):
                 return None
-            child = child * len(moves) + int(found[0])
-        return int(layer.children[layer.moves.offsets[place] + child])
+            child = child * len(moves) + int(indices[0])
+        return int(layer.children[layer.moves.offsets[index] + child])
 
     def choices(self, path: int) -> tuple[IntArray, FloatArray] | None:
         """The moves of the role at a position and their probabilities."""
-        number, place = int(self._layers[path]), int(self._places[path])
-        if number < 0:
+        depth, index = int(self._layers[path]), int(self._places[path])
+        if depth < 0:
             return None
-        legal = self._graph.layers[number].moves.lists[self._role]
-        start, end = legal.offsets[place : place + 2].tolist()
+        legal = self._graph.layers[depth].moves.lists[self._role]
+        start, end = legal.offsets[index : index + 2].tolist()
         if end - start < 2:
             return None
-        return legal.values[start:end], self._plans[number][start:end]
+        return legal.values[start:end], self._plans[depth][start:end]

@@ -1,10 +1,15 @@
-"""CFR+: finds strategies from regrets, for games too large for a linear program.
+"""CFR+: finds strategies by regret matching, for games too large for a linear program.
 
-Players take turns: each computes the counterfactual regrets of its moves against the other players'
-present strategies, adds them to those it has, drops negative ones, and next plays in
-proportion to them. Averages weigh iteration t by t (Tammelin, "Solving large imperfect information
-games using CFR+", 2014). With two players and constant sum the averages converge to an
-equilibrium. Otherwise they need not; each player's gain by deviating shows how close they are.
+`solver` passes the subgames of a `Forest` and gets the average strategies of all players.
+
+Players take turns. Each computes the counterfactual regrets of its moves against the others'
+current strategies, and updates, for each move a of an information set,
+
+    R+(a) = max(R+(a) + value(a) - value, 0)      sigma(a) = R+(a) / sum of R+, or uniform
+
+Averages weigh iteration t by t (Tammelin, "Solving large imperfect information games using CFR+",
+2014). With two players and constant sum the averages converge to an equilibrium. Otherwise they
+need not; each player's gain by deviating shows how close they are.
 """
 
 from __future__ import annotations
@@ -19,35 +24,36 @@ from ggp.machine.compiling.jit import inlined, kernel
 from ggp.solve.forest import Forest
 
 FIRST_CHECK = 32
-"""Iterations before players' gains by deviating are first checked; each time twice as many."""
+"""Iterations before the first check of the gains by deviating; the interval doubles each time."""
 
 MOST_ITERATIONS = 100_000
 
 LEAST_SHARES = (0.0, 1e-4, 1e-3, 1e-2, 0.05, 0.2)
-"""Averages keep moves that were only played at first. So they are also tried without the
-moves that are less likely than one of these."""
+"""Averages keep moves that were played only at first. So each check also tries the averages without
+the moves that are less likely than one of these."""
 
 LEAVES_AT_ONCE = 1 << 22
-"""Leaves that the kernel looks at before it can be interrupted: some hundredths of a second."""
+"""Leaves visited in one call of the kernel, which cannot be interrupted: hundredths of a second."""
 
 
 def cfr_plus(forest: Forest, accuracy: float, *, most_seconds: float = 60.0) -> list[FloatArray]:
-    """The strategies, among the averages checked, from which players gain least by deviating.
+    """The average strategies with the least gains by deviating, among all that were checked.
 
     Args:
-        accuracy: it ends when the sum of players' gains by deviating is no greater in any subgame.
-        most_seconds: it also ends after these, or after `MOST_ITERATIONS`.
+        accuracy: it ends when the sum of players' gains by deviating is at most this in each
+            subgame.
+        most_seconds: it also ends after this time, or after `MOST_ITERATIONS`.
     """
     regrets = Regrets(forest)
     until_s = time.monotonic() + most_seconds
-    check, least, best = FIRST_CHECK, np.inf, regrets.average()[0]
+    check, least_gain, best = FIRST_CHECK, np.inf, regrets.average()[0]
     while regrets.iterations < MOST_ITERATIONS:
         regrets.learn(min(check, MOST_ITERATIONS) - regrets.iterations)
         for share in LEAST_SHARES:
-            found, gain = regrets.average(share)
-            if gain < least:
-                least, best = gain, found
-        if least <= accuracy or time.monotonic() >= until_s:
+            strategies, gain = regrets.average(share)
+            if gain < least_gain:
+                least_gain, best = gain, strategies
+        if least_gain <= accuracy or time.monotonic() >= until_s:
             break
         check *= 2
     return best
@@ -66,33 +72,33 @@ class Regrets:
         shares = np.concatenate([side.uniform() for side in forest.sides])
         plan = np.concatenate([side.plan(side.uniform()) for side in forest.sides])
         self._regrets, self._sums, *scratch = np.zeros((6, len(plan)))
-        self._now = Strategies(shares, plan, *scratch[:2])
+        self._current = Strategies(shares, plan, *scratch[:2])
         self._average = Strategies(shares.copy(), plan.copy(), *scratch[2:])
         self.iterations = 0
 
     def learn(self, iterations: int, *, alternating: bool = True) -> None:
-        """Go on for some iterations.
+        """Run some iterations.
 
         Args:
-            alternating: whether each player already answers the new strategies of those before it.
+            alternating: whether each player responds to the new strategies of earlier players.
         """
         end = self.iterations + iterations
         at_once = 1 + LEAVES_AT_ONCE // max(1, self._form.leaves.size)
         while self.iterations < end:
             count = min(at_once, end - self.iterations)
-            learned = self._form, self._now, self._regrets, self._sums
-            learn(*learned, self.iterations, count, alternating)
+            arrays = self._form, self._current, self._regrets, self._sums
+            learn(*arrays, self.iterations, count, alternating)
             self.iterations += count
 
-    def average(self, least: float = 0.0) -> tuple[list[FloatArray], float]:
-        """Everybody's average strategy without moves that are less likely than `least`.
+    def average(self, threshold: float = 0.0) -> tuple[list[FloatArray], float]:
+        """Everybody's average strategy without moves that are less likely than `threshold`.
 
         Returns:
-            the strategies, and the sum of players' gains by deviating from them, each alone, in
-            the subgame where it is greatest.
+            the strategies, and the greatest sum, over subgames, of players' gains by deviating from
+            them, each alone.
         """
-        averaged = self._form, self._average, self._sums
-        gain = gain_by_deviating(*averaged, least, self._num_subgames)
+        arrays = self._form, self._average, self._sums
+        gain = gain_by_deviating(*arrays, threshold, self._num_subgames)
         return np.split(self._average.shares.copy(), self._form.sequences[1:-1]), float(gain)
 
 
@@ -113,11 +119,11 @@ def _sequence_form(forest: Forest) -> SequenceForm:
 
 
 # ------------------------------------------------------------------------
-# The kernels, on the sequence form.
+# Kernels on the sequence form.
 #
-# Sequences and information sets of all players are numbered on from player to player, and a set
-# comes after that of the sequence before it. So one loop over the sets of a player goes down its
-# part of the tree, and the same loop backwards goes up.
+# Sequences and information sets are numbered from player to player. A set comes after the set of
+# its parent sequence, so one loop over a player's sets walks down its part of the tree, and the
+# reverse loop walks up.
 
 
 class SequenceForm(NamedTuple):
@@ -129,8 +135,7 @@ class SequenceForm(NamedTuple):
         parents: `[I]` sequence before each set.
         first, end: `[I]` first sequence of each set, and the one after its last.
         leaves: `[P, K]` each player's sequence of each leaf.
-        worth: `[P, K]` value of each leaf for each player, times the probability that chance plays
-            its part.
+        worth: `[P, K]` value of each leaf for each player, times its probability by chance.
     """
 
     sequences: IntArray
@@ -143,12 +148,12 @@ class SequenceForm(NamedTuple):
 
 
 class Strategies(NamedTuple):
-    """Everybody's strategy, and scratch for what it is worth.
+    """Everybody's strategy, with scratch space for its values.
 
     Attributes:
         shares: `[S]` probability of the last move of a sequence at its set; 1 for empty sequences.
         plan: `[S]` probability that the player makes all moves of a sequence.
-        gains, best: `[S]` scratch: values of what follows a sequence.
+        gains, best: `[S]` scratch: values of all continuations of a sequence.
     """
 
     shares: FloatArray
@@ -159,102 +164,103 @@ class Strategies(NamedTuple):
 
 @inlined
 def _weigh_leaves(form: SequenceForm, player: int, plan: FloatArray, gains: FloatArray) -> None:
-    """Fill in a player's gains with the values of leaves against the plans of the others."""
+    """Fill in a player's gains: the values of leaves, times the others' reach probabilities."""
     for sequence in range(form.sequences[player], form.sequences[player + 1]):
         gains[sequence] = 0.0
     leaves, worths = form.leaves, form.worth
     num_players, num_leaves = leaves.shape
-    if num_players == 2:  # the same, faster
-        other = 1 - player
+    if num_players == 2:  # a faster loop for the usual case
+        opponent = 1 - player
         for leaf in range(num_leaves):
-            gains[leaves[player, leaf]] += worths[player, leaf] * plan[leaves[other, leaf]]
+            gains[leaves[player, leaf]] += worths[player, leaf] * plan[leaves[opponent, leaf]]
         return
     for leaf in range(num_leaves):
         worth = worths[player, leaf]
-        for other in range(num_players):
-            if other != player:
-                worth *= plan[leaves[other, leaf]]
+        for opponent in range(num_players):
+            if opponent != player:
+                worth *= plan[leaves[opponent, leaf]]
         gains[leaves[player, leaf]] += worth
 
 
 @inlined
-def _learn(form: SequenceForm, now: Strategies, player: int, regrets: FloatArray) -> None:
-    """Add the gains that a player missed to its regrets, and set its strategy by these.
+def _learn(form: SequenceForm, current: Strategies, player: int, regrets: FloatArray) -> None:
+    """Update a player's regrets, and its strategy by regret matching, from the last set up.
 
-    Gains count from that of a set's first move on: so moves of equal worth miss exactly nothing,
-    where rounding would make the regrets of one of them positive, and it alone would be played.
+    Gains are relative to that of a set's first move. So moves of equal value get regrets of exactly
+    0; otherwise rounding might make one regret positive, and only that move would be played.
     """
-    shares, gains = now.shares, now.gains
+    shares, gains = current.shares, current.gains
     parents, first, end = form.parents, form.first, form.end
-    _weigh_leaves(form, player, now.plan, gains)
-    for own in range(form.sets[player + 1] - 1, form.sets[player] - 1, -1):
-        begin, stop = first[own], end[own]
-        base, more = gains[begin], 0.0
+    _weigh_leaves(form, player, current.plan, gains)
+    for info_set in range(form.sets[player + 1] - 1, form.sets[player] - 1, -1):
+        begin, stop = first[info_set], end[info_set]
+        base, mean = gains[begin], 0.0
         for move in range(begin, stop):
-            more += (gains[move] - base) * shares[move]
+            mean += (gains[move] - base) * shares[move]
         total = 0.0
         for move in range(begin, stop):
-            regret = regrets[move] + ((gains[move] - base) - more)
+            regret = regrets[move] + ((gains[move] - base) - mean)
             regrets[move] = regret if regret > 0.0 else 0.0
             total += regrets[move]
-        evenly = 0.0 if total > 0.0 else 1.0 / (stop - begin)
+        uniform = 0.0 if total > 0.0 else 1.0 / (stop - begin)
         scale = 1.0 / total if total > 0.0 else 0.0
         for move in range(begin, stop):
-            shares[move] = regrets[move] * scale + evenly
-        gains[parents[own]] += base + more
+            shares[move] = regrets[move] * scale + uniform
+        gains[parents[info_set]] += base + mean
 
 
 @inlined
-def _plan(form: SequenceForm, now: Strategies, player: int) -> None:
-    """Set a player's plan by its strategy."""
-    shares, plan = now.shares, now.plan
+def _plan(form: SequenceForm, current: Strategies, player: int) -> None:
+    """Set a player's plan: plan(sequence) = plan(parent) * share."""
+    shares, plan = current.shares, current.plan
     parents, first, end = form.parents, form.first, form.end
-    for own in range(form.sets[player], form.sets[player + 1]):
-        before = plan[parents[own]]
-        for move in range(first[own], end[own]):
-            plan[move] = before * shares[move]
+    for info_set in range(form.sets[player], form.sets[player + 1]):
+        parent_plan = plan[parents[info_set]]
+        for move in range(first[info_set], end[info_set]):
+            plan[move] = parent_plan * shares[move]
 
 
 @kernel
 def learn(
     form: SequenceForm,
-    now: Strategies,
+    current: Strategies,
     regrets: FloatArray,
     sums: FloatArray,
-    done: int,
+    earlier: int,
     iterations: int,
     alternating: bool,
 ) -> None:
     """Iterations of CFR+.
 
     Args:
-        now: the present strategies.
+        current: the current strategies.
         regrets: `[S]` at least 0.
         sums: `[S]` sum of plans, weighted by iteration.
-        done: number of iterations before these.
-        alternating: whether each player already answers the new strategies of those before it.
+        earlier: number of earlier iterations.
+        alternating: whether each player responds to the new strategies of earlier players.
     """
-    plan = now.plan
-    for iteration in range(done + 1, done + iterations + 1):
+    plan = current.plan
+    for iteration in range(earlier + 1, earlier + iterations + 1):
         for player in range(len(form.leaves)):
-            _learn(form, now, player, regrets)
+            _learn(form, current, player, regrets)
             if alternating:
-                _plan(form, now, player)
+                _plan(form, current, player)
         for player in range(len(form.leaves)):
             if not alternating:
-                _plan(form, now, player)
+                _plan(form, current, player)
         for sequence in range(len(sums)):
             sums[sequence] += iteration * plan[sequence]
 
 
 @inlined
-def _average(form: SequenceForm, sums: FloatArray, least: float, shares: FloatArray) -> None:
-    """Fill in the average strategy without moves less likely than `least`."""
-    for own in range(len(form.parents)):
-        begin, stop = form.first[own], form.end[own]
+def _average(form: SequenceForm, sums: FloatArray, threshold: float, shares: FloatArray) -> None:
+    """Fill in the average strategy without moves less likely than `threshold`."""
+    for info_set in range(len(form.parents)):
+        begin, stop = form.first[info_set], form.end[info_set]
         for move in range(begin, stop):
             shares[move] = sums[move]
-        for bound in (0.0, least):
+        # The first pass only normalises; the second drops unlikely moves and normalises again.
+        for bound in (0.0, threshold):
             total = 0.0
             for move in range(begin, stop):
                 if shares[move] < bound:
@@ -266,30 +272,32 @@ def _average(form: SequenceForm, sums: FloatArray, least: float, shares: FloatAr
 
 @kernel
 def gain_by_deviating(
-    form: SequenceForm, average: Strategies, sums: FloatArray, least: float, num_subgames: int
+    form: SequenceForm, average: Strategies, sums: FloatArray, threshold: float, num_subgames: int
 ) -> float:
-    """The sum of players' gains by deviating from averages, where it is greatest of all subgames.
+    """The greatest sum, over subgames, of players' gains by deviating from average strategies.
 
     Args:
-        average: the strategies are filled in.
-        sums, least: see `learn` and `_average`.
+        average: its strategies are filled in.
+        sums, threshold: see `learn` and `_average`.
     """
-    _average(form, sums, least, average.shares)
+    _average(form, sums, threshold, average.shares)
     shares, gains, best = average.shares, average.gains, average.best
     parents, first, end = form.parents, form.first, form.end
     for player in range(len(form.leaves)):
         _plan(form, average, player)
     for player in range(len(form.leaves)):
+        # From the last set to the first: `gains` are values of the average strategy, `best` of best
+        # responses. Both values of a set are added to its parent sequence.
         _weigh_leaves(form, player, average.plan, gains)
         for sequence in range(form.sequences[player], form.sequences[player + 1]):
             best[sequence] = gains[sequence]
-        for own in range(form.sets[player + 1] - 1, form.sets[player] - 1, -1):
-            worth, most = 0.0, best[first[own]]
-            for move in range(first[own], end[own]):
+        for info_set in range(form.sets[player + 1] - 1, form.sets[player] - 1, -1):
+            worth, best_worth = 0.0, best[first[info_set]]
+            for move in range(first[info_set], end[info_set]):
                 worth += gains[move] * shares[move]
-                most = max(most, best[move])
-            gains[parents[own]] += worth
-            best[parents[own]] += most
+                best_worth = max(best_worth, best[move])
+            gains[parents[info_set]] += worth
+            best[parents[info_set]] += best_worth
     greatest = 0.0
     for subgame in range(num_subgames):
         total = 0.0

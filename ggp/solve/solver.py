@@ -1,15 +1,18 @@
-"""Solves a game: by its positions, or by its tree, each part of it by the method that suits it.
+"""Solves a game by its positions, or by its tree, each part of it by the method that suits it.
 
-| game, or part of it | method | what is found |
+`ggp solve` and the library call `optimal_play` or `solve_tree`, and get values and strategies;
+players that solve small games call `solve_tree`.
+
+| game, or part of it | method | result |
 |---|---|---|
 | two players, constant sum, everybody knows the state | position by position | an equilibrium |
 | one player has a choice | best response, backward induction | the optimum |
 | two players, constant sum | sequence form LP, or CFR+ if it is too large | an equilibrium |
 | any other | CFR+ | a profile, and what each player gains by deviating |
 
-The first row is for `optimal_play` only, and where no strategies are wanted; the others are parts
-of a tree. Every answer comes with NashConv: the sum of each player's gain by deviating alone. In a
-tree it is computed afterwards, by best responses in the whole of it, independently of the method.
+The first row is for `optimal_play` without strategies only; the others are parts of a tree. Every
+result comes with NashConv: the sum of each player's gain by deviating alone. In a tree it is
+computed afterwards, by best responses in the whole tree, independently of the method.
 """
 
 from __future__ import annotations
@@ -37,16 +40,16 @@ OPTIMUM, INDUCTION = "best response", "backward induction"
 LINEAR, REGRET = "sequence form LP", "CFR+"
 
 ANSWERS = "pure strategies that answer each other"
-"""Name of the method that finds equilibria besides the first."""
+"""Name of the method that finds further equilibria."""
 
 ACCURACY = 1e-5
-"""Share of the goals' spread that players may gain by deviating when CFR+ ends."""
+"""CFR+ ends when players can gain at most this share of the goals' spread by deviating."""
 
 MOST_SECONDS = 60.0
 """Seconds for linear programs, and again for CFR+."""
 
 LEAST_SECONDS = 0.1
-"""Least number of seconds for each of them, in each part of a game."""
+"""Least number of seconds for either, in each part of a game."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Profile:
         method: the methods that found them.
         values: expected goal value of each player, by name.
         gains: gain of each player by deviating alone, by name.
-        strategies: `[S]` strategy of each player, with numbers of the tree.
+        strategies: `[S]` strategy of each player, numbered as in the tree.
     """
 
     method: str
@@ -75,6 +78,13 @@ class Profile:
 class Solution:
     """A solved game.
 
+    >>> from ggp.machine.games import build_machine, load_program
+    >>> solution = solve(build_machine(load_program("exploding_bomb"), "prolog"))
+    >>> solution.profile.values, solution.is_certain
+    ({'agent': 90.0}, True)
+    >>> solution.profile.method, solution.tree.num_states
+    ('best response', 15)
+
     Attributes:
         tree: its tree, with subgames split off.
         profile: strategies of all players.
@@ -90,7 +100,7 @@ class Solution:
 
     @property
     def is_certain(self) -> bool:
-        """Whether the values are those of every equilibrium: constant sum, or one player."""
+        """Whether every equilibrium has these values: constant sum, or one player."""
         return len(self.tree.players) == 1 or self.tree.is_constant_sum
 
 
@@ -108,8 +118,8 @@ def solve(
         machine: the machine of the game.
         seed: seed of the search for more than one equilibrium.
         split: solve subgames separately (`ggp.solve.tree_builder`).
-        most_seconds: for linear programs, and again for CFR+ if they fail. Parts of the game
-            share it, and each of them gets a little in any case.
+        most_seconds: for linear programs, and again for CFR+ if they fail. Parts of the game share
+            it, and each gets at least `LEAST_SECONDS`.
         bounds: of the tree.
 
     Raises:
@@ -128,13 +138,13 @@ def solve_tree(
     most_seconds: float = MOST_SECONDS,
     began_s: float | None = None,
 ) -> Solution:
-    """Solve a game whose tree has been built; arguments as for `solve`."""
+    """Solve a game by its tree; arguments as for `solve`."""
     began_s = time.monotonic() if began_s is None else began_s
     player = _Methods(tree, most_seconds)
     walked = walk(tree, player.play)
     profile = _profile(tree, player.name, walked)
-    others = tuple(_others(tree, profile, seed))
-    return Solution(tree, profile, others, time.monotonic() - began_s)
+    further = tuple(_further_equilibria(tree, profile, seed))
+    return Solution(tree, profile, further, time.monotonic() - began_s)
 
 
 class _Methods:
@@ -144,13 +154,13 @@ class _Methods:
         self._tree = tree
         self._until_s = time.monotonic() + most_seconds
         self._parts_left = num_parts(tree, several=True)
-        self._used: list[str] = []
+        self._methods: list[str] = []
 
     @property
     def name(self) -> str:
         """The names of the methods that were used."""
-        if self._used:
-            return " and ".join(self._used)
+        if self._methods:
+            return " and ".join(self._methods)
         return OPTIMUM if len(self._tree.players) == 1 else INDUCTION
 
     def play(self, forest: Forest) -> list[FloatArray]:
@@ -160,35 +170,35 @@ class _Methods:
                 side.best_response(forest.gains(player, plans, forest.worth[:, player]))
                 for player, side in enumerate(forest.sides)
             ]
-        left_s = max(self._until_s - time.monotonic(), 0.0) / self._parts_left
-        most_seconds = max(left_s, LEAST_SECONDS)
+        share_s = max(self._until_s - time.monotonic(), 0.0) / self._parts_left
+        most_seconds = max(share_s, LEAST_SECONDS)
         self._parts_left -= 1
         if self._tree.is_constant_sum and fits(forest):
-            found = equilibrium(forest, most_seconds)
-            if found is not None:
+            strategies = equilibrium(forest, most_seconds)
+            if strategies is not None:
                 self._note(LINEAR)
-                return found
+                return strategies
         self._note(REGRET)
         accuracy = ACCURACY * self._tree.goal_spread
         return cfr_plus(forest, accuracy, most_seconds=most_seconds)
 
     def _note(self, method: str) -> None:
-        if method not in self._used:
-            self._used.append(method)
+        if method not in self._methods:
+            self._methods.append(method)
 
 
-def _others(tree: GameTree, first: Profile, seed: int) -> list[Profile]:
-    """Equilibria with values unlike those of any before, the best for all players first."""
+def _further_equilibria(tree: GameTree, first: Profile, seed: int) -> list[Profile]:
+    """Equilibria with distinct values, those with the highest sum of values first."""
     if len(tree.players) == 1 or tree.is_constant_sum:
         return []
-    found: list[Profile] = []
+    profiles: list[Profile] = []
     close = 1e-3 * tree.goal_spread
     for walked in answering_profiles(tree, np.random.default_rng(seed)):
         profile = _profile(tree, ANSWERS, walked)
-        known = [list(each.values.values()) for each in (first, *found)]
-        if not any(np.allclose(walked.values, values, rtol=0, atol=close) for values in known):
-            found.append(profile)
-    return sorted(found, key=lambda each: -sum(each.values.values()))
+        earlier = [list(p.values.values()) for p in (first, *profiles)]
+        if not any(np.allclose(walked.values, values, rtol=0, atol=close) for values in earlier):
+            profiles.append(profile)
+    return sorted(profiles, key=lambda p: -sum(p.values.values()))
 
 
 def _profile(tree: GameTree, method: str, walked: Walked) -> Profile:
@@ -208,17 +218,17 @@ def _profile(tree: GameTree, method: str, walked: Walked) -> Profile:
 # (Koller, Megiddo, von Stengel, "Efficient computation of equilibria for extensive two-person
 # games", 1996). Its best plan solves
 #
-# maximise f' p subject to E x = e, F' p <= A' x, x >= 0
+#     maximise f' p    subject to    E x = e,    F' p <= A' x,    x >= 0
 #
 # where p are the values of the second player's sets to the first. The dual values of the
 # inequalities are the second player's plan. Several subgames are blocks of one program.
 
 MOST_LEAVES = 300_000
-"""Greatest number of leaves and sequences of a program that is tried."""
+"""Greatest number of leaves and sequences of a linear program."""
 
 
 def fits(forest: Forest) -> bool:
-    """Whether a linear program can hold a forest."""
+    """Whether a forest is small enough for a linear program."""
     sizes = sum(side.num_sequences for side in forest.sides)
     return len(forest.sequences) + sizes <= MOST_LEAVES
 
@@ -226,13 +236,12 @@ def fits(forest: Forest) -> bool:
 def equilibrium(forest: Forest, most_seconds: float) -> list[FloatArray] | None:
     """Equilibrium strategies of two players whose goals have a constant sum.
 
-    At sets that a player never reaches because of its own earlier moves, it plays a
-    best response.
+    At sets that a player never reaches because of its own earlier moves, it plays a best response.
 
     Returns:
         One strategy for each player, None if the solver finds no solution in time.
     """
-    from scipy.optimize import linprog  # takes half a second, which most games have no use for
+    from scipy.optimize import linprog  # the import takes half a second, and most games need none
     from scipy.sparse import coo_array, hstack
 
     first, second = forest.sides
@@ -240,27 +249,27 @@ def equilibrium(forest: Forest, most_seconds: float) -> list[FloatArray] | None:
         (forest.worth[:, 0], (forest.sequences[:, 1], forest.sequences[:, 0])),
         (second.num_sequences, first.num_sequences),
     )
-    own, others = _constraints(first), _constraints(second)
+    rows, columns = _constraints(first), _constraints(second)
     num_roots, num_plan = first.num_roots, first.num_sequences
-    objective = np.zeros(num_plan + others.shape[0])
+    objective = np.zeros(num_plan + columns.shape[0])
     objective[num_plan : num_plan + num_roots] = -1
     bounds = np.full((len(objective), 2), np.inf)
     bounds[:, 0] = np.where(np.arange(len(objective)) < num_plan, 0, -np.inf)
-    ones = np.zeros(own.shape[0])
-    ones[:num_roots] = 1
-    found = linprog(
+    sums = np.zeros(rows.shape[0])
+    sums[:num_roots] = 1
+    solution = linprog(
         objective,
-        A_ub=hstack([-payoffs, others.T]).tocsr(),
+        A_ub=hstack([-payoffs, columns.T]).tocsr(),
         b_ub=np.zeros(second.num_sequences),
-        A_eq=hstack([own, coo_array((own.shape[0], others.shape[0]))]).tocsr(),
-        b_eq=ones,
+        A_eq=hstack([rows, coo_array((rows.shape[0], columns.shape[0]))]).tocsr(),
+        b_eq=sums,
         bounds=bounds,
         method="highs",
         options={"time_limit": most_seconds},
     )
-    if not found.success:
+    if not solution.success:
         return None
-    plans = [_clean(found.x[:num_plan]), _clean(-found.ineqlin.marginals)]
+    plans = [_clean(solution.x[:num_plan]), _clean(-solution.ineqlin.marginals)]
     return [
         side.completed(plan, side.best_response(forest.gains(player, plans, worth)))
         for player, (side, plan, worth) in enumerate(
@@ -270,17 +279,17 @@ def equilibrium(forest: Forest, most_seconds: float) -> list[FloatArray] | None:
 
 
 def _constraints(side: Side) -> coo_array:
-    """`[G + I, S]` matrix whose product with any plan is 1 for empty sequences and 0 for sets."""
+    """`[G + I, S]` matrix whose product with a plan is 1 for empty sequences and 0 for sets."""
     from scipy.sparse import coo_array
 
     num_roots, num_sets = side.num_roots, len(side.sets)
     body = np.arange(num_roots, side.num_sequences)
     rows = np.concatenate([np.arange(num_roots), num_roots + side.owners[body]])
-    after = np.arange(num_roots, num_roots + num_sets)
+    ends = np.arange(num_roots, num_roots + num_sets)
     return coo_array(
         (
             np.concatenate([np.ones(len(rows)), -np.ones(num_sets)]),
-            (np.concatenate([rows, after]), np.concatenate([np.arange(len(rows)), side.parents])),
+            (np.concatenate([rows, ends]), np.concatenate([np.arange(len(rows)), side.parents])),
         ),
         (num_roots + num_sets, side.num_sequences),
     )
@@ -295,31 +304,31 @@ def _clean(plan: FloatArray) -> FloatArray:
 # Finds strategies of whole games: best responses, and equilibria of pure strategies.
 
 MOST_STARTS = 64
-"""Number of pure profiles to begin with."""
+"""Number of random pure profiles at which the search begins."""
 
 MOST_WORK, WORK_OF_A_PART = 5_000_000, 2_000
-"""Leaves visited in search of equilibria, and the further cost of each part of a tree. Time is not
-limited, so that the same game always gives the same equilibria."""
+"""Greatest number of leaves visited in the search for equilibria, and the cost of each part of a
+tree in leaves. Time is not limited, so that the same game always gives the same equilibria."""
 
 SETTLED = 1e-9
-"""Share of the goals' spread that players may gain by deviating from an equilibrium."""
+"""Tolerance of an equilibrium: share of the goals' spread that players may gain by deviating."""
 
 
 def best_response(tree: GameTree, strategies: Strategies, player: int) -> Walked:
     """The profile with one player's strategy replaced by a pure best response to the others'."""
 
     def play(forest: Forest) -> Strategies:
-        found = forest.local(strategies)
-        found[player] = forest.best_response(found, player)
-        return found
+        profile = forest.local(strategies)
+        profile[player] = forest.best_response(profile, player)
+        return profile
 
     return walk(tree, play)
 
 
 def answering_profiles(tree: GameTree, rng: np.random.Generator) -> Iterator[Walked]:
-    """Pure equilibria: players answer each other's best responses until nobody would change.
+    """Pure equilibria, by iterated best responses from random pure profiles.
 
-    Not all of them are found. The search begins at random pure strategies.
+    Players respond in turn until nobody would change. The search may miss equilibria.
     """
     tolerance = SETTLED * tree.goal_spread
     work = (len(tree.players) + 1) * (len(tree.leaves) + WORK_OF_A_PART * num_parts(tree))
@@ -327,8 +336,8 @@ def answering_profiles(tree: GameTree, rng: np.random.Generator) -> Iterator[Wal
     seen: set[bytes] = set()
     for _ in range(MOST_STARTS):
         profile = tuple(_random_pure(sets, tree.num_subgames, rng) for sets in tree.sets)
-        # Answers depend on profiles only, so one met before leads to nothing new.
-        while (key := b"".join(each.tobytes() for each in profile)) not in seen:
+        # Responses depend on the profile only, so a repeated profile leads to nothing new.
+        while (key := b"".join(strategy.tobytes() for strategy in profile)) not in seen:
             if not rounds_left:
                 return
             rounds_left -= 1
@@ -349,24 +358,25 @@ def _random_pure(sets: RoleSets, num_subgames: int, rng: np.random.Generator) ->
 
 
 # ------------------------------------------------------------------------
-# What optimal play is worth, by positions or by the tree.
+# Values of optimal play, by positions or by the tree.
 #
-# A game has far fewer positions than its tree has nodes, but a tree tells strategies by what
-# players did and saw. So what is asked of a game decides how it is solved, and only here.
+# A game has far fewer positions than its tree has nodes, but only a tree has strategies by
+# incomplete paths. So the choice between them depends on the question.
 
 
 @dataclass(frozen=True)
 class OptimalPlay:
-    """What optimal play is worth.
+    """The values of optimal play.
 
     Attributes:
-        method: how it was found.
+        method: name of the method.
         values: expected goal value of each player, by name.
         gains: gain of each player by deviating alone, by name.
         num_states: number of positions, or of nodes of the tree.
-        information_sets: number of those in which each player has a choice, by name.
+        information_sets: number of information sets, or positions, in which each player has a
+            choice, by name.
         seconds: wall time.
-        solution: the solved tree; None where the game was solved position by position.
+        solution: the solved tree; None if the game was solved position by position.
     """
 
     method: str
@@ -391,18 +401,18 @@ def optimal_play(
     most_seconds: float = MOST_SECONDS,
     bounds: TreeBounds = USUAL_BOUNDS,
 ) -> OptimalPlay:
-    """Find what optimal play is worth.
+    """Find the values of optimal play.
 
     Args:
         machine: the machine of the game.
-        strategies: whether the tree of the game is wanted, with a strategy for each player.
+        strategies: whether to solve the tree of the game, with a strategy for each player.
         seed, most_seconds: see `solve`.
         bounds: of the positions, and of the tree; they share the time.
 
     Raises:
         SolvingError: see `solve`.
     """
-    began_s, bounds = time.monotonic(), bounds.begun()
+    began_s, bounds = time.monotonic(), bounds.with_deadline()
     if not strategies and suits(machine):
         of_positions = PositionBounds(
             bounds.states, turns=bounds.turns, is_over=bounds.is_over, progress=bounds.progress
@@ -410,17 +420,17 @@ def optimal_play(
         try:
             return _of_positions(solve_positions(machine, of_positions), began_s)
         except SolvingError:
-            pass  # the tree is refused as well, not of constant sum, or solved otherwise
+            pass  # then the tree is refused as well, or solved by another method
     return _of_tree(solve(machine, seed=seed, most_seconds=most_seconds, bounds=bounds))
 
 
-def _of_positions(found: PositionSolution, began_s: float) -> OptimalPlay:
-    graph = found.graph
+def _of_positions(solution: PositionSolution, began_s: float) -> OptimalPlay:
+    graph = solution.graph
     names = [graph.machine.roles[role] for role in graph.players]
     return OptimalPlay(
-        f"{INDUCTION} over matrices" if found.is_at_once else INDUCTION,
-        dict(zip(names, found.values, strict=True)),
-        dict(zip(names, found.gains, strict=True)),
+        f"{INDUCTION} over matrices" if solution.is_at_once else INDUCTION,
+        dict(zip(names, solution.values, strict=True)),
+        dict(zip(names, solution.gains, strict=True)),
         graph.num_positions,
         dict(zip(names, graph.choices, strict=True)),
         time.monotonic() - began_s,
@@ -428,14 +438,14 @@ def _of_positions(found: PositionSolution, began_s: float) -> OptimalPlay:
     )
 
 
-def _of_tree(found: Solution) -> OptimalPlay:
-    tree, profile = found.tree, found.profile
+def _of_tree(solution: Solution) -> OptimalPlay:
+    tree, profile = solution.tree, solution.profile
     return OptimalPlay(
         profile.method,
         profile.values,
         profile.gains,
         tree.num_states,
         {name: len(sets) for name, sets in zip(tree.names, tree.sets, strict=True)},
-        found.seconds,
-        found,
+        solution.seconds,
+        solution,
     )

@@ -1,15 +1,17 @@
 """The tree of a game once all its rules are played out: information sets, sequences and leaves.
 
-A *sequence* of a role is its choices so far: the empty one, or a move at one of its information
-sets, which says everything before it. Forced moves are no choices, so they make no sequences. A
-leaf is one end of the game for one sequence of every role, with the probability that chance plays
-its part. Roles that move at once need no order here. This is the sequence form (von Stengel,
-"Efficient computation of behavior strategies", 1996).
+`tree_builder` makes a `GameTree` from a machine; `solver`, `forest` and `exploitation` read it.
 
-Where the state of play is common knowledge, a new game begins (`ggp.solve.tree_builder`). It has
-empty sequences of its own, and its value stands at leaves of the game before. So a tree is a
-list of subgames; the first one is the whole game, and the others come in an order in which values
-can be backed up from the last to the first.
+A *sequence* of a role is its choices so far: the empty one, or a move at one of its information
+sets, which determines all its earlier choices. A forced move is no choice and makes no sequence. A
+leaf is one end of the game for one sequence of every role, with its probability by chance.
+Simultaneous moves need no order. This is the sequence form (von Stengel, "Efficient computation of
+behavior strategies", 1996).
+
+Where the state of play is common knowledge, a subgame begins (`ggp.solve.tree_builder`). It has
+empty sequences of its own, and its value belongs to leaves of the game before. So a tree is a list
+of subgames. The first is the whole game; the others are sorted so that values can be backed up from
+the last to the first.
 
 Shape letters: P players (roles without `random`), G subgames, I information sets and S sequences
 of one player, L leaves.
@@ -37,7 +39,7 @@ Numbers = NDArray[Any]
 CONSTANT_SUM_TOLERANCE = 1e-9
 
 LANES_AT_ONCE = 1 << 17
-"""Number of joint moves made in one call when a game is played out, which bounds memory."""
+"""Greatest number of joint moves in one call of the machine: bounds memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +69,9 @@ class RoleSets:
     def __len__(self) -> int:
         return len(self.paths)
 
-    def moves_of(self, number: int) -> IntArray:
+    def moves_of(self, set_id: int) -> IntArray:
         """The moves of one set."""
-        start, end = self.offsets[number : number + 2] - self.offsets[0]
+        start, end = self.offsets[set_id : set_id + 2] - self.offsets[0]
         return self.moves[start:end]
 
     @property
@@ -85,7 +87,7 @@ class Leaves:
     Attributes:
         owners: `[L]` subgame that a leaf ends.
         sequences: `[L, P]` sequence of each player.
-        numerators, denominators: `[L]` probability that chance plays its part, exactly.
+        numerators, denominators: `[L]` exact probability by chance.
         goals: `[L, P]` goal values; 0 where another subgame begins.
         subgames: `[L]` the subgame that begins here, -1 where the game is over.
     """
@@ -106,12 +108,12 @@ class Leaves:
         return np.asarray(self.numerators / self.denominators, dtype=np.float64)
 
     def weight(self, leaf: int) -> Fraction:
-        """The exact probability that chance plays its part on the way to a leaf."""
+        """The exact probability, by chance, of the way to a leaf."""
         return Fraction(int(self.numerators[leaf]), int(self.denominators[leaf]))
 
 
 class Stands(NamedTuple):
-    """The paths of a player that lead to subgames, and those that represent them: K of each.
+    """K paths of a player that lead to subgames, and their representatives.
 
     Attributes:
         paths: `[K]` paths of the player after which a subgame begins; each of them once.
@@ -123,29 +125,29 @@ class Stands(NamedTuple):
 
     @classmethod
     def of(cls, paths: IntArray, models: IntArray) -> Stands:
-        """The value for any paths, each of which has one model."""
-        different, first = np.unique(paths, return_index=True)
-        return cls(different, models[first])
+        """The value for paths, which may repeat, and their models."""
+        distinct, first = np.unique(paths, return_index=True)
+        return cls(distinct, models[first])
 
     @classmethod
     def joined(cls, parts: Sequence[Stands]) -> Stands:
-        """The value for those of different turns, which have no path in common."""
-        none = np.zeros(0, dtype=np.int64)
+        """One value of several turns, which have no path in common."""
+        empty = np.zeros(0, dtype=np.int64)
         return cls(
-            np.concatenate([none, *(part.paths for part in parts)]),
-            np.concatenate([none, *(part.models for part in parts)]),
+            np.concatenate([empty, *(part.paths for part in parts)]),
+            np.concatenate([empty, *(part.models for part in parts)]),
         )
 
 
 class LayerChoices(NamedTuple):
-    """The choices at N nodes of a layer at which the game is not over, and what follows.
+    """The choices at N nodes of a layer at which the game is not over, and their children.
 
     Attributes:
         moves: their joint moves; roles choose in the order of the rules, and moves are in the order
             of their texts.
-        sets: `[N, P]` information set in which each player chooses, -1 if it does not.
-        chances: the probability of each of the listed moves of `random`.
-        children: the node of the next layer for every joint move.
+        sets: `[N, P]` information set in which each player chooses, -1 without a choice.
+        chances: the probability of each listed move of `random`.
+        children: the node of the next layer after each joint move.
     """
 
     moves: JointMoves
@@ -156,11 +158,11 @@ class LayerChoices(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """The E nodes after a number of turns, and how they follow from each other.
+    """The E nodes after a number of turns, with their choices.
 
     Attributes:
         goals: `[E, P]` goal values, if the game is over.
-        places: `[E]` the place of each node in `choices`, -1 if the game is over.
+        places: `[E]` index of each node in `choices`, -1 if the game is over.
         choices: the choices at the other nodes; None if there are none.
     """
 
@@ -180,9 +182,9 @@ class GameTree:
         sets: the sets of every player.
         leaves: the leaves of all subgames.
         root_turns: `[G]` turns before each subgame begins.
-        num_states: number of different states with the incomplete paths of all players.
-        layers: the nodes and how they follow from each other, if asked for.
-        stands: `[P]` the paths that represent a player's paths in subgames, if asked for.
+        num_states: number of distinct states with the incomplete paths of all players.
+        layers: the nodes and their choices, layer by layer, on request.
+        stands: `[P]` the paths that represent a player's paths in subgames, on request.
     """
 
     machine: Machine
@@ -206,7 +208,7 @@ class GameTree:
 
     @cached_property
     def sum_of_goals(self) -> float | None:
-        """The sum of all players' goal values if it is the same wherever the game ends."""
+        """The sum of all players' goal values if it is the same at all ends of the game."""
         over = self.leaves.subgames < 0
         sums = self.leaves.goals[over].sum(axis=1)
         spread = float(np.ptp(sums)) if len(sums) else 0.0
@@ -235,7 +237,7 @@ class GameTree:
 
 
 # ------------------------------------------------------------------------
-# Collects information sets and leaves as they are found, layer by layer.
+# Collects information sets and leaves, layer by layer.
 
 _NONE = np.zeros(0, dtype=np.int64)
 
@@ -259,7 +261,7 @@ class InformationSetTable:
         return self._first
 
     def add(self, paths: IntArray, owners: IntArray, parents: IntArray, moves: Ragged) -> IntArray:
-        """`[N]` numbers of new sets, with their paths, subgames, last sequences and moves."""
+        """Add N sets with their paths, subgames, last sequences and moves; returns `[N]` ids."""
         if not len(paths):
             return _NONE
         numbers = self._num_sets + np.arange(len(paths))
@@ -267,18 +269,18 @@ class InformationSetTable:
         ends = self._num_sequences + np.cumsum(counts)
         self._first = enlarged(self._first, int(numbers[-1]) + 1, 0)
         self._first[numbers] = ends - counts
-        before = self._level_of_sequence[np.maximum(parents, 0)]
-        levels = np.where(parents < 0, 0, before + 1)
+        parent_levels = self._level_of_sequence[np.maximum(parents, 0)]
+        levels = np.where(parents < 0, 0, parent_levels + 1)
         self._level_of_sequence = enlarged(self._level_of_sequence, int(ends[-1]), 0)
         self._level_of_sequence[self._num_sequences : ends[-1]] = np.repeat(levels, counts)
-        for kept, new in (
+        for column, new in (
             (self._paths, paths),
             (self._owners, owners),
             (self._parents, parents),
             (self._moves, moves.values),
             (self._levels, levels),
         ):
-            kept.append(new)
+            column.append(new)
         self._num_sets += len(paths)
         self._num_sequences = int(ends[-1])
         return numbers

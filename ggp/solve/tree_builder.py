@@ -1,13 +1,15 @@
-"""Builds the tree of a game from its machine: layer by layer, batched, merged.
+"""Builds the tree of a game from its machine, layer by layer.
 
-A node is a state with the incomplete path of every player. Everything else that happened (unseen
-moves of chance) no longer makes any difference, so such histories are one node, and their
-probabilities add up. All nodes of a layer are stepped by all joint moves at once:
+A machine goes in, a `GameTree` comes out, for `solver`, `exploitation` and `efg`.
 
-    split off subgames -> note leaves -> legal moves -> information sets -> step -> merge
+A node is a state with the incomplete path of every player. Other differences in the past (unseen
+moves of chance) no longer matter, so such histories are merged into one node, and their
+probabilities add up. All nodes of a layer are stepped by all joint moves in batches:
 
-Sequences are numbered as in `ggp.solve.tree` only at the end, when the number of subgames is
-known; until then -1 - g is the empty sequence of subgame g, and the others are counted from 0.
+    split off subgames -> record leaves -> legal moves -> information sets -> step -> merge
+
+Sequences get the numbers of `ggp.solve.tree` only at the end, when the number of subgames is known;
+until then -1 - g is the empty sequence of subgame g, and the others are counted from 0.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ MOST_PATHS = 16_000_000
 """Greatest number of incomplete paths of all players kept at once; they take a gigabyte."""
 
 PRUNE_AT = 2_000_000
-"""Number of paths from which on those that no longer matter are forgotten."""
+"""Number of paths at which unnecessary ones are first dropped."""
 
 JOINT_MOVES_PER_STATE = 64
 """Greatest number of joint moves of a turn, in multiples of the greatest number of states."""
@@ -68,14 +70,20 @@ Progress = Callable[[int, int], None]
 
 
 class TreeBounds(NamedTuple):
-    """Bounds on a tree, and on the time until it is built; whatever is larger is refused.
+    """Bounds on a tree and on the time to build it; larger games are refused.
+
+    >>> from ggp.machine.games import build_machine, load_program
+    >>> machine = build_machine(load_program("tic_tac_toe"), "prolog")
+    >>> build_tree(machine, TreeBounds(states=100))
+    Traceback (most recent call last):
+    ggp.errors.SolvingError: the tree of the game is too large: it has more than 100 states ...
 
     Attributes:
         states: greatest number of nodes.
         turns: greatest number of turns of the game.
-        seconds: until it is built, from when that begins.
-        is_over: says when to give up, too; asked so often that no part takes long.
-        progress: called with the progress.
+        seconds: greatest time to build it.
+        is_over: whether to give up; called so often that no step between takes long.
+        progress: called with the number of turns and of states so far.
     """
 
     states: int = MOST_STATES
@@ -84,8 +92,8 @@ class TreeBounds(NamedTuple):
     is_over: Callable[[], bool] = lambda: False
     progress: Progress = lambda turns, states: None
 
-    def begun(self) -> TreeBounds:
-        """The same, with the seconds counted from now on by `is_over`."""
+    def with_deadline(self) -> TreeBounds:
+        """The same bounds, where `is_over` counts the seconds from now on."""
         until_s, is_over = time.monotonic() + self.seconds, self.is_over
         return self._replace(
             seconds=math.inf, is_over=lambda: is_over() or time.monotonic() > until_s
@@ -108,16 +116,16 @@ def build_tree(
     Args:
         machine: the machine of the game.
         split: split off subgames, which makes many trees far smaller. The information sets of a
-            subgame then stand for all histories that lead there.
-        keep_layers: keep the nodes and how they follow from each other. Not together with `split`.
+            subgame then represent all histories that lead to it.
+        keep_layers: keep the nodes and their choices. Not together with `split`.
         keep_stands: keep all paths to the beginnings of subgames, so that a match can be followed.
 
     Raises:
-        SolvingError: the tree is larger, or the game may not end, or time is up, or a player has
-            different legal moves after one and the same incomplete path.
+        SolvingError: the tree is too large, or the game may not end, or time is up, or a player has
+            different legal moves after the same incomplete path.
         NoLegalMoveError, ReasonerLimitError, GoalError: raised by the machine.
     """
-    return _Builder(machine, split, keep_layers, keep_stands, bounds.begun()).build()
+    return _Builder(machine, split, keep_layers, keep_stands, bounds.with_deadline()).build()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +137,7 @@ class LayerNodes:
         paths: `[E, P]` incomplete path of every player.
         sequences: `[E, P]` sequence of every player, as `InformationSetTable` numbers them.
         owners: `[E]` subgame of each.
-        weights: `[E]` numerators of the probability that chance plays its part.
+        weights: `[E]` numerators of the probabilities by chance.
     """
 
     states: States
@@ -164,7 +172,7 @@ class _Builder:
         if split and keep_layers:
             raise ValueError("layers are kept of whole trees only")
         self._machine, self._split, self._bounds = machine, split, bounds
-        self._most = bounds.states
+        self._max_states = bounds.states
         self._keep_layers, self._keep_stands = keep_layers, keep_stands
         self._players = player_roles(machine)
         self._tree = PathTree(machine)
@@ -175,8 +183,8 @@ class _Builder:
         self._num_states = 0
         self._prune_at = PRUNE_AT
         self._turn = 0
-        # Weights of a layer are whole numbers. Those of subgame g have to be divided by
-        # `_totals[g]` and by the factor by which the unit has shrunk since the subgame began.
+        # Weights of a layer are whole numbers, so probabilities stay exact. Those of subgame g are
+        # divided by `_totals[g]` and by the factor by which the unit has shrunk since it began.
         self._unit = 1
         self._birth_units = [1]
         self._totals = [1]
@@ -213,7 +221,7 @@ class _Builder:
             np.array(self._root_turns),
             self._num_states,
             tuple(self._layers),
-            tuple(Stands.joined(each) for each in self._stands),
+            tuple(Stands.joined(stands) for stands in self._stands),
         )
 
     def _refuse_if_large(self, num_states: int, turn: int) -> None:
@@ -222,23 +230,23 @@ class _Builder:
                 f"time is up before the tree of the game is complete: it has {num_states:,} states "
                 f"after {turn} turns"
             )
-        if num_states > self._most:
+        if num_states > self._max_states:
             raise SolvingError(
-                f"the tree of the game is too large: it has more than {self._most:,} states with "
-                f"the players' incomplete paths after {turn} turns"
+                f"the tree of the game is too large: it has more than {self._max_states:,} states "
+                f"with the players' incomplete paths after {turn} turns"
             )
 
     # ---------------------------------------------------------------- subgames
 
     def _split_off(self, nodes: LayerNodes) -> LayerNodes:
-        """The nodes, with those where a subgame begins replaced by its own first nodes."""
+        """The nodes, where the first nodes of subgames replace the nodes at which these begin."""
         states = self._machine.groups(nodes.states)
         roots = find_roots(nodes.paths, states, nodes.weights)
         begins = np.flatnonzero(roots.subgames != NO_SUBGAME)
         if not len(begins):
             return nodes
-        before = len(self._totals)
-        self._note_leaves(nodes, begins, roots.subgames[begins] + before)
+        num_subgames = len(self._totals)
+        self._add_leaves(nodes, begins, roots.subgames[begins] + num_subgames)
         totals = np.zeros(1 + int(roots.owners.max()), dtype=roots.weights.dtype)
         np.add.at(totals, roots.owners, roots.weights)
         self._totals += [int(total) for total in totals]
@@ -250,34 +258,33 @@ class _Builder:
             for player, noted in enumerate(self._stands):
                 paths = nodes.paths[:, player]
                 noted.append(Stands.of(paths[begins], paths[firsts[roots.subgames[begins]]]))
-        others = np.flatnonzero(roots.subgames == NO_SUBGAME)
-        lanes = np.concatenate([others, roots.nodes])
-        owners = np.concatenate([nodes.owners[others], roots.owners + before])
-        fresh = np.repeat(-1 - (roots.owners + before), len(self._players))
+        inner = np.flatnonzero(roots.subgames == NO_SUBGAME)
+        lanes = np.concatenate([inner, roots.nodes])
+        owners = np.concatenate([nodes.owners[inner], roots.owners + num_subgames])
+        empty = np.repeat(-1 - (roots.owners + num_subgames), len(self._players))
         return LayerNodes(
             nodes.states.take(lanes),
             nodes.paths[lanes],
             np.concatenate(
-                [nodes.sequences[others], fresh.reshape(len(roots.owners), len(self._players))]
+                [nodes.sequences[inner], empty.reshape(len(roots.owners), len(self._players))]
             ),
             owners,
-            np.concatenate([nodes.weights[others], roots.weights]),
+            np.concatenate([nodes.weights[inner], roots.weights]),
         )
 
     def _pruned(self, nodes: LayerNodes) -> LayerNodes:
-        """The nodes with new numbers of paths, if some paths were forgotten.
+        """The nodes with renumbered paths, after dropping unnecessary paths if there are many.
 
-        Where subgames are split off, most paths lead to a position that an earlier one led to as
-        well.
+        Where subgames are split off, most paths lead to a position that another path reached first.
         """
         if len(self._tree) < self._prune_at:
             return nodes
-        stands = [Stands.joined(each) for each in self._stands]
-        held = np.concatenate(
-            [*(table.paths for table in self._sets), *(part for each in stands for part in each)]
+        stands = [Stands.joined(stand) for stand in self._stands]
+        live_paths = np.concatenate(
+            [*(table.paths for table in self._sets), *(part for stand in stands for part in stand)]
         )
-        numbers = self._tree.prune(nodes.paths.ravel(), held)
-        self._stands = [[Stands(*(numbers[part] for part in each))] for each in stands]
+        numbers = self._tree.prune(nodes.paths.ravel(), live_paths)
+        self._stands = [[Stands(*(numbers[part] for part in stand))] for stand in stands]
         for table in self._sets:
             table.renumber(numbers)
         self._prune_at = max(PRUNE_AT, 2 * len(self._tree))
@@ -292,49 +299,49 @@ class _Builder:
         goals = np.zeros((len(nodes), len(self._players)))
         if len(ends):
             goals[ends] = self._machine.goals(nodes.states.take(ends))[:, self._players]
-            self._note_leaves(nodes, ends, np.full(len(ends), NO_SUBGAME), goals[ends])
+            self._add_leaves(nodes, ends, np.full(len(ends), NO_SUBGAME), goals[ends])
         alive = nodes.take(np.flatnonzero(~over))
-        after, choices = self._turn_of(alive) if len(alive) else (alive, None)
+        next_nodes, choices = self._turn_of(alive) if len(alive) else (alive, None)
         if self._keep_layers:
             self._layers.append(Layer(goals, np.where(over, -1, np.cumsum(~over) - 1), choices))
-        return after
+        return next_nodes
 
     def _turn_of(self, nodes: LayerNodes) -> tuple[LayerNodes, LayerChoices]:
-        """The nodes one turn later, and how they follow from some at which the game is not over."""
+        """The nodes one turn later, and the choices at nodes at which the game is not over."""
         moves = self._moves(nodes.states)
         sets = self._find_sets(nodes, moves.lists)
         shares, fractions = self._shares(nodes, moves)
-        found = self._after(nodes, moves, sets, shares)
-        choices = LayerChoices(moves, sets, fractions, found.after)
-        return LayerNodes(found.states, *found.columns), choices
+        next_layer = self._merge_successors(nodes, moves, sets, shares)
+        choices = LayerChoices(moves, sets, fractions, next_layer.after)
+        return LayerNodes(next_layer.states, *next_layer.columns), choices
 
     def _moves(self, states: States) -> JointMoves:
-        """The joint moves, those of each role sorted by text, unless there are too many to follow.
+        """The joint moves, where each role's moves are sorted by text.
 
-        Lists of that many would not fit into memory: so they are counted, some states at a time.
+        They are counted batch by batch, since too many would not fit into memory.
         """
         parts: list[JointMoves] = []
         joint_moves = 0.0
         for start in range(0, len(states), LISTED_AT_ONCE):
             self._refuse_if_large(self._num_states, self._turn)
             end = min(start + LISTED_AT_ONCE, len(states))
-            some = states.take(np.arange(start, end))
-            parts.append(JointMoves.of(self._machine, some, allow_stuck=False))
+            batch = states.take(np.arange(start, end))
+            parts.append(JointMoves.of(self._machine, batch, allow_stuck=False))
             joint_moves += parts[-1].number
-            if joint_moves > JOINT_MOVES_PER_STATE * self._most:
-                number = f"{'' if end == len(states) else 'more than '}{joint_moves:,.0f}"
+            if joint_moves > JOINT_MOVES_PER_STATE * self._max_states:
+                amount = f"{'' if end == len(states) else 'more than '}{joint_moves:,.0f}"
                 raise SolvingError(
-                    f"the tree of the game is too large: there are {number} joint moves to "
+                    f"the tree of the game is too large: there are {amount} joint moves to "
                     f"follow after {self._turn} turns"
                 )
         moves = JointMoves.joined(parts)
-        orders = [self._order.order(each) for each in moves.lists]
+        orders = [self._order.order(lists) for lists in moves.lists]
         role = self._machine.random_role
         return replace(
             moves,
             lists=tuple(
-                Ragged(each.offsets, each.values[order])
-                for each, order in zip(moves.lists, orders, strict=True)
+                Ragged(lists.offsets, lists.values[order])
+                for lists, order in zip(moves.lists, orders, strict=True)
             ),
             probabilities=moves.probabilities[orders[role] if role is not None else slice(None)],
         )
@@ -346,17 +353,17 @@ class _Builder:
             first, group = first_seen(nodes.paths[:, player])
             moves = legal[role]
             require_equal_moves(self._machine, self._tree, role, nodes.paths[:, player], moves)
-            chosen = np.flatnonzero(moves.counts[first] > 1)
-            number = np.full(len(first), -1)
-            lanes = first[chosen]
-            offsets, places = take_segments(moves.offsets, lanes)
-            number[chosen] = self._sets[player].add(
+            with_choice = np.flatnonzero(moves.counts[first] > 1)
+            set_ids = np.full(len(first), -1)
+            lanes = first[with_choice]
+            offsets, indices = take_segments(moves.offsets, lanes)
+            set_ids[with_choice] = self._sets[player].add(
                 nodes.paths[lanes, player],
                 nodes.owners[lanes],
                 nodes.sequences[lanes, player],
-                Ragged(offsets, moves.values[places]),
+                Ragged(offsets, moves.values[indices]),
             )
-            sets[:, player] = number[group]
+            sets[:, player] = set_ids[group]
         return sets
 
     def _shares(
@@ -364,21 +371,21 @@ class _Builder:
     ) -> tuple[Numbers | None, list[Fraction]]:
         """The factor by which each move of `random` multiplies weights, and its probability.
 
-        Shrinks the unit of weights.
+        The unit of weights shrinks by the common denominator of the probabilities.
         """
         if self._machine.random_role is None:
             return None, []
-        different, place = np.unique(moves.probabilities, return_inverse=True)
-        fractions = [Fraction(p).limit_denominator(1 << 20) for p in different.tolist()]
+        distinct, inverse = np.unique(moves.probabilities, return_inverse=True)
+        fractions = [Fraction(p).limit_denominator(1 << 20) for p in distinct.tolist()]
         unit = lcm(*(fraction.denominator for fraction in fractions))
         factors = [fraction.numerator * unit // fraction.denominator for fraction in fractions]
         self._unit *= unit
         # All joint moves may add to the same sum.
-        most = max(factors) * int(nodes.weights.max()) * JOINT_MOVES_PER_STATE * self._most
-        shares = np.array(factors, dtype=np.int64 if most < _MOST_WEIGHT else object)[place]
-        return shares, [fractions[p] for p in place.tolist()] if self._keep_layers else []
+        most = max(factors) * int(nodes.weights.max()) * JOINT_MOVES_PER_STATE * self._max_states
+        shares = np.array(factors, dtype=np.int64 if most < _MOST_WEIGHT else object)[inverse]
+        return shares, [fractions[p] for p in inverse.tolist()] if self._keep_layers else []
 
-    def _after(
+    def _merge_successors(
         self, nodes: LayerNodes, moves: JointMoves, sets: IntArray, shares: Numbers | None
     ) -> NextLayer:
         """The nodes after all joint moves, as columns of `LayerNodes`.
@@ -399,10 +406,10 @@ class _Builder:
                 paths[:, player] = self._tree.extend(
                     paths[:, player], joint[:, role], stepped.percepts[:, role]
                 )
-                chosen = sets[lanes, player]
-                has = np.flatnonzero(chosen >= 0)
+                set_ids = sets[lanes, player]
+                has = np.flatnonzero(set_ids >= 0)
                 digits = places[has, role] - moves.lists[role].offsets[lanes[has]]
-                begins = self._sets[player].first_sequences[chosen[has]]
+                begins = self._sets[player].first_sequences[set_ids[has]]
                 sequences[has, player] = begins + digits
             weights = nodes.weights[lanes]
             if shares is not None:
@@ -413,14 +420,14 @@ class _Builder:
                     "the tree of the game is too large: its players have more than "
                     f"{MOST_PATHS:,} incomplete paths"
                 )
-            if successors.size > 2 * self._most:
+            if successors.size > 2 * self._max_states:
                 num_merged = len(successors.merged().first)
                 self._refuse_if_large(self._num_states + num_merged, self._turn + 1)
         return successors.merged()
 
-    # ---------------------------------------------------------------- what is kept
+    # ---------------------------------------------------------------- leaves
 
-    def _note_leaves(
+    def _add_leaves(
         self,
         nodes: LayerNodes,
         lanes: IntArray,
@@ -428,23 +435,23 @@ class _Builder:
         goals: FloatArray | None = None,
     ) -> None:
         owners = nodes.owners[lanes]
-        different, place = np.unique(owners, return_inverse=True)
-        below = [
+        distinct, inverse = np.unique(owners, return_inverse=True)
+        totals = [
             self._totals[owner] * (self._unit // self._birth_units[owner])
-            for owner in different.tolist()
+            for owner in distinct.tolist()
         ]
         self._leaves.add(
             owners,
             nodes.sequences[lanes],
             nodes.weights[lanes],
-            np.array(below, dtype=np.int64 if max(below) < _MOST_WEIGHT else object)[place],
+            np.array(totals, dtype=np.int64 if max(totals) < _MOST_WEIGHT else object)[inverse],
             np.zeros((len(lanes), len(self._players))) if goals is None else goals,
             subgames,
         )
 
 
 # ------------------------------------------------------------------------
-# Puts legal moves in an order that does not depend on ids, and is the same after the same path.
+# Sorts legal moves by text: the order does not depend on ids, and is the same after the same path.
 
 
 class TextOrder:
@@ -456,7 +463,7 @@ class TextOrder:
         self._ranks: IntArray = np.zeros(0, dtype=np.int64)
 
     def order(self, ragged: Ragged) -> IntArray:
-        """The places of all values, with each list sorted by text."""
+        """Indices that sort each list by text."""
         self._learn(1 + int(ragged.values.max(initial=-1)))
         return np.lexsort((self._ranks[ragged.values], segment_ids(ragged.offsets)))
 
@@ -471,7 +478,7 @@ class TextOrder:
 def require_equal_moves(
     machine: Machine, tree: PathTree, role: int, paths: IntArray, legal: Ragged
 ) -> None:
-    """Check that a role knows its legal moves.
+    """Check that a role's incomplete path determines its legal moves.
 
     Args:
         paths: `[L]` incomplete paths of the role.
@@ -485,39 +492,38 @@ def require_equal_moves(
     counts = legal.counts
     lengths_differ = counts != counts[model]
     if not lengths_differ.any():
-        within = np.arange(len(legal.values)) - np.repeat(legal.offsets[:-1], counts)
-        expected = legal.values[np.repeat(legal.offsets[model], counts) + within]
+        index = np.arange(len(legal.values)) - np.repeat(legal.offsets[:-1], counts)
+        expected = legal.values[np.repeat(legal.offsets[model], counts) + index]
         wrong = np.flatnonzero(expected != legal.values)
         if not len(wrong):
             return
         lane = int(segment_ids(legal.offsets)[wrong[0]])
     else:
         lane = int(np.flatnonzero(lengths_differ)[0])
-    one, other = (
-        set(map(machine.move_text, legal[each].tolist())) for each in (int(model[lane]), lane)
+    expected_set, actual_set = (
+        set(map(machine.move_text, legal[row].tolist())) for row in (int(model[lane]), lane)
     )
     history = " | ".join(tree.texts(int(paths[lane]))[-4:]) or "at the start"
     raise SolvingError(
         f"{machine.roles[role]} cannot tell its legal moves: after one incomplete path "
-        f"({history}) {sorted(one ^ other)[0]} is legal in one state and not in another; only "
-        "games in which players know their moves can be solved"
+        f"({history}) {sorted(expected_set ^ actual_set)[0]} is legal in one state and not in "
+        "another; only games in which players know their moves can be solved"
     )
 
 
 # ------------------------------------------------------------------------
-# Finds where a new game begins in the middle of another: where its beginning is common knowledge.
+# Finds subgames: parts of a layer whose beginning is common knowledge.
 #
-# Two nodes of a layer are connected if some player cannot tell them apart. Nodes that are
-# connected, directly or through others, are those that are possible by common knowledge. From there
-# on nothing else matters if
+# Two nodes of a layer are connected if some player cannot distinguish them. A connected component
+# is a set of nodes that are possible by common knowledge (a public state). A subgame begins there
+# if
 #
-# - all its nodes have the same state: players remember different things, but these are of no use;
-# or - no player can tell any of them apart: chance alone made the difference, with known
-# probabilities.
+# - all its nodes have the same state: players remember different things, but without any use; or
+# - no player can distinguish any of them: they differ by chance only, with known probabilities.
 #
-# Then the rest is a game of its own, whose value takes the place of the whole. Two such places with
-# the same states and the same probabilities are one and the same game, solved once. In games of one
-# player these are its beliefs, in games of perfect information the positions.
+# Then the rest is a game of its own, whose value replaces it. Two components with the same states
+# and the same probabilities are one subgame, which is solved once. In games of one player subgames
+# are its beliefs, in games of perfect information the positions.
 
 NO_SUBGAME = -1
 
@@ -527,7 +533,7 @@ class SubgameRoots(NamedTuple):
 
     Attributes:
         subgames: `[E]` subgame (0 to N - 1) that begins at each node, `NO_SUBGAME` for none.
-        nodes: nodes that stand for the beginnings, K of them, those of a subgame together.
+        nodes: the K first nodes of all subgames, subgame by subgame.
         owners: `[K]` their subgames.
         weights: `[K]` weights, in proportion to their probabilities.
     """
@@ -554,24 +560,24 @@ def find_roots(paths: IntArray, states: IntArray, weights: Numbers) -> SubgameRo
     for column in paths.T:
         one_path &= _all_equal(column[order], starts)
     is_root = same_state | one_path
-    # A part of a single state is represented by one node, the others by all their nodes.
+    # One node represents a component with a single state, all nodes represent the others.
     first = np.zeros(len(parts), dtype=np.bool_)
     first[starts] = True
-    kept = order[np.where(same_state[parts[order]], first, is_root[parts[order]])]
-    kept = kept[np.lexsort((states[kept], parts[kept]))]
-    offsets = np.flatnonzero(np.diff(parts[kept], prepend=-1))
-    heights = _reduced(weights[kept], offsets)
-    numbers, is_first = _numbers(states[kept], heights, offsets)
+    root_nodes = order[np.where(same_state[parts[order]], first, is_root[parts[order]])]
+    root_nodes = root_nodes[np.lexsort((states[root_nodes], parts[root_nodes]))]
+    offsets = np.flatnonzero(np.diff(parts[root_nodes], prepend=-1))
+    heights = _reduced(weights[root_nodes], offsets)
+    numbers, is_first = _numbers(states[root_nodes], heights, offsets)
     subgame = np.full(len(starts), NO_SUBGAME, dtype=np.int64)
-    subgame[parts[kept[offsets]]] = numbers
-    stands = np.repeat(is_first, np.diff(offsets, append=len(kept)))
-    nodes = kept[stands]
-    return SubgameRoots(subgame[parts], nodes, subgame[parts[nodes]], heights[stands])
+    subgame[parts[root_nodes[offsets]]] = numbers
+    is_root_node = np.repeat(is_first, np.diff(offsets, append=len(root_nodes)))
+    nodes = root_nodes[is_root_node]
+    return SubgameRoots(subgame[parts], nodes, subgame[parts[nodes]], heights[is_root_node])
 
 
 def _parts(paths: IntArray) -> IntArray:
-    """`[E]` number (0, 1, ...) of the connected part of each node."""
-    from scipy.sparse import coo_array  # slow to import: only solvers have use for it
+    """`[E]` number (0, 1, ...) of the connected component of each node."""
+    from scipy.sparse import coo_array  # slow to import, and only solvers need it
     from scipy.sparse.csgraph import connected_components
 
     num_nodes, num_players = paths.shape
@@ -579,12 +585,12 @@ def _parts(paths: IntArray) -> IntArray:
     size = num_nodes + 1 + int(path.max(initial=0))
     rows = np.repeat(np.arange(num_nodes), num_players)
     links = coo_array((np.ones(len(path), dtype=np.int8), (rows, num_nodes + path)), (size, size))
-    found = connected_components(links, directed=False)[1][:num_nodes]
-    return first_seen(found.astype(np.int64))[1]
+    components = connected_components(links, directed=False)[1][:num_nodes]
+    return first_seen(components.astype(np.int64))[1]
 
 
 def _all_equal(values: IntArray, starts: IntArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Whether all values of each run are the same."""
+    """Whether all values of each run are equal."""
     low, high = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
     return np.asarray(low == high)
 
@@ -600,7 +606,7 @@ def _reduced(weights: Numbers, offsets: IntArray) -> Numbers:
 def _numbers(
     states: IntArray, weights: Numbers, offsets: IntArray
 ) -> tuple[IntArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """A number for each run, equal if states and weights are, and whether it is the first."""
+    """A number for each run, equal if states and weights are equal, and whether it is the first."""
     lengths = np.diff(offsets, append=len(states))
     numbers = np.zeros(len(offsets), dtype=np.int64)
     is_first = np.zeros(len(offsets), dtype=np.bool_)
@@ -610,8 +616,8 @@ def _numbers(
     is_first[single[first]] = True
     seen: dict[tuple[bytes, tuple[int, ...]], int] = {}
     for run in np.flatnonzero(lengths > 1).tolist():
-        places = slice(int(offsets[run]), int(offsets[run] + lengths[run]))
-        key = (states[places].tobytes(), tuple(weights[places].tolist()))
+        run_slice = slice(int(offsets[run]), int(offsets[run] + lengths[run]))
+        key = (states[run_slice].tobytes(), tuple(weights[run_slice].tolist()))
         is_first[run] = key not in seen
         numbers[run] = len(first) + seen.setdefault(key, len(seen))
     return numbers, is_first

@@ -1,6 +1,7 @@
-"""What is found out about a game before it is played.
+"""Analyses a game before it is played: properties, faults, names, and the length of matches.
 
-In comes a machine, out go numbers. Begin with `properties` (of paper 003), which measures any game
-by random `matches` and walks. `rehearsal` finds faults of a game. `names` number what may occur in
-a game, and `lengths` says how long it may be, by a survey of all states where that is possible.
+A machine goes in; measurements come out. Begin with `properties` (of paper 003), which measures any
+game by random `matches` and walks. `rehearsal` finds faults of a game for its author. `names`
+numbers the moves, percepts and fluents of a game for learners. `lengths` bounds the number of turns
+of a match, by a survey of all states where that is possible.
 """

@@ -1,4 +1,8 @@
-"""Plays random matches, and records where each role decides, and its path then."""
+"""Samples of a game from random play: matches, decisions, information sets, pre-terminal nodes.
+
+`properties` measures them. `random_matches` records where each role decides, and its incomplete
+path; `KnownSets` enumerates information sets; `pre_terminal_nodes` walks to ends of the game.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +24,8 @@ class MatchTurn(NamedTuple):
 
     Attributes:
         matches: `[L]` their numbers.
-        paths: `[L, R]` the incomplete path of each role, before the turn.
-        decides: `[L, R]` whether it has a choice.
+        paths: `[L, R]` the incomplete path of each role before the turn.
+        decides: `[L, R]` whether each role has a choice.
     """
 
     matches: IntArray
@@ -64,7 +68,7 @@ class Decisions:
 
     Attributes:
         turns: `[D]` turn of each.
-        paths: `[D]` its incomplete path then.
+        paths: `[D]` the role's incomplete path.
         before: `[D]` turn of its previous decision in the same match, -1 if there is none.
     """
 
@@ -75,15 +79,15 @@ class Decisions:
     def __len__(self) -> int:
         return len(self.turns)
 
-    def take(self, which: IntArray) -> Decisions:
+    def take(self, indices: IntArray) -> Decisions:
         """The decisions with these indices."""
-        return Decisions(self.turns[which], self.paths[which], self.before[which])
+        return Decisions(self.turns[indices], self.paths[indices], self.before[indices])
 
-    def some(self, most: int, rng: np.random.Generator) -> Decisions:
-        """All decisions if at most `most` differ in their paths, otherwise so many by lot."""
-        if len(np.unique(self.paths)) <= most:
+    def some(self, size: int, rng: np.random.Generator) -> Decisions:
+        """All decisions if they have at most `size` distinct paths, else a sample of `size`."""
+        if len(np.unique(self.paths)) <= size:
             return self
-        return self.take(np.sort(rng.choice(len(self), size=most, replace=False)))
+        return self.take(np.sort(rng.choice(len(self), size=size, replace=False)))
 
 
 def decisions_of(role: int, turns: list[MatchTurn]) -> Decisions:
@@ -91,11 +95,11 @@ def decisions_of(role: int, turns: list[MatchTurn]) -> Decisions:
     count = 1 + max((int(turn.matches.max()) for turn in turns), default=-1)
     last = np.full(count, -1, dtype=np.int64)
     parts: list[Decisions] = []
-    for number, turn in enumerate(turns):
+    for depth, turn in enumerate(turns):
         lanes = np.flatnonzero(turn.decides[:, role])
         matches = turn.matches[lanes]
-        parts.append(Decisions(np.full(len(lanes), number), turn.paths[lanes, role], last[matches]))
-        last[matches] = number
+        parts.append(Decisions(np.full(len(lanes), depth), turn.paths[lanes, role], last[matches]))
+        last[matches] = depth
     empty = np.zeros(0, dtype=np.int64)
     return Decisions(
         *(
@@ -106,14 +110,14 @@ def decisions_of(role: int, turns: list[MatchTurn]) -> Decisions:
 
 
 # ------------------------------------------------------------------------
-# Turns of many lanes at once: legal moves of all roles, and turns in which nobody has a choice.
+# Turns of many lanes: legal moves of all roles, and turns in which nobody has a choice.
 
 MAX_TURNS = 500
-"""Number of turns after which a walk or a match is given up."""
+"""Greatest number of turns of a walk or a match."""
 
 
 class LaneTurn:
-    """The moves of all roles in L lanes, none of which is terminal.
+    """The moves of all roles in L lanes that are not terminal.
 
     Attributes:
         lists: the moves of each role.
@@ -130,7 +134,7 @@ class LaneTurn:
             self.decides[:, machine.random_role] = False
 
     def random(self, rng: np.random.Generator) -> IntArray:
-        """`[L, R]` random moves, those of `random` by their probabilities.
+        """`[L, R]` random moves; those of `random` by their probabilities.
 
         Raises:
             NoLegalMoveError: a role has no move.
@@ -146,7 +150,7 @@ class Collapsed(NamedTuple):
     Attributes:
         states: L lanes, each terminal or with a choice.
         terminal: `[L]` whether each is terminal.
-        by_chance: `[L]` whether `random` had a choice on the way.
+        by_chance: `[L]` whether `random` had a choice in these turns.
     """
 
     states: States
@@ -155,9 +159,9 @@ class Collapsed(NamedTuple):
 
 
 def collapse(machine: Machine, states: States, rng: np.random.Generator) -> Collapsed:
-    """Play on while nobody has a choice; chance is drawn.
+    """Play on while no role except `random` has a choice, with random moves of `random`.
 
-    Lanes in which nobody ever has a choice stay where they are after `MAX_TURNS` turns.
+    A lane stops after `MAX_TURNS` turns in any case.
     """
     terminal = machine.terminal(states)
     by_chance = np.zeros(len(states), dtype=np.bool_)
@@ -168,14 +172,14 @@ def collapse(machine: Machine, states: States, rng: np.random.Generator) -> Coll
         if not len(forced):
             break
         pending_joint = turn.random(rng)[forced]
-        drawn = (turn.counts[forced] > 1).any(axis=1)
+        had_chance = (turn.counts[forced] > 1).any(axis=1)
         pending = pending[forced]
-        by_chance[pending] |= drawn
-        after = machine.step(states.take(pending), pending_joint).states
-        where = np.arange(len(states))
-        where[pending] = len(states) + np.arange(len(pending))
-        states = machine.concatenate([states, after]).take(where)
-        terminal[pending] = machine.terminal(after)
+        by_chance[pending] |= had_chance
+        successors = machine.step(states.take(pending), pending_joint).states
+        order = np.arange(len(states))
+        order[pending] = len(states) + np.arange(len(pending))
+        states = machine.concatenate([states, successors]).take(order)
+        terminal[pending] = machine.terminal(successors)
         pending = pending[~terminal[pending]]
     return Collapsed(states, terminal, by_chance)
 
@@ -185,12 +189,11 @@ def collapse(machine: Machine, states: States, rng: np.random.Generator) -> Coll
 
 
 class KnownSets:
-    """The information sets of all roles of a machine, as far as they are small.
+    """Enumerates the small information sets of all roles of a machine.
 
     Args:
         tree: numbers the incomplete paths.
-        most_states: size of the largest set that is enumerated; sets after a larger one are not,
-            either.
+        most_states: greatest size of a set. Sets after a larger one are not enumerated.
     """
 
     def __init__(self, machine: Machine, tree: PathTree, most_states: int) -> None:
@@ -201,47 +204,47 @@ class KnownSets:
         """The sets of `[B]` paths of equal length.
 
         Returns:
-            the indices of the paths whose sets are known, increasing, and these sets; None if there
-            are none.
+            increasing indices of the paths whose sets could be enumerated, and these sets; None if
+            there are none.
         """
         self._exact.trim()
         self._exact.enumerate_with_beginnings(role, paths)
-        known = np.flatnonzero(self._exact.holds(paths))
-        if not len(known):
-            return known, None
-        sets = self._exact.get(paths[known])
-        return known, Bags(role, paths[known], np.arange(len(known)), sets)
+        indices = np.flatnonzero(self._exact.holds(paths))
+        if not len(indices):
+            return indices, None
+        sets = self._exact.get(paths[indices])
+        return indices, Bags(role, paths[indices], np.arange(len(indices)), sets)
 
 
 # ------------------------------------------------------------------------
 # Makes random walks to pre-terminal nodes (paper 003, "Real Games").
 #
-# A walk avoids moves that end the game. It stops where all of them do, and all of them are tried:
+# A walk avoids moves that end the game. It stops where all joint moves do, and tries all of them:
 #
-# player 1 bets -> player 2 folds (75 : 25) or calls (100 : 0) here both moves end it
+#     player 1 bets -> player 2 folds (75 : 25) or calls (100 : 0); here both moves end the game
 #
-# Turns in which nobody has a choice are not nodes: the child of a node is the next node or the end.
-# Chance is drawn, once for each node and once for each forced turn, so that a walk is one in a
-# world in which chance is settled.
+# Turns in which nobody has a choice are no nodes: the child of a node is the next node or the end.
+# Chance moves are drawn once for each node and once for each forced turn, as if chance had been
+# settled before the walk.
 
 MOST_CHILDREN = 256
 """Greatest number of joint moves of a node that are tried; of more, this many are drawn."""
 
 WALKS_AT_ONCE = 500
-"""Number of walks at once, which bounds memory."""
+"""Greatest number of walks side by side: bounds memory."""
 
 
 @dataclass(frozen=True)
 class PreTerminal:
-    """N pre-terminal nodes, each with the goals that its joint moves lead to.
+    """N pre-terminal nodes, each with the goals of its children.
 
     Attributes:
         offsets: `[N + 1]` offsets of the children of each node.
         goals: `[K, R]` goals of the children.
         decides: `[N, R]` whether each role has a choice in each node.
         by_chance: `[N]` whether chance had a choice between a child and the end.
-        cut: `[N]` whether there are more joint moves than were tried.
-        walks: number of walks begun; those that met no such node are not among the N.
+        cut: `[N]` whether a node has more joint moves than were tried.
+        walks: number of all walks, including walks that met no such node.
     """
 
     offsets: IntArray
@@ -263,8 +266,8 @@ def pre_terminal_nodes(machine: Machine, walks: int, rng: np.random.Generator) -
         GoalError: a goal value is not a number.
     """
     parts: list[_Nodes] = []
-    for begun in range(0, walks, WALKS_AT_ONCE):
-        parts += _walk(machine, min(WALKS_AT_ONCE, walks - begun), rng)
+    for start in range(0, walks, WALKS_AT_ONCE):
+        parts += _walk(machine, min(WALKS_AT_ONCE, walks - start), rng)
     num_roles = len(machine.roles)
     return PreTerminal(
         offsets_of(_joined([part.counts for part in parts], np.int64)),
@@ -292,7 +295,7 @@ class _Nodes:
 
 
 def _walk(machine: Machine, walks: int, rng: np.random.Generator) -> list[_Nodes]:
-    found: list[_Nodes] = []
+    parts: list[_Nodes] = []
     start = collapse(machine, machine.initial(walks), rng)
     states = start.states.take(np.flatnonzero(~start.terminal))
     for _ in range(MAX_TURNS):
@@ -304,23 +307,23 @@ def _walk(machine: Machine, walks: int, rng: np.random.Generator) -> list[_Nodes
             states = states.take(np.flatnonzero(turn.decides.any(axis=1)))
             continue
         lane, joint, cut = _children(machine, turn, rng)
-        after = collapse(machine, machine.step(states.take(lane), joint).states, rng)
-        going_on = np.bincount(lane, ~after.terminal, minlength=len(states)) > 0
-        ended = np.flatnonzero(~going_on)
+        children = collapse(machine, machine.step(states.take(lane), joint).states, rng)
+        continues = np.bincount(lane, ~children.terminal, minlength=len(states)) > 0
+        ended = np.flatnonzero(~continues)
         if len(ended):
-            of_ended = np.flatnonzero(~going_on[lane])
-            by_chance = np.bincount(lane, after.by_chance, minlength=len(states)) > 0
-            found.append(
+            of_ended = np.flatnonzero(~continues[lane])
+            by_chance = np.bincount(lane, children.by_chance, minlength=len(states)) > 0
+            parts.append(
                 _Nodes(
                     np.bincount(lane, minlength=len(states))[ended],
-                    machine.goals(after.states.take(of_ended)),
+                    machine.goals(children.states.take(of_ended)),
                     turn.decides[ended],
                     by_chance[ended],
                     cut[ended],
                 )
             )
-        states = after.states.take(_one_each(lane, ~after.terminal, rng))
-    return found
+        states = children.states.take(_pick_children(lane, ~children.terminal, rng))
+    return parts
 
 
 def _children(
@@ -334,25 +337,25 @@ def _children(
     cut = total > MOST_CHILDREN
     offsets = offsets_of(np.where(cut, MOST_CHILDREN, total).astype(np.int64))
     lane = segment_ids(offsets)
-    number = np.arange(len(lane)) - offsets[lane]
-    drawn = turn.random(rng)
-    joint = drawn[lane]
+    index = np.arange(len(lane)) - offsets[lane]
+    random_moves = turn.random(rng)
+    joint = random_moves[lane]
     for role in reversed(range(turn.counts.shape[1])):
         if role == machine.random_role:
             continue
-        number, digit = np.divmod(number, turn.counts[lane, role])
+        index, digit = np.divmod(index, turn.counts[lane, role])
         random = rng.integers(0, turn.counts[lane, role])
         joint[:, role] = turn.lists[role].at(lane, np.where(cut[lane], random, digit))
     return lane, joint, cut
 
 
-def _one_each(lane: IntArray, may: BoolArray, rng: np.random.Generator) -> IntArray:
-    """For each lane with children that may be chosen, one of them by lot."""
-    keys = np.where(may, rng.random(len(lane)), -1.0)
+def _pick_children(lane: IntArray, mask: BoolArray, rng: np.random.Generator) -> IntArray:
+    """One random child, among the allowed ones, for each lane that has any."""
+    keys = np.where(mask, rng.random(len(lane)), -1.0)
     order = np.lexsort((keys, lane))
     last = np.flatnonzero(np.append(lane[1:] != lane[:-1], True)) if len(lane) else lane
-    chosen = order[last]
-    return np.asarray(chosen[may[chosen]])
+    picks = order[last]
+    return np.asarray(picks[mask[picks]])
 
 
 def classes(machine: Machine, goals: FloatArray) -> FloatArray:
@@ -362,9 +365,9 @@ def classes(machine: Machine, goals: FloatArray) -> FloatArray:
 
 
 def is_equal(nodes: PreTerminal, values: FloatArray) -> BoolArray:
-    """`[N]` whether all children of a node have the same one of `[K]` values."""
+    """`[N]` whether all children of a node have equal values, of `[K]`."""
     if not len(nodes):
         return np.zeros(0, dtype=np.bool_)
     first = nodes.offsets[:-1]
-    most, least = (np.asarray(f.reduceat(values, first)) for f in (np.maximum, np.minimum))
-    return np.asarray(most == least)
+    highest, lowest = (np.asarray(f.reduceat(values, first)) for f in (np.maximum, np.minimum))
+    return np.asarray(highest == lowest)

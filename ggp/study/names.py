@@ -1,8 +1,9 @@
-"""The meaning of the indices of an environment: moves, percepts and fluents, by their texts.
+"""Numbers a game's moves, percepts and fluents, for environments and learners.
 
-Every list is sorted, or comes in the order of the circuit, which is sorted too: so an index means
-the same in every process. All roles share the indices of moves and of percepts. An index refers to
-a text of *these* names: programs that store what was learnt store `digest` beside it, and compare.
+`names_of` takes a game's definition and machine and returns `Names`, where each index has a text.
+Every list is sorted, or in the order of the circuit, which is sorted too: so an index means the
+same in every process. All roles share the indices of moves and of percepts. Programs that store
+learnt weights store `digest` with them, and compare it with that of their game.
 """
 
 from __future__ import annotations
@@ -27,18 +28,26 @@ from ggp.machine.definition import GameDefinition
 from ggp.machine.on_circuit import on_circuit
 
 MOST_NAMES = 1 << 16
-"""Most names of a kind in a game without a circuit, where their number is estimated from above."""
+"""Greatest number of names of a kind in a game without a circuit, where an upper bound counts."""
 
 
 @dataclass(frozen=True)
 class Names:
     """The names of one game.
 
+    >>> from ggp.machine.games import build_machine, load_program
+    >>> game = load_program("exploding_bomb")
+    >>> names = names_of(game, build_machine(game, "propnet"))
+    >>> names.roles, names.moves, names.percepts
+    (('agent',), ('(cut blue)', '(cut red)', 'ask', 'noop', 'wait'), ('blue', 'red'))
+    >>> names.move("wait")
+    4
+
     Attributes:
         rules: digest of the rules.
         roles: `[R]` the players, in the order of the rulesheet, without `random`.
         moves: `[A]` of all players together, sorted, as canonical KIF.
-        chance: `[C]` moves of `random`, sorted; none where they are drawn part by part.
+        chance: `[C]` moves of `random`, sorted; none if they are drawn part by part.
         percepts: `[P]` of all players together, sorted.
         fluents: `[F]` those that may change.
         is_plain: whether everybody is told the joint move, as in plain GDL.
@@ -54,7 +63,7 @@ class Names:
 
     @cached_property
     def digest(self) -> str:
-        """128-bit hex digest of the rules and of all names: if it is equal, so are the indices."""
+        """128-bit hex digest of the rules and of all names: equal digests mean equal indices."""
         lists = (self.roles, self.moves, self.chance, self.percepts, self.fluents)
         text = "\n".join([self.rules, *("\t".join(names) for names in lists)])
         return blake2b(text.encode(), digest_size=16).hexdigest()
@@ -65,7 +74,7 @@ class Names:
         Raises:
             ConfigError: no player ever has this move.
         """
-        return _found(self._places["move"], text, "move")
+        return _index_of(self._places["move"], text, "move")
 
     def percept(self, text: str) -> int:
         """The index of a percept given as KIF.
@@ -73,7 +82,7 @@ class Names:
         Raises:
             ConfigError: no player ever gets this percept.
         """
-        return _found(self._places["percept"], text, "percept")
+        return _index_of(self._places["percept"], text, "percept")
 
     def fluent(self, text: str) -> int:
         """The index of a fluent given as KIF, without `true`.
@@ -81,10 +90,10 @@ class Names:
         Raises:
             ConfigError: no such fluent may change.
         """
-        return _found(self._places["fluent"], text, "fluent")
+        return _index_of(self._places["fluent"], text, "fluent")
 
     def token_text(self, token: int) -> str:
-        """The text of a token of a path: a move, a percept, or nothing for 0."""
+        """The text of a token of a path: a move, a percept, or an empty string for 0."""
         if token == 0:
             return ""
         names = (*self.moves, *self.percepts)
@@ -98,27 +107,26 @@ class Names:
     def told_of_moves(self) -> IntArray:
         """`[R, A]` the percept of plain GDL that reveals a role's move to everybody, -1 for
         none."""
-        place = self._places["percept"]
-        rows = [[place.get(_told(role, move), -1) for move in self.moves] for role in self.roles]
+        index = self._places["percept"]
+        rows = [[index.get(_reveals(role, move), -1) for move in self.moves] for role in self.roles]
         return np.array(rows, dtype=np.int64).reshape(len(self.roles), len(self.moves))
 
 
-def _found(places: dict[str, int], text: str, kind: str) -> int:
-    found = places.get(canonical_term(text))
-    if found is None:
-        raise ConfigError(unknown(kind, text, list(places), f"{len(places)} are known"))
-    return found
+def _index_of(indices: dict[str, int], text: str, kind: str) -> int:
+    index = indices.get(canonical_term(text))
+    if index is None:
+        raise ConfigError(unknown(kind, text, list(indices), f"{len(indices)} are known"))
+    return index
 
 
 def names_of(game: GameDefinition, machine: Machine) -> Names:
     """The names of a game.
 
-    With a circuit they are those of the circuit; otherwise all that the rules could make, judging
-    by what their arguments can be, which may be more.
+    A circuit lists its own names. Otherwise they are all combinations of the domains of arguments,
+    which may be more than occur.
 
     Raises:
-        ConfigError: there are no rules to list them from, or they would be too many, or cannot be
-            listed.
+        ConfigError: there are no rules to list them from, or too many names, or infinitely many.
     """
     program = game.as_program()
     if not program.rules:
@@ -135,7 +143,7 @@ def names_of(game: GameDefinition, machine: Machine) -> Names:
         chance = legal[RANDOM].names if RANDOM in legal else ()
         sees = dict(zip(circuit.roles, circuit.sees, strict=True))
         if is_plain:
-            percepts = _together([_told(role, m) for m in legal[role].names] for role in roles)
+            percepts = _together([_reveals(role, m) for m in legal[role].names] for role in roles)
         else:
             percepts = _together(sees[role].names for role in roles)
         return Names(game.digest, roles, moves, chance, percepts, circuit.fluents, is_plain)
@@ -144,7 +152,7 @@ def names_of(game: GameDefinition, machine: Machine) -> Names:
     moves = _listed(domains, program, LEGAL, 1, "moves")
     percepts = _listed(domains, program, SEES, 1, "percepts")
     if is_plain:
-        percepts = tuple(sorted(_told(*pair) for pair in product(roles, moves)))
+        percepts = tuple(sorted(_reveals(*pair) for pair in product(roles, moves)))
     chance = moves if RANDOM in machine.roles else ()
     fluents = _listed(domains, program, TRUE, 0, "fluents")
     return Names(game.digest, roles, moves, chance, percepts, fluents, is_plain)
@@ -154,7 +162,7 @@ def _together(lists: Iterable[Sequence[str]]) -> tuple[str, ...]:
     return tuple(sorted({name for names in lists for name in names}))
 
 
-def _told(role: str, move: str) -> str:
+def _reveals(role: str, move: str) -> str:
     """The percept of everybody after a role's move in plain GDL."""
     return f"({PLAIN} {role} {move})"
 

@@ -1,7 +1,9 @@
-"""Measures the properties by which paper 003 tells whether clairvoyant worlds suffice.
+"""Measures the properties that predict, by paper 003, whether clairvoyant search suffices.
 
-`walks` gives leaf correlation and bias, `shrinking` disambiguation, `clairvoyance` the gap and the
-ties; this module samples, averages, and notes where a figure means nothing.
+`ggp properties` and `ggp advise` call `measure_properties` with a machine; players that choose a
+method call `measure_gaps`. Random walks give leaf correlation and bias; information sets along
+random matches give disambiguation, the clairvoyance gap and ties. Notes say where a figure means
+nothing.
 """
 
 from __future__ import annotations
@@ -33,22 +35,23 @@ from ggp.study.matches import (
 )
 
 MOST_MATCHES = 500
-"""Greatest number of random matches whose information sets are looked at; no more than walks."""
+"""Greatest number of random matches whose information sets are enumerated; at most one a walk."""
 
 MOST_DECISIONS = 100
-"""Greatest number of different decisions of each role whose worlds are valued; no more than a fifth
-of the walks, but `LEAST_DECISIONS` at least."""
+"""Greatest number of distinct decisions of each role whose worlds are valued; at most one for every
+five walks, but at least `LEAST_DECISIONS`."""
 
 LEAST_DECISIONS = 10
 
 MOST_PAIRS = 300
-"""Most different decisions of each role that are compared with previous ones; at most walks."""
+"""Greatest number of distinct decisions of each role that are compared with their previous ones; at
+most one a walk."""
 
 STEPS_A_WALK = 200
-"""Number of joint moves, for each walk, that may be tried to value the decisions of a role."""
+"""Greatest number of joint moves, for each walk, to value the decisions of a role."""
 
 MOST_STATES = 1000
-"""Size of the largest information set that is enumerated."""
+"""Greatest size of an information set that is enumerated."""
 
 ALMOST = 0.99
 
@@ -58,9 +61,9 @@ class SetSizes:
     """Sizes of a role's information sets at its decisions in random matches.
 
     Attributes:
-        mean, largest: for sets that were enumerated, in states; None if none was.
-        singletons: share of these that have a single state.
-        too_large: share of all sets that have too many states to be enumerated.
+        mean, largest: number of states of enumerated sets; None if there are none.
+        singletons: share of enumerated sets with a single state.
+        too_large: share of all sets that have too many states to enumerate.
     """
 
     mean: float | None
@@ -74,11 +77,11 @@ class RoleProperties:
     """The measurements of a role; None where there was nothing to measure.
 
     Attributes:
-        leaf_correlation: share of pre-terminal nodes at which every move ends in the same way for
-            it: won, drawn, or lost (above, at, below the middle of the goals).
+        leaf_correlation: share of pre-terminal nodes at which every move ends alike for the role:
+            won, drawn, or lost (above, at, below the middle of the goals).
         leaf_correlation_goals: share at which every move gives it exactly the same goal.
         bias: share of the correlated nodes that it wins.
-        disambiguation: 1 - the mean share of its information set that is left from one decision to
+        disambiguation: 1 - the mean share of its information set that remains from one decision to
             the next.
         clairvoyance_gap: mean of E_w[max_a V_w(a)] - max_a E_w[V_w(a)] over its decisions, in
             points.
@@ -99,6 +102,13 @@ class RoleProperties:
 class Properties:
     """The measurements of a game.
 
+    >>> from ggp.machine.games import build_machine, load_program
+    >>> machine = build_machine(load_program("exploding_bomb"), "prolog")
+    >>> properties = measure_properties(machine, walks=50, seed=1)
+    >>> agent = properties.roles["agent"]
+    >>> agent.clairvoyance_gap > 0, agent.information_sets.largest
+    (True, 2)
+
     Attributes:
         roles: every role except `random`.
         walks: number of random walks to pre-terminal nodes.
@@ -110,7 +120,7 @@ class Properties:
     notes: tuple[str, ...]
 
     def report(self) -> Report:
-        """The measurements, as `ggp properties` shows them."""
+        """The measurements as a report, for `ggp properties`."""
         head = (
             *("role", ("#leaf correlation", ".2f"), ("#of goals", ".2f"), ("#bias", ".2f")),
             *(("#disambiguation", ".2f"), ("#clairvoyance gap", ".1f"), ("#ties", ".2f")),
@@ -118,11 +128,11 @@ class Properties:
         )
         rows = [
             (
-                *(name, each.leaf_correlation, each.leaf_correlation_goals, each.bias),
-                *(each.disambiguation, each.clairvoyance_gap, each.ties),
-                each.information_sets.mean,
+                *(name, measures.leaf_correlation, measures.leaf_correlation_goals, measures.bias),
+                *(measures.disambiguation, measures.clairvoyance_gap, measures.ties),
+                measures.information_sets.mean,
             )
-            for name, each in self.roles.items()
+            for name, measures in self.roles.items()
         ]
         notes = [f"note: {note}" for note in self.notes]
         return Report(asdict(self), [Table(head, rows), f"{self.walks:,} walks", *notes])
@@ -132,7 +142,7 @@ def measure_properties(machine: Machine, walks: int, seed: int) -> Properties:
     """Measure a game by random walks and random matches.
 
     Args:
-        walks: number to pre-terminal nodes; all other work is in proportion, up to its bounds.
+        walks: number of walks; all other work is in proportion, up to its bounds.
 
     Raises:
         NoLegalMoveError: a role has no legal move, and the game is not over.
@@ -142,7 +152,7 @@ def measure_properties(machine: Machine, walks: int, seed: int) -> Properties:
     nodes = pre_terminal_nodes(machine, walks, rng)
     tree = PathTree(machine)
     turns = random_matches(machine, tree, min(walks, MOST_MATCHES), rng)
-    known = KnownSets(machine, tree, MOST_STATES)
+    exact = KnownSets(machine, tree, MOST_STATES)
     roles: dict[str, RoleProperties] = {}
     notes = list(_notes_on_walks(machine, nodes))
     for role, name in enumerate(machine.roles):
@@ -152,23 +162,23 @@ def measure_properties(machine: Machine, walks: int, seed: int) -> Properties:
         pairs = decisions.take(np.flatnonzero(decisions.before >= 0)).some(
             min(MOST_PAIRS, walks), rng
         )
-        left, sizes = shares_left(known, role, pairs)
-        some = decisions.some(min(MOST_DECISIONS, max(LEAST_DECISIONS, walks // 5)), rng)
-        views = views_of(known, role, some, rng, STEPS_A_WALK * walks)
-        roles[name] = _of_role(machine, role, nodes, left, views)
-        notes += _notes_on_sets(name, left, sizes, views)
+        shares, sizes = shares_left(exact, role, pairs)
+        sample = decisions.some(min(MOST_DECISIONS, max(LEAST_DECISIONS, walks // 5)), rng)
+        views = views_of(exact, role, sample, rng, STEPS_A_WALK * walks)
+        roles[name] = _of_role(machine, role, nodes, shares, views)
+        notes += _notes_on_sets(name, shares, sizes, views)
     return Properties(roles, walks, tuple(notes))
 
 
 def measure_gaps(
     machine: Machine, matches: int, decisions: int, most_states: int, seed: int
 ) -> dict[str, float]:
-    """The clairvoyance gap of each role, as far as it can be measured, and nothing else.
+    """The clairvoyance gap of each role in which it can be measured.
 
     Args:
-        matches: random matches that decisions are taken from.
-        decisions: of each role that are looked at.
-        most_states: size of the largest information set that is enumerated.
+        matches: number of random matches.
+        decisions: greatest number of decisions of each role.
+        most_states: greatest size of an information set that is enumerated.
 
     Raises:
         NoLegalMoveError: a role has no legal move, and the game is not over.
@@ -177,11 +187,11 @@ def measure_gaps(
     rng = np.random.default_rng(seed)
     tree = PathTree(machine)
     turns = random_matches(machine, tree, matches, rng)
-    known = KnownSets(machine, tree, most_states)
+    exact = KnownSets(machine, tree, most_states)
     gaps = {}
     for role in player_roles(machine):
-        some = decisions_of(role, turns).some(decisions, rng)
-        views = views_of(known, role, some, rng, STEPS_A_WALK * matches)
+        sample = decisions_of(role, turns).some(decisions, rng)
+        views = views_of(exact, role, sample, rng, STEPS_A_WALK * matches)
         gap = _mean(views.gaps)
         if gap is not None:
             gaps[machine.roles[role]] = max(gap, 0.0)
@@ -189,7 +199,7 @@ def measure_gaps(
 
 
 def _of_role(
-    machine: Machine, role: int, nodes: PreTerminal, left: FloatArray, views: Views
+    machine: Machine, role: int, nodes: PreTerminal, shares: FloatArray, views: Views
 ) -> RoleProperties:
     outcomes = classes(machine, nodes.goals[:, role])
     equal = is_equal(nodes, outcomes)
@@ -199,36 +209,36 @@ def _of_role(
         leaf_correlation=_mean(equal),
         leaf_correlation_goals=_mean(is_equal(nodes, nodes.goals[:, role])),
         bias=_mean(won),
-        disambiguation=_disambiguation(left, views),
+        disambiguation=_disambiguation(shares, views),
         clairvoyance_gap=None if gap is None else max(gap, 0.0),  # below 0 it is only noise
         ties=_mean(views.tied),
         information_sets=_sizes(views.sizes),
     )
 
 
-def _disambiguation(left: FloatArray, views: Views) -> float | None:
+def _disambiguation(shares: FloatArray, views: Views) -> float | None:
     if not len(views.gaps):
         return None
-    if not len(left):
-        return 0.0  # nothing shrinks between two decisions of a role that makes one; see the notes
-    kept = _mean(left)
-    return None if kept is None else 1.0 - kept
+    if not len(shares):
+        return 0.0  # the role never decides twice in a match; see the notes
+    mean = _mean(shares)
+    return None if mean is None else 1.0 - mean
 
 
 def _sizes(sizes: IntArray) -> SetSizes:
-    known = sizes[sizes > 0]
+    enumerated = sizes[sizes > 0]
     return SetSizes(
-        mean=_mean(known),
-        largest=int(known.max()) if len(known) else None,
-        singletons=_mean(known == 1),
+        mean=_mean(enumerated),
+        largest=int(enumerated.max()) if len(enumerated) else None,
+        singletons=_mean(enumerated == 1),
         too_large=float((sizes < 0).mean()) if len(sizes) else 0.0,
     )
 
 
 def _mean(values: FloatArray | BoolArray | IntArray) -> float | None:
-    """The mean of the values; None if there are none."""
-    known = values[~np.isnan(values)] if values.dtype.kind == "f" else values
-    return float(known.mean()) if len(known) else None
+    """The mean of the values, without NaN; None if there are none."""
+    valid = values[~np.isnan(values)] if values.dtype.kind == "f" else values
+    return float(valid.mean()) if len(valid) else None
 
 
 def _notes_on_walks(machine: Machine, nodes: PreTerminal) -> Iterator[str]:
@@ -243,11 +253,11 @@ def _notes_on_walks(machine: Machine, nodes: PreTerminal) -> Iterator[str]:
             f"{nodes.walks - len(nodes)} of {nodes.walks} walks met no node at which every move "
             "ends the game"
         )
-    alone = nodes.decides.sum(axis=1) == 1
+    one_mover = nodes.decides.sum(axis=1) == 1
     mover = nodes.decides.argmax(axis=1)
     owner = np.repeat(mover, np.diff(nodes.offsets))
-    own = classes(machine, nodes.goals[np.arange(len(nodes.goals)), owner])
-    wins = alone & is_equal(nodes, own) & (own[nodes.offsets[:-1]] > 0)
+    mover_outcomes = classes(machine, nodes.goals[np.arange(len(nodes.goals)), owner])
+    wins = one_mover & is_equal(nodes, mover_outcomes) & (mover_outcomes[nodes.offsets[:-1]] > 0)
     goals = [is_equal(nodes, nodes.goals[:, role]) for role in range(nodes.goals.shape[1])]
     if wins.mean() >= ALMOST:
         yield (
@@ -271,7 +281,7 @@ def _notes_on_walks(machine: Machine, nodes: PreTerminal) -> Iterator[str]:
         )
 
 
-def _notes_on_sets(name: str, left: FloatArray, sizes: IntArray, views: Views) -> Iterator[str]:
+def _notes_on_sets(name: str, shares: FloatArray, sizes: IntArray, views: Views) -> Iterator[str]:
     if not len(views.gaps):
         yield f"{name} never has a choice: nothing can be said of its information sets"
         return
@@ -280,13 +290,13 @@ def _notes_on_sets(name: str, left: FloatArray, sizes: IntArray, views: Views) -
             f"disambiguation of {name} means nothing: it always knows the state, so that no set "
             "can shrink; nor do clairvoyant worlds differ"
         )
-    elif not len(left):
+    elif not len(shares):
         yield (
             f"disambiguation of {name} means nothing: it never decides twice in a match, so that "
             "no set is seen to shrink"
         )
     elif (sizes == 1).any() and (sizes > 1).any():
-        open_ = 1 - left[sizes > 1].mean()
+        open_ = 1 - shares[sizes > 1].mean()
         yield (
             f"{(sizes == 1).sum() / (sizes > 0).sum():.0%} of the sets of {name} hold one state "
             f"and cannot shrink; disambiguation of the others is {open_:.2f}"
@@ -307,88 +317,91 @@ def _notes_on_sets(name: str, left: FloatArray, sizes: IntArray, views: Views) -
 # ------------------------------------------------------------------------
 # Measures how fast information sets shrink: disambiguation in real games (paper 003).
 #
-# Of the states that a role thought possible at its last decision, some have a descendant that it
-# thinks possible at the next one. The share of these is what is left of the set; the number of a
-# state's descendants, which may be many, does not count.
+# Of the states in a role's information set at its last decision, some have a descendant in the set
+# at its next decision. Their share is the remaining share of the set; the number of a state's
+# descendants, which may be large, does not count.
 #
-# its last decision    3 states possible: s1, s2, s3
-#     what it saw since    agrees with two continuations of s1 and one of s3
-#     its next decision    3 states possible, and 2/3 left
+#     last decision     the set has 3 states: s1, s2, s3
+#     percepts since    agree with two continuations of s1 and one of s3
+#     next decision     the set has 3 states; 2/3 of the old set remain
 
 _MOST = 1 << 20
-"""Greatest number of continuations of one state in one turn that are examined."""
+"""Greatest number of continuations of one state in one turn."""
 
 
-def shares_left(known: KnownSets, role: int, decisions: Decisions) -> tuple[FloatArray, IntArray]:
-    """The share of the last decision's set that is left at each decision.
+def shares_left(exact: KnownSets, role: int, decisions: Decisions) -> tuple[FloatArray, IntArray]:
+    """The share of the last decision's set that remains at each decision.
 
     Args:
-        known: enumerates the sets.
-        decisions: decisions that have a previous one each.
+        exact: enumerates the sets.
+        decisions: each has a previous decision.
 
     Returns:
-        `[D]` the share, NaN if a set on the way is too large to be enumerated; and `[D]` the
-        size of the set of the last decision, 0 in that case.
+        `[D]` the share, NaN if a set on the way is too large to enumerate; and `[D]` the size of
+        the last decision's set, 0 in that case.
     """
     shares = np.full(len(decisions), np.nan)
     sizes = np.zeros(len(decisions), dtype=np.int64)
     for turn in np.unique(decisions.turns).tolist():
-        which = np.flatnonzero(decisions.turns == turn)
-        some = decisions.take(which)
-        first, group = first_seen_columns([some.paths, some.before])
-        left, size = _of_one_turn(known, role, some.take(first))
-        shares[which], sizes[which] = left[group], size[group]
+        indices = np.flatnonzero(decisions.turns == turn)
+        of_turn = decisions.take(indices)
+        first, group = first_seen_columns([of_turn.paths, of_turn.before])
+        turn_shares, size = _of_one_turn(exact, role, of_turn.take(first))
+        shares[indices], sizes[indices] = turn_shares[group], size[group]
     return shares, sizes
 
 
-def _of_one_turn(known: KnownSets, role: int, decisions: Decisions) -> tuple[FloatArray, IntArray]:
-    """Go back from each decision, turn by turn, to the one before it."""
+def _of_one_turn(exact: KnownSets, role: int, decisions: Decisions) -> tuple[FloatArray, IntArray]:
+    """`shares_left` for decisions of one turn: go back from each, turn by turn, to the one before.
+
+    A state is alive if it has a descendant in the set of its decision; in each step back, a state
+    is alive if it has a child that agrees with the path and is alive.
+    """
     shares = np.full(len(decisions), np.nan)
     sizes = np.zeros(len(decisions), dtype=np.int64)
     active = np.arange(len(decisions))
     paths = decisions.paths
     alive: tuple[States, IntArray] | None = None
     for back in range(1, int((decisions.turns - decisions.before).max(initial=0)) + 1):
-        found, bags = known.find(role, known.tree.parents(paths))
+        rows, bags = exact.find(role, exact.tree.parents(paths))
         if bags is None:
             break
         sets = bags.sets
-        owner = found[segment_ids(sets.offsets)]
-        lives = _has_living_child(known, role, sets.states, paths[owner], active[owner], alive)
-        done = (decisions.turns - decisions.before)[active[found]] == back
+        owner = rows[segment_ids(sets.offsets)]
+        lives = _has_living_child(exact, role, sets.states, paths[owner], active[owner], alive)
+        is_last = (decisions.turns - decisions.before)[active[rows]] == back
         count = np.bincount(active[owner[lives]], minlength=len(decisions))
-        ended = active[found[done]]
-        sizes[ended] = sets.counts[done]
-        shares[ended] = count[ended] / sets.counts[done]
+        ended = active[rows[is_last]]
+        sizes[ended] = sets.counts[is_last]
+        shares[ended] = count[ended] / sets.counts[is_last]
         alive = sets.states.take(np.flatnonzero(lives)), active[owner[lives]]
-        paths = bags.paths[~done]
-        active = active[found[~done]]
+        paths = bags.paths[~is_last]
+        active = active[rows[~is_last]]
         if not len(active):
             break
     return shares, sizes
 
 
 def _has_living_child(
-    known: KnownSets,
+    exact: KnownSets,
     role: int,
     states: States,
     paths: IntArray,
     decision: IntArray,
     alive: tuple[States, IntArray] | None,
 ) -> BoolArray:
-    """`[N]` whether a state has a child that agrees with a path and is still alive.
+    """`[N]` whether a state has a child that agrees with a path and is alive.
 
     Args:
         paths: `[N]` path one turn after each state.
-        decision: `[N]` the decision that each state belongs to.
-        alive: states of the next turn that are possible at the end, and the decision of each; None
-            if all are.
+        decision: `[N]` the decision of each state.
+        alive: living states of the next turn, and the decision of each; None if all live.
     """
-    machine = known.machine
+    machine = exact.machine
     num = len(states)
     if not num:
         return np.zeros(0, dtype=np.bool_)
-    each = Segments(
+    runs = Segments(
         np.arange(num + 1),
         states,
         np.zeros(num),
@@ -396,9 +409,9 @@ def _has_living_child(
         np.ones(num),
         np.zeros(num),
     )
-    setting = Setting(machine, known.tree, capacity=_MOST)
+    setting = Setting(machine, exact.tree, capacity=_MOST)
     rng = np.random.default_rng(0)  # nothing is drawn where sets are only enumerated
-    children = advance(setting, role, each, paths, TurnLimits(_MOST, expansions=_MOST), rng).sets
+    children = advance(setting, role, runs, paths, TurnLimits(_MOST, expansions=_MOST), rng).sets
     if alive is None:
         return np.asarray(children.counts > 0)
     parent = segment_ids(children.offsets)
@@ -410,24 +423,24 @@ def _has_living_child(
 
 
 # ------------------------------------------------------------------------
-# Measures how a clairvoyant sees decisions: the clairvoyance gap, and ties.
+# Measures the clairvoyance gap, and ties.
 #
 # V_w(a) is the value of move a in world w if everybody knows w from then on. Perfect information
-# Monte Carlo search makes the move with the highest E_w[V_w(a)]. A player who knew w before it
-# chose would get E_w[max_a V_w(a)]. The difference is the clairvoyance gap.
+# Monte Carlo search makes the move with the highest E_w[V_w(a)]. A player who knew w before
+# choosing would get E_w[max_a V_w(a)]. The difference is the clairvoyance gap.
 
 MOST_WORLDS = 64
-"""Greatest number of worlds looked at for one decision; of more, this many are drawn."""
+"""Greatest number of worlds for one decision; of more, this many are drawn."""
 
 
 class Views(NamedTuple):
-    """A clairvoyant's view of D decisions.
+    """Clairvoyance gaps and ties of D decisions.
 
     Attributes:
         gaps: `[D]` clairvoyance gap, in points.
         tied: `[D]` 1 if several moves have the highest mean value, else 0.
-        sizes: `[D]` number of states in the information set; -1 if it is too large to be
-            enumerated, and gaps and ties are NaN.
+        sizes: `[D]` number of states in the information set; -1 if it is too large to enumerate:
+            then gaps and ties are NaN.
         solved: whether no value needed a playout.
     """
 
@@ -438,55 +451,55 @@ class Views(NamedTuple):
 
 
 def views_of(
-    known: KnownSets,
+    exact: KnownSets,
     role: int,
     decisions: Decisions,
     rng: np.random.Generator,
     most_steps: int,
 ) -> Views:
-    """Look at every decision of a role.
+    """Solve the worlds of every decision of a role.
 
     Args:
-        known: enumerates the sets.
+        exact: enumerates the sets.
         most_steps: see `clairvoyant_values`.
     """
-    machine = known.machine
+    machine = exact.machine
     num = len(decisions)
     gaps, tied = np.full(num, np.nan), np.full(num, np.nan)
     sizes = np.full(num, -1, dtype=np.int64)
-    places: list[tuple[IntArray, FloatArray, IntArray]] = []
+    cases: list[tuple[IntArray, FloatArray, IntArray]] = []
     worlds: list[States] = []
     for turn in np.unique(decisions.turns).tolist():
-        which = np.flatnonzero(decisions.turns == turn)
-        first, group = first_seen(decisions.paths[which])
-        found, bags = known.find(role, decisions.paths[which[first]])
+        indices = np.flatnonzero(decisions.turns == turn)
+        first, group = first_seen(decisions.paths[indices])
+        rows, bags = exact.find(role, decisions.paths[indices[first]])
         if bags is None:
             continue
         options = candidates(machine, bags)
-        for bag, path in enumerate(found.tolist()):
-            here = which[group == path]
-            sizes[here] = bags.sets.counts[bag]
+        for bag, path in enumerate(rows.tolist()):
+            same_path = indices[group == path]
+            sizes[same_path] = bags.sets.counts[bag]
             lanes, weights = bags.lanes_of(bag), bags.weights_of(bag)
             if len(lanes) > MOST_WORLDS:
                 lanes = bags.draw(bag, MOST_WORLDS, rng)
                 weights = np.full(MOST_WORLDS, 1 / MOST_WORLDS)
-            places.append((here, weights, options[bag]))
+            cases.append((same_path, weights, options[bag]))
             worlds.append(bags.sets.states.take(lanes))
     if not worlds:
         return Views(gaps, tied, sizes, True)
     states = machine.concatenate(worlds)
-    seen, solved = clairvoyant_values(machine, states, role, rng, most_steps)
-    again = seen
+    values, solved = clairvoyant_values(machine, states, role, rng, most_steps)
+    repeat = values
     if not solved:
-        again, _ = clairvoyant_values(machine, states, role, rng, most_steps)
+        repeat, _ = clairvoyant_values(machine, states, role, rng, most_steps)
     middle = sum(machine.goal_range) / 2
     start = 0
-    for here, weights, moves in places:
+    for same_path, weights, moves in cases:
         lanes = np.arange(start, start + len(weights))
         start += len(weights)
-        tables = [table_of(each.take(lanes), moves, middle)[0] for each in (seen, again)]
-        gaps[here] = gap_of(tables, weights)
-        tied[here] = len(equally_best(weights @ tables[0])) > 1
+        tables = [table_of(view.take(lanes), moves, middle)[0] for view in (values, repeat)]
+        gaps[same_path] = gap_of(tables, weights)
+        tied[same_path] = len(equally_best(weights @ tables[0])) > 1
     return Views(gaps, tied, sizes, solved)
 
 
@@ -494,13 +507,13 @@ def gap_of(tables: Sequence[FloatArray], weights: FloatArray) -> float:
     """The clairvoyance gap of a decision.
 
     Args:
-        tables: twice the same values, or two independent estimates. The best moves are taken from
-            one and their values from the other: the best of noisy values looks better than it is.
+        tables: twice the same values, or two independent estimates. One selects the best moves, the
+            other gives their values, so that the maximum of noisy values is not biased upwards.
         weights: `[N]` probabilities of the worlds.
     """
     gaps = []
     for chosen_by, valued_by in (tables, tables[::-1]):
-        known = np.take_along_axis(valued_by, chosen_by.argmax(axis=1)[:, None], axis=1)[:, 0]
-        unknown = valued_by[:, (weights @ chosen_by).argmax()]
-        gaps.append(float(weights @ (known - unknown)))
+        informed = np.take_along_axis(valued_by, chosen_by.argmax(axis=1)[:, None], axis=1)[:, 0]
+        uninformed = valued_by[:, (weights @ chosen_by).argmax()]
+        gaps.append(float(weights @ (informed - uninformed)))
     return sum(gaps) / 2

@@ -1,12 +1,13 @@
 """Finds faults of a game by random matches, for its author.
 
-Rules can be well-formed and still make a game nobody can play: a role without a legal move, matches
-that never end, ends without a score. And in a game with hidden information a role must know
-its legal moves from what it did and saw. That fails if two matches agree in the role's own
-moves and percepts, but not in its legal moves; both are kept, to be shown.
+`ggp validate --play` passes a machine and prints the `Rehearsal`. Well-formed rules may still make
+an unplayable game: a role without a legal move, matches that never end, ends without a goal value.
+And in a game with hidden information a role's incomplete path must determine its legal moves. It
+does not if two matches agree in the role's own moves and percepts, but not in its legal moves; the
+report shows both.
 
-Matches of random moves rarely agree for long. So for each role as many matches again are played in
-which it makes the same move wherever it can: its paths differ only by what it sees.
+Random matches rarely agree for long. So for each role there are as many more matches in which it
+makes the same move wherever it can: then its paths differ only by percepts.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from ggp.machine.goal_values import number_or_nan
 from ggp.search.moves import MoveLists
 
 MAX_TURNS = 1000
-"""Turns after which a match is given up, as the match runner does."""
+"""Turns after which a match is given up, as in the match runner."""
 
 MAX_SECONDS = 600.0
-"""Seconds after which the rehearsal is over. Unfinished matches are left out and not counted,
-unless there are no others."""
+"""Seconds after which the rehearsal ends. Unfinished matches do not count, unless there are no
+others."""
 
 _LANES = {"prolog": 16}
 _MOST_LANES = 256
@@ -40,7 +41,7 @@ _MOST_LANES = 256
 
 
 class RehearsalLimits(NamedTuple):
-    """How long may be played.
+    """Limits of a rehearsal.
 
     Attributes:
         max_turns: number of turns after which a match counts as endless.
@@ -61,16 +62,22 @@ def rehearse(
     seed: int,
     *,
     frames: Frames | None = None,
-    told: Callable[[int], None] = lambda _: None,
-    turned: Callable[[int], None] = lambda _: None,
+    count_matches: Callable[[int], None] = lambda _: None,
+    count_turns: Callable[[int], None] = lambda _: None,
     limits: RehearsalLimits = USUAL_LIMITS,
 ) -> Rehearsal:
-    """Play random matches, and as many again for each role if moves are hidden.
+    """Play random matches, and as many more for each role if moves are hidden.
+
+    >>> from ggp.machine.games import build_machine, load_program
+    >>> machine = build_machine(load_program("kuhn_poker"), "prolog")
+    >>> rehearsal = rehearse(machine, matches=20, seed=1)
+    >>> rehearsal.matches, rehearsal.ended, rehearsal.troubles
+    (20, 20, ())
 
     Args:
-        frames: finds fluents that vanish; None not to look for them.
-        told: called with the number of matches played since the last call.
-        turned: called with the number of turns that matches have had so far.
+        frames: finds fluents that vanish; None to omit this check.
+        count_matches: called with the number of matches since the last call.
+        count_turns: called with the number of turns of the current matches.
 
     Raises:
         ReasonerLimitError: the rules loop or explode.
@@ -81,34 +88,34 @@ def rehearse(
     def is_late() -> bool:
         return clock() - started > max_seconds
 
-    run = _Rehearsal(machine, max_turns, is_late, turned, frames)
+    run = _Rehearsal(machine, max_turns, is_late, count_turns, frames)
     lanes = _LANES.get(machine.backend, _MOST_LANES)
     steady = [None] if is_open(machine) else [None, *player_roles(machine)]
-    for number, begin in enumerate(range(0, matches, lanes)):
-        if is_late() and number:  # the first matches at least show that they do not end
+    for batch, begin in enumerate(range(0, matches, lanes)):
+        if is_late() and batch:  # the first matches at least show that they do not end
             break
         for role in steady:
-            rng = np.random.default_rng((seed, number, 0 if role is None else role + 1))
+            rng = np.random.default_rng((seed, batch, 0 if role is None else role + 1))
             run.play(min(lanes, matches - begin), role, rng)
-            told(min(lanes, matches - begin))
+            count_matches(min(lanes, matches - begin))
     return run.result(clock() - started, seed)
 
 
 def matches_in(machine: Machine, matches: int) -> int:
-    """Number of matches that `rehearse` plays in all, for progress."""
+    """Number of matches that `rehearse` plays in all, for a progress bar."""
     return matches * (1 if is_open(machine) else 1 + len(player_roles(machine)))
 
 
 class _Turn(NamedTuple):
-    """The joint moves `[L, R]` of one turn of the matches that were not over, and their numbers."""
+    """The joint moves `[L, R]` of one turn of unfinished matches, and the matches' numbers."""
 
     matches: IntArray
     joint: IntArray
 
 
 @dataclass(slots=True)
-class _Found:
-    """A kind of trouble of a role: the number of times, and the first time."""
+class _Fault:
+    """A kind of trouble of a role: its first occurrence, and the number of matches."""
 
     message: str
     histories: tuple[MatchBeginning, ...]
@@ -135,62 +142,62 @@ class _Rehearsal:
         machine: Machine,
         max_turns: int,
         is_late: Callable[[], bool],
-        turned: Callable[[int], None],
+        count_turns: Callable[[int], None],
         frames: Frames | None,
     ) -> None:
         self._machine, self._max_turns, self._is_late = machine, max_turns, is_late
-        self._turned, self._frames = turned, frames
+        self._count_turns, self._frames = count_turns, frames
         self._players = player_roles(machine)
-        self._found: dict[tuple[Kind, int | None], _Found] = {}
+        self._faults: dict[tuple[Kind, int | None], _Fault] = {}
         self._figures = _Figures()
 
     def play(self, lanes: int, steady: int | None, rng: np.random.Generator) -> None:
-        """Play some matches; with a steady role only for what roles can know."""
+        """Play some matches; with a steady role only to compare paths with legal moves."""
         machine, counts = self._machine, steady is None
         tree = PathTree(machine)
         states, matches = machine.initial(lanes), np.arange(lanes)
         paths = np.tile(np.arange(len(machine.roles)), (lanes, 1))
-        played: list[_Turn] = []
+        turns: list[_Turn] = []
         self._figures.matches += lanes if counts else 0
         unknowable: set[tuple[int, int]] = set()
         while True:
             over = machine.terminal(states)
             if counts:
-                self._ended(states.take(np.flatnonzero(over)), matches[over], played)
+                self._ended(states.take(np.flatnonzero(over)), matches[over], turns)
             lists = [MoveLists(machine, states, role) for role in range(len(machine.roles))]
             stuck = np.stack([moves.counts == 0 for moves in lists], axis=1) & ~over[:, None]
             if counts:
-                self._stuck(states, matches, stuck, played)
+                self._stuck(states, matches, stuck, turns)
             going = np.flatnonzero(~over & ~stuck.any(axis=1))
-            if not len(going) or len(played) == self._max_turns:
+            if not len(going) or len(turns) == self._max_turns:
                 break
             if self._is_late():
                 if counts and self._figures.matches == len(going):
-                    message = f"time is up, and the match is not over after {len(played)} turns"
-                    self._note("endless", None, len(going), message, matches[going[0]], played)
+                    message = f"time is up, and the match is not over after {len(turns)} turns"
+                    self._note("endless", None, len(going), message, matches[going[0]], turns)
                 elif counts:
                     self._figures.matches -= len(going)
                 return
-            self._turned(len(played))
+            self._count_turns(len(turns))
             if len(going) < len(matches):
                 states, matches, paths = states.take(going), matches[going], paths[going]
                 lists = [MoveLists(machine, states, role) for role in range(len(machine.roles))]
             for role in self._players:
-                self._compare(tree, role, paths[:, role], lists[role], matches, played, unknowable)
+                self._compare(tree, role, paths[:, role], lists[role], matches, turns, unknowable)
             self._count(lists, counts)
             joint = np.stack(
                 [_choices(moves, role == steady, rng) for role, moves in enumerate(lists)], axis=1
             )
-            played.append(_Turn(matches, joint))
-            before = states
-            states, percepts = machine.step(before, joint)
+            turns.append(_Turn(matches, joint))
+            old_states = states
+            states, percepts = machine.step(old_states, joint)
             if counts:
-                self._vanished(before, states, matches, played)
+                self._vanished(old_states, states, matches, turns)
             columns = zip(paths.T, joint.T, percepts.T, strict=True)
             paths = np.stack([tree.extend(*column) for column in columns], axis=1)
         if counts and len(going):
             message = f"the match is not over after {self._max_turns} turns"
-            self._note("endless", None, len(going), message, matches[going[0]], played)
+            self._note("endless", None, len(going), message, matches[going[0]], turns)
 
     def result(self, seconds: float, seed: int) -> Rehearsal:
         """All findings."""
@@ -198,10 +205,10 @@ class _Rehearsal:
         turns = figures.turns
         order = list(_ORDER)
         troubles = [
-            Trouble(kind, None if role is None else machine.roles[role], each.matches,
-                    each.message, each.knows, each.histories)
-            for (kind, role), each in sorted(
-                self._found.items(), key=lambda f: (order.index(f[0][0]), f[0][1] or 0)
+            Trouble(kind, None if role is None else machine.roles[role], fault.matches,
+                    fault.message, fault.knows, fault.histories)
+            for (kind, role), fault in sorted(
+                self._faults.items(), key=lambda f: (order.index(f[0][0]), f[0][1] or 0)
             )
         ]  # fmt: skip
         return Rehearsal(
@@ -225,7 +232,7 @@ class _Rehearsal:
             return RolePlay(most, None, None, None)
         return RolePlay(most, round(float(np.mean(scores)), 3), min(scores), max(scores))
 
-    # ---------------------------------------------------------------- what is looked at
+    # ---------------------------------------------------------------- checks of a turn
 
     def _count(self, lists: Sequence[MoveLists], counts: bool) -> None:
         if not counts:
@@ -237,30 +244,28 @@ class _Rehearsal:
             self._figures.chance += int((lists[self._machine.random_role].counts > 1).sum())
 
     def _stuck(
-        self, states: States, matches: IntArray, stuck: BoolArray, played: list[_Turn]
+        self, states: States, matches: IntArray, stuck: BoolArray, turns: list[_Turn]
     ) -> None:
         for role in np.flatnonzero(stuck.any(axis=0)).tolist():
             lanes = np.flatnonzero(stuck[:, role])
             fluents = " ".join(self._machine.fluents(states.take(lanes[:1]))[0])
-            message = f"no legal move at turn {len(played) + 1}, in the state {fluents}"
-            self._note("stuck", role, len(lanes), message, matches[lanes[0]], played)
+            message = f"no legal move at turn {len(turns) + 1}, in the state {fluents}"
+            self._note("stuck", role, len(lanes), message, matches[lanes[0]], turns)
 
-    def _vanished(
-        self, before: States, after: States, matches: IntArray, played: list[_Turn]
-    ) -> None:
-        """Look at the first match for fluents that no rule keeps; one is enough to see it."""
-        if self._frames is None or ("no-frame", None) in self._found:
+    def _vanished(self, old: States, new: States, matches: IntArray, turns: list[_Turn]) -> None:
+        """Check the first match for fluents that no rule keeps; one match is enough."""
+        if self._frames is None or ("no-frame", None) in self._faults:
             return
-        both = [self._machine.fluents(states.take(np.arange(1)))[0] for states in (before, after)]
-        fluent = self._frames.vanished(*both)
+        texts = [self._machine.fluents(states.take(np.arange(1)))[0] for states in (old, new)]
+        fluent = self._frames.vanished(*texts)
         if fluent is not None:
-            self._note("no-frame", None, 1, says_vanished(fluent), matches[0], played)
+            self._note("no-frame", None, 1, says_vanished(fluent), matches[0], turns)
 
-    def _ended(self, states: States, matches: IntArray, played: list[_Turn]) -> None:
+    def _ended(self, states: States, matches: IntArray, turns: list[_Turn]) -> None:
         if not len(matches):
             return
         machine = self._machine
-        self._figures.turns += [len(played)] * len(matches)
+        self._figures.turns += [len(turns)] * len(matches)
         if not isinstance(machine, GoalTexts):  # goals are numbers from the first
             self._figures.goals += machine.goals(states).tolist()
             return
@@ -268,7 +273,7 @@ class _Rehearsal:
             values = [0.0] * len(machine.roles)
             for role in self._players:
                 for kind, message in _goal_troubles(texts[role]):
-                    self._note(kind, role, 1, message, match, played)
+                    self._note(kind, role, 1, message, match, turns)
                 values[role] = _number(texts[role])
             self._figures.goals.append(values)
 
@@ -279,30 +284,30 @@ class _Rehearsal:
         paths: IntArray,
         moves: MoveLists,
         matches: IntArray,
-        played: list[_Turn],
-        known: set[tuple[int, int]],
+        turns: list[_Turn],
+        doubted: set[tuple[int, int]],
     ) -> None:
-        """Note paths of a role that do not determine its legal moves."""
+        """Record paths of a role that do not determine its legal moves."""
         sets = _sets(moves.moves)
         order = np.lexsort((sets, paths))
-        same = paths[order][1:] == paths[order][:-1]
-        differ = np.flatnonzero(same & (sets[order][1:] != sets[order][:-1]))
+        agree = paths[order][1:] == paths[order][:-1]
+        differ = np.flatnonzero(agree & (sets[order][1:] != sets[order][:-1]))
         if not len(differ):
             return
         of_doubt = np.isin(paths, paths[order][differ])
-        new = {(role, match) for match in matches[of_doubt].tolist()} - known
-        known |= new
+        new = {(role, match) for match in matches[of_doubt].tolist()} - doubted
+        doubted |= new
         first, second = order[differ[0]], order[differ[0] + 1]
         pair = [(int(matches[lane]), moves.moves[int(lane)]) for lane in (first, second)]
-        found = self._found.setdefault(
+        fault = self._faults.setdefault(
             ("unknowable", role),
-            _Found(
-                f"what it did and saw before turn {len(played) + 1} does not tell its legal moves",
-                tuple(self._history(match, played, legal) for match, legal in pair),
+            _Fault(
+                f"what it did and saw before turn {len(turns) + 1} does not tell its legal moves",
+                tuple(self._history(match, turns, legal) for match, legal in pair),
                 tuple(tree.texts(int(paths[first]))),
             ),
         )
-        found.matches += len(new)
+        fault.matches += len(new)
 
     def _note(
         self,
@@ -311,20 +316,20 @@ class _Rehearsal:
         times: int,
         message: str,
         match: int,
-        played: list[_Turn],
+        turns: list[_Turn],
     ) -> None:
-        found = self._found.get((kind, role))
-        if found is None:
-            found = _Found(message, (self._history(int(match), played),))
-            self._found[kind, role] = found
-        found.matches += times
+        fault = self._faults.get((kind, role))
+        if fault is None:
+            fault = _Fault(message, (self._history(int(match), turns),))
+            self._faults[kind, role] = fault
+        fault.matches += times
 
     def _history(
-        self, match: int, played: list[_Turn], legal: IntArray | None = None
+        self, match: int, turns: list[_Turn], legal: IntArray | None = None
     ) -> MatchBeginning:
         machine = self._machine
         joint_moves = []
-        for turn in played:
+        for turn in turns:
             (lane,) = np.flatnonzero(turn.matches == match)
             texts = map(machine.move_text, turn.joint[lane].tolist())
             joint_moves.append(dict(zip(machine.roles, texts, strict=True)))
@@ -355,13 +360,13 @@ def _number(texts: Sequence[str]) -> float:
 
 
 def _sets(moves: Ragged) -> IntArray:
-    """`[L]` numbers of sets of moves, equal if the same moves are legal; no set is empty."""
+    """`[L]` random hashes of sets of moves, equal for equal sets; no set is empty."""
     marks = np.random.default_rng(0).integers(0, 1 << 62, int(moves.values.max()) + 1)
     return np.asarray(np.add.reduceat(marks[moves.values], moves.offsets[:-1]))
 
 
 def _choices(moves: MoveLists, steady: bool, rng: np.random.Generator) -> IntArray:
-    """`[L]` a random move in each lane; `steady`: the same one wherever that is legal."""
+    """`[L]` a random move in each lane; `steady`: the same one wherever it is legal."""
     lanes = np.arange(len(moves.counts))
     if not steady:
         return moves.at(lanes, moves.draw(lanes, rng))
@@ -372,14 +377,14 @@ def _choices(moves: MoveLists, steady: bool, rng: np.random.Generator) -> IntArr
 
 
 # ------------------------------------------------------------------------
-# The findings of a rehearsal about a game, as values (see `rehearsal`).
+# The findings of a rehearsal, as values.
 
 Kind = Literal[
     "stuck", "endless", "no-goal", "several-goals", "goal-value", "unknowable", "no-frame"
 ]
 
 ERRORS: frozenset[Kind] = frozenset({"stuck", "endless"})
-"""Kinds of trouble that make a game unplayable; the others have some remedy in play."""
+"""Kinds of trouble that make a game unplayable; matches can be played despite the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,7 +393,7 @@ class MatchBeginning:
 
     Attributes:
         joint_moves: the moves of each turn, by role, as `ggp trace --moves` takes them.
-        legal: the moves that the role had then, sorted; empty if they do not matter.
+        legal: the role's sorted legal moves after these; empty if they do not matter.
     """
 
     joint_moves: tuple[Mapping[str, str], ...]
@@ -397,12 +402,12 @@ class MatchBeginning:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Something that is wrong with a game.
+    """A fault of a game.
 
     Attributes:
         kind: its kind.
         role: the role that has it; None for all.
-        matches: number of matches in which it was seen.
+        matches: number of matches in which it occurred.
         message: one sentence.
         knows: for `unknowable`, the role's moves and percepts, one "move / percepts" for each turn.
         histories: two for `unknowable`, one for others.
@@ -421,7 +426,7 @@ class RolePlay:
     """A role in random matches.
 
     Attributes:
-        most_moves: greatest number of moves it ever had to choose from.
+        most_moves: greatest number of its legal moves in a turn.
         mean, lowest, highest: goal values of the matches that ended; None if none did.
     """
 
@@ -433,18 +438,18 @@ class RolePlay:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """The results of random matches.
+    """The findings of random matches.
 
     Attributes:
-        matches: number of matches played.
-        ended: number of those that came to their end.
-        shortest, longest: turns of those, 0 if none did.
-        mean_turns: their mean number of turns, 0 if none did.
+        matches: number of matches.
+        ended: number of matches that came to their end.
+        shortest, longest: their numbers of turns, 0 if none ended.
+        mean_turns: their mean number of turns, 0 if none ended.
         chance_moves: mean number of turns of a match in which chance had a choice.
         roles: all roles except `random`.
-        troubles: the troubles found, the gravest first.
-        seconds: time it took.
-        seed, backend: with the same values the matches are the same.
+        troubles: the faults, the gravest first.
+        seconds: wall time.
+        seed, backend: the same values give the same matches.
     """
 
     matches: int

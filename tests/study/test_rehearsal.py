@@ -161,7 +161,7 @@ def test_seed_decides_everything_but_the_time() -> None:
 def test_matches_are_told_while_they_are_played() -> None:
     machine = machine_of_game("exploding_bomb", "prolog")
     told: list[int] = []
-    rehearse(machine, 20, 0, told=told.append)
+    rehearse(machine, 20, 0, count_matches=told.append)
     assert told == [16, 16, 4, 4]
     assert sum(told) == matches_in(machine, 20)
     assert matches_in(machine_of_game("tic_tac_toe"), 20) == 20

@@ -121,8 +121,8 @@ class InformationSetSearch:
         """Histories in the bag."""
         return len(self._bags.lanes_of(0))
 
-    def round(self, count: int, chosen: IntArray | None = None) -> None:
-        """Fold in `count` more histories, whatever is `chosen`.
+    def round(self, count: int, subset: IntArray | None = None) -> None:
+        """Fold in `count` more histories, whatever is `subset`.
 
         Raises:
             OutOfTime: the deadline passed; the histories folded in before it count.

@@ -307,16 +307,16 @@ class PolicySearch:
         self._role = player_roles(machine).index(bag.role)
         self._turns = 0
         self._knowledge = self._role_rows(policies)
-        self._pace = Pace(deadline, SIDE_BY_SIDE, LANES_AT_ONCE, least=SIDE_BY_SIDE)
+        self._pace = Pace(deadline, SIDE_BY_SIDE, LANES_AT_ONCE, min_lanes=SIDE_BY_SIDE)
 
-    def round(self, count: int, chosen: IntArray | None = None) -> None:
+    def round(self, count: int, subset: IntArray | None = None) -> None:
         """Make `count` more rollouts of every candidate, or of the `chosen` ones.
 
         Raises:
             OutOfTime: there was no time for all; candidates with all their rollouts count.
         """
         bag = self._bag
-        trials = plan_round(bag, self.moves, count, self._rng, chosen)
+        trials = plan_round(bag, self.moves, count, self._rng, subset)
         results = Results(trials, sum(self._machine.goal_range) / 2)
         stop = never if self._deadline is None else self._deadline.passed
         try:

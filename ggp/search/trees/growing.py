@@ -1,12 +1,21 @@
-"""The kernel that sends a wave down: it walks, and adds the worlds that joint moves lead to.
+"""The kernel that walks lanes down a tree and adds the worlds that they reach.
 
     walk ─▶ joint moves ─▶ successors, moves, percepts ─▶ paths ─▶ worlds ─▶ walk on ...
 
-It takes as arguments how lanes choose (see `selection`), and how to find out what comes of joint
-moves. In a game that hides much, a wave meets ten new worlds in a row on its way down, and each
-time few of its lanes do: calls by Python would take ten times as long as all that is computed. So
-a circuit is asked inside the kernel (`ask_circuit`). Other machines are asked by Python, and so are
-circuits about what is rare: the kernel returns, and is called again with the answers.
+`PathsTree` calls it with a wave of lanes, and backs up the goals at the lanes' ends. Two arguments
+are functions: one chooses actions (see `selection`), one asks the machine for the successors of
+joint moves. In a game with much hidden, a wave meets ten new worlds in a row on its way down, each
+time with few of its lanes: calls from Python would take ten times as long as the computation. So
+the kernel itself asks a circuit (`ask_circuit`). Python asks other machines, and circuits in rare
+cases: the kernel returns and is called again with the answers.
+
+Rules that the kernel keeps:
+
+1. A joint move in a world leads to one world. `slots` finds it by the hash of parent and code, so
+   that the machine is asked once about each joint move, until the tree is full.
+2. Worlds, nodes and actions are only appended: a child's index is greater than its parent's.
+3. While joint moves are `PENDING`, `slots` holds worlds that do not exist yet. The next call adds
+   them first; until then the slots must stay.
 """
 
 from __future__ import annotations
@@ -46,33 +55,32 @@ from ggp.search.trees.tree_tables import (
 )
 
 DONE, PAUSED, NO_RECORDS, ROOM, PERCEPTS, UNLISTED = range(6)
-"""Why it returns: no lane walks on; it was time to look at the clock, or there are new nodes and it
-pauses there; records, or tables, need more room; percepts have no id yet; Python must find out what
-comes of the joint moves. All but the first: it must be called again."""
+"""Why `grow` returns: no lane walks on; it is time to check the clock, or it pauses at new nodes;
+records need more room; tables need more room; percepts have no id yet; Python must ask the machine
+for the successors. After all but the first it must be called again."""
 
 STEPS_AT_ONCE = 64
-"""Joint moves of a lane between two looks at the clock."""
+"""Joint moves of a lane between two checks of the clock."""
 
 STRAGGLERS = 32
-"""When less than 1 / this of a wave still walks on, it is played out where it is: a step of few
-lanes costs nearly as much as one of many."""
+"""When less than 1 / this of a wave still walks, its lanes stop and are played out: a step of few
+lanes costs nearly as much as a step of many."""
 
-LISTED_MOVES, ENTERED, PENDING, GIVEN, MOST = range(5)
+LISTED_MOVES, ENTERED, PENDING, ANSWERED, WORLD_LIMIT = range(5)
 """Indices into `Growth.sizes`."""
 
 
 @by_reference
-class Arrivals(NamedTuple):
-    """Answers of the machine about K new worlds.
+class Successors(NamedTuple):
+    """The machine's answers about K new worlds.
 
     Attributes:
-        over: `[K]` whether the game is over: no role has a move then.
-        worth: `[K, R]` goals from 0 to 1 if it is.
-        percepts: `[K, R]` ids of the percepts of roles.
-        offsets: `[R, K + 1]` index in `values` of the legal moves of each role; one role follows
-            the other.
+        over: `[K]` whether the game is over; no role has a move there.
+        worth: `[K, R]` goals from 0 to 1 where it is over.
+        percepts: `[K, R]` ids of the roles' percepts.
+        offsets: `[R, K + 1]` where the legal moves of each role begin in `values`, role after role.
         values: the legal moves.
-        chances: probabilities of moves of chance.
+        chances: probabilities of the moves of chance.
     """
 
     over: BoolArray
@@ -85,16 +93,17 @@ class Arrivals(NamedTuple):
 
 @by_reference
 class Growth(NamedTuple):
-    """What worlds consist of besides `Worlds`, and scratch for K of them.
+    """Columns of worlds besides `Worlds`, and scratch space for K new worlds.
 
     Attributes:
-        sizes: out: most moves that were listed at once; number of worlds that the kernel listed and
-            added; whether lanes wait at joint moves whose worlds must be added. In: for how many of
-            these `Arrivals` was filled by Python, -1 if it was not. Out: most worlds there may be.
-        packed: `[W, words]` their states, on a circuit.
-        views: `[W, R]` the path of every role.
-        node_of: node of each path, -1 for none; new nodes are added.
-        rows, found: `[K * R, 4]`, `[K * R]` scratch.
+        sizes: five numbers. Out: the largest number of moves in one listing; the number of worlds
+            that the kernel listed and added; whether lanes wait at joint moves whose worlds must
+            be added. In: for how many of these Python filled `Successors`, -1 if it did not. Out:
+            the greatest number of worlds that fit.
+        packed: `[W, words]` states of the worlds, on a circuit.
+        views: `[W, R]` each role's path.
+        node_of: node of each path, -1 for none; the kernel adds new nodes.
+        rows, path_ids: `[K * R, 4]`, `[K * R]` scratch: turns that extend paths, and the new paths.
         fresh: `[K]` set where a node is new, or was created earlier in the same call.
     """
 
@@ -103,36 +112,39 @@ class Growth(NamedTuple):
     views: IntArray
     node_of: I32
     rows: U64
-    found: IntArray
+    path_ids: IntArray
     fresh: BoolArray
 
 
 @by_reference
-class Terms(NamedTuple):
-    """Where lanes stop, and what worlds are.
+class Limits(NamedTuple):
+    """Limits of a tree.
 
     Attributes:
-        most_worlds, most_actions, most_depth: of a tree; lanes that have made `most_depth` joint
-            moves are played out.
+        max_worlds, max_actions, max_depth: greatest number of worlds, of actions, and of joint
+            moves of a lane; a lane that reaches `max_depth` is played out.
         chance_role: the role that chance plays, or -1.
-        most_chance: most moves of chance that a circuit is asked for in a world.
-        pauses: whether to return where nodes were added.
+        max_chance_moves: greatest number of chance moves for which the kernel asks a circuit.
+        pauses: whether to return after nodes were added.
     """
 
-    most_worlds: int
-    most_actions: int
-    most_depth: int
+    max_worlds: int
+    max_actions: int
+    max_depth: int
     chance_role: int
-    most_chance: int
+    max_chance_moves: int
     pauses: bool
 
 
-Ask = Callable[[Any, Arrivals, Growth, Wave, Terms, int, tuple[int, ...]], int]
-"""Fills `Arrivals` for the joint moves of a wave; `DONE`, or what is lacking: then it is as before.
+Ask = Callable[[Any, Successors, Growth, Wave, Limits, int, tuple[int, ...]], int]
+"""Fills `Successors` for the joint moves of a wave; returns `DONE`, or what it lacks to do so.
+
+If it returns anything but `DONE`, nothing has changed.
 
 Args:
-    asked: what the machine needs, for `ask_circuit` its `Listing`, whose arrays `Arrivals` holds.
-    listed, growth, wave, terms: see `grow`; `known`: number of worlds.
+    listing: input of the function; for `ask_circuit` the `Listing` whose arrays `Successors` holds.
+    successors, growth, wave, limits: see `grow`.
+    num_worlds: number of worlds.
     width: of the machine's kernels.
 """
 
@@ -142,74 +154,74 @@ def grow(
     choose: Choose,
     rule: Rule,
     ask: Ask,
-    asked: Any,
-    listed: Arrivals,
+    listing: Any,
+    successors: Successors,
     worlds: Worlds,
     nodes: Nodes,
     wave: Wave,
     paths: PathRows,
     growth: Growth,
-    terms: Terms,
+    limits: Limits,
     width: tuple[int, ...],
 ) -> int:
-    """Send a wave down until all lanes have ended, or are where they are played out.
+    """Send a wave down until every lane has ended or stopped at a leaf.
 
     Args:
         choose, rule: how lanes choose: see `selection`.
-        ask, asked: see `Ask`.
-        listed: answers, by `ask` or by Python.
+        ask, listing: see `Ask`.
+        successors: answers, from `ask` or from Python.
 
     Returns:
-        why it returns. If joint moves are `PENDING`, the next call begins with adding their worlds:
-        until then, the slots of worlds must stay.
+        why it returns, e.g. `DONE`. If joint moves are `PENDING`, the next call first adds their
+        worlds: until then, the slots of worlds must stay.
     """
     for _ in range(STEPS_AT_ONCE):
-        known = int(worlds.sizes[SIZE])
-        most = _most_worlds(worlds, nodes, terms)
+        num_worlds = int(worlds.sizes[SIZE])
+        world_limit = _world_limit(worlds, nodes, limits)
         if not growth.sizes[PENDING]:
-            wanted = min(known + len(wave.world), most) + 1
-            if wanted > len(growth.views) or wanted > len(worlds.parent):
+            capacity = min(num_worlds + len(wave.world), world_limit) + 1
+            if capacity > len(growth.views) or capacity > len(worlds.parent):
                 return ROOM
-            if 2 * wanted > len(worlds.slots):
+            if 2 * capacity > len(worlds.slots):
                 return ROOM
-            if not _walk(choose, rule, worlds, nodes, wave, most, terms.most_depth):
+            if not _walk(choose, rule, worlds, nodes, wave, world_limit, limits.max_depth):
                 return NO_RECORDS
             growth.sizes[PENDING] = 1
-        rows, count = int(wave.sizes[ROWS]), int(growth.sizes[GIVEN])
+        rows, count = int(wave.sizes[ROWS]), int(growth.sizes[ANSWERED])
         if rows == 0:
             return DONE
         by_python = count >= 0
         if not by_python:
             count = rows
-            growth.sizes[MOST] = most
-            lacking = UNLISTED
-            if known + rows <= most:
-                lacking = ask(asked, listed, growth, wave, terms, known, width)
-            if lacking != DONE:
-                return lacking
-        before = nodes.sizes[NODES]
-        if not _enter(worlds, nodes, wave, listed, paths, growth, terms, count):
+            growth.sizes[WORLD_LIMIT] = world_limit
+            reason = UNLISTED
+            if num_worlds + rows <= world_limit:
+                reason = ask(listing, successors, growth, wave, limits, num_worlds, width)
+            if reason != DONE:
+                return reason
+        num_nodes = nodes.sizes[NODES]
+        if not _add_successors(worlds, nodes, wave, successors, paths, growth, limits, count):
             return ROOM
         if not by_python:
             growth.sizes[ENTERED] += count
-        if not _go_on(wave, known, rows, growth.fresh):
+        if not _stop_lanes(wave, num_worlds, rows, growth.fresh):
             return DONE
-        if by_python or (terms.pauses and nodes.sizes[NODES] > before):
+        if by_python or (limits.pauses and nodes.sizes[NODES] > num_nodes):
             return PAUSED
     return PAUSED
 
 
 @inlined
-def _most_worlds(worlds: Worlds, nodes: Nodes, terms: Terms) -> int:
-    """Most worlds there may be, if the others have as many actions as the existing ones."""
-    known, actions = int(worlds.sizes[SIZE]), int(nodes.sizes[ACTIONS])
-    left = max(terms.most_actions - actions, 0) // max(1, actions // max(known, 1))
-    return max(min(terms.most_worlds, known + left), known)
+def _world_limit(worlds: Worlds, nodes: Nodes, limits: Limits) -> int:
+    """Greatest number of worlds that fit, if new ones have as many actions as those in the tree."""
+    num_worlds, actions = int(worlds.sizes[SIZE]), int(nodes.sizes[ACTIONS])
+    room = max(limits.max_actions - actions, 0) // max(1, actions // max(num_worlds, 1))
+    return max(min(limits.max_worlds, num_worlds + room), num_worlds)
 
 
 @inlined
-def _go_on(wave: Wave, known: int, rows: int, fresh: BoolArray) -> bool:
-    """Let lanes walk no further that are at new nodes, or straggle.
+def _stop_lanes(wave: Wave, num_worlds: int, rows: int, fresh: BoolArray) -> bool:
+    """Stop the lanes that are at new nodes, or all if few still walk.
 
     Returns:
         whether some walk on.
@@ -217,7 +229,7 @@ def _go_on(wave: Wave, known: int, rows: int, fresh: BoolArray) -> bool:
     walks_on = False
     for lane in range(len(wave.world)):
         if wave.status[lane] == WALKING:
-            if STRAGGLERS * rows < len(wave.world) or fresh[wave.world[lane] - known]:
+            if STRAGGLERS * rows < len(wave.world) or fresh[wave.world[lane] - num_worlds]:
                 wave.status[lane] = LEAF
             else:
                 walks_on = True
@@ -225,90 +237,91 @@ def _go_on(wave: Wave, known: int, rows: int, fresh: BoolArray) -> bool:
 
 
 @inlined
-def _enter(
+def _add_successors(
     worlds: Worlds,
     nodes: Nodes,
     wave: Wave,
-    listed: Arrivals,
+    successors: Successors,
     paths: PathRows,
     growth: Growth,
-    terms: Terms,
+    limits: Limits,
     count: int,
 ) -> bool:
-    """Add the worlds that the first joint moves lead to; returns whether there was room."""
-    known, num_roles = int(worlds.sizes[SIZE]), worlds.code.shape[1]
-    moves = listed.offsets[num_roles - 1, count]
+    """Add the successors of the first `count` joint moves; returns whether there was room."""
+    num_worlds, num_roles = int(worlds.sizes[SIZE]), worlds.code.shape[1]
+    moves = successors.offsets[num_roles - 1, count]
     growth.sizes[LISTED_MOVES] = max(growth.sizes[LISTED_MOVES], moves)
     if (
         worlds.sizes[LISTED] + moves > len(worlds.listed)
         or worlds.sizes[CHANCES] + moves > len(worlds.chance_move)
         or nodes.sizes[NODES] + count * num_roles > len(nodes.role)
         or nodes.sizes[ACTIONS] + moves > len(nodes.move)
-        or not _extend_paths(wave, listed, paths, growth, terms, known, count)
+        or not _extend_paths(wave, successors, paths, growth, limits, num_worlds, count)
     ):
         return False
     wave.sizes[ROWS] = growth.sizes[PENDING] = 0
-    growth.sizes[GIVEN] = -1
-    _add(worlds, nodes, listed, growth, terms.chance_role, -1, count)
+    growth.sizes[ANSWERED] = -1
+    _add(worlds, nodes, successors, growth, limits.chance_role, -1, count)
     return True
 
 
 # ------------------------------------------------------------------------
-# How the kernel finds out what comes of joint moves.
+# How the kernel asks for the successors of joint moves.
 
 
 @inlined
 def ask_circuit(
-    asked: Listing,
-    listed: Arrivals,
+    listing: Listing,
+    successors: Successors,
     growth: Growth,
     wave: Wave,
-    terms: Terms,
-    known: int,
+    limits: Limits,
+    num_worlds: int,
     width: tuple[int, ...],
 ) -> int:
-    """Ask the circuit of a `Listing`, and write the states of the new worlds; see `Ask`."""
+    """Ask a circuit, and write the states of the new worlds; see `Ask`."""
     count = int(wave.sizes[ROWS])
-    if count > len(asked.over):
+    if count > len(listing.over):
         return UNLISTED
-    moves = list_after(asked, growth.packed, wave.parent, wave.moves, count, width)
-    if moves < 0 or _is_unusual(asked, terms, count):
+    moves = list_after(listing, growth.packed, wave.parent, wave.moves, count, width)
+    if moves < 0 or _is_unusual(listing, limits, count):
         return UNLISTED
     growth.sizes[LISTED_MOVES] = max(growth.sizes[LISTED_MOVES], moves)
-    if not find_percepts(asked, wave.moves, count):
+    if not find_percepts(listing, wave.moves, count):
         return PERCEPTS
-    if moves > min(len(asked.values), len(listed.chances)) or known + count > len(growth.packed):
+    size = num_worlds + count
+    if moves > min(len(listing.values), len(successors.chances)) or size > len(growth.packed):
         return ROOM
-    _share_chances(asked, listed.chances, terms.chance_role, count)
+    _write_chances(listing, successors.chances, limits.chance_role, count)
     for k in range(count):
         for word in range(growth.packed.shape[1]):
-            growth.packed[known + k, word] = asked.states[k, word]
+            growth.packed[num_worlds + k, word] = listing.states[k, word]
     return DONE
 
 
 @inlined
 def ask_nobody(
-    asked: Arrivals,
-    listed: Arrivals,
+    listing: Successors,
+    successors: Successors,
     growth: Growth,
     wave: Wave,
-    terms: Terms,
-    known: int,
+    limits: Limits,
+    num_worlds: int,
     width: tuple[int, ...],
 ) -> int:
-    """Leave it to Python; see `Ask`."""
+    """Leave the question to Python; see `Ask`."""
     return UNLISTED
 
 
 @inlined
-def _is_unusual(listing: Listing, terms: Terms, count: int) -> bool:
-    """Whether a role has no move though the game is not over, or chance has too many."""
+def _is_unusual(listing: Listing, limits: Limits, count: int) -> bool:
+    """Whether a role has no move although the game is not over, or chance has too many."""
     for role in range(len(listing.offsets)):
         for k in range(count):
-            number = listing.offsets[role, k + 1] - listing.offsets[role, k]
-            if number > terms.most_chance and role == terms.chance_role:
+            num_moves = listing.offsets[role, k + 1] - listing.offsets[role, k]
+            if num_moves > limits.max_chance_moves and role == limits.chance_role:
                 return True
-            if number == 0 and not listing.over[k]:
+            if num_moves == 0 and not listing.over[k]:
                 return True
     return False
 
@@ -316,49 +329,49 @@ def _is_unusual(listing: Listing, terms: Terms, count: int) -> bool:
 @inlined
 def _extend_paths(
     wave: Wave,
-    listed: Arrivals,
+    successors: Successors,
     paths: PathRows,
     growth: Growth,
-    terms: Terms,
-    known: int,
+    limits: Limits,
+    num_worlds: int,
     count: int,
 ) -> bool:
-    """Write the path of every role in new worlds; returns whether there was room."""
+    """Write every role's path in new worlds; returns whether there was room."""
     views, num_roles, size = growth.views, growth.views.shape[1], 0
     for role in range(num_roles):
         for k in range(count):
-            views[known + k, role] = views[wave.parent[k], role]
-            if role != terms.chance_role:
+            views[num_worlds + k, role] = views[wave.parent[k], role]
+            if role != limits.chance_role:
                 growth.rows[size, 0] = np.uint64(views[wave.parent[k], role])
                 growth.rows[size, 1] = np.uint64(wave.moves[k, role])
-                growth.rows[size, 2] = np.uint64(listed.percepts[k, role])
+                growth.rows[size, 2] = np.uint64(successors.percepts[k, role])
                 growth.rows[size, 3] = np.uint64(wave.refused[k, role])
                 size += 1
-    if not number_paths(paths, growth.rows, size, growth.found):
+    if not number_paths(paths, growth.rows, size, growth.path_ids):
         return False
     size = 0
     for role in range(num_roles):
         for k in range(count):
-            if role != terms.chance_role:
-                views[known + k, role] = growth.found[size]
+            if role != limits.chance_role:
+                views[num_worlds + k, role] = growth.path_ids[size]
                 size += 1
     return bool(paths.sizes[0] <= len(growth.node_of))
 
 
 @inlined
-def _share_chances(listing: Listing, chances: FloatArray, role: int, count: int) -> None:
-    """Write the probabilities of moves of chance: all of a world are equally likely."""
+def _write_chances(listing: Listing, chances: FloatArray, role: int, count: int) -> None:
+    """Write the probabilities of chance moves: uniform in each world."""
     if role < 0:
         return
     first = listing.offsets[role, 0]
     for k in range(count):
         start, end = listing.offsets[role, k], listing.offsets[role, k + 1]
-        for at in range(start - first, end - first):
-            chances[at] = 1.0 / (end - start)
+        for index in range(start - first, end - first):
+            chances[index] = 1.0 / (end - start)
 
 
 # ------------------------------------------------------------------------
-# Lanes walk through the worlds that are known.
+# Lanes walk through the worlds of the tree.
 
 
 @inlined
@@ -368,44 +381,43 @@ def _walk(
     worlds: Worlds,
     nodes: Nodes,
     wave: Wave,
-    most: int,
-    most_depth: int,
+    world_limit: int,
+    max_depth: int,
 ) -> bool:
-    """Walk every lane down until it ends, or to a joint move that leads to an unknown world.
+    """Walk every lane down until it ends, or makes a joint move that leads out of the tree.
 
-    Such joint moves are written as rows, equal ones once. Row k will become world number (existing
-    worlds) + k. From `most` worlds on, rows become no world: each of them has a lane that is
-    `LOOSE`.
+    Each distinct joint move of this kind becomes one row; row k will become world number
+    (existing worlds) + k. Beyond `world_limit` worlds a row gets no world, and its lane is `LOOSE`.
 
     Args:
-        worlds: with room for one more world, and one more for each lane, up to `most`.
-        most_depth: lanes that have made this many joint moves are played out.
+        worlds: with room for one more world, and one more for each lane, up to `world_limit`.
+        max_depth: a lane that has made this many joint moves is played out.
 
     Returns:
         whether it is done; if not, records need more room, and it must be called again.
     """
     num_roles = worlds.code.shape[1]
-    known = worlds.sizes[SIZE]
+    num_worlds = worlds.sizes[SIZE]
     for lane in range(len(wave.world)):
         if wave.status[lane] != WALKING:
             continue
         world = int(wave.world[lane])
-        while world < known:
+        while world < num_worlds:
             if worlds.over[world]:
                 wave.status[lane] = OVER
                 break
-            if wave.depth[lane] >= most_depth:
+            if wave.depth[lane] >= max_depth:
                 wave.status[lane] = LEAF
                 break
             if wave.sizes[RECORDS] + num_roles > len(wave.action):
                 wave.world[lane] = world
                 return False
             rows = wave.sizes[ROWS]
-            # Written in the place of the next world; it becomes none if an equal one exists.
-            child = min(known + rows, most)
+            # The next world's row is a draft: it is used only if no equal world exists.
+            child = min(num_worlds + rows, world_limit)
             worlds.parent[child] = world
             for role in range(num_roles):
-                worlds.code[child, role] = _code(
+                worlds.code[child, role] = _choose_code(
                     choose, rule, worlds, nodes, wave, lane, world, role
                 )
             wave.depth[lane] += 1
@@ -415,7 +427,7 @@ def _walk(
                 continue
             _write_row(worlds, nodes, wave, world, child, rows)
             wave.sizes[ROWS] += 1
-            if child == most:
+            if child == world_limit:
                 wave.status[lane] = LOOSE
                 wave.row[lane] = rows
                 break
@@ -426,7 +438,7 @@ def _walk(
 
 
 @inlined
-def _code(
+def _choose_code(
     choose: Choose,
     rule: Rule,
     worlds: Worlds,
@@ -436,7 +448,7 @@ def _code(
     world: int,
     role: int,
 ) -> int:
-    """Choose and record a role's action; returns its code."""
+    """Choose and record a role's action; returns its code in `Worlds.code`."""
     node = int(worlds.node[world, role])
     if node == NO_NODE:
         return 0
@@ -448,7 +460,7 @@ def _code(
         nodes.pending[action] += 1
         record = wave.sizes[RECORDS]
         wave.action[record] = action
-        wave.before[record] = wave.head[lane]
+        wave.previous[record] = wave.head[lane]
         wave.head[lane] = record
         wave.sizes[RECORDS] += 1
     position = _position(worlds, world, role, action)
@@ -460,12 +472,12 @@ def _code(
 
 @inlined
 def _position(worlds: Worlds, world: int, role: int, action: int) -> int:
-    """The position of an action among the legal moves of a role, -1 if it is not legal."""
+    """Position of an action among a role's legal moves, -1 if it is illegal."""
     first = int(worlds.first[world, role])
     count = int(worlds.counts[world, role])
     if first >= 0:
-        place = action - first
-        return place if 0 <= place < count else -1
+        index = action - first
+        return index if 0 <= index < count else -1
     for k in range(count):
         if worlds.listed[-1 - first + k] == action:
             return k
@@ -474,14 +486,14 @@ def _position(worlds: Worlds, world: int, role: int, action: int) -> int:
 
 @inlined
 def _draw_chance(worlds: Worlds, world: int, role: int, random: NDArray[np.uint64]) -> int:
-    """The position of a move of chance."""
+    """Draw a chance move by binary search of its cumulative probability; returns its position."""
     first = int(worlds.first[world, role])
     last = int(worlds.counts[world, role]) - 1
     point = uniform(random)
     low, high = 0, last
     while low < high:
         middle = (low + high) // 2
-        if worlds.chance_upto[first + middle] > point:
+        if worlds.chance_cdf[first + middle] > point:
             high = middle
         else:
             low = middle + 1
@@ -499,25 +511,25 @@ def _hash(worlds: Worlds, world: int) -> np.uint64:
 
 @inlined
 def slot_of(worlds: Worlds, world: int) -> np.uint64:
-    """The slot of the known world with the same parent and code, or the free one for it."""
+    """Slot of the world with the same parent and code, or the free slot for it (linear probing)."""
     mask = np.uint64(len(worlds.slots) - 1)
     slot = _hash(worlds, world) & mask
     while True:
-        known = int(worlds.slots[slot])
-        if known < 0:
+        occupant = int(worlds.slots[slot])
+        if occupant < 0:
             return slot
-        same = worlds.parent[known] == worlds.parent[world]
+        is_equal = worlds.parent[occupant] == worlds.parent[world]
         for role in range(worlds.code.shape[1]):
-            if worlds.code[known, role] != worlds.code[world, role]:
-                same = False
-        if same:
+            if worlds.code[occupant, role] != worlds.code[world, role]:
+                is_equal = False
+        if is_equal:
             return slot
         slot = (slot + np.uint64(1)) & mask
 
 
 @inlined
 def _move_of(worlds: Worlds, nodes: Nodes, world: int, role: int, position: int) -> int:
-    """The legal move of a role at a position."""
+    """A role's legal move at a position."""
     node = worlds.node[world, role]
     first = int(worlds.first[world, role])
     if node == NO_NODE:
@@ -531,7 +543,7 @@ def _move_of(worlds: Worlds, nodes: Nodes, world: int, role: int, position: int)
 
 @inlined
 def _write_row(worlds: Worlds, nodes: Nodes, wave: Wave, world: int, child: int, row: int) -> None:
-    """Write the joint move that leads from a world to a child, as moves."""
+    """Write the joint move from a world to its child as a row of moves."""
     wave.parent[row] = world
     for role in range(worlds.code.shape[1]):
         code = worlds.code[child, role]
@@ -547,92 +559,92 @@ def _write_row(worlds: Worlds, nodes: Nodes, wave: Wave, world: int, child: int,
 
 @kernel
 def add_worlds(
-    worlds: Worlds, nodes: Nodes, listed: Arrivals, growth: Growth, chance_role: int, own: int
+    worlds: Worlds, nodes: Nodes, successors: Successors, growth: Growth, chance: int, decider: int
 ) -> None:
-    """Add the worlds of K particles; parents, codes and views are set, the arrays have room.
+    """Add K worlds whose parents, codes and views are set; the arrays must have room.
 
     Args:
-        chance_role: the role that chance plays, or -1.
-        own: a role that gets a node wherever it has a move; -1 for none.
+        chance: the role that chance plays, or -1.
+        decider: a role that gets a node even where it has a single move; -1 for none.
     """
-    _add(worlds, nodes, listed, growth, chance_role, own, len(listed.over))
+    _add(worlds, nodes, successors, growth, chance, decider, len(successors.over))
 
 
 @inlined
 def _add(
     worlds: Worlds,
     nodes: Nodes,
-    listed: Arrivals,
+    successors: Successors,
     growth: Growth,
     chance_role: int,
-    own: int,
-    number: int,
+    decider: int,
+    num_added: int,
 ) -> None:
-    """The same as `add_worlds`, where arrays hold more than the number of worlds."""
+    """`add_worlds` for the first `num_added` rows of arrays that may be longer."""
     node_of, fresh = growth.node_of, growth.fresh
-    nodes_before = nodes.sizes[NODES]
-    known = worlds.sizes[SIZE]
-    for k in range(number):
-        world = known + k
-        worlds.over[world] = listed.over[k]
+    num_nodes = nodes.sizes[NODES]
+    num_worlds = worlds.sizes[SIZE]
+    for k in range(num_added):
+        world = num_worlds + k
+        worlds.over[world] = successors.over[k]
         fresh[k] = False
-        for role in range(len(listed.offsets)):
-            at = listed.offsets[role, k]
-            count = listed.offsets[role, k + 1] - at
-            worlds.counts[world, role] = count
+        for role in range(len(successors.offsets)):
+            begin = successors.offsets[role, k]
+            num_moves = successors.offsets[role, k + 1] - begin
+            worlds.counts[world, role] = num_moves
             worlds.node[world, role] = NO_NODE
-            if listed.over[k]:
-                worlds.value[world, role] = listed.worth[k, role]
+            if successors.over[k]:
+                worlds.value[world, role] = successors.worth[k, role]
                 continue
-            if role == chance_role and count > 1:
+            if role == chance_role and num_moves > 1:
                 start = worlds.sizes[CHANCES]
                 worlds.node[world, role] = CHANCE
                 worlds.first[world, role] = start
-                upto = 0.0
-                for i in range(count):
-                    upto += listed.chances[at - listed.offsets[role, 0] + i]
-                    worlds.chance_move[start + i] = listed.values[at + i]
-                    worlds.chance_upto[start + i] = upto
-                worlds.sizes[CHANCES] += count
+                cumulative = 0.0
+                for i in range(num_moves):
+                    cumulative += successors.chances[begin - successors.offsets[role, 0] + i]
+                    worlds.chance_move[start + i] = successors.values[begin + i]
+                    worlds.chance_cdf[start + i] = cumulative
+                worlds.sizes[CHANCES] += num_moves
                 continue
             path = growth.views[world, role]
             node = int(node_of[path]) if role != chance_role else -1
-            # A single move needs no statistics, unless the role cannot know that it is the only
-            # one: it had others in another world with the same path.
-            if role == chance_role or (count == 1 and role != own and node < 0):
-                worlds.first[world, role] = listed.values[at]
+            # A single move needs no statistics, unless the path already has a node: then the role
+            # has several moves in another world of its information set.
+            if role == chance_role or (num_moves == 1 and role != decider and node < 0):
+                worlds.first[world, role] = successors.values[begin]
                 continue
             if node < 0:
                 node = new_node(nodes, role, path)
                 node_of[path] = node
-            fresh[k] |= node >= nodes_before
+            fresh[k] |= node >= num_nodes
             worlds.node[world, role] = node
-            _list_moves(worlds, nodes, world, role, node, listed.values, at)
-    worlds.sizes[SIZE] += number
+            _list_moves(worlds, nodes, world, role, node, successors.values, begin)
+    worlds.sizes[SIZE] += num_added
 
 
 @inlined
 def _list_moves(
-    worlds: Worlds, nodes: Nodes, world: int, role: int, node: int, values: IntArray, at: int
+    worlds: Worlds, nodes: Nodes, world: int, role: int, node: int, values: IntArray, begin: int
 ) -> None:
-    """Record the legal moves `values[at : at + count]` of a role at its node."""
+    """Link a role's legal moves, which begin at `values[at]`, to the actions of its node."""
     count = int(worlds.counts[world, role])
     if nodes.first_action[node] < 0:
         worlds.first[world, role] = nodes.sizes[ACTIONS]
-        new_actions(nodes, node, values, at, count)
+        new_actions(nodes, node, values, begin, count)
         return
     start = worlds.sizes[LISTED]
-    after, in_a_row = -1, True
+    previous, consecutive = -1, True
     for k in range(count):
-        action = _find_action(nodes, node, after, values[at + k])
+        action = _find_action(nodes, node, previous, values[begin + k])
         if action < 0:
-            action = new_actions(nodes, node, values, at + k, 1)
-        if k > 0 and action != after + 1:
-            in_a_row = False
+            action = new_actions(nodes, node, values, begin + k, 1)
+        if k > 0 and action != previous + 1:
+            consecutive = False
         worlds.listed[start + k] = action
-        after = action
-    if in_a_row:
-        # Consecutive actions need no list.
+        previous = action
+    if consecutive:
+        # Consecutive actions need no list: the first one and the count say it all.
         worlds.first[world, role] = worlds.listed[start]
     else:
         worlds.first[world, role] = -1 - start
@@ -640,41 +652,41 @@ def _list_moves(
 
 
 @inlined
-def _find_action(nodes: Nodes, node: int, after: int, move: int) -> int:
-    """The action of a move, searched from the one after `after` on, once around; -1 for none."""
-    action = int(nodes.first_action[node]) if after < 0 else int(nodes.next[after])
+def _find_action(nodes: Nodes, node: int, previous: int, move: int) -> int:
+    """Action of a move, or -1; the search begins behind `previous` and wraps around once."""
+    action = int(nodes.first_action[node]) if previous < 0 else int(nodes.next[previous])
     for _ in range(2):
         while action >= 0:
             if nodes.move[action] == move:
                 return action
-            if action == after:
+            if action == previous:
                 return -1
             action = int(nodes.next[action])
-        if after < 0:
+        if previous < 0:
             return -1
         action = int(nodes.first_action[node])
     return -1
 
 
 @inlined
-def new_actions(nodes: Nodes, node: int, values: IntArray, at: int, count: int) -> int:
-    """Add the actions of moves `values[at ...]`, at least one, at the end of the chain of a node.
+def new_actions(nodes: Nodes, node: int, values: IntArray, begin: int, count: int) -> int:
+    """Append actions for the `count` > 0 moves from `values[at]` on to the chain of a node.
 
     Returns:
-        the first of them.
+        the first of these actions.
     """
-    start, since = int(nodes.sizes[ACTIONS]), nodes.selections[node]
+    start, missed = int(nodes.sizes[ACTIONS]), nodes.selections[node]
     first = np.uint64(start)
-    # A loop for each array: whole vectors are written at once.
+    # One loop for each array, so that the compiler writes whole vectors.
     for k in range(np.uint64(count)):
-        nodes.move[first + k] = values[np.uint64(at) + k]
+        nodes.move[first + k] = values[np.uint64(begin) + k]
     for k in range(np.uint64(count)):
         nodes.next[first + k] = np.int64(first + k) + 1
     nodes.next[first + np.uint64(count - 1)] = -1
     for action in range(first, first + np.uint64(count)):
         nodes.owner[action] = node
     for action in range(first, first + np.uint64(count)):
-        nodes.since[action] = since
+        nodes.missed[action] = missed
         nodes.visits[action] = 0
     for action in range(first, first + np.uint64(count)):
         nodes.pending[action] = 0

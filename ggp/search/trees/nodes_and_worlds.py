@@ -1,9 +1,9 @@
-"""The nodes and worlds of trees, which are kept from decision to decision.
+"""Stores a tree's nodes and worlds from decision to decision, and compacts them.
 
-A walk costs little where it goes through known worlds, for the machine is not asked. So a decision
-begins in the worlds that the one before it came to, if they are there: in the same state everybody
-knows the same. Worlds are forgotten with the paths of those who know them, as these can no longer
-recur; or, where there is little room, unless they can be reached from the new particles.
+A walk through stored worlds is cheap, since the machine is not asked. So a decision begins in the
+worlds of the last one where it can: in a world with the same state and the same incomplete paths.
+Worlds are dropped with the incomplete paths that `PathTree.prune` drops, since these cannot recur.
+If room is short, all worlds go that cannot be reached from the new particles.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ggp.search.trees.tree_tables import (
     ACTIONS,
     CHANCE,
     CHANCES,
-    FIRST_PLACES,
+    FIRST_ROWS,
     I32,
     LARGE,
     LISTED,
@@ -49,43 +49,43 @@ if TYPE_CHECKING:
 
 
 MOST_BYTES = 1 << 28
-"""Most room for states that is taken beforehand, see `wider`: those of large games are large."""
+"""Greatest room for states that is reserved in advance, see `wider`."""
 
 ROOMY = 1.5
-"""Worlds are only forgotten for room if there are this many times as many as would be kept: to move
-those takes time."""
+"""Worlds are dropped for room only if at least this many times as many exist as would stay, since
+moving the rest takes time."""
 
 
 class WorldTable:
-    """All worlds that are known.
+    """All worlds of a tree.
 
     Attributes:
-        most: most worlds that lanes may add, see `ggp.search.trees.tree_tables`.
+        max_worlds: greatest number of worlds that lanes may add, see `tree_tables`.
         table: for kernels.
         states: the state of each world.
-        views: `[W, R]` the path of every role in each world, and places for more.
+        views: `[W, R]` every role's path in each world, with spare rows.
     """
 
-    def __init__(self, machine: Machine, most: int) -> None:
-        self._machine, self.most = machine, most
+    def __init__(self, machine: Machine, max_worlds: int) -> None:
+        self._machine, self.max_worlds = machine, max_worlds
         self.table = new_worlds(len(machine.roles))
         self.states: PackedStore | WorldStates = WorldStates(machine)
         if on_circuit(machine):
-            self.states = PackedStore(machine, with_slack(most))
+            self.states = PackedStore(machine, with_slack(max_worlds))
         self.views = np.zeros((64, len(machine.roles)), dtype=np.int64)
 
     def __len__(self) -> int:
         return int(self.table.sizes[SIZE])
 
-    def make_room(self, lanes: int, most: int) -> None:
-        """Make room for one more world, and one more for each lane, up to `most`."""
-        wanted = min(len(self) + lanes, most) + 1
-        most = with_slack(self.most)  # for particles that are added to a full tree
-        self.table = wider_worlds(self.table, wanted, 0, 0, most)
-        self.views = wider(self.views, wanted, most)
-        if 2 * wanted > len(self.table.slots):
+    def make_room(self, lanes: int, limit: int) -> None:
+        """Make room for one more world, and one more for each lane, up to `limit`."""
+        capacity = min(len(self) + lanes, limit) + 1
+        in_all = with_slack(self.max_worlds)  # for particles that are added to a full tree
+        self.table = wider_worlds(self.table, capacity, 0, 0, in_all)
+        self.views = wider(self.views, capacity, in_all)
+        if 2 * capacity > len(self.table.slots):
             # A power of two: slots are found by masking the hash.
-            slots = np.full(1 << (3 * wanted).bit_length(), -1, dtype=np.int32)
+            slots = np.full(1 << (3 * capacity).bit_length(), -1, dtype=np.int32)
             self.table = self.table._replace(slots=slots)
             place_worlds(self.table)
 
@@ -96,14 +96,13 @@ class WorldTable:
         self.table = wider_worlds(self.table, 0, listed, chances, 0)
 
     def find(self, states: States, views: IntArray) -> IntArray:
-        """`[N]` the first world in each state in which every role knows what it does there, -1 for
-        none.
+        """`[N]` the first world with each particle's state and all roles' paths, -1 for none.
 
         Args:
             states, views: of N particles; `[N, R]`.
         """
         known_views = self.views[: len(self)]
-        # One role knows most: few worlds are left to be compared.
+        # The role with the most distinct paths leaves the fewest worlds to compare.
         role = int(np.argmax([len(np.unique(column)) for column in views.T]))
         similar = np.flatnonzero(np.isin(known_views[:, role], np.unique(views[:, role])))
         _, seen = first_seen(np.concatenate([known_views[similar], views]))
@@ -113,50 +112,50 @@ class WorldTable:
         if not len(similar):
             return np.full(len(states), -1, dtype=np.int64)
         machine = self._machine
-        same = machine.groups(machine.concatenate([self.states.take(similar), states]))
-        _, same = first_seen(np.column_stack([seen, same]).astype(np.int64))
-        first = np.full(len(same), -1, dtype=np.int64)
-        first[same[: len(similar)][::-1]] = similar[::-1]
-        return first[same[len(similar) :]]
+        group = machine.groups(machine.concatenate([self.states.take(similar), states]))
+        _, group = first_seen(np.column_stack([seen, group]).astype(np.int64))
+        first = np.full(len(group), -1, dtype=np.int64)
+        first[group[: len(similar)][::-1]] = similar[::-1]
+        return first[group[len(similar) :]]
 
     def with_node(self, worlds: IntArray, role: int) -> IntArray:
-        """The same worlds, -1 in place of those where a role has a single move and no node."""
+        """The same worlds, with -1 where a role has a single move and no node."""
         has_node = self.table.over[worlds] | (self.table.node[worlds, role] >= 0)
         return np.where(has_node, worlds, -1)
 
     def keep(self, nodes: Nodes, keep: BoolArray, node: I32, action: I32) -> IntArray:
-        """Forget all worlds but some, which keep their order; see `keep_worlds`.
+        """Drop all worlds but those in a mask, in the same order; see `keep_worlds`.
 
         Returns:
-            the new number of each world there was, -1 where it is forgotten.
+            the new index of each old world, -1 if it is dropped.
         """
-        numbers = np.empty(len(keep), dtype=np.int32)
+        new_ids = np.empty(len(keep), dtype=np.int32)
         if not keep.all():
             self.states = self.states.only(np.flatnonzero(keep))
             self.views[: keep.sum()] = self.views[: len(keep)][keep]
-        keep_worlds(self.table, nodes, keep, node, action, numbers)
+        keep_worlds(self.table, nodes, keep, node, action, new_ids)
         place_worlds(self.table)
-        return numbers.astype(np.int64)
+        return new_ids.astype(np.int64)
 
 
-def below(worlds: Worlds, roots: IntArray) -> BoolArray:
-    """`[W]` whether each world is one of the roots, or can be reached from one."""
+def reachable(worlds: Worlds, roots: IntArray) -> BoolArray:
+    """`[W]` whether each world is a root or can be reached from one."""
     reached = np.zeros(int(worlds.sizes[SIZE]), dtype=np.bool_)
     reached[roots] = True
-    mark_below(worlds, reached)
+    mark_reachable(worlds, reached)
     return reached
 
 
 class PackedStore:
-    """A growing list of states of a circuit, which are rows of words: see `WorldStates`.
+    """A growing list of a circuit's states, as rows of words; methods as in `WorldStates`.
 
     Args:
-        most: most states that there will be, as far as is known.
+        max_size: expected greatest number of states.
     """
 
-    def __init__(self, machine: OnCircuit, most: int) -> None:
-        self._machine, self._most, self._size = machine, most, 0
-        self._packed = np.empty((FIRST_PLACES, machine.num_words), dtype=np.uint64)
+    def __init__(self, machine: OnCircuit, max_size: int) -> None:
+        self._machine, self._max_size, self._size = machine, max_size, 0
+        self._packed = np.empty((FIRST_ROWS, machine.num_words), dtype=np.uint64)
 
     def __len__(self) -> int:
         return self._size
@@ -167,36 +166,35 @@ class PackedStore:
         self._size += len(states)
 
     def with_room(self, count: int) -> Packed:
-        """All of them as kernels read and write them, with room for so many more."""
+        """All states, packed for kernels, with room for `count` more."""
         size = self._size + count
         if size > len(self._packed):
-            wanted = max(4 * size, self._most if size > LARGE else 0)
-            rows = max(size + size // 4, min(wanted, MOST_BYTES // self._packed[:1].nbytes))
+            reserve = max(4 * size, self._max_size if size > LARGE else 0)
+            rows = max(size + size // 4, min(reserve, MOST_BYTES // self._packed[:1].nbytes))
             larger = np.empty((rows, self._packed.shape[1]), dtype=np.uint64)
             larger[: self._size] = self._packed[: self._size]
             self._packed = larger
         return self._packed
 
     def has_grown(self, size: int) -> None:
-        """Follow kernels that wrote more of them, so that there are as many."""
+        """Record that kernels wrote states up to this number."""
         self._size = size
 
     def take(self, numbers: IntArray) -> States:
         return self._machine.from_packed(self._packed[numbers])
 
     def only(self, numbers: IntArray) -> PackedStore:
-        """This list, of which only the states with these numbers are left: its memory was used
-        before, which makes it fast."""
+        """This list, reduced to the states with these numbers; reusing its memory is fast."""
         self._size = len(numbers)
         self._packed[: self._size] = self._packed[numbers]
         return self
 
 
 class WorldStates:
-    """A growing list of states of one machine: by number, in the order in which they were added.
+    """A growing list of a machine's states, numbered in the order of addition.
 
-    They are held in parts, of which the last ones are merged when they are of similar size: a state
-    is copied about as often as its number has digits, and there are few parts.
+    It consists of parts. A new part is merged with the last ones while they are at most twice as
+    large: so there are O(log N) parts, and each state is copied O(log N) times.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -209,7 +207,7 @@ class WorldStates:
         return self._ends[-1] if self._ends else 0
 
     def add(self, states: States) -> None:
-        """Add states after those there are."""
+        """Append states."""
         if not len(states):
             return
         size = len(self) + len(states)
@@ -227,76 +225,77 @@ class WorldStates:
         if not len(numbers):
             return self._machine.initial(0)
         part_of = np.searchsorted(self._ends, numbers, side="right")
-        used = np.flatnonzero(np.bincount(part_of))
-        if len(used) == 1:
-            part = int(used[0])
+        part_ids = np.flatnonzero(np.bincount(part_of))
+        if len(part_ids) == 1:
+            part = int(part_ids[0])
             return self._parts[part].take(numbers - self._start(part))
         order = np.argsort(part_of, kind="stable")
-        bounds = np.searchsorted(part_of[order], used, side="left").tolist()
-        found = [
+        bounds = np.searchsorted(part_of[order], part_ids, side="left").tolist()
+        selections = [
             self._parts[part].take(numbers[order[first:end]] - self._start(part))
             for part, first, end in zip(
-                used.tolist(), bounds, [*bounds[1:], len(order)], strict=True
+                part_ids.tolist(), bounds, [*bounds[1:], len(order)], strict=True
             )
         ]
-        back = np.empty(len(order), dtype=np.int64)
-        back[order] = np.arange(len(order))
-        return self._machine.concatenate(found).take(back)
+        inverse = np.empty(len(order), dtype=np.int64)
+        inverse[order] = np.arange(len(order))
+        return self._machine.concatenate(selections).take(inverse)
 
     def only(self, numbers: IntArray) -> WorldStates:
         """A list of the states with these numbers, in this order."""
-        kept = WorldStates(self._machine)
-        kept.add(self.take(numbers))
-        return kept
+        subset = WorldStates(self._machine)
+        subset.add(self.take(numbers))
+        return subset
 
     def _start(self, part: int) -> int:
         return self._ends[part - 1] if part else 0
 
 
 # ------------------------------------------------------------------------
-# The kernels by which worlds are placed, counted and forgotten. A match waits meanwhile, so those
-# that are kept move up where they are.
+# Kernels that place, mark and drop worlds. A match waits meanwhile, so they compact arrays in
+# place: a row never moves to a higher index, and its parent has moved before it.
 
 
 @kernel
 def place_worlds(worlds: Worlds) -> None:
-    """Give slots to all worlds that are not particles; all slots must be free (-1)."""
+    """Give slots to all worlds except particles; all slots must be free (-1)."""
     for world in range(worlds.sizes[SIZE]):
         if worlds.parent[world] >= 0:
             worlds.slots[slot_of(worlds, world)] = world
 
 
 @kernel
-def mark_below(worlds: Worlds, reached: BoolArray) -> None:
-    """Mark all worlds that can be reached from those that are marked."""
+def mark_reachable(worlds: Worlds, reached: BoolArray) -> None:
+    """Mark all worlds that can be reached from marked ones."""
     for world in range(len(reached)):
-        # Worlds come after those that lead to them.
+        # A parent precedes its children, so one pass is enough.
         if worlds.parent[world] >= 0 and reached[worlds.parent[world]]:
             reached[world] = True
 
 
 @kernel
 def keep_worlds(
-    worlds: Worlds, nodes: Nodes, keep: BoolArray, node: I32, action: I32, number: I32
+    worlds: Worlds, nodes: Nodes, keep: BoolArray, node: I32, action: I32, new_ids: I32
 ) -> None:
-    """Forget all worlds but some, which keep their order; follow new numbers of nodes and actions.
+    """Drop all worlds but those in a mask, in the same order; renumber their nodes and actions.
 
     Args:
-        nodes: as they are now; proofs that end in forgotten worlds are forgotten.
-        keep: `[W]` the worlds to keep. All their nodes must have been kept.
-        node, action: new number of each node and action there was, -1 where it is forgotten.
-        number: `[W]` set to the new number of each world, -1 where it is forgotten. Their slots
-            are free afterwards: see `place_worlds`.
+        nodes: already compacted; proofs that end in dropped worlds are withdrawn.
+        keep: `[W]` the worlds to keep; their nodes must have been kept.
+        node, action: new index of each old node and action, -1 if it is dropped.
+        new_ids: `[W]` set to the new index of each world, -1 if it is dropped. All slots are free
+            afterwards: see `place_worlds`.
     """
+    # Rows move down in order, so row `size` is free: its world has moved already, or is dropped.
     low = (1 << UPPER) - 1
     size, listed, chances = 0, 0, 0
     for world in range(len(keep)):
-        number[world] = -1
+        new_ids[world] = -1
         if not keep[world]:
             continue
-        number[world] = size
+        new_ids[world] = size
         parent = worlds.parent[world]
-        worlds.parent[size] = number[parent] if parent >= 0 else -1
+        worlds.parent[size] = new_ids[parent] if parent >= 0 else -1
         worlds.over[size] = worlds.over[world]
         for role in range(worlds.code.shape[1]):
             code = worlds.code[world, role]
@@ -311,7 +310,7 @@ def keep_worlds(
             if kind == CHANCE:
                 for k in range(count):
                     worlds.chance_move[chances + k] = worlds.chance_move[first + k]
-                    worlds.chance_upto[chances + k] = worlds.chance_upto[first + k]
+                    worlds.chance_cdf[chances + k] = worlds.chance_cdf[first + k]
                 first = chances
                 chances += count
             elif kind >= 0:
@@ -331,7 +330,7 @@ def keep_worlds(
     worlds.sizes[CHANCES] = chances
     for k in range(nodes.sizes[ACTIONS]):
         if nodes.end[k] >= 0:
-            nodes.end[k] = number[nodes.end[k]]
+            nodes.end[k] = new_ids[nodes.end[k]]
             if nodes.end[k] < 0:
                 nodes.proof[k] = -1.0
     worlds.slots[:] = -1
@@ -341,23 +340,23 @@ def keep_worlds(
 # The nodes of trees over incomplete paths, and their statistics.
 
 MOST_ACTIONS = 5_000_000
-"""Most actions of a tree, about 70 bytes each: no world is added that may need more."""
+"""Greatest number of actions, about 70 bytes each; no world is added that may exceed it."""
 
 TREMBLE = 0.02
-"""Probability with which a role is taken to have moved uniformly, not by its strategy."""
+"""Assumed probability that a role moved uniformly instead of by its strategy."""
 
 
 class ActionSums(NamedTuple):
-    """Statistics of the actions of one node, in the order in which they were found.
+    """Statistics of the actions of one node, in the order in which they were added.
 
     Attributes:
         moves: `[A]`.
         visits: `[A]` choices that were backed up.
-        goals: `[A]` sum of goals of 0 to 1.
+        goals: `[A]` sum of goals from 0 to 1.
         squares: `[A]` sum of their squares.
-        discounted: `[A]` sum of goals drawn to the middle by the factor `KEEP` per turn.
+        discounted: `[A]` sum of goals moved towards the middle by the factor `KEEP` per turn.
         proofs: `[A]` proved goal from 0 to 1, -1 if none is proved.
-        average: `[A]` sum of weighted shares in strategies, where regrets are matched.
+        average: `[A]` weighted sum of probabilities in strategies, for regret matching.
     """
 
     moves: IntArray
@@ -368,13 +367,13 @@ class ActionSums(NamedTuple):
     proofs: FloatArray
     average: FloatArray
 
-    def take(self, places: IntArray) -> ActionSums:
+    def take(self, indices: IntArray) -> ActionSums:
         """Some of the actions, in this order."""
-        return ActionSums._make(column[places] for column in self)
+        return ActionSums._make(column[indices] for column in self)
 
 
 class NodeTable:
-    """The nodes of all roles, by paths of a `PathTree`.
+    """The nodes of all roles, by the paths of a `PathTree`.
 
     Attributes:
         table: for kernels.
@@ -394,95 +393,94 @@ class NodeTable:
         return int(self.table.sizes[ACTIONS])
 
     def renumber(self, numbers: IntArray) -> tuple[I32, I32]:
-        """Follow `PathTree.prune`: nodes of forgotten paths go; see `keep`."""
+        """Follow `PathTree.prune`: drop the nodes of dropped paths; see `keep`."""
         self.table.path[: len(self)] = paths = numbers[self.table.path[: len(self)]]
         return self.keep(paths >= 0)
 
     def keep(self, keep: BoolArray) -> tuple[I32, I32]:
-        """Forget all nodes except some, which keep their order and their actions.
+        """Drop all nodes but those in a mask; the rest keep their order and their actions.
 
         Args:
             keep: `[I]` the nodes to keep.
 
         Returns:
-            the new number of each node and of each action there was, -1 where it is forgotten.
+            the new index of each old node and of each old action, -1 if it is dropped.
         """
         table, nodes, actions = self.table, len(self), self.num_actions
-        number = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
-        stays = keep[table.owner[:actions]]
-        place = np.where(stays, np.cumsum(stays) - 1, -1).astype(np.int32)
+        node_ids = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
+        keeps_action = keep[table.owner[:actions]]
+        action_ids = np.where(keeps_action, np.cumsum(keeps_action) - 1, -1).astype(np.int32)
         chain = table.next[:actions]
-        table.next[:actions] = np.where(chain >= 0, place[chain], -1)
-        table.owner[:actions] = number[table.owner[:actions]]
+        table.next[:actions] = np.where(chain >= 0, action_ids[chain], -1)
+        table.owner[:actions] = node_ids[table.owner[:actions]]
         for ends in (table.first_action, table.last_action):
-            ends[:nodes] = place[ends[:nodes]]
-        rows = np.flatnonzero(keep), np.flatnonzero(stays)
-        for names, kept in zip((NODE_FIELDS, ACTION_FIELDS), rows, strict=True):
+            ends[:nodes] = action_ids[ends[:nodes]]
+        rows = np.flatnonzero(keep), np.flatnonzero(keeps_action)
+        for names, indices in zip((NODE_FIELDS, ACTION_FIELDS), rows, strict=True):
             for column in (getattr(table, name) for name in names):
-                column[: len(kept)] = column[kept]
+                column[: len(indices)] = column[indices]
         table.sizes[:] = len(rows[0]), len(rows[1])
         self.of_path[:] = -1
         self.of_path[self.table.path[: len(self)]] = np.arange(len(self), dtype=np.int32)
-        return number, place
+        return node_ids, action_ids
 
     def reserve(self, nodes: int, actions: int, paths: int) -> None:
         """Make room for this many more nodes and actions, and for `paths` paths in all."""
-        # The last worlds may have more actions than was predicted; to move all tables then takes
-        # longer than a match may wait.
-        most = with_slack(MOST_ACTIONS)
-        self.table = wider_nodes(self.table, len(self) + nodes, self.num_actions + actions, most)
+        # The last worlds may have more actions than predicted, and moving all tables then would
+        # take longer than a match can wait.
+        limit = with_slack(MOST_ACTIONS)
+        self.table = wider_nodes(self.table, len(self) + nodes, self.num_actions + actions, limit)
         self.of_path = enlarged(self.of_path, paths, -1)
 
     def sums(self, path: int) -> ActionSums:
         """Statistics of the actions at a path; empty if it has no node."""
         nodes = self.table
-        at = self._actions_of(self._node_of(path))
+        actions = self._actions_of(self._node_of(path))
         return ActionSums(
-            nodes.move[at].astype(np.int64),
-            nodes.visits[at],
-            nodes.goals[at],
-            nodes.squares[at],
-            nodes.discounted[at],
-            nodes.proof[at],
-            nodes.average[at],
+            nodes.move[actions].astype(np.int64),
+            nodes.visits[actions],
+            nodes.goals[actions],
+            nodes.squares[actions],
+            nodes.discounted[actions],
+            nodes.proof[actions],
+            nodes.average[actions],
         )
 
     @contextmanager
     def committed(self, path: int, move: int | None) -> Iterator[None]:
-        """A block in which a role that has a choice at a path makes this move there, if any."""
+        """A block in which a role always makes a move at a path; without effect for None."""
         nodes = self.table
         node = self._node_of(path)
-        at = self._actions_of(node)
-        if move is None or move not in nodes.move[at]:
+        actions = self._actions_of(node)
+        if move is None or move not in nodes.move[actions]:
             yield
             return
-        trust, shares = nodes.trust[node], nodes.share[at]
-        nodes.trust[node], nodes.share[at] = 1.0, nodes.move[at] == move
+        trust, shares = nodes.trust[node], nodes.share[actions]
+        nodes.trust[node], nodes.share[actions] = 1.0, nodes.move[actions] == move
         try:
             yield
         finally:
             # Tables may have grown, and actions may have been added.
-            self.table.trust[node], self.table.share[at] = trust, shares
+            self.table.trust[node], self.table.share[actions] = trust, shares
 
     def reach(self, paths: IntArray) -> FloatArray:
-        """`[N]` probability of the moves of paths under the current strategies, relative to uniform
-        play.
+        """`[N]` reach probability of paths under the current strategies, relative to uniform play.
 
-        Nodes that were never visited count as uniform play; nothing is taken for impossible.
+        Nodes that were never visited count as uniform play. `TREMBLE` keeps results above 0.
         """
-        first, place = first_seen(paths)
-        at = paths[first]
+        first, group = first_seen(paths)
+        nodes = paths[first]
         self.of_path = enlarged(self.of_path, len(self._paths), -1)
-        found = np.ones(len(at))
-        while self._paths.depths(at).any():
-            deep = np.flatnonzero(self._paths.depths(at))
-            before = self._paths.parents(at[deep])
-            turns = self._paths.last_turns(at[deep])
-            # The move it wanted shows its strategy, even if it was refused.
-            wanted = np.where(turns[:, 2] >= 0, turns[:, 2], turns[:, 0])
-            found[deep] *= (1 - TREMBLE) * self.shares(before, wanted) + TREMBLE
-            at[deep] = before
-        return found[place]
+        probabilities = np.ones(len(nodes))
+        while self._paths.depths(nodes).any():
+            deep = np.flatnonzero(self._paths.depths(nodes))
+            parents = self._paths.parents(nodes[deep])
+            turns = self._paths.last_turns(nodes[deep])
+            # The move that the role tried shows its strategy, even if it was refused.
+            moves = np.where(turns[:, 2] >= 0, turns[:, 2], turns[:, 0])
+            probabilities[deep] *= (1 - TREMBLE) * self.shares(parents, moves) + TREMBLE
+            nodes[deep] = parents
+        return probabilities[group]
 
     def shares(self, paths: IntArray, moves: IntArray) -> FloatArray:
         """`[N]` shares of moves at paths in the current strategies, relative to uniform play."""
@@ -495,10 +493,10 @@ class NodeTable:
         return int(self.of_path[path]) if path < len(self.of_path) else -1
 
     def _actions_of(self, node: int) -> IntArray:
-        """`[A]` actions of a node, in the order in which they were found; none for -1."""
-        found = []
+        """`[A]` actions of a node, in the order in which they were added; none for -1."""
+        actions = []
         action = -1 if node < 0 else self.table.first_action[node]
         while action >= 0:
-            found.append(action)
+            actions.append(action)
             action = self.table.next[action]
-        return np.array(found, dtype=np.int64)
+        return np.array(actions, dtype=np.int64)

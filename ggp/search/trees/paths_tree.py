@@ -1,13 +1,13 @@
-"""Trees over incomplete paths: for every role, statistics of its moves by what it knew.
+"""Trees over incomplete paths: each role's statistics of its moves, by its information.
 
-Every role has its own tree, and moves by what *it* knows (multiple-observer information set Monte
-Carlo tree search: Cowling, Powley & Whitehouse, 2012). Several may move at once. `PathsTree` holds
-the nodes; `TreeSearch` sends lanes through them, in waves.
+Every role has its own tree and chooses by *its* incomplete path (multiple-observer information set
+Monte Carlo tree search: Cowling, Powley & Whitehouse, 2012). Several roles may move at once.
+`TreeSearch` sends waves of lanes into a `PathsTree` and reads the statistics of its moves.
 
-A wave begins in particles. Its lanes walk down side by side, each role choosing by its node, until
-they reach a node that did not exist: it is added, and the lane is finished by a random playout. The
-goal of each role is then added to everything that it chose on the way. Lanes of a wave spread out,
-because choices under way count as visits with no goal (virtual visits).
+A wave begins in particles. Its lanes walk down side by side, and each role chooses at its node. A
+lane that adds a node stops there, and a random playout finishes it. Each role's goal is then added
+to all actions that the role chose on the way. Lanes of a wave spread out, because choices under way
+count as visits with goal 0 (virtual loss).
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from ggp.search.anytime import Deadline, check
 from ggp.search.leaf_values import LeafValues
 from ggp.search.moves import LONG_LIST, some_chance
 from ggp.search.trees.growing import (
+    ANSWERED,
     DONE,
     ENTERED,
-    GIVEN,
     LISTED_MOVES,
-    MOST,
     NO_RECORDS,
     PAUSED,
     PENDING,
     PERCEPTS,
     ROOM,
-    Arrivals,
+    WORLD_LIMIT,
     Ask,
     Growth,
-    Terms,
+    Limits,
+    Successors,
     add_worlds,
     ask_circuit,
     ask_nobody,
@@ -51,10 +51,10 @@ from ggp.search.trees.nodes_and_worlds import (
     NodeTable,
     PackedStore,
     WorldTable,
-    below,
+    reachable,
 )
 from ggp.search.trees.selection import (
-    CHOICES_BY,
+    CHOOSERS,
     ByRegret,
     GuidedUcb,
     Rule,
@@ -79,17 +79,17 @@ from ggp.search.trees.tree_tables import (
 
 
 class PathsTree:
-    """The trees of all roles of one machine, by nodes of a `PathTree`.
+    """The trees of all roles of one machine, by the nodes of a `PathTree`.
 
-    Nodes and worlds stay until the paths that they belong to are forgotten.
+    Nodes and worlds stay until their paths are dropped.
 
     Args:
-        model: how roles move by what they know, as far as it is sure; the rest, and everything
-            without a model, is by UCB1.
+        model: a move model. At a new node it gives the probabilities of moves, and how often they
+            hold (its trust); otherwise, and without a model, roles choose by the selection rule.
 
     Attributes:
         nodes: the statistics.
-        leaves: what states are worth in which lanes leave the tree.
+        leaves: values of the states in which lanes leave the tree.
         proves: whether ends of lanes count as proofs now; only if `settings` says so.
     """
 
@@ -105,11 +105,11 @@ class PathsTree:
         self.proves = self.settings.proves
         self._choices = CHOICES if is_open(machine) else np.inf
         self.age = 0.0
-        """Number of lanes that matched regrets so far."""
+        """Number of lanes with regret matching so far."""
         self.nodes = NodeTable(paths)
         self.leaves = LeafValues(machine, MOST_DEPTH, guided=self.settings.guided)
-        self._known = WorldTable(machine, self.settings.most_worlds)
-        self._grower = Grower(machine, self._known, self.nodes, paths, self.leaves, model)
+        self._table = WorldTable(machine, self.settings.most_worlds)
+        self._grower = Grower(machine, self._table, self.nodes, paths, self.leaves, model)
 
     def __len__(self) -> int:
         """Number of nodes."""
@@ -117,75 +117,75 @@ class PathsTree:
 
     @property
     def num_worlds(self) -> int:
-        return len(self._known)
+        return len(self._table)
 
     @property
     def _worlds(self) -> Worlds:
-        return self._known.table
+        return self._table.table
 
     # ---------------------------------------------------------------- following a match
 
     @property
     def views(self) -> IntArray:
-        """Paths that must be kept for the tree: none. Those that cannot recur may be forgotten."""
+        """Paths that the tree needs: none, since paths that cannot recur may be dropped."""
         return np.zeros(0, dtype=np.int64)
 
     def renumber(self, numbers: IntArray) -> None:
-        """Follow `PathTree.prune`: nodes of forgotten paths go, and so do worlds known by them."""
-        known = self._known
-        known.views[: len(known)] = views = numbers[known.views[: len(known)]]
+        """Follow `PathTree.prune`: drop the nodes and worlds of dropped paths."""
+        table = self._table
+        table.views[: len(table)] = views = numbers[table.views[: len(table)]]
         keep = np.asarray((views >= 0).all(axis=1))
-        known.keep(self.nodes.table, keep, *self.nodes.renumber(numbers))
+        table.keep(self.nodes.table, keep, *self.nodes.renumber(numbers))
 
     def views_of(self, worlds: IntArray) -> IntArray:
-        """`[N, R]` path of every role in worlds."""
-        return self._known.views[worlds]
+        """`[N, R]` every role's path in worlds."""
+        return self._table.views[worlds]
 
     # ---------------------------------------------------------------- worlds
 
     def begin(self, parts: Sequence[tuple[States, IntArray, int]]) -> list[IntArray]:
-        """`[N]` worlds of the particles of each part: those that are known, or new ones.
+        """`[N]` worlds of the particles of each part; new worlds for particles without one.
 
-        If there is little room, all other worlds are forgotten that cannot be reached from them.
+        If room is short, worlds are dropped that cannot be reached from these.
 
         Args:
-            parts: states, `[N, R]` incomplete path of each role, and the role that decides: it has
-                a node in each, even where only one move is legal; -1 for none.
+            parts: states, `[N, R]` incomplete path of each role, and the role that decides, or -1:
+                it gets a node in each, even where only one move is legal.
         """
         self.leaves.begin()
-        found = [self._known.find(states, views) for states, views, _ in parts]
+        ids = [self._table.find(states, views) for states, views, _ in parts]
         crowded = self.num_worlds > self.settings.most_worlds // 2
         if crowded or self.nodes.num_actions > MOST_ACTIONS // 2:
-            roots = np.concatenate(found)
-            numbers = self._forget_others(roots[roots >= 0])
-            found = [np.where(worlds >= 0, numbers[worlds], -1) for worlds in found]
-        for k, (states, views, own) in enumerate(parts):
-            worlds = found[k] = found[k] if own < 0 else self._known.with_node(found[k], own)
+            roots = np.concatenate(ids)
+            new_ids = self._drop_unreachable(roots[roots >= 0])
+            ids = [np.where(worlds >= 0, new_ids[worlds], -1) for worlds in ids]
+        for k, (states, views, decider) in enumerate(parts):
+            worlds = ids[k] = ids[k] if decider < 0 else self._table.with_node(ids[k], decider)
             new = np.flatnonzero(worlds < 0)
-            worlds[new] = self.add_particles(states.take(new), views[new], own)
-        return found
+            worlds[new] = self.add_particles(states.take(new), views[new], decider)
+        return ids
 
-    def add_particles(self, states: States, views: IntArray, own: int) -> IntArray:
+    def add_particles(self, states: States, views: IntArray, decider: int) -> IntArray:
         """`[N]` new worlds of particles; see `begin`."""
-        return self._grower.add(states, views, own)
+        return self._grower.add(states, views, decider)
 
-    def _forget_others(self, roots: IntArray) -> IntArray:
-        """Forget worlds that cannot be reached from the roots, and nodes that are not in the rest
-        if they left little room for others.
+    def _drop_unreachable(self, roots: IntArray) -> IntArray:
+        """Drop the worlds that cannot be reached from the roots, and, if actions take much room,
+        the nodes that no other world has.
 
         Returns:
-            the new number of each world, -1 where it is forgotten.
+            the new index of each world, -1 if it is dropped.
         """
-        keep = below(self._worlds, roots)
+        keep = reachable(self._worlds, roots)
         if ROOMY * keep.sum() > len(keep):
             return np.arange(self.num_worlds)
         nodes, actions = len(self.nodes), self.nodes.num_actions
-        numbers = np.arange(nodes, dtype=np.int32), np.arange(actions, dtype=np.int32)
+        new_ids = np.arange(nodes, dtype=np.int32), np.arange(actions, dtype=np.int32)
         if actions > MOST_ACTIONS // 2:
-            used = np.zeros(nodes + 2, dtype=np.bool_)  # with places for NO_NODE and CHANCE
-            used[self._worlds.node[: len(keep)][keep]] = True
-            numbers = self.nodes.keep(used[:nodes])
-        return self._known.keep(self.nodes.table, keep, *numbers)
+            in_use = np.zeros(nodes + 2, dtype=np.bool_)  # with entries for NO_NODE and CHANCE
+            in_use[self._worlds.node[: len(keep)][keep]] = True
+            new_ids = self.nodes.keep(in_use[:nodes])
+        return self._table.keep(self.nodes.table, keep, *new_ids)
 
     def wave(
         self,
@@ -195,7 +195,7 @@ class PathsTree:
         deadline: Deadline | None = None,
         rule: Rule | None = None,
     ) -> None:
-        """Send lanes down from worlds, and back up their results.
+        """Send lanes down from worlds, and back up their goals.
 
         Args:
             worlds: `[L]` where each lane begins.
@@ -210,7 +210,7 @@ class PathsTree:
         rule = rule or self._rule()
         size = len(worlds)
         goals = np.zeros((size, len(self.machine.roles)))
-        turns, done = np.zeros(size), np.zeros(size, dtype=np.bool_)
+        turns, finished = np.zeros(size), np.zeros(size, dtype=np.bool_)
         try:
             self._grower.send(lanes, rule, deadline)
             wave = lanes.wave
@@ -218,21 +218,21 @@ class PathsTree:
             goals[ended] = self._worlds.value[wave.world[ended]]
             turns[ended] = wave.depth[ended]
             leaves = np.flatnonzero(wave.status == LEAF)
-            states = self._known.states.take(wave.world[leaves].astype(np.int64))
+            states = self._table.states.take(wave.world[leaves].astype(np.int64))
             if lanes.loose:
                 states = self.machine.concatenate([states, *lanes.loose_states])
                 leaves = np.concatenate([leaves, *lanes.loose])
             values, steps = self.leaves.of_leaves(states, rng, deadline)
             goals[leaves] = values
             turns[leaves] = wave.depth[leaves] + steps
-            done[:] = True
+            finished[:] = True
             if self.proves:
                 prove.alike(self._worlds, self.nodes.table, wave)
         finally:
             if isinstance(rule, ByRegret):
-                learn_regrets.alike(self.nodes.table, lanes.wave, rule, goals, done)
+                learn_regrets.alike(self.nodes.table, lanes.wave, rule, goals, finished)
             else:
-                back_up.alike(self.nodes.table, lanes.wave, goals, turns, done)
+                back_up.alike(self.nodes.table, lanes.wave, goals, turns, finished)
 
     def _rule(self) -> Rule:
         exploration, prior = self.settings.exploration, self.leaves.averages()
@@ -241,36 +241,36 @@ class PathsTree:
         return Ucb(exploration)
 
     def load_kernels(self, rule: Rule | None = None) -> None:
-        """Compile the kernels, or load them from the cache, before a clock runs: by work on
-        nothing.
+        """Compile the kernels, or load them from the cache, before a clock runs: call each without
+        lanes.
 
         Args:
-            rule: see `wave`; of no lanes.
+            rule: see `wave`; for no lanes.
         """
-        nothing = np.zeros((0, len(self.machine.roles)), dtype=np.int64)
-        self.wave(nothing[:, 0], nothing.astype(np.bool_), np.random.default_rng(0), None, rule)
-        self.add_particles(self.machine.initial(0), nothing, -1)
-        none = np.zeros(0, dtype=np.bool_)
-        self._known.keep(self.nodes.table, none, *self.nodes.keep(none))
-        below(self._worlds, nothing[:, 0])
+        no_lanes = np.zeros((0, len(self.machine.roles)), dtype=np.int64)
+        self.wave(no_lanes[:, 0], no_lanes.astype(np.bool_), np.random.default_rng(0), None, rule)
+        self.add_particles(self.machine.initial(0), no_lanes, -1)
+        empty = np.zeros(0, dtype=np.bool_)
+        self._table.keep(self.nodes.table, empty, *self.nodes.keep(empty))
+        reachable(self._worlds, no_lanes[:, 0])
         if isinstance(rule, ByRegret):
-            self.nodes.shares(nothing[:, 0], nothing[:, 0])
+            self.nodes.shares(no_lanes[:, 0], no_lanes[:, 0])
 
 
 # ------------------------------------------------------------------------
-# Adds worlds to trees: sends waves down by the kernel, and provides what it lacks.
+# Adds worlds to trees: calls the kernel until a wave is done, and removes what stopped it.
 
 MOST_DEPTH = 1000
-"""Most joint moves of a lane in the tree; other people's games may not terminate."""
+"""Greatest number of joint moves of a lane in the tree; strangers' games may not terminate."""
 
 MOST_CHANCE = 64
-"""Moves of `random` kept for a world if they are too many to list."""
+"""Number of chance moves sampled for a world that has too many to list."""
 
 _UNPACKED = np.zeros((0, 0), dtype=np.uint64)
 
 
 class Lanes:
-    """A wave on its way, and the states of lanes that have left the known worlds for good."""
+    """A wave on its way, and the states of lanes that have left the tree."""
 
     def __init__(self, wave: Wave) -> None:
         self.wave = wave
@@ -283,24 +283,24 @@ class Grower:
 
     Args:
         leaves: gives the goals where the game is over.
-        model: sets shares of the actions of new nodes.
+        model: gives the probabilities of actions at new nodes.
     """
 
     def __init__(
         self,
         machine: Machine,
-        known: WorldTable,
+        table: WorldTable,
         nodes: NodeTable,
         paths: PathTree,
         leaves: LeafValues,
         model: PathModel | None,
     ) -> None:
-        self._machine, self._known, self._nodes, self._paths = machine, known, nodes, paths
+        self._machine, self._table, self._nodes, self._paths = machine, table, nodes, paths
         self._leaves, self._model = leaves, model
         self._num_roles = len(machine.roles)
         self.lister = machine.lister() if on_circuit(machine) else None
-        self._terms = Terms(
-            known.most,
+        self._limits = Limits(
+            table.max_worlds,
             MOST_ACTIONS,
             MOST_DEPTH,
             -1 if machine.random_role is None else machine.random_role,
@@ -308,7 +308,7 @@ class Grower:
             model is not None,
         )
         self._chances = np.zeros(0)
-        self._given = Arrivals(
+        self._successors = Successors(
             np.zeros(0, dtype=np.bool_),
             np.zeros((0, self._num_roles)),
             np.zeros((0, self._num_roles), dtype=np.int64),
@@ -317,133 +317,133 @@ class Grower:
             self._chances,
         )
 
-    def add(self, states: States, views: IntArray, own: int) -> IntArray:
+    def add(self, states: States, views: IntArray, decider: int) -> IntArray:
         """`[N]` new worlds of particles; see `PathsTree.begin`."""
-        known, table, first = self._known, self._nodes, len(self._known)
-        known.make_room(len(states), first + len(states))
-        known.table.parent[first : first + len(states)] = -1
-        known.table.code[first : first + len(states)] = 0
-        listed = self._listed(states)
-        known.reserve(len(listed.values), len(listed.chances))
-        table.reserve(len(states) * self._num_roles, len(listed.values), len(self._paths))
-        known.views[first : first + len(states)] = views
-        before = len(table), table.num_actions
-        growth, chance_role = self._growth(len(states)), self._terms.chance_role
-        add_worlds.alike(known.table, table.table, listed, growth, chance_role, own)
-        self._believe(*before)
-        known.states.add(states)
+        worlds, nodes, first = self._table, self._nodes, len(self._table)
+        worlds.make_room(len(states), first + len(states))
+        worlds.table.parent[first : first + len(states)] = -1
+        worlds.table.code[first : first + len(states)] = 0
+        successors = self._describe(states)
+        worlds.reserve(len(successors.values), len(successors.chances))
+        nodes.reserve(len(states) * self._num_roles, len(successors.values), len(self._paths))
+        worlds.views[first : first + len(states)] = views
+        sizes = len(nodes), nodes.num_actions
+        growth, chance_role = self._growth(len(states)), self._limits.chance_role
+        add_worlds.alike(worlds.table, nodes.table, successors, growth, chance_role, decider)
+        self._set_model_shares(*sizes)
+        worlds.states.add(states)
         return first + np.arange(len(states))
 
     def _growth(self, size: int) -> Growth:
-        """The tables of worlds, with scratch for so many new ones."""
-        most = size * self._num_roles
+        """Columns of worlds, with scratch space for `size` new ones."""
+        capacity = size * self._num_roles
         return Growth(
             np.array([0, 0, 0, -1, 0]),
             _UNPACKED,
-            self._known.views,
+            self._table.views,
             self._nodes.of_path,
-            np.empty((most, 4), dtype=np.uint64),
-            np.empty(most, dtype=np.int64),
+            np.empty((capacity, 4), dtype=np.uint64),
+            np.empty(capacity, dtype=np.int64),
             np.empty(size, dtype=np.bool_),
         )
 
     def send(self, lanes: Lanes, rule: Rule, deadline: Deadline | None) -> None:
-        """Send a wave down until all lanes have ended, or are where they are played out.
+        """Send a wave down until every lane has ended or stopped at a leaf.
 
         Raises:
             OutOfTime: the deadline has passed.
         """
         size = len(lanes.wave.world)
         growth = self._growth(size)
-        lacking = PAUSED
-        while lacking != DONE:
-            if lacking == PAUSED:
+        reason = PAUSED
+        while reason != DONE:
+            if reason == PAUSED:
                 check(deadline)
-            elif lacking == NO_RECORDS:
+            elif reason == NO_RECORDS:
                 lanes.wave = wider_wave(lanes.wave)
-            elif lacking == ROOM:
+            elif reason == ROOM:
                 self._make_room(growth, size)
-            elif lacking == PERCEPTS:
+            elif reason == PERCEPTS:
                 assert self.lister is not None
                 self.lister.learn(lanes.wave.moves[: lanes.wave.sizes[ROWS]])
             else:
-                self._list(lanes, growth)
-            before = len(self._nodes), self._nodes.num_actions
-            lacking = self._grow(lanes.wave, rule, growth)
-            self._believe(*before)
+                self._step_rows(lanes, growth)
+            sizes = len(self._nodes), self._nodes.num_actions
+            reason = self._grow(lanes.wave, rule, growth)
+            self._set_model_shares(*sizes)
 
     def _grow(self, wave: Wave, rule: Rule, growth: Growth) -> int:
-        known, states = self._known, self._known.states
+        worlds, states = self._table, self._table.states
         ask: Ask = ask_nobody
-        asked: Any = self._given
-        listed, packed = self._given, _UNPACKED
+        listing: Any = self._successors
+        successors, packed = self._successors, _UNPACKED
         if isinstance(states, PackedStore):
             packed = states.with_room(len(wave.world))
         if self.lister is not None:
-            ask, asked = ask_circuit, self.lister.listing
-            if growth.sizes[GIVEN] < 0:
-                columns = (getattr(asked, name) for name in Arrivals._fields[:-1])
-                listed = Arrivals._make([*columns, self._chances])
+            ask, listing = ask_circuit, self.lister.listing
+            if growth.sizes[ANSWERED] < 0:
+                columns = (getattr(listing, name) for name in Successors._fields[:-1])
+                successors = Successors._make([*columns, self._chances])
         with self._paths.lent(self._num_roles * len(wave.world)) as paths:
             growth.sizes[[LISTED_MOVES, ENTERED]] = 0
-            lacking = grow.alike(
-                CHOICES_BY[type(rule)],
+            reason = grow.alike(
+                CHOOSERS[type(rule)],
                 rule,
                 ask,
-                asked,
-                listed,
-                known.table,
+                listing,
+                successors,
+                worlds.table,
                 self._nodes.table,
                 wave,
                 paths,
-                growth._replace(packed=packed, views=known.views, node_of=self._nodes.of_path),
-                self._terms,
+                growth._replace(packed=packed, views=worlds.views, node_of=self._nodes.of_path),
+                self._limits,
                 WIDTH,
             )
-        if isinstance(states, PackedStore) and growth.sizes[GIVEN] < 0:
-            states.has_grown(len(known))
+        if isinstance(states, PackedStore) and growth.sizes[ANSWERED] < 0:
+            states.has_grown(len(worlds))
         if on_circuit(self._machine):
             self._machine.states_visited += int(growth.sizes[ENTERED])
-        return lacking
+        return reason
 
     def _make_room(self, growth: Growth, lanes: int) -> None:
-        """Make room for what the last call of the kernel lacked."""
-        known, moves = self._known, max(int(growth.sizes[LISTED_MOVES]), 1)
+        """Make the room that the last call of the kernel lacked."""
+        worlds, moves = self._table, max(int(growth.sizes[LISTED_MOVES]), 1)
         if self.lister is not None:
             self.lister.make_room(moves)
             self._chances = np.empty(len(self.lister.listing.values))
         if not growth.sizes[PENDING]:
-            known.make_room(lanes, known.most)
-        known.reserve(moves, moves)
+            worlds.make_room(lanes, worlds.max_worlds)
+        worlds.reserve(moves, moves)
         paths = len(self._paths) + self._num_roles * lanes  # at most, with those of new worlds
         self._nodes.reserve(lanes * self._num_roles, moves, paths)
 
-    def _list(self, lanes: Lanes, growth: Growth) -> None:
-        """Find out what comes of joint moves; lanes for which there is no world get loose."""
-        machine, known, wave = self._machine, self._known, lanes.wave
+    def _step_rows(self, lanes: Lanes, growth: Growth) -> None:
+        """Ask the machine for the successors of joint moves; lanes without a world become loose."""
+        machine, worlds, wave = self._machine, self._table, lanes.wave
         rows = int(wave.sizes[ROWS])
-        count = min(rows, int(growth.sizes[MOST]) - len(known))
+        count = min(rows, int(growth.sizes[WORLD_LIMIT]) - len(worlds))
         if count < rows:
             loose = np.flatnonzero((wave.status == LOOSE) & (wave.row >= count))
             lanes.loose.append(loose)
-            states = known.states.take(wave.parent[count:rows])
+            states = worlds.states.take(wave.parent[count:rows])
             states = machine.step(states, wave.moves[count:rows]).states
             lanes.loose_states.append(states.take(wave.row[loose].astype(np.int64) - count))
             wave.row[loose] = -1
         if not count:
             wave.sizes[ROWS] = growth.sizes[PENDING] = 0
             return
-        states = known.states.take(wave.parent[:count])
+        states = worlds.states.take(wave.parent[:count])
         states, percepts = machine.step(states, wave.moves[:count])
-        self._given = self._listed(states, percepts)
-        known.states.add(states)
-        growth.sizes[GIVEN] = count
+        self._successors = self._describe(states, percepts)
+        worlds.states.add(states)
+        growth.sizes[ANSWERED] = count
 
-    def _listed(self, states: States, percepts: IntArray | None = None) -> Arrivals:
-        """What the machine says of states, for worlds that come after the known ones.
+    def _describe(self, states: States, percepts: IntArray | None = None) -> Successors:
+        """The machine's answers about states that become new worlds.
 
         Args:
-            percepts: `[K, R]` ids; default: nobody asks.
+            percepts: `[K, R]` ids; default: zeros, for particles.
         """
         machine, over = self._machine, self._machine.terminal(states)
         count, size = len(states), 0
@@ -456,7 +456,7 @@ class Grower:
         for role in range(self._num_roles):
             if role == machine.random_role:
                 starts, moves, chances = some_chance(
-                    machine, states, MOST_CHANCE, seed=len(self._known)
+                    machine, states, MOST_CHANCE, seed=len(self._table)
                 )
             else:
                 starts, moves = machine.legal(states, role, allow_stuck=True)
@@ -467,12 +467,12 @@ class Grower:
         ended = np.flatnonzero(over | stuck)
         if len(ended):
             worth[ended] = self._leaves.of_ends(states.take(ended))
-        return Arrivals(over | stuck, worth, percepts, offsets, np.concatenate(lists), chances)
+        return Successors(over | stuck, worth, percepts, offsets, np.concatenate(lists), chances)
 
-    def _believe(self, first: int, first_action: int) -> None:
-        """Set the model's shares of new nodes, from node number `first` on.
+    def _set_model_shares(self, first: int, first_action: int) -> None:
+        """Set the model's probabilities of the actions of new nodes, from node `first` on.
 
-        Actions added to a node later have no share.
+        Actions that are added to a node later have probability 0.
         """
         table, model = self._nodes.table, self._model
         if model is None or first == len(self._nodes):
@@ -483,10 +483,10 @@ class Grower:
         actions = actions[np.argsort(table.owner[actions], kind="stable")]
         owners = table.owner[actions] - first
         for role in roles[first_seen(roles)[0]].tolist():
-            some = np.flatnonzero(roles == role)
+            indices = np.flatnonzero(roles == role)
             of_role = actions[roles[owners] == role]
-            counts = np.bincount(owners, minlength=len(roles))[some]
+            counts = np.bincount(owners, minlength=len(roles))[indices]
             moves = Ragged(offsets_of(counts), table.move[of_role].astype(np.int64))
-            shares, trust = model.shares(role, table.path[first + some], moves)
+            shares, trust = model.shares(role, table.path[first + indices], moves)
             table.share[of_role] = shares
-            table.trust[first + some] = trust
+            table.trust[first + indices] = trust

@@ -1,26 +1,25 @@
-"""How lanes choose actions in trees, and what their results teach: the selection rules.
+"""Selection rules of trees: how lanes choose actions, and how their goals update statistics.
 
-A kernel that sends lanes down takes as arguments a part that chooses an action, and the record that
-this part goes by:
+`growing.grow` calls one of the functions below at every node on a lane's way down, with the
+parameters of the rule; `PathsTree.wave` backs up the goals at the end:
 
     ucb             Ucb          UCB1 (Kocsis & Szepesvari, 2006)
-    guided_ucb      GuidedUcb    the same, guided by what moves were worth in playouts
-    match_regrets   ByRegret   outcome sampling
+    guided_ucb      GuidedUcb    UCB1 with the moves' mean goals in playouts as a prior
+    match_regrets   ByRegret     outcome sampling
 
 Outcome sampling is Monte Carlo counterfactual regret minimisation (Lanctot, Waugh, Zinkevich &
-Bowling, 2009), online (Lisy, Lanctot & Bowling, 2015). One role of a lane learns: it tries every
-action now and then, and its regrets change. The others follow their strategies: actions in
-proportion to positive regret. It is not the strategy that converges but its average, in which a
-strategy counts by the probability with which its role plays to that point.
+Bowling, 2009), online (Lisy, Lanctot & Bowling, 2015). One role of each lane learns: it tries every
+action now and then, and its regrets change. The others follow their strategies: they draw actions
+in proportion to positive regret. Not the strategy converges but its average, in which a strategy
+counts by the probability that its role plays to that node.
 
-A lane is one way the game may go. It counts by its probability under everybody else's decisions,
-divided by the probability of sampling it. On the way down only the learner's exploration makes
-these two differ, so a lane carries their quotient, not both:
+A lane's weight is its probability under everybody else's decisions, divided by the probability of
+sampling it (importance sampling). A lane carries the factors of this weight:
 
     odds[lane] = chance / sampled       reach[lane, r] = strategy of role r
 
-All else that is needed of a lane at its end is the product of its odds and the reach of all but
-the learner.
+At the end of a lane its weight is the product of its odds and the reach of all roles but the
+learner.
 """
 
 from __future__ import annotations
@@ -52,20 +51,20 @@ from ggp.search.trees.tree_tables import (
 
 @by_reference
 class Ucb(NamedTuple):
-    """UCB1; `exploration`: factor of its bonus, for goals of 0 to 1."""
+    """Parameters of UCB1; `exploration`: factor of the bonus, for goals from 0 to 1."""
 
     exploration: float
 
 
 @by_reference
 class GuidedUcb(NamedTuple):
-    """UCB1 that goes by what moves were worth in playouts.
+    """Parameters of UCB1 with priors from playouts.
 
     Attributes:
-        exploration: factor of the bonus, for goals of 0 to 1.
-        choices: number of them at a node with which lanes explore 1 + ln(2) times as much as where
-            few were made; infinite if they explore as much everywhere.
-        prior: `[R, M]` averages of the moves of roles, by id, from 0 to 1.
+        exploration: factor of the bonus, for goals from 0 to 1.
+        choices: after this many choices at a node, lanes explore 1 + ln(2) times as much as at a
+            new one; infinite for constant exploration.
+        prior: `[R, M]` mean goals of the moves of roles, by id, from 0 to 1.
     """
 
     exploration: float
@@ -75,14 +74,14 @@ class GuidedUcb(NamedTuple):
 
 @by_reference
 class ByRegret(NamedTuple):
-    """Regret matching of lanes, of each of which one role learns.
+    """Parameters of regret matching; one role of each lane learns.
 
     Attributes:
         exploration: probability with which the learner chooses uniformly.
         weight: of the wave in average strategies.
-        odds: `[L]` probability that chance leads a lane where it is, divided by the probability of
-            sampling it; changed on the way down.
-        reach: `[L, R]` probability that a role makes its moves that lead there; likewise.
+        odds: `[L]` probability that chance leads a lane to its node, divided by the probability of
+            sampling it; updated on the way down.
+        reach: `[L, R]` reach probability of each role; updated on the way down.
     """
 
     exploration: float
@@ -94,36 +93,40 @@ class ByRegret(NamedTuple):
 Rule = Ucb | GuidedUcb | ByRegret
 
 Choose = Callable[[Nodes, Wave, int, int, int, Any], int]
-"""Chooses an action, by nodes, wave, lane, node and role, and by the record of the rule."""
+"""Chooses an action; its arguments are nodes, wave, lane, node, role, and the rule's parameters."""
 
 
 @inlined
-def _by_model(nodes: Nodes, node: int, random: NDArray[np.uint64]) -> int:
-    """An action drawn by the shares of the role's model, as often as the role moves by it; else
-    -1."""
+def _draw_by_model(nodes: Nodes, node: int, random: NDArray[np.uint64]) -> int:
+    """An action drawn from the role's move model, with probability `trust`; else -1."""
     if nodes.trust[node] <= 0.0 or uniform(random) >= nodes.trust[node]:
         return -1
     point = uniform(random)
     action = int(nodes.first_action[node])
-    drawn = action
+    choice = action
     while action >= 0:
         if nodes.share[action] > 0.0:
-            drawn = action
+            choice = action
             point -= nodes.share[action]
             if point < 0.0:
                 break
         action = int(nodes.next[action])
-    return drawn
+    return choice
 
 
 @inlined
 def guided_ucb(nodes: Nodes, wave: Wave, lane: int, node: int, role: int, rule: GuidedUcb) -> int:
-    """Like `ucb`, with visits added to each action that are worth what its move was elsewhere.
+    """Like `ucb`, with one visit added to each action, worth its move's mean goal in playouts.
 
-    So actions are not all tried before some are tried again. Of the choices under way only a share
-    counts as lost, or lanes of a wave would leave good actions that were hardly tried.
+    After n choices at the node, `available` of them since the action was first legal, it maximises
+
+        (goals + prior) / (visits + 1 + 0.3 pending)
+            + c (1 + ln(1 + n / choices)) sqrt(ln(available + 1) / (visits + 1 + pending))
+
+    So lanes need not try every action first. Only a share of pending choices counts as lost:
+    otherwise the lanes of a wave would leave good actions that they had hardly tried.
     """
-    best, highest = _by_model(nodes, node, wave.random), -1.0
+    best, highest = _draw_by_model(nodes, node, wave.random), -1.0
     if best >= 0:
         return best
     selections = nodes.selections[node]
@@ -135,12 +138,12 @@ def guided_ucb(nodes: Nodes, wave: Wave, lane: int, node: int, role: int, rule: 
         if score >= 1.0:
             return action
         if score < 0.0:
-            since, visits, pending = (
-                nodes.since[action],
+            missed, visits, pending = (
+                nodes.missed[action],
                 nodes.visits[action],
                 nodes.pending[action],
             )
-            log_available = log_all if since == 0 else np.log(selections - since + 1.0)
+            log_available = log_all if missed == 0 else np.log(selections - missed + 1.0)
             score = nodes.discounted[action] + PRIOR_VISITS * rule.prior[role, nodes.move[action]]
             score /= PRIOR_VISITS + visits + VIRTUAL_LOSS * pending
             score += bonus * np.sqrt(log_available / (PRIOR_VISITS + visits + pending))
@@ -153,19 +156,21 @@ def guided_ucb(nodes: Nodes, wave: Wave, lane: int, node: int, role: int, rule: 
 
 @inlined
 def ucb(nodes: Nodes, wave: Wave, lane: int, node: int, role: int, rule: Ucb) -> int:
-    """The action of highest mean + exploration * sqrt(ln(times available) / times chosen).
+    """The action of highest mean + exploration * sqrt(ln(times available) / times chosen) (UCB1).
 
-    Actions never chosen come first, by lot. Choices under way count as chosen, without a goal. An
-    action proved to win is taken at once; of other proved actions the goal is known.
+    Untried actions come first, in random order. Pending choices count as visits with goal 0
+    (virtual loss). A proved win is always chosen; other proved actions count by their proved goal,
+    without a bonus. An action is available since it was first legal: another world may have added
+    it later.
     """
-    best, highest, untried = _by_model(nodes, node, wave.random), -1.0, 0
+    best, highest, untried = _draw_by_model(nodes, node, wave.random), -1.0, 0
     if best >= 0:
         return best
     selections = nodes.selections[node]
     log_all = np.log(selections + 1.0)
     action = int(nodes.first_action[node])
     while action >= 0:
-        chosen = nodes.visits[action] + nodes.pending[action]
+        tries = nodes.visits[action] + nodes.pending[action]
         proof = nodes.proof[action]
         if proof >= 1.0:
             return action
@@ -173,15 +178,15 @@ def ucb(nodes: Nodes, wave: Wave, lane: int, node: int, role: int, rule: Ucb) ->
             if untried == 0 and proof > highest:
                 highest = proof
                 best = action
-        elif chosen == 0:
+        elif tries == 0:
             untried += 1
             if uniform(wave.random) * untried < 1.0:
                 best = action
         elif untried == 0:
-            since = nodes.since[action]
-            log_available = log_all if since == 0 else np.log(selections - since + 1.0)
-            score = nodes.discounted[action] / chosen
-            score += rule.exploration * np.sqrt(log_available / chosen)
+            missed = nodes.missed[action]
+            log_available = log_all if missed == 0 else np.log(selections - missed + 1.0)
+            score = nodes.discounted[action] / tries
+            score += rule.exploration * np.sqrt(log_available / tries)
             if score > highest:
                 highest = score
                 best = action
@@ -191,9 +196,10 @@ def ucb(nodes: Nodes, wave: Wave, lane: int, node: int, role: int, rule: Ucb) ->
 
 @inlined
 def match_regrets(nodes: Nodes, wave: Wave, lane: int, node: int, role: int, rule: ByRegret) -> int:
-    """An action of a role, drawn in proportion to positive regrets; uniformly if there are none.
+    """An action drawn in proportion to positive regret, or uniformly if no regret is positive.
 
-    The probability of the draw is written where the record of the choice will be.
+    sigma(a) = R+(a) / sum of R+; the learner draws from (1 - e) sigma + e uniform. The probability
+    of the draw is written where the record of the choice will be.
     """
     total, count = 0.0, 0
     action = int(nodes.first_action[node])
@@ -201,73 +207,75 @@ def match_regrets(nodes: Nodes, wave: Wave, lane: int, node: int, role: int, rul
         count += 1
         total += max(nodes.regret[action], 0.0)
         action = int(nodes.next[action])
-    evenly = rule.exploration if wave.learns[lane, role] else 0.0
+    epsilon = rule.exploration if wave.learns[lane, role] else 0.0
     gain = rule.weight * rule.reach[lane, role] * rule.odds[lane]
-    point, upto = uniform(wave.random), 0.0
-    chosen, share, drawn = -1, 0.0, 1.0
+    point, cumulative = uniform(wave.random), 0.0
+    choice, share, probability = -1, 0.0, 1.0
     action = int(nodes.first_action[node])
     while action >= 0:
-        its_share = 1.0 / count
+        action_share = 1.0 / count
         if total > 0.0:
-            its_share = max(nodes.regret[action], 0.0) / total
-        nodes.average[action] += gain * its_share
-        its_chance = evenly / count + (1.0 - evenly) * its_share
-        # Rounding excess above the sum goes to the last action that may be drawn.
-        if its_chance > 0.0 and (chosen < 0 or upto <= point):
-            chosen, share, drawn = action, its_share, its_chance
-        upto += its_chance
+            action_share = max(nodes.regret[action], 0.0) / total
+        nodes.average[action] += gain * action_share
+        action_probability = epsilon / count + (1.0 - epsilon) * action_share
+        # Probabilities may sum to slightly less than 1: the last possible action gets the rest.
+        if action_probability > 0.0 and (choice < 0 or cumulative <= point):
+            choice, share, probability = action, action_share, action_probability
+        cumulative += action_probability
         action = int(nodes.next[action])
-    wave.drawn[wave.sizes[RECORDS]] = drawn
+    wave.probability[wave.sizes[RECORDS]] = probability
     rule.reach[lane, role] *= share
-    rule.odds[lane] /= drawn
-    return chosen
+    rule.odds[lane] /= probability
+    return choice
 
 
-CHOICES_BY: dict[type[Rule], Choose] = {Ucb: ucb, GuidedUcb: guided_ucb, ByRegret: match_regrets}
-"""The part that chooses by each kind of record."""
+CHOOSERS: dict[type[Rule], Choose] = {Ucb: ucb, GuidedUcb: guided_ucb, ByRegret: match_regrets}
+"""The function that chooses by each kind of rule."""
 
 
 @kernel
 def back_up(
-    nodes: Nodes, wave: Wave, goals: FloatArray, turns: FloatArray, done: BoolArray
+    nodes: Nodes, wave: Wave, goals: FloatArray, turns: FloatArray, finished: BoolArray
 ) -> None:
-    """Add the results of lanes to all actions they chose; lanes that are not done leave no trace.
+    """Add the goals of lanes to the actions they chose; unfinished lanes leave no trace.
+
+    `discounted` sums 1/2 + `KEEP`**turns (goal - 1/2): early wins and late losses count more.
 
     Args:
         goals: `[L, R]` from 0 to 1.
-        turns: `[L]` to the end.
+        turns: `[L]` to the end of the game.
     """
-    for lane in range(len(done)):
+    for lane in range(len(finished)):
         record = int(wave.head[lane])
-        share = KEEP ** turns[lane]
+        discount = KEEP ** turns[lane]
         while record >= 0:
             action = wave.action[record]
             node = nodes.owner[action]
             nodes.pending[action] -= 1
-            if done[lane]:
+            if finished[lane]:
                 goal = goals[lane, nodes.role[node]]
                 nodes.visits[action] += 1
-                nodes.discounted[action] += 0.5 + share * (goal - 0.5)
+                nodes.discounted[action] += 0.5 + discount * (goal - 0.5)
                 nodes.goals[action] += goal
                 nodes.squares[action] += goal * goal
             else:
                 nodes.selections[node] -= 1
-            record = int(wave.before[record])
+            record = int(wave.previous[record])
 
 
 @inlined
 def _expected(nodes: Nodes, action: int) -> float:
-    """Expected value of an action that was not chosen: the mean of its results."""
+    """Baseline of an action: its mean goal, with one added visit worth 1/2."""
     return float((nodes.goals[action] + 0.5) / (nodes.visits[action] + 1))
 
 
 @inlined
-def _learn(nodes: Nodes, node: int, chosen: int, worth: float, drawn: float, gain: float) -> float:
-    """Change the regrets of a node; returns its value, as far as this lane shows.
+def _match(nodes: Nodes, node: int, choice: int, value: float, chance: float, gain: float) -> float:
+    """Update the regrets of a node; returns this lane's estimate of its value.
 
-    The values of actions that were not chosen are unknown, but their expectations are not. What a
-    lane adds is the difference to that for the chosen action: a control variate (VR-MCCFR: Schmid,
-    Burch, Lanctot, Moravcik, Kadlec & Bowling, 2019).
+    Baselines are control variates (VR-MCCFR: Schmid, Burch, Lanctot, Moravcik, Kadlec & Bowling,
+    2019): the estimate of action a is b(a), plus (value - b(a)) / probability if the lane chose it.
+    Its expectation does not depend on b; its variance is small where b is close to the value.
     """
     total, count = 0.0, 0
     action = int(nodes.first_action[node])
@@ -275,7 +283,7 @@ def _learn(nodes: Nodes, node: int, chosen: int, worth: float, drawn: float, gai
         count += 1
         total += max(nodes.regret[action], 0.0)
         action = int(nodes.next[action])
-    surprise = (worth - _expected(nodes, chosen)) / drawn
+    correction = (value - _expected(nodes, choice)) / chance
     mean = 0.0
     action = int(nodes.first_action[node])
     while action >= 0:
@@ -283,27 +291,30 @@ def _learn(nodes: Nodes, node: int, chosen: int, worth: float, drawn: float, gai
         if total > 0.0:
             share = max(nodes.regret[action], 0.0) / total
         mean += share * _expected(nodes, action)
-        if action == chosen:
-            mean += share * surprise
+        if action == choice:
+            mean += share * correction
         action = int(nodes.next[action])
     action = int(nodes.first_action[node])
     while action >= 0:
         nodes.regret[action] += gain * (_expected(nodes, action) - mean)
         action = int(nodes.next[action])
-    nodes.regret[chosen] += gain * surprise
+    nodes.regret[choice] += gain * correction
     return mean
 
 
 @kernel
 def learn_regrets(
-    nodes: Nodes, wave: Wave, rule: ByRegret, goals: FloatArray, done: BoolArray
+    nodes: Nodes, wave: Wave, rule: ByRegret, goals: FloatArray, finished: BoolArray
 ) -> None:
-    """Add the results of lanes to regrets; lanes that are not done leave none.
+    """Add the goals of lanes to regrets; unfinished lanes leave no trace.
+
+    A node's weight is odds * (reach of the others), times the probabilities of the learner's draws
+    from that node on. At the end negative regrets become 0, as in CFR+ (Tammelin, 2014).
 
     Args:
         goals: `[L, R]` from 0 to 1.
     """
-    for lane in range(len(done)):
+    for lane in range(len(finished)):
         learner = 0
         for role in range(goals.shape[1]):
             if wave.learns[lane, role]:
@@ -313,22 +324,23 @@ def learn_regrets(
         for role in range(goals.shape[1]):
             if role != learner:
                 gain *= rule.reach[lane, role]
-        worth = goal
+        # Walk up from the end; `value` is the lane's estimate of the node after each record.
+        value = goal
         record = int(wave.head[lane])
         while record >= 0:
-            chosen = int(wave.action[record])
-            node = nodes.owner[chosen]
-            nodes.pending[chosen] -= 1
-            if done[lane]:
-                gain *= wave.drawn[record]
-                worth = _learn(nodes, node, chosen, worth, wave.drawn[record], gain)
-                nodes.visits[chosen] += 1
-                nodes.goals[chosen] += goal
-                nodes.squares[chosen] += goal * goal
+            choice = int(wave.action[record])
+            node = nodes.owner[choice]
+            nodes.pending[choice] -= 1
+            if finished[lane]:
+                gain *= wave.probability[record]
+                value = _match(nodes, node, choice, value, wave.probability[record], gain)
+                nodes.visits[choice] += 1
+                nodes.goals[choice] += goal
+                nodes.squares[choice] += goal * goal
             else:
                 nodes.selections[node] -= 1
-            record = int(wave.before[record])
-    for lane in range(len(done)):
+            record = int(wave.previous[record])
+    for lane in range(len(finished)):
         record = int(wave.head[lane])
         while record >= 0:
             action = int(nodes.first_action[nodes.owner[wave.action[record]]])
@@ -336,30 +348,30 @@ def learn_regrets(
                 if nodes.regret[action] < 0.0:
                     nodes.regret[action] = 0.0
                 action = int(nodes.next[action])
-            record = int(wave.before[record])
+            record = int(wave.previous[record])
 
 
 @kernel
-def relative_shares(nodes: Nodes, at: I32, moves: IntArray, shares: FloatArray) -> None:
-    """`shares[K]` of moves at nodes in the current strategies, relative to uniform play.
+def relative_shares(nodes: Nodes, node_ids: I32, moves: IntArray, shares: FloatArray) -> None:
+    """Write to `shares` `[K]` the moves' probabilities in current strategies, relative to uniform.
 
     Args:
-        at: `[K]` nodes, -1 for none: then the share is 1.
+        node_ids: `[K]` nodes; -1 for none, with a share of 1.
     """
-    for k in range(len(at)):
+    for k in range(len(node_ids)):
         shares[k] = 1.0
-        if at[k] < 0:
+        if node_ids[k] < 0:
             continue
-        total, count, found = 0.0, 0, -1
-        action = int(nodes.first_action[at[k]])
+        total, count, match = 0.0, 0, -1
+        action = int(nodes.first_action[node_ids[k]])
         while action >= 0:
             total += max(nodes.regret[action], 0.0)
             count += 1
             if nodes.move[action] == moves[k]:
-                found = action
+                match = action
             action = int(nodes.next[action])
-        if found >= 0 and total > 0.0:
-            shares[k] = count * max(nodes.regret[found], 0.0) / total
+        if match >= 0 and total > 0.0:
+            shares[k] = count * max(nodes.regret[match], 0.0) / total
 
 
 # ------------------------------------------------------------------------
@@ -368,7 +380,7 @@ def relative_shares(nodes: Nodes, at: I32, moves: IntArray, shares: FloatArray) 
 
 @inlined
 def _mover(worlds: Worlds, world: int) -> int:
-    """The only role with a choice in a world; -1 if none has, -2 if several have or chance."""
+    """The only role with a choice in a world; -1 if none has one, -2 if several have or chance."""
     mover = -1
     for role in range(worlds.node.shape[1]):
         if worlds.node[world, role] == NO_NODE:
@@ -381,15 +393,16 @@ def _mover(worlds: Worlds, world: int) -> int:
 
 @kernel
 def prove(worlds: Worlds, nodes: Nodes, wave: Wave) -> None:
-    """Propagate proofs from the ends that lanes reached (MCTS-Solver).
+    """Propagate proofs upwards from the ends that lanes reached (MCTS-Solver).
 
-    A role that can choose an action proved to win has won; if all actions of a node are proved, the
-    best of them is its value. That holds only in games in which everybody knows everything, and in
-    worlds in which at most one role has a choice.
+    Rule: a node is proved if one of its actions is a proved win, or if all its actions are proved;
+    its value is the best proved one. This is sound only if everybody knows everything, and where at
+    most one role has a choice.
     """
     for lane in range(len(wave.world)):
         if wave.status[lane] != OVER:
             continue
+        # Walk up from the end while each node on the way becomes proved.
         end = int(wave.world[lane])
         child = end
         world = int(worlds.parent[child])

@@ -1,9 +1,12 @@
-"""A search with trees over incomplete paths, from the bag of one role.
+"""Searches for the best move of a bag with trees over incomplete paths.
 
-Lanes begin in the particles of the bag, in proportion to their weights. If all lanes did, the
-others' trees would know what only we know: they would only be reached from states that *we* think
-possible. So some lanes begin elsewhere: in a state that another role thinks possible, judging by
-its path along one of our particles (paper 004 does the same with bags in simulations).
+A player hands over the bag of its incomplete path and gets estimates of its candidates, by UCB1
+(`TreeSearch`) or with a strategy learned by regret matching (`OutcomeSampling`).
+
+Lanes begin in the particles of the bag, in proportion to their weights. If all lanes did, the other
+roles' trees would share our information: lanes would reach them only from states that *we* think
+possible. So some lanes begin elsewhere: in a state that another role thinks possible, given its
+incomplete path in one of our particles (paper 004 does the same with bags in simulations).
 """
 
 from __future__ import annotations
@@ -26,30 +29,29 @@ from ggp.search.trees.selection import ByRegret
 from ggp.search.trees.tree_tables import KEEP
 
 # ------------------------------------------------------------------------
-# Sends lanes into trees, wave by wave: how many at a time, and where they begin.
+# Sends lanes into trees, wave by wave: how many in a wave, and where they begin.
 
 FIRST_LANES, MOST_LANES = 8, 2048
-"""Least and most lanes of a wave: much of the time of small ones is fixed cost."""
+"""Least and greatest number of lanes of a wave: small waves are mostly fixed cost."""
 
 LANE_SHARE = 0.05
-"""A wave has at most this share of the lanes before it: lanes of one wave learn little from each
-other, and the more waves there are, the better lanes know where to go."""
+"""A wave has at most this share of all lanes before it: lanes of one wave learn little from each
+other, and later waves select better."""
 
 MANY_WAVES, MOST_HASTE = 200, 8.0
-"""If there is time for fewer waves than this, waves and their share are made larger, up to this
-many times."""
+"""If there is time for fewer waves than the first number, waves grow, up to the second factor."""
 
 
 GUIDED_LANES = 64
-"""Lanes of the first waves of guided trees, and half of the most: more would leave each leaf few
-playouts. The less time there is, the more it matters that lanes learn from each other."""
+"""Lanes of the first waves of guided trees, and half the greatest number: more lanes would leave
+few playouts for each leaf. Little time makes it more important that lanes learn from each other."""
 
 GUIDED_WAVES = 16
-"""If lanes are counted, there are at least so many waves."""
+"""Least number of waves if lanes are counted."""
 
 
 class Roots(NamedTuple):
-    """Where lanes may begin: worlds with weights.
+    """Weighted worlds in which lanes begin.
 
     Attributes:
         worlds: `[N]`.
@@ -62,7 +64,7 @@ class Roots(NamedTuple):
     learns: BoolArray
 
     def draw(self, count: int, rng: np.random.Generator, among: IntArray | None = None) -> IntArray:
-        """`[count]` indices, drawn systematically by weight, in random order.
+        """`[count]` indices by systematic sampling of the weights, in random order.
 
         Args:
             among: the roots that may be drawn; default: all.
@@ -70,9 +72,9 @@ class Roots(NamedTuple):
         among = np.arange(len(self.worlds)) if among is None else among
         if len(among) == 1:
             return np.repeat(among, count)
-        upto = np.cumsum(self.weights[among])
-        points = (rng.random() + np.arange(count)) / count * upto[-1]
-        return rng.permutation(among[np.searchsorted(upto[:-1], points, side="right")])
+        cdf = np.cumsum(self.weights[among])
+        points = (rng.random() + np.arange(count)) / count * cdf[-1]
+        return rng.permutation(among[np.searchsorted(cdf[:-1], points, side="right")])
 
 
 def joined(parts: Sequence[Roots]) -> Roots:
@@ -84,18 +86,18 @@ MOST_PATHS, LANES_A_PATH = 64, 8
 """Number of paths drawn for each other role, and of states drawn for each path."""
 
 WAITING_S = 0.1
-"""Longest time of a wave while nobody waits for us: somebody may, at any time, and what is under
-way is lost. Lanes look at the clock on their way, so a call is heeded sooner, within 50 ms on
-circuits. With 20 ms, waves of 8 lanes were nearly all fixed cost in kriegspiel_5x5: 250 lanes a
-second instead of the 1,700 of a decision."""
+"""Longest time of a wave during pondering: when a message arrives, the wave under way is lost.
+Lanes check the clock on their way, so a search on a circuit ends within 50 ms. With 20 ms, waves of
+8 lanes were nearly all fixed cost in kriegspiel_5x5: 250 lanes a second instead of the 1,700 of a
+decision."""
 
 
 class Elsewhere(NamedTuple):
-    """Where lanes that do not begin in our particles begin.
+    """Other roles' bags, in which some lanes begin.
 
     Attributes:
-        belief: makes the bags of the other roles; its entries must have views.
-        share: of the lanes that begin in these bags.
+        belief: makes these bags; its entries must have views.
+        share: share of the lanes that begin in them.
     """
 
     belief: Sampler
@@ -103,11 +105,11 @@ class Elsewhere(NamedTuple):
 
 
 class Particles(NamedTuple):
-    """States of the bags of one role.
+    """Particles from the bags of one role.
 
     Attributes:
         role: the role whose bags they are.
-        paths: the role's paths of these bags.
+        paths: the paths of these bags.
         states: `[N]`.
         views: `[N, R]`.
         weights: `[N]`.
@@ -121,20 +123,20 @@ class Particles(NamedTuple):
 
 
 class TreeSearch:
-    """The `Search` of the candidates of one bag whose entries have views, by waves of lanes.
+    """The `Search` of one bag's candidates by waves of lanes in trees.
 
     Args:
-        tree: is searched, and keeps the statistics.
-        bags: one bag.
-        deadline: looked at within waves.
+        tree: keeps the statistics.
+        bags: one bag, whose entries have views.
+        deadline: checked within waves.
         elsewhere: default: all lanes begin in the bag, and all roles learn from them.
-        submitted: the move that the role has submitted, if it only waits for what comes of it: its
-            lanes begin with this move.
+        submitted: the move that the role has submitted, while it waits for the next turn: lanes
+            from its bag begin with this move.
 
     Attributes:
         moves: the candidates.
-        most_lanes: most lanes of a wave.
-        longest_wave_s: time that a wave may take, as far as can be predicted.
+        most_lanes: greatest number of lanes of a wave.
+        longest_wave_s: time that a wave may take, by prediction.
     """
 
     most_lanes = MOST_LANES
@@ -156,26 +158,26 @@ class TreeSearch:
         self._machine, self._tree, self._rng, self._deadline = tree.machine, tree, rng, deadline
         self.moves = candidates(tree.machine, bags)
         self._path = int(bags.paths[0])
-        own = Particles(
+        particles = Particles(
             bags.role, bags.paths, bags.states_of(0), views[bags.lanes_of(0)], bags.weights_of(0)
         )
-        others = [] if elsewhere is None else self._others(bags, elsewhere.belief)
-        share = 0.0 if elsewhere is None or not others else elsewhere.share
-        shares = [1 - share, *[share / max(len(others), 1)] * len(others)]
-        self._decides, self._submitted = -1 if submitted is not None else bags.role, submitted
-        # A result that holds in one of several particles is no proof.
-        tree.proves = tree.settings.proves and len(own.weights) == 1
-        self._roots = self._begin([own, *others], shares)
+        opponents = [] if elsewhere is None else self._opponent_particles(bags, elsewhere.belief)
+        share = 0.0 if elsewhere is None or not opponents else elsewhere.share
+        shares = [1 - share, *[share / max(len(opponents), 1)] * len(opponents)]
+        self._decider, self._submitted = -1 if submitted is not None else bags.role, submitted
+        # A proof for one of several particles is no proof for the bag.
+        tree.proves = tree.settings.proves and len(particles.weights) == 1
+        self._roots = self._begin([particles, *opponents], shares)
         self._lanes_done = 0
         self._guided_lanes = GUIDED_LANES
         self._costs = RoundCosts()
         self._wave_s = 0.0
 
-    def round(self, count: int, chosen: IntArray | None = None) -> None:
+    def round(self, count: int, subset: IntArray | None = None) -> None:
         """Send `count` lanes for each candidate; the tree decides which moves they try.
 
         Raises:
-            OutOfTime: not all could be sent; what the others found counts.
+            OutOfTime: the time was too short for all; finished waves count.
         """
         self.send(count * len(self.moves.values))
 
@@ -183,7 +185,7 @@ class TreeSearch:
         """Send `count` lanes.
 
         Raises:
-            OutOfTime: not all could be sent; what the others found counts.
+            OutOfTime: the time was too short for all; finished waves count.
         """
         self._guided_lanes = max(FIRST_LANES, count // GUIDED_WAVES)
         while count > 0 and not self._is_settled():
@@ -195,7 +197,7 @@ class TreeSearch:
         """Send lanes until the deadline.
 
         Args:
-            report: receives the values so far, each time the number of lanes has doubled.
+            report: receives the estimates so far, each time the number of lanes has doubled.
         """
         next_report = 2 * FIRST_LANES
         try:
@@ -213,21 +215,21 @@ class TreeSearch:
     def _wave_size(self) -> int:
         """Lanes of the next wave; 0 if no wave fits into the remaining time.
 
-        The clock alone never makes waves small: a wave is nearly all fixed cost, especially on a
+        The clock never makes waves small: a small wave is nearly all fixed cost, especially on a
         busy computer.
         """
         haste, fits = 1.0, MOST_LANES
         if self._deadline is not None:
-            left_s = self._deadline.left_s()
-            fits = self._costs.next_size(left_s, 1)
-            if left_s > self.longest_wave_s:
+            remaining_s = self._deadline.left_s()
+            fits = self._costs.next_size(remaining_s, 1)
+            if remaining_s > self.longest_wave_s:
                 fits = min(fits, max(self._costs.next_size(self.longest_wave_s, 1), FIRST_LANES))
-            waves = left_s / self._wave_s if self._wave_s else MANY_WAVES
+            waves = remaining_s / self._wave_s if self._wave_s else MANY_WAVES
             haste = min(max(MANY_WAVES / max(waves, 1.0), 1.0), MOST_HASTE)
-        least, most = FIRST_LANES, self.most_lanes
+        smallest, largest = FIRST_LANES, self.most_lanes
         if self._tree.leaves.is_guided:
-            haste, least, most = 1.0, min(GUIDED_LANES, self._guided_lanes), 2 * GUIDED_LANES
-        size = int(min(haste * max(least, LANE_SHARE * self._lanes_done), most))
+            haste, smallest, largest = 1.0, min(GUIDED_LANES, self._guided_lanes), 2 * GUIDED_LANES
+        size = int(min(haste * max(smallest, LANE_SHARE * self._lanes_done), largest))
         return min(size, fits)
 
     def _wave(self, size: int) -> None:
@@ -239,65 +241,65 @@ class TreeSearch:
             self._costs.add(size, self._wave_s)
 
     def _send_wave(self, size: int) -> None:
-        drawn = self._roots.draw(size, self._rng)
+        indices = self._roots.draw(size, self._rng)
         self._tree.wave(
-            self._roots.worlds[drawn], self._roots.learns[drawn], self._rng, self._deadline
+            self._roots.worlds[indices], self._roots.learns[indices], self._rng, self._deadline
         )
 
-    def _others(self, bags: Bags, belief: Sampler) -> list[Particles]:
-        """States the others may think possible, judging by their paths along our particles."""
+    def _opponent_particles(self, bags: Bags, belief: Sampler) -> list[Particles]:
+        """Particles of each other role, from bags at its paths in our particles."""
         machine, rng = self._machine, self._rng
         views = bags.sets.views
         assert views is not None
-        found: list[Particles] = []
+        particles: list[Particles] = []
         for role in range(len(machine.roles)):
             if role in (bags.role, machine.random_role):
                 continue
             paths = views[bags.draw(0, MOST_PATHS, rng), role]
             first, path_of = first_seen(paths)
-            theirs = belief.at(paths[first], role, rng)
-            sound = np.flatnonzero(~theirs.depleted)
+            rivals = belief.at(paths[first], role, rng)
+            sound = np.flatnonzero(~rivals.depleted)
             if not len(sound):
                 continue
             times = np.bincount(path_of)[sound]
-            theirs = theirs.select(sound)
-            lanes = np.concatenate([theirs.draw(k, LANES_A_PATH, rng) for k in range(len(theirs))])
-            first, place = first_seen(lanes)
+            rivals = rivals.select(sound)
+            lanes = np.concatenate([rivals.draw(k, LANES_A_PATH, rng) for k in range(len(rivals))])
+            first, group = first_seen(lanes)
             lanes = lanes[first]
-            weights = np.bincount(place, np.repeat(times, LANES_A_PATH))
-            their_views = theirs.sets.views
-            assert their_views is not None
-            found.append(
+            weights = np.bincount(group, np.repeat(times, LANES_A_PATH))
+            rival_views = rivals.sets.views
+            assert rival_views is not None
+            particles.append(
                 Particles(
                     role,
-                    theirs.paths,
-                    theirs.sets.states.take(lanes),
-                    their_views[lanes],
+                    rivals.paths,
+                    rivals.sets.states.take(lanes),
+                    rival_views[lanes],
                     weights.astype(np.float64),
                 )
             )
-        return found
+        return particles
 
     def _begin(self, parts: Sequence[Particles], shares: Sequence[float]) -> Roots:
-        """Make worlds of particles, and determine which roles may learn from which.
+        """The particles as roots, with the roles that may learn from each.
 
-        A role learns from lanes that begin in its own bags. From other lanes it learns only if it
-        has no bag for its path there: it thinks the states they begin in less likely, or more.
+        A role learns from lanes that begin in its own bags. From others it learns only where it has
+        no bag for its path: other roles' particles have the wrong weights for it.
         """
-        found: list[Roots] = []
-        begun = self._tree.begin(self._particles(parts))
-        for part, share, worlds in zip(parts, shares, begun, strict=True):
+        roots: list[Roots] = []
+        world_ids = self._tree.begin(self._particles(parts))
+        for part, share, worlds in zip(parts, shares, world_ids, strict=True):
             learns = np.ones(part.views.shape, dtype=np.bool_)
-            for other in parts:
-                if other.role != part.role:
-                    learns[:, other.role] = ~np.isin(part.views[:, other.role], other.paths)
-            found.append(Roots(worlds, share * part.weights / part.weights.sum(), learns))
-        return joined(found)
+            for rival in parts:
+                if rival.role != part.role:
+                    learns[:, rival.role] = ~np.isin(part.views[:, rival.role], rival.paths)
+            roots.append(Roots(worlds, share * part.weights / part.weights.sum(), learns))
+        return joined(roots)
 
     def _particles(self, parts: Sequence[Particles]) -> list[tuple[States, IntArray, int]]:
-        """For `PathsTree.begin`."""
+        """The arguments of `PathsTree.begin`."""
         return [
-            (part.states, part.views, self._decides if part.role == self._decides else -1)
+            (part.states, part.views, self._decider if part.role == self._decider else -1)
             for part in parts
         ]
 
@@ -306,9 +308,9 @@ class TreeSearch:
         return self._sums().proofs >= 0
 
     def estimates(self) -> Estimates:
-        """The values so far: mean results of the lanes in which the role chose the move.
+        """The estimates so far: mean goals of the lanes in which the role chose the move.
 
-        A proved move gets its proved value, without an error.
+        A proved move gets its proved value, with an error of 0.
         """
         sums = self._sums()
         low, high = self._machine.goal_range
@@ -317,32 +319,32 @@ class TreeSearch:
         means = goals / counts
         spread = np.maximum(sums.squares / counts - means**2, 0.0)
         errors = np.where(visits > 1, np.sqrt(spread / np.maximum(visits - 1, 1)), np.nan)
-        late = (sums.discounted - goals) / counts / (1 - KEEP)
+        promptness = (sums.discounted - goals) / counts / (1 - KEEP)
         proved = sums.proofs >= 0
         return Estimates(
             self.moves,
             low + (high - low) * np.where(proved, sums.proofs, means),
             (high - low) * np.where(proved, 0.0, errors),
             visits,
-            (high - low) * late,
+            (high - low) * promptness,
             proved,
         )
 
     def _sums(self) -> ActionSums:
         """Statistics of each candidate."""
         sums = self._tree.nodes.sums(self._path)
-        place = {move: k for k, move in enumerate(sums.moves.tolist())}
-        at = np.array([place[move] for move in self.moves.values.tolist()], dtype=np.int64)
-        return sums.take(at)
+        index = {move: k for k, move in enumerate(sums.moves.tolist())}
+        indices = np.array([index[move] for move in self.moves.values.tolist()], dtype=np.int64)
+        return sums.take(indices)
 
     def wait(self, deadline: Deadline) -> None:
-        """Send lanes until the deadline, which may pass at any time."""
+        """Send lanes until the deadline, which may be moved to any time."""
         self.longest_wave_s = WAITING_S
         with self._tree.nodes.committed(self._path, self._submitted):
             self.run(deadline)
 
     def _is_settled(self) -> bool:
-        """Whether nothing more can be learned: a win is proved, or the value of every candidate."""
+        """Whether the search is over: a win is proved, or the value of every candidate."""
         if self._submitted is not None or not self._tree.proves:
             return False
         proofs = self._sums().proofs
@@ -352,23 +354,23 @@ class TreeSearch:
 # ------------------------------------------------------------------------
 # Online outcome sampling: learns strategies that converge to an equilibrium, also mixed ones.
 #
-# Trees like those of `TreeSearch`, where choices match regrets instead of UCB1 (`selection`). Lanes
-# begin in three kinds of places, and only one role of each lane learns:
+# The trees are those of `TreeSearch`, with regret matching instead of UCB1 (`selection`). Lanes
+# begin in three kinds of roots, and only one role of each lane learns:
 #
-# our particles                         we learn                  targeting, as in the paper
+#     our particles                         we learn              targeting, as in the paper
 #     states another role thinks possible   that role learns
 #     the start of the game                 each role, in turn
 #
 # In a small game nearly all lanes begin at the start, which converges best.
 #
 # The paper (Lisy, Lanctot & Bowling, AAMAS 2015) sends all lanes from the start, most of them
-# towards our own path. Here they begin in the particles of the bag right away. The probability of a
-# particle depends on how the others play, which the trees estimate: the prior of a particle is
-# multiplied by the average strategies along its paths. Roles learn only in states that *they* think
-# possible, so that they do not get what we know.
+# towards our own path. Here they begin directly in the particles of the bag. The probability of a
+# particle depends on the others' play, which the trees estimate: its prior is multiplied by the
+# current strategies along its paths. Roles learn only in states that *they* think possible, so that
+# our information does not leak into their strategies.
 
 PRIOR_SHARE = 0.1
-"""Share of the lanes of a bag that begin by its weights alone, whatever strategies say."""
+"""Share of a bag's lanes that begin by its weights alone, independently of strategies."""
 
 
 REFRESH = 1.1
@@ -376,8 +378,8 @@ REFRESH = 1.1
 
 
 WHOLE_GAME, WHOLE_SHARE = 8, 0.95
-"""While there are this many times as many lanes as worlds, nearly all lanes begin at the start of
-the game: they know all of it, and need not be led to where we are."""
+"""While there are this many times as many lanes as worlds, this share of the lanes begins at the
+start of the game: they cover all of it, and targeting is unnecessary."""
 
 
 class Matching(NamedTuple):
@@ -393,10 +395,10 @@ class Matching(NamedTuple):
 
 
 class OutcomeSampling(TreeSearch):
-    """The `Search` of the candidates of one bag whose entries have views.
+    """The `Search` of one bag's candidates by online outcome sampling.
 
     Args:
-        elsewhere: the states the others may think possible.
+        elsewhere: the other roles' bags.
         submitted: see `TreeSearch`; lanes try the other moves as well, since regrets compare them.
     """
 
@@ -419,10 +421,10 @@ class OutcomeSampling(TreeSearch):
         self._views = tree.views_of(self._roots.worlds)
         self._from_start = (self._views < len(tree.machine.roles)).all(axis=1)
         self._refresh_at = 0
-        self._sent = np.zeros(len(tree.machine.roles))
+        self._lanes_of_role = np.zeros(len(tree.machine.roles))
 
     def strategy(self, estimates: Estimates) -> FloatArray:
-        """`[C]` the average strategy at the role's path, which is the one to play; sums to 1.
+        """`[C]` the average strategy at the role's path: the one to play. It sums to 1.
 
         Uniform if nothing was learned.
         """
@@ -433,23 +435,25 @@ class OutcomeSampling(TreeSearch):
         return shares / total if total > 0 else np.full(len(shares), 1 / len(shares))
 
     def _begin(self, parts: Sequence[Particles], shares: Sequence[float]) -> Roots:
-        """Begin lanes from which only the role of their bag learns; from the start, each role."""
+        """Roots from which the role of their bag learns; each role from the start of the game."""
         roles = np.arange(len(self._machine.roles))
-        found: list[Roots] = []
-        # The number of a path of no turns is that of its role.
+        roots: list[Roots] = []
+        # The id of a role's empty path is the role's index.
         first = self._machine.initial(1), roles[None].copy(), -1
-        *begun, start = self._tree.begin([*self._particles(parts), first])
-        for part, share, worlds in zip(parts, shares, begun, strict=True):
+        *world_ids, start = self._tree.begin([*self._particles(parts), first])
+        for part, share, worlds in zip(parts, shares, world_ids, strict=True):
             weights = share * part.weights / part.weights.sum()
-            found.append(Roots(worlds, weights, np.tile(roles == part.role, (len(worlds), 1))))
+            roots.append(Roots(worlds, weights, np.tile(roles == part.role, (len(worlds), 1))))
         learners = roles[roles != self._machine.random_role]
         size = len(learners)
-        each = Roots(np.repeat(start, size), np.full(size, 1 / size), learners[:, None] == roles)
-        return joined([*found, each])
+        begins = Roots(np.repeat(start, size), np.full(size, 1 / size), learners[:, None] == roles)
+        return joined([*roots, begins])
 
     def _refresh(self) -> None:
-        """Draw roots by weight and by current strategies, with the odds and reach of their
-        lanes."""
+        """Reweight roots by the current strategies, and set the odds and reach of their lanes.
+
+        Importance sampling: a lane begins with odds of (prior weight) / (weight it is drawn by).
+        """
         prior = self._prior
         reach = np.column_stack([self._tree.nodes.reach(column) for column in self._views.T])
         reach[np.arange(len(reach)), self._learner] = 1.0
@@ -459,37 +463,37 @@ class OutcomeSampling(TreeSearch):
         weights = prior.weights / totals
         posterior = weights * reach.prod(axis=1)
         posterior /= np.bincount(group, posterior)[group]
-        drawn = PRIOR_SHARE * weights + (1 - PRIOR_SHARE) * posterior
-        self._odds, self._reach = weights / drawn, reach
+        proposal = PRIOR_SHARE * weights + (1 - PRIOR_SHARE) * posterior
+        self._odds, self._reach = weights / proposal, reach
         small = WHOLE_GAME * self._tree.num_worlds < self._lanes_done
         share = WHOLE_SHARE if small else self._matching.from_start
         shares = np.where(self._from_start, share, 1 - share)
         if self._from_start.all():
             shares[:] = 1.0
-        self._roots = prior._replace(weights=shares * totals * drawn)
+        self._roots = prior._replace(weights=shares * totals * proposal)
 
     def _send_wave(self, size: int) -> None:
         if self._lanes_done >= self._refresh_at:
             self._refresh_at = int(REFRESH * self._lanes_done) + 1
             self._refresh()
-        mine = np.flatnonzero(self._learner == self._next_learner(size))
-        drawn = self._roots.draw(size, self._rng, mine)
-        # Strategies count by their age: the first ones are little better than uniform play.
+        eligible = np.flatnonzero(self._learner == self._next_learner(size))
+        picks = self._roots.draw(size, self._rng, eligible)
+        # Linear averaging: later strategies count more, since the first are nearly uniform.
         self._tree.age += size
         rule = ByRegret(
-            self._matching.exploration, self._tree.age, self._odds[drawn], self._reach[drawn]
+            self._matching.exploration, self._tree.age, self._odds[picks], self._reach[picks]
         )
         roots = self._roots
-        self._tree.wave(roots.worlds[drawn], roots.learns[drawn], self._rng, self._deadline, rule)
+        self._tree.wave(roots.worlds[picks], roots.learns[picks], self._rng, self._deadline, rule)
 
     def _next_learner(self, size: int) -> int:
-        """The role furthest behind its share of lanes, which learns from the next wave.
+        """The role furthest behind its share of lanes: it learns from the next wave.
 
-        Each role responds to what the others have just learned. If all learned at once, they would
-        chase each other.
+        Roles learn in turn, and each responds to the others' latest strategies. If all learned in
+        the same wave, they would chase each other.
         """
-        owed = np.bincount(self._learner, self._roots.weights, len(self._sent))
-        owed *= (self._sent.sum() + size) / owed.sum()
-        role = int((owed - self._sent).argmax())
-        self._sent[role] += size
+        due = np.bincount(self._learner, self._roots.weights, len(self._lanes_of_role))
+        due *= (self._lanes_of_role.sum() + size) / due.sum()
+        role = int((due - self._lanes_of_role).argmax())
+        self._lanes_of_role[role] += size
         return role

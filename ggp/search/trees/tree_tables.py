@@ -1,18 +1,20 @@
-"""The data of trees over incomplete paths: arrays that kernels read and write.
+"""The arrays of trees over incomplete paths, which kernels read and write.
 
-A *node* is a role's knowledge: its incomplete path, if it had several legal moves there. Its
-*actions* are the moves that were legal there in some world, with their statistics.
+`PathsTree` owns them; `growing` and `selection` fill them; `nodes_and_worlds` compacts them.
 
-A *world* is a complete path from a particle on: a state, and what every role knows of it. Worlds
-record where joint moves lead, so that lanes walk through known ones without asking the machine:
+A *node* is an information set of a role: an incomplete path at which it had several legal moves.
+Its *actions* are the moves that were legal there in some world, with their statistics.
+
+A *world* is a complete path that begins at a particle: a state and every role's incomplete path.
+Worlds record where joint moves lead, so that lanes walk through them without asking the machine:
 
     world 7    node of each role    xplayer: 3     oplayer: none, its move is forced
                actions of node 3    (mark 1 1)   (mark 1 2)   ...
                joint move           (mark 1 2), noop   ->   world 12
 
-Several worlds share a node if a role cannot tell them apart. Its choice depends on the node only.
-So it may choose a move that is illegal in a world, as in a match: then a random legal move is made,
-and the role learns of it.
+Several worlds share a node if a role cannot tell them apart. Its choice depends on the node only,
+so it may choose a move that is illegal in a world. As in a match, a random legal move then replaces
+it, and the role learns of that.
 """
 
 from __future__ import annotations
@@ -45,16 +47,16 @@ RECORDS, ROWS = 0, 1
 """Indices into `Wave.sizes`."""
 
 WALKING, LEAF, OVER, LOOSE = 0, 1, 2, 3
-"""States of a lane: walks on; is played out; has ended; has left the known worlds for good."""
+"""Status of a lane: it walks; is to be played out; is at the end of the game; has left the tree."""
 
 UPPER = 32
-"""Bit of a code of `Worlds` at which its refused action begins."""
+"""Bit at which the refused action begins in a code of `Worlds`."""
 
-FIRST_PLACES = 1024
-FIRST_SLOTS = 4 * FIRST_PLACES
+FIRST_ROWS = 1024
+FIRST_SLOTS = 4 * FIRST_ROWS
 
 LARGE = 1 << 16
-"""Number of rows from which on an array gets all the room it may ever need."""
+"""Arrays of more rows than this get all the room they may ever need."""
 
 
 @by_reference
@@ -63,17 +65,18 @@ class Worlds(NamedTuple):
 
     Attributes:
         sizes: numbers of worlds, listed actions and chance moves.
-        parent: `[W]` previous world; -1 for particles.
-        code: `[W, R]` the joint move that led here: for each role the position of its move in the
-            list of its legal moves, and in the upper half of the number 1 + action refused.
+        parent: `[W]` the world before; -1 for particles.
+        code: `[W, R]` the joint move that led here: for each role the position of its move among
+            its legal moves; in the upper half of the number 1 + the refused action, or 0.
         slots: worlds by hash of parent and code, -1 if free.
         over: `[W]` whether the game is over.
         node: `[W, R]` node of each role, `NO_NODE` or `CHANCE`.
         counts: `[W, R]` number of legal moves of each role.
-        first: `[W, R]` where they are. With a node: its actions from this one on, or, if negative,
-            those listed from -1 - first on. With chance: in `chance_move`. Else the move itself.
+        first: `[W, R]` where these are. With a node: consecutive actions from this one on, or, if
+            negative, entries of `listed` from -1 - first on. With chance: an index into
+            `chance_move`. Else the move itself.
         listed: actions.
-        chance_move, chance_upto: moves of chance, and the cumulative probability of each.
+        chance_move, chance_cdf: moves of chance, and the cumulative probability of each.
         value: `[W, R]` goals from 0 to 1 where the game is over.
     """
 
@@ -87,7 +90,7 @@ class Worlds(NamedTuple):
     first: I32
     listed: I32
     chance_move: I32
-    chance_upto: FloatArray
+    chance_cdf: FloatArray
     value: FloatArray
 
 
@@ -98,24 +101,22 @@ class Nodes(NamedTuple):
     Attributes:
         sizes: numbers of nodes and actions.
         role, path: `[I]` its role, and that role's path (a node of `PathTree`).
-        first_action, last_action: `[I]` of the chain of its actions.
-        selections: `[I]` number of choices of an action, including those under way.
-        trust: `[I]` how often the role moves by `share` instead of by its statistics.
+        first_action, last_action: `[I]` ends of the chain of its actions.
+        selections: `[I]` number of choices at the node, including those under way.
+        trust: `[I]` probability that the role moves by `share` instead of by its statistics.
         move: `[A]`.
         next: `[A]` next action of the node, -1 after the last.
         owner: `[A]` the node.
-        since: `[A]` selections of the node when the action was first legal: it was available in
-            later ones.
+        missed: `[A]` selections of the node before the action was first legal.
         pending: `[A]` choices under way: virtual visits.
         visits: `[A]` choices that were backed up.
-        discounted: `[A]` sum of goals from 0 to 1, distant ones drawn to the middle.
+        discounted: `[A]` sum of goals from 0 to 1; distant ones are moved towards the middle.
         goals, squares: `[A]` sum of goals from 0 to 1, and of their squares.
-        proof: `[A]` goal that the owner certainly gets if everybody plays optimally from there, -1
-            if unknown.
-        end: `[A]` the world in which it then ends.
-        regret, average: `[A]` where regrets are matched: how much more the action would have been
-            worth than the chosen one, and the sum of the shares it had; both weighted.
-        share: `[A]` probability by a model of the role; 0 without one.
+        proof: `[A]` proved goal of the owner under optimal play from there on, -1 if unknown.
+        end: `[A]` the world in which the game then ends.
+        regret, average: `[A]` for regret matching: weighted sums of the action's regret, and of
+            its probabilities in the strategies so far.
+        share: `[A]` probability in a move model of the role; 0 without one.
     """
 
     sizes: IntArray
@@ -128,7 +129,7 @@ class Nodes(NamedTuple):
     move: I32
     next: I32
     owner: I32
-    since: IntArray
+    missed: IntArray
     pending: I32
     visits: IntArray
     discounted: FloatArray
@@ -143,21 +144,21 @@ class Nodes(NamedTuple):
 
 @by_reference
 class Wave(NamedTuple):
-    """Lanes that walk down side by side.
+    """Lanes that walk down a tree side by side.
 
     Attributes:
         sizes: numbers of records and rows.
         random: `[1]` state of the random number generator.
         status: `[L]` see `WALKING`.
-        world: `[L]` where a lane is; it may not exist yet.
+        world: `[L]` a lane's world, which may not exist yet.
         row: `[L]` row of a lane that is `LOOSE`.
         depth: `[L]` joint moves made.
-        learns: `[L, R]` whether a role's choices are recorded, so that it learns from the lane.
+        learns: `[L, R]` whether a role learns from the lane: its choices are recorded.
         head: `[L]` last record of the lane, -1 for none.
-        action, before: `[K]` records: an action chosen, and the record before.
-        drawn: `[K]` probability with which the action was drawn, where regrets are matched.
-        parent: `[L]` rows, each a joint move that leads to an unknown world: where it is made,
-        moves, refused: `[L, R]` what is executed, and what was refused before (-1: nothing).
+        action, previous: `[K]` records: an action chosen, and the lane's record before it.
+        probability: `[K]` probability of the draw, for regret matching.
+        parent: `[L]` rows, each a joint move that leads out of the tree: the world it is made in;
+        moves, refused: `[L, R]` the executed moves, and the refused ones (-1 for none).
     """
 
     sizes: IntArray
@@ -169,8 +170,8 @@ class Wave(NamedTuple):
     learns: NDArray[np.bool_]
     head: I32
     action: I32
-    before: I32
-    drawn: FloatArray
+    previous: I32
+    probability: FloatArray
     parent: IntArray
     moves: IntArray
     refused: IntArray
@@ -178,26 +179,26 @@ class Wave(NamedTuple):
 
 def new_worlds(num_roles: int) -> Worlds:
     """Tables without a world."""
-    one, many = (FIRST_PLACES,), (FIRST_PLACES, num_roles)
+    flat, by_role = (FIRST_ROWS,), (FIRST_ROWS, num_roles)
     return Worlds(
         np.zeros(3, dtype=np.int64),
-        np.zeros(one, dtype=np.int32),
-        np.zeros(many, dtype=np.int64),
+        np.zeros(flat, dtype=np.int32),
+        np.zeros(by_role, dtype=np.int64),
         np.full(FIRST_SLOTS, -1, dtype=np.int32),
-        np.zeros(one, dtype=np.bool_),
-        np.zeros(many, dtype=np.int32),
-        np.zeros(many, dtype=np.int32),
-        np.zeros(many, dtype=np.int32),
-        np.zeros(one, dtype=np.int32),
-        np.zeros(one, dtype=np.int32),
-        np.zeros(one),
-        np.zeros(many),
+        np.zeros(flat, dtype=np.bool_),
+        np.zeros(by_role, dtype=np.int32),
+        np.zeros(by_role, dtype=np.int32),
+        np.zeros(by_role, dtype=np.int32),
+        np.zeros(flat, dtype=np.int32),
+        np.zeros(flat, dtype=np.int32),
+        np.zeros(flat),
+        np.zeros(by_role),
     )
 
 
 def new_nodes() -> Nodes:
     """Tables without a node."""
-    columns: Any = (np.zeros(FIRST_PLACES, dtype=kind) for kind in _NODE_KINDS)
+    columns: Any = (np.zeros(FIRST_ROWS, dtype=kind) for kind in _NODE_KINDS)
     return Nodes(np.zeros(2, dtype=np.int64), *columns)
 
 
@@ -214,7 +215,7 @@ _WORLD_FIELDS = ("parent", "code", "over", "node", "counts", "first", "value")
 
 
 def new_wave(worlds: IntArray, learns: NDArray[np.bool_], key: int) -> Wave:
-    """Lanes that begin in worlds, with room for their rows and some records."""
+    """Lanes that begin in `worlds`, with room for their rows and some records."""
     size, num_roles = learns.shape
     return Wave(
         np.zeros(2, dtype=np.int64),
@@ -236,94 +237,92 @@ def new_wave(worlds: IntArray, learns: NDArray[np.bool_], key: int) -> Wave:
 
 def wider_wave(wave: Wave) -> Wave:
     """The same lanes, with room for more records."""
-    columns = ("action", "before", "drawn")
+    columns = ("action", "previous", "probability")
     length = 2 * len(wave.action)
     return wave._replace(**{name: wider(getattr(wave, name), length) for name in columns})
 
 
-def wider_worlds(worlds: Worlds, places: int, listed: int, chances: int, most: int) -> Worlds:
-    """The same worlds, with room for at least this many, and for listed actions and chance moves.
+def wider_worlds(worlds: Worlds, rows: int, listed: int, chances: int, max_worlds: int) -> Worlds:
+    """The same worlds, with at least this much room for worlds, listed actions and chance moves.
 
     The slots are unchanged: see `ggp.search.trees.nodes_and_worlds.place_worlds`.
 
     Args:
-        most: most worlds there will ever be.
+        max_worlds: most worlds there will ever be.
     """
-    columns = _wider(worlds, _WORLD_FIELDS, places, most)
+    columns = _wider(worlds, _WORLD_FIELDS, rows, max_worlds)
     columns |= _wider(worlds, ("listed",), listed, 0)
-    columns |= _wider(worlds, ("chance_move", "chance_upto"), chances, 0)
+    columns |= _wider(worlds, ("chance_move", "chance_cdf"), chances, 0)
     return worlds._replace(**columns) if columns else worlds
 
 
-def wider_nodes(nodes: Nodes, places: int, actions: int, most: int) -> Nodes:
-    """The same nodes, with room for at least this many, and for their actions.
+def wider_nodes(nodes: Nodes, rows: int, actions: int, max_actions: int) -> Nodes:
+    """The same nodes, with at least this much room for nodes and actions.
 
     Args:
-        most: most actions there will ever be.
+        max_actions: most actions there will ever be.
     """
     # Nearly every node has two actions or more.
-    columns = _wider(nodes, NODE_FIELDS, places, most // 2)
-    columns |= _wider(nodes, ACTION_FIELDS, actions, most)
+    columns = _wider(nodes, NODE_FIELDS, rows, max_actions // 2)
+    columns |= _wider(nodes, ACTION_FIELDS, actions, max_actions)
     return nodes._replace(**columns) if columns else nodes
 
 
-def with_slack(most: int) -> int:
-    """Room for somewhat more than the most rows that are wanted."""
-    return most + most // 8
+def with_slack(max_rows: int) -> int:
+    """Room for somewhat more than the greatest number of rows."""
+    return max_rows + max_rows // 8
 
 
-def wider(array: NDArray[_T], length: int, most: int = 0) -> NDArray[_T]:
+def wider(array: NDArray[_T], length: int, max_rows: int = 0) -> NDArray[_T]:
     """The array with room for at least `length` rows.
 
-    The new rows may hold anything: filling them costs more than writing those that are needed,
-    since it is the first use of their memory. For the same reason large arrays get all the room
-    they may ever need: what is not used takes no memory, while copying what is used takes longer
-    than the time between two looks at a clock.
+    The new rows are uninitialised: the first use of memory is slow, and most rows may never be
+    used. For the same reason large arrays get all the room they may ever need: unused rows take no
+    memory, but copying used ones takes longer than the time between two checks of the clock.
 
     Args:
-        most: most rows that will be needed, as far as is known.
+        max_rows: greatest number of rows that may be needed; 0 if unknown.
     """
     if length <= len(array):
         return array
     room = 4 * length
-    larger = np.empty((max(room, most if room > LARGE else 0), *array.shape[1:]), array.dtype)
+    larger = np.empty((max(room, max_rows if room > LARGE else 0), *array.shape[1:]), array.dtype)
     larger[: len(array)] = array
     return larger
 
 
 def _wider(
-    tables: Worlds | Nodes, fields: tuple[str, ...], length: int, most: int
+    tables: Worlds | Nodes, fields: tuple[str, ...], length: int, max_rows: int
 ) -> dict[str, Any]:
-    """The columns of these names, if they have room for fewer rows."""
+    """The named columns with more room; none if they have room for `length` rows already."""
     if length <= len(getattr(tables, fields[0])):
         return {}
-    return {name: wider(getattr(tables, name), length, most) for name in fields}
+    return {name: wider(getattr(tables, name), length, max_rows) for name in fields}
 
 
 # ------------------------------------------------------------------------
 # Settings of trees over incomplete paths: how lanes choose, and how far the trees grow.
 
 MOST_WORLDS = 500_000
-"""Worlds of a tree: bounds memory. Lanes that leave the known worlds are then played out."""
+"""Greatest number of worlds of a tree: bounds memory. Lanes that leave them are played out."""
 
 KEEP = 0.999
-"""Share of a goal's distance from the middle that remains after each turn, for choices in the tree:
-among equally certain wins or losses, early wins and late losses are better."""
+"""Discount: share of a goal's distance from the middle that remains after each turn. Of equally
+certain wins or losses, the tree prefers early wins and late losses."""
 
 
 PRIOR_VISITS = 1.0
-"""Visits, worth what a move was worth wherever it was made, that are added to those of each action
-where lanes are guided."""
+"""Guided lanes: visits added to each action, worth the move's mean goal in all playouts."""
 
 VIRTUAL_LOSS = 0.3
-"""Share of the choices under way that count as lost where lanes are guided; otherwise all do."""
+"""Guided lanes: share of the choices under way that count as lost; without guidance all do."""
 
 CALM = 0.625
-"""Factor of the exploration where lanes are guided: means of several playouts vary less."""
+"""Guided lanes: factor of the exploration, since means of several playouts vary less."""
 
 CHOICES = 20_000.0
-"""Where lanes are guided and everybody knows everything, exploration grows with the choices made at
-a node, by 1 + ln(1 + choices / this): Silver et al. (2018). Without, nearly all of 100,000 lanes
+"""Guided lanes, if everybody knows everything: exploration grows with the number of choices at a
+node, by 1 + ln(1 + choices / this) (Silver et al., 2018). Otherwise nearly all of 100,000 lanes
 stay at the move that seemed best at first, and more time changes little."""
 
 
@@ -333,9 +332,9 @@ class LaneSettings(NamedTuple):
     Attributes:
         exploration: factor of the UCB1 bonus, for goals of 0 to 1.
         most_worlds: see `MOST_WORLDS`.
-        proves: whether ends of lanes are proofs: only if everybody knows everything.
-        guided: whether choices by UCB1 and playouts go by what moves were worth in earlier
-            playouts, and leaves get several of these; only on a circuit.
+        proves: whether ends of lanes are proofs; sound only if everybody knows everything.
+        guided: whether earlier playouts guide choices by UCB1 and new playouts, several of which
+            evaluate each leaf; only on a circuit.
     """
 
     exploration: float = 0.4

@@ -53,7 +53,7 @@ def contents(tree: PathsTree) -> list[tuple[str, Any]]:
     num_worlds, listed, chances = worlds.sizes.tolist()
     num_nodes, num_actions = nodes.sizes.tolist()
     over = worlds.over[:num_worlds]
-    lengths = {"listed": listed, "chance_move": chances, "chance_upto": chances}
+    lengths = {"listed": listed, "chance_move": chances, "chance_cdf": chances}
     found = [
         (name, getattr(worlds, name)[: lengths.get(name, num_worlds)].tolist())
         for name in worlds._fields
@@ -67,8 +67,8 @@ def contents(tree: PathsTree) -> list[tuple[str, Any]]:
         size = num_nodes if name in ("role", "path", "first_action", "last_action") else 0
         size = size or (num_nodes if name in ("selections", "trust") else num_actions)
         found.append((name, column[:size].tolist()))
-    states = tree.machine.fluents(tree._known.states.take(np.arange(num_worlds)))
-    found += [("states", states), ("views", tree._known.views[:num_worlds].tolist())]
+    states = tree.machine.fluents(tree._table.states.take(np.arange(num_worlds)))
+    found += [("states", states), ("views", tree._table.views[:num_worlds].tolist())]
     paths = tree.paths
     found += [("paths", paths._rows.tolist()), ("depths", paths._depths[: len(paths)].tolist())]
     return found

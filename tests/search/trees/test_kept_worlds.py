@@ -54,7 +54,7 @@ class Follower:
         """Worlds of the bag, -1 for those that are not known."""
         views = self.bag.sets.views
         assert views is not None
-        return self.tree._known.find(self.bag.sets.states, views)
+        return self.tree._table.find(self.bag.sets.states, views)
 
 
 def joint_move(tree: PathsTree, world: int) -> tuple[list[int], list[int]]:
@@ -85,7 +85,7 @@ def check(tree: PathsTree, *, paths: bool = True) -> None:
     """
     machine, worlds, nodes = tree.machine, tree._worlds, tree.nodes
     size = tree.num_worlds
-    states = tree._known.states.take(np.arange(size))
+    states = tree._table.states.take(np.arange(size))
     linked = np.flatnonzero(worlds.parent[:size] >= 0)
     found = [joint_move(tree, world) for world in linked.tolist()]
     moves = np.array([each[0] for each in found], dtype=np.int64).reshape(-1, len(machine.roles))

@@ -63,7 +63,7 @@ def test_actions_are_drawn_by_positive_regret_and_evenly_by_who_explores() -> No
             action = match_regrets(nodes, wave, lane, 0, role, rule)
             drawn[action] += 1
             expected = evenly / 4 + (1 - evenly) * [0.75, 0, 0.25, 0][action]
-            assert wave.drawn[lane] == pytest.approx(expected)
+            assert wave.probability[lane] == pytest.approx(expected)
             assert rule.odds[lane] == pytest.approx(1 / expected)
             assert rule.reach[lane, role] == pytest.approx([0.75, 0, 0.25, 0][action])
         shares = evenly / 4 + (1 - evenly) * np.array([0.75, 0, 0.25, 0])
@@ -86,8 +86,8 @@ def test_regrets_are_those_of_plain_python() -> None:
     expected = (nodes.goals[:5] + 0.5) / (nodes.visits[:5] + 1)
     wave, rule = lanes_of(1), regrets_of(1, 1.0)
     # First action 1 of the first node, then action 0 of the second.
-    wave.action[:2], wave.before[:2], wave.head[0] = [1, 2], [-1, 0], 1
-    wave.drawn[:2] = [0.4, 0.3]
+    wave.action[:2], wave.previous[:2], wave.head[0] = [1, 2], [-1, 0], 1
+    wave.probability[:2] = [0.4, 0.3]
     nodes.pending[[1, 2]] = 1
     nodes.selections[:2] = 1
     rule.odds[0], rule.reach[0] = 7.0 / (0.4 * 0.3), [0.0, 0.9]
@@ -111,7 +111,7 @@ def test_regrets_are_those_of_plain_python() -> None:
 
 def test_lane_that_is_not_done_teaches_nothing() -> None:
     nodes, wave = nodes_of([[2.0, 1.0]]), lanes_of(1)
-    wave.head[0], wave.before[0], wave.drawn[0] = 0, -1, 0.5
+    wave.head[0], wave.previous[0], wave.probability[0] = 0, -1, 0.5
     nodes.pending[0] = nodes.selections[0] = 1
     learn_regrets(nodes, wave, regrets_of(1, 1.0), np.zeros((1, 2)), np.array([False]))
     assert nodes.regret[:2].tolist() == [2.0, 1.0]

@@ -296,10 +296,10 @@ def test_waves_are_not_nearly_all_fixed_cost_also_while_nobody_waits(
 
 
 def test_a_large_array_gets_all_the_room_at_once_and_a_small_one_no_more_than_it_may_need() -> None:
-    small = wider(np.arange(10), 20, most=10 * LARGE)
+    small = wider(np.arange(10), 20, max_rows=10 * LARGE)
     assert len(small) == 80
     assert small[:10].tolist() == list(range(10))
-    large = wider(small, LARGE, most=10 * LARGE)
+    large = wider(small, LARGE, max_rows=10 * LARGE)
     assert len(large) == 10 * LARGE
     assert large[:10].tolist() == list(range(10))
-    assert wider(large, 10 * LARGE, most=10 * LARGE) is large
+    assert wider(large, 10 * LARGE, max_rows=10 * LARGE) is large

@@ -112,11 +112,11 @@ class BoardSearch:
         distinct, _ = first_seen(moves)
         self.moves = Ragged(np.array([0, len(distinct)]), moves[distinct])
 
-    def round(self, count: int, chosen: IntArray | None = None) -> None:
+    def round(self, count: int, subset: IntArray | None = None) -> None:
         """Search `count` more boards, if there are so many.
 
         Args:
-            chosen: has no effect: each board gives values of all moves.
+            subset: has no effect: each board gives values of all moves.
 
         Raises:
             OutOfTime: there was no time for all; the boards searched so far count.
