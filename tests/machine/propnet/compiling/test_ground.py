@@ -309,7 +309,7 @@ def test_rule_the_grounder_should_not_make_is_an_error(
     with pytest.raises(MachineError, match="something else than rules"):
         module._ground("{a}. #minimize { 1 : a }.", may_grow=False)
     with pytest.raises(MachineError, match="on 2 conditions"):
-        aspif._shown(b"4 1 c 2 1 2\n")
+        aspif._shown_atom(b"4 1 c 2 1 2\n")
 
 
 def test_reader_that_has_no_memory_left_keeps_nobody_waiting(

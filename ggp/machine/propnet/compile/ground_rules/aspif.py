@@ -1,10 +1,12 @@
-"""Reads ground rules in the format in which gringo writes them (aspif).
+"""Reads ground rules in gringo's output format (aspif), while gringo still writes.
 
-A rule is a line of numbers: `1 0 1 HEAD 0 SIZE CONDITIONS...`, with 1 as the second number if the
-head may hold or not. `4 LENGTH TEXT 1 ATOM` gives the meaning of an atom, `4 LENGTH TEXT 0`
-something that always holds. Arrays read millions of lines several times as fast as calls from
-clingo pass them on one by one, and a kernel reads them several times as fast again, but takes as
-long to load as arrays take for some megabytes.
+In come lines from a pipe, out go arrays of rules (`Ground`). A rule is a line of numbers:
+`1 0 1 HEAD 0 SIZE CONDITIONS...`, with 1 as the second number if the head may hold or not.
+`4 LENGTH TEXT 1 ATOM` gives the text of an atom, `4 LENGTH TEXT 0` one that always holds.
+
+There are two readers. Numpy reads millions of lines several times as fast as clingo's callbacks
+would pass them on. A kernel is several times as fast again, but loading it takes as long as numpy
+needs for some megabytes, so it reads only the rest of long outputs (`LONG`).
 """
 
 from __future__ import annotations
@@ -38,7 +40,10 @@ _SPACE, _LINE_END, _MINUS, _ZERO = 32, 10, 45, 48
 def read_rules(
     text: Bytes, heads: I32, sizes: I32, conditions: I32, inputs: I32, counts: NDArray[np.int64]
 ) -> int:
-    """Read complete lines of rules; returns 0, or the code of what is wrong with them.
+    """Read complete lines of rules; returns 0, or the code of an error.
+
+    A state machine over characters, one pass: `place` is the index of the number in its line, and
+    its meaning follows from it.
 
     Args:
         text: lines of numbers with one space between them.
@@ -49,7 +54,7 @@ def read_rules(
         counts: `[3]` number of heads, conditions and inputs that were written.
     """
     num_rules, num_conditions, num_inputs = 0, 0, 0
-    # In a line: the place of the next number, and the numbers read before its conditions.
+    # In a line: the index of the next number, and the numbers read before its conditions.
     place, may_be, head = 0, 0, 0
     number, sign = 0, 1
     for character in text:
@@ -91,16 +96,16 @@ def read_rules(
 # ------------------------------------------------------------------------
 
 CHUNK = 1 << 20
-"""Bytes of lines that are processed at once."""
+"""Bytes of lines that are processed together."""
 
 LONG = 1 << 24
-"""Bytes after which a kernel reads the rest: arrays take a quarter of a second for these."""
+"""Bytes after which a kernel reads the rest: numpy takes a quarter of a second for these."""
 
 _SHORTEST = 12
 """Least number of bytes of a rule."""
 
 _FIXED = 6
-"""Count of the numbers of a rule before its conditions."""
+"""Number of numbers of a rule before its conditions."""
 
 
 class Ground(NamedTuple):
@@ -118,11 +123,11 @@ class Ground(NamedTuple):
 
 
 class AspifReader:
-    """Reads, in a thread, what clingo writes to `path`, until that is closed everywhere.
+    """Reads the output that clingo writes to `path`, in a thread, until every writer has closed it.
 
     Args:
-        counts: called in that thread with the numbers of further rules and of their conditions;
-            what it raises ends the reading.
+        counts: called in that thread with the numbers of further rules and of their conditions; an
+            error in it ends the reading.
     """
 
     def __init__(self, counts: Callable[[int, int], None] | None = None) -> None:
@@ -136,7 +141,7 @@ class AspifReader:
         try:
             self._thread.start()
         except RuntimeError as error:
-            # A thread needs a stack, for which there is too little memory.
+            # There is too little memory for the thread's stack.
             raise MemoryError(str(error)) from error
 
     @property
@@ -152,7 +157,7 @@ class AspifReader:
         os.close(self._write_end)
 
     def result(self) -> Ground:
-        """The rules that were read, once clingo has closed the file and this context was left.
+        """The rules, once clingo has closed the file and this context has ended.
 
         Raises:
             MachineError: they are not ground rules of a game.
@@ -190,13 +195,13 @@ class AspifReader:
         """Read some complete lines."""
         if text.startswith(b"asp "):
             text = text[text.index(b"\n") + 1 :]
-        # The meanings of atoms come after all rules.
+        # The texts of atoms come after all rules.
         first = 0 if text.startswith(b"4 ") else text.find(b"\n4 ") + 1
         if first or text.startswith(b"4 "):
             lines = text[first:].splitlines(keepends=True)
-            self._atoms += [_shown(line) for line in lines if line.startswith(b"4 ")]
-            others = [line for line in lines if not line.startswith(b"4 ")]
-            text = b"".join([text[:first], *others])
+            self._atoms += [_shown_atom(line) for line in lines if line.startswith(b"4 ")]
+            rest = [line for line in lines if not line.startswith(b"4 ")]
+            text = b"".join([text[:first], *rest])
         if text:
             self._num_bytes += len(text)
             read = _rules if self._num_bytes <= LONG else many_rules
@@ -205,7 +210,7 @@ class AspifReader:
                 self._counts(len(self._parts[-1][0]), len(self._parts[-1][2]))
 
 
-def _shown(line: bytes) -> tuple[str, int]:
+def _shown_atom(line: bytes) -> tuple[str, int]:
     _, length, rest = line.decode().split(" ", 2)
     name, conditions = rest[: int(length)], rest[int(length) :].split()
     if conditions == ["0"]:
@@ -216,7 +221,7 @@ def _shown(line: bytes) -> tuple[str, int]:
 
 
 def _rules(text: bytes) -> tuple[Atoms, Atoms, Atoms, Atoms]:
-    """Heads, sizes and conditions of rules, and the heads that may hold or not."""
+    """Heads, sizes and conditions of rules, and the heads that may hold or not, by numpy."""
     numbers = np.fromstring(text, dtype=np.int32, sep=" ")
     characters = np.frombuffer(text, dtype=np.uint8)
     # Each number ends with a space or at the end of its line.
@@ -236,7 +241,7 @@ def _rules(text: bytes) -> tuple[Atoms, Atoms, Atoms, Atoms]:
 def _spread(
     of_rules: NDArray[np.bool_], rules: NDArray[np.bool_], lengths: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """A property of each rule, spread to all numbers of all lines."""
+    """A property of each rule, repeated for all numbers of its line; false in other lines."""
     of_lines = np.zeros(len(rules), dtype=np.bool_)
     of_lines[rules] = of_rules
     return np.repeat(of_lines, lengths)
