@@ -164,9 +164,9 @@ class _Proof:
         with solver.add() as add:
             assume_legal_moves(circuit, solver, add)
             for guess in self._known:
-                add.forbid([wrong(guess, [solver.sign(x) for x in guess.literals], add)])
-            self._now = [solver.sign(2 * (1 + f)) for f in range(num)]
-            self._next = [solver.sign(int(literal)) for literal in circuit.next]
+                add.forbid([wrong(guess, [solver.literal(x) for x in guess.literals], add)])
+            self._now = [solver.literal(2 * (1 + f)) for f in range(num)]
+            self._next = [solver.literal(int(literal)) for literal in circuit.next]
             pairs = list(zip(self._now, self._next, strict=True))
             self._appears = [add.all_of([-now, later]) for now, later in pairs]
             self._vanishes = [add.all_of([now, -later]) for now, later in pairs]
@@ -242,9 +242,9 @@ class _Proof:
                 row[(literal >> 1) - 1] += -1 if literal & 1 else 1
                 bound -= literal & 1
             # Two of them never hold together; or, if `least` is 0 or 1, one always or never holds.
-            if guess.least == 0:
+            if guess.too_many == 0:
                 row, bound = -row, bound - 2
-            elif guess.least == 1:
+            elif guess.too_many == 1:
                 bound -= 1
             rows.append(row)
             most.append(bound)

@@ -36,7 +36,7 @@ for i in range(400):
     try:
         with patience(WorkDeadline(clock_s=time.monotonic() + 1e-4 + i % 50 * 1e-6)):
             while True:
-                solver.find([solver.sign(literal)], lambda example: None, SearchLimit(10, work.most))
+                solver.find([solver.literal(literal)], lambda example: None, SearchLimit(10, work.most))
     except TookTooLong:
         pass
 print("came to its end")
