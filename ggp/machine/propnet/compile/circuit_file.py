@@ -211,13 +211,8 @@ def _check(circuit: Circuit) -> None:
         "its gates do not lie side by side",
     )
     terminal = np.array([circuit.terminal])
-    output_literals = np.concatenate(
-        [terminal, circuit.next, *(outputs.literals for outputs in groups)]
-    )
-    _demand(
-        0 <= output_literals.min() <= output_literals.max() < 2 * (first_net + num_gates),
-        "an output is no net",
-    )
+    roots = np.concatenate([terminal, circuit.next, *(outputs.literals for outputs in groups)])
+    _demand(0 <= roots.min() <= roots.max() < 2 * (first_net + num_gates), "an output is no net")
     # A gate reads nets before it, and one in a loop also the rest of the loop.
     readable = first_net + np.arange(num_gates)
     end = 0

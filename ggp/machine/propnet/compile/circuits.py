@@ -119,9 +119,7 @@ def build(
             )
     _tried.add((key, limits.grounding_seconds))
     try:
-        content = _build_in_child(
-            program, key, limits, _Listener(program, limits, foreseen), meanwhile
-        )
+        content = _build_anew(program, key, limits, _Listener(program, limits, foreseen), meanwhile)
     except MachineError as error:
         if isinstance(stored, Built):
             _log.info("%s plays with the circuit it has: %s", program.source.name, error)
@@ -166,15 +164,13 @@ def _worth_another_try(stored: Built, key: str, limits: Limits) -> bool:
     return seconds > stored.seconds or stored.tries < MAX_TRIES
 
 
-def _better(earlier: Built, later: Built, limits: Limits) -> Built:
+def _better(old: Built, new: Built, limits: Limits) -> Built:
     """The better of two tries: the complete one, or the smaller circuit."""
-    if later.complete:
-        return later
+    if new.complete:
+        return new
     seconds = limits.grounding_seconds
-    best = min(earlier, later, key=lambda attempt: attempt.circuit.num_literals)
-    return best._replace(
-        seconds=seconds, tries=1 if seconds > earlier.seconds else 1 + earlier.tries
-    )
+    best = min(old, new, key=lambda attempt: attempt.circuit.num_literals)
+    return best._replace(seconds=seconds, tries=1 if seconds > old.seconds else 1 + old.tries)
 
 
 def _refusals(stored: Built | Refusal | None, key: str) -> Iterator[Refusal]:
@@ -258,7 +254,7 @@ def foretell(argument: tuple[Program, Limits]) -> bytes:
     return forecast_bytes(grounding.foresee(*argument))
 
 
-def _build_in_child(
+def _build_anew(
     program: Program, key: str, limits: Limits, listener: _Listener, meanwhile: Meanwhile | None
 ) -> Built:
     """A new circuit, built in a child process."""
@@ -300,11 +296,9 @@ def make(argument: tuple[Program, Limits, str]) -> bytes:
         tell(forecast_bytes(forecast))
 
     watch = Watch(limits, foreseen, lambda number: tell(b"%d" % number), give_up)
-    optimised = optimise(build_circuit(ground(program, watch=watch)), deadline)
+    small = optimise(build_circuit(ground(program, watch=watch)), deadline)
     tries = MAX_TRIES if time.process_time() >= deadline.process_s else 1
-    content = Built(
-        optimised.circuit, optimised.reports, optimised.complete, tries, seconds, expected[0]
-    )
+    content = Built(small.circuit, small.reports, small.complete, tries, seconds, expected[0])
     return to_bytes(content, key)
 
 

@@ -354,8 +354,8 @@ class Builder:
             The literal of this builder for each gate.
         """
         gates = {net: list(literals) for net, literals in definitions.items()}
-        becomes: dict[int, int] = {}
-        _fold(gates, initial, becomes)
+        folded: dict[int, int] = {}
+        _fold(gates, initial, folded)
 
         # Gate -1 is node 0, gate -2 node 1, and so on.
         edges = {
@@ -368,16 +368,16 @@ class Builder:
             if net not in gates:
                 continue
             if len(component) == 1 and nodes[0] not in edges[nodes[0]]:
-                becomes[net] = self.all_of([_resolve(literal, becomes) for literal in gates[net]])
+                folded[net] = self.all_of([_resolve(literal, folded) for literal in gates[net]])
                 continue
             start = len(self.gates)
             for index, net in enumerate(component):
-                becomes[net] = 2 * (self.first_net + start + index)
+                folded[net] = 2 * (self.first_net + start + index)
             for net in component:
-                self._append(tuple(sorted({_resolve(literal, becomes) for literal in gates[net]})))
+                self._append(tuple(sorted({_resolve(literal, folded) for literal in gates[net]})))
             values = np.array([initial[net] for net in component], dtype=np.bool_)
             self.loops.append(Loop(start, len(self.gates), values))
-        return {net: _resolve(2 * net, becomes) for net in definitions}
+        return {net: _resolve(2 * net, folded) for net in definitions}
 
     def gates_for(self, roots: Iterable[int]) -> Gates:
         """The gates that `roots` depend on, numbered without gaps."""
@@ -456,17 +456,15 @@ def _moved(loop: Loop, start: int) -> Loop:
     return Loop(start, start + loop.end - loop.start, loop.initial)
 
 
-def _resolve(literal: int, becomes: Mapping[int, int]) -> int:
+def _resolve(literal: int, folded: Mapping[int, int]) -> int:
     """The literal that replaces a literal; a replacement may itself have been replaced."""
-    while literal < 0 and literal >> 1 in becomes:
-        literal = becomes[literal >> 1] ^ (literal & 1)
+    while literal < 0 and literal >> 1 in folded:
+        literal = folded[literal >> 1] ^ (literal & 1)
     return literal
 
 
-def _fold(
-    gates: dict[int, list[int]], initial: Mapping[int, bool], becomes: dict[int, int]
-) -> None:
-    """Move gates that are constant or equal to one literal from `gates` to `becomes`.
+def _fold(gates: dict[int, list[int]], initial: Mapping[int, bool], folded: dict[int, int]) -> None:
+    """Move gates that are constant or equal to one literal from `gates` to `folded`.
 
     A gate equal to itself alone keeps its initial value for ever: so it is that constant.
     """
@@ -474,15 +472,15 @@ def _fold(
     while changed:
         changed = False
         for net in list(gates):
-            literals = {_resolve(literal, becomes) for literal in gates[net]} - {TRUE}
+            literals = {_resolve(literal, folded) for literal in gates[net]} - {TRUE}
             if FALSE in literals or any(x ^ 1 in literals for x in literals if x >= 0):
-                becomes[net] = FALSE
+                folded[net] = FALSE
             elif not literals:
-                becomes[net] = TRUE
+                folded[net] = TRUE
             elif literals == {2 * net}:
-                becomes[net] = TRUE if initial[net] else FALSE
+                folded[net] = TRUE if initial[net] else FALSE
             elif len(literals) == 1:
-                becomes[net] = literals.pop()
+                folded[net] = literals.pop()
             else:
                 gates[net] = sorted(literals)
                 continue

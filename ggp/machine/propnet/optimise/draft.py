@@ -48,7 +48,7 @@ def emit(  # noqa: C901
     gate: Literals,
     table: Literals,
     new_offsets: I64,
-    new_literals: Literals,
+    emitted: Literals,
     counts: I64,
 ) -> None:
     """Emit the gates that roots depend on, each after its inputs, folded, and equal ones once.
@@ -65,7 +65,7 @@ def emit(  # noqa: C901
         table: indices of emitted gates, by digest; its size is a power of 2, at least twice their
             greatest number, so that some slots stay empty.
         new_offsets: offsets of the emitted gates, filled in.
-        new_literals: their literals, filled in.
+        emitted: their literals, filled in.
         counts: filled in, see `GATES`.
     """
     first = len(literal_of) - (len(offsets) - 1)
@@ -115,15 +115,13 @@ def emit(  # noqa: C901
                 literal_of[net] = equal_to
                 continue
             slot = _digest(gate, size) & mask
-            while table[slot] >= 0 and not _equal(
-                gate, size, new_offsets, new_literals, table[slot]
-            ):
+            while table[slot] >= 0 and not _equal(gate, size, new_offsets, emitted, table[slot]):
                 slot = (slot + 1) & mask
             if table[slot] < 0:
                 table[slot] = num_gates
                 begin = new_offsets[num_gates]
                 for index in range(size):
-                    new_literals[begin + index] = gate[index]
+                    emitted[begin + index] = gate[index]
                 num_gates += 1
                 new_offsets[num_gates] = begin + size
             literal_of[net] = 2 * (first_gate + table[slot])
@@ -175,12 +173,12 @@ def _digest(gate: Literals, size: int) -> int:
 
 
 @inlined
-def _equal(gate: Literals, size: int, new_offsets: I64, new_literals: Literals, index: int) -> bool:
+def _equal(gate: Literals, size: int, new_offsets: I64, emitted: Literals, index: int) -> bool:
     begin = new_offsets[index]
     if new_offsets[index + 1] - begin != size:
         return False
     equal = 0
-    while equal < size and new_literals[begin + equal] == gate[equal]:
+    while equal < size and emitted[begin + equal] == gate[equal]:
         equal += 1
     return equal == size
 
@@ -395,12 +393,12 @@ class _Assembly:
 
     def _emit(self, root: int) -> None:
         """Emit a net and all nets that it depends on, by depth-first search without recursion."""
-        draft, literal_of, opened = self._draft, self._of, self._opened
+        draft, new, opened = self._draft, self._of, self._opened
         becomes, gates, first_net = draft.becomes, draft.gates, draft.first_net
         pending = [root]
         while pending:
             net = pending[-1]
-            if literal_of[net] != UNMADE:
+            if new[net] != UNMADE:
                 pending.pop()
                 continue
             loop = draft.loop_of(net)
@@ -410,7 +408,7 @@ class _Assembly:
                 literals = gates[net - first_net]
             else:
                 literals = self._outside(loop)
-            missing = [literal >> 1 for literal in literals if literal_of[literal >> 1] == UNMADE]
+            missing = [literal >> 1 for literal in literals if new[literal >> 1] == UNMADE]
             if missing:
                 if net in opened:
                     raise ValueError(f"net {net} depends on itself")
@@ -419,11 +417,9 @@ class _Assembly:
                 continue
             pending.pop()
             if net in becomes:
-                literal_of[net] = self._literal(becomes[net])
+                new[net] = self._literal(becomes[net])
             elif loop is None:
-                literal_of[net] = self._builder.all_of(
-                    [literal_of[x >> 1] ^ (x & 1) for x in literals]
-                )
+                new[net] = self._builder.all_of([new[x >> 1] ^ (x & 1) for x in literals])
             else:
                 self._make_loop(loop)
 
@@ -510,7 +506,7 @@ def assemble(
     offsets = offsets_of(sizes)
     literals = np.fromiter(chain.from_iterable(gates), dtype=np.int32, count=int(offsets[-1]))
     new_offsets = np.zeros(len(gates) + 1, dtype=np.int64)
-    new_literals = np.empty(len(literals), dtype=np.int32)
+    emitted = np.empty(len(literals), dtype=np.int32)
     counts = np.full(3, UNMADE, dtype=np.int64)
     emit(
         offsets,
@@ -523,9 +519,9 @@ def assemble(
         np.empty(int(sizes.max(initial=1)), dtype=np.int32),
         np.full(1 << (2 * len(gates)).bit_length(), UNMADE, dtype=np.int32),
         new_offsets,
-        new_literals,
+        emitted,
         counts,
     )
     if counts[CIRCLE] != UNMADE:
         raise ValueError(f"net {counts[CIRCLE]} depends on itself")
-    return new_offsets[: counts[GATES] + 1].copy(), new_literals[: counts[LITERALS]].copy()
+    return new_offsets[: counts[GATES] + 1].copy(), emitted[: counts[LITERALS]].copy()

@@ -93,9 +93,7 @@ def _groups(circuit: Circuit, proved: Iterable[Guess]) -> tuple[ExclusiveFluents
     groups = []
     for literals in groups_of:
         members = frozenset(literals)
-        exact = any(
-            needed_one <= members for x in literals for needed_one in at_least_one.get(x, ())
-        )
+        exact = any(part <= members for x in literals for part in at_least_one.get(x, ()))
         names = tuple(circuit.fluents[(literal >> 1) - 1] for literal in literals)
         groups.append(ExclusiveFluents(names, exact))
     return tuple(groups)
@@ -258,12 +256,10 @@ def factor(circuit: Circuit, _: CircuitKnowledge) -> Circuit:
     fan_out = draft.fan_out()
     nets = splittable(circuit) if suits_kernels(circuit) else draft.free_gates()
     counts = Counter(
-        rest
-        for alternatives in _all_alternatives(draft, fan_out, nets)
-        for rest in alternatives.rests()
+        rest for ands in _all_alternatives(draft, fan_out, nets) for rest in ands.rests()
     )
-    for alternatives in _all_alternatives(draft, fan_out, nets):
-        alternatives.split(counts)
+    for ands in _all_alternatives(draft, fan_out, nets):
+        ands.split(counts)
     return draft.finish()
 
 
@@ -323,11 +319,7 @@ class _Alternatives:
         Args:
             counts: for each digest of rests, the number of ORs that have it.
         """
-        queue = [
-            (-len(literals), shared)
-            for shared, literals in self._holders.items()
-            if len(literals) > 1
-        ]
+        queue = [(-len(ands), shared) for shared, ands in self._holders.items() if len(ands) > 1]
         if not queue:
             return
         heapify(queue)
@@ -348,7 +340,7 @@ class _Alternatives:
             if self._gain(holders, gates, common, shared_by) > 0:
                 new_literals.append(self._take_out(holders, gates, common))
         if new_literals:
-            inner = {literal for literals in self._holders.values() for literal in literals}
+            inner = {literal for ands in self._holders.values() for literal in ands}
             unsplit = [
                 x for x in self._draft.gates[self._net - self._draft.first_net] if x not in inner
             ]
@@ -492,13 +484,11 @@ class _Shared:
             for a, b in pairs:
                 pair = (a, b) if a < b else (b, a)
                 counts[pair] = counts.get(pair, 0) + 1
-        net_of_pair = {
-            (min(gate), max(gate)): net for net, gate in self._gates.items() if len(gate) == 2
-        }
+        net_of = {(min(gate), max(gate)): n for n, gate in self._gates.items() if len(gate) == 2}
         queue: list[tuple[int, Pair]] = []
 
         def put(pair: Pair, count: int) -> None:
-            if count > 2 + GATE_COST or (count > 1 and pair in net_of_pair):
+            if count > 2 + GATE_COST or (count > 1 and pair in net_of):
                 heappush(queue, (-count, pair))
 
         for pair, count in counts.items():
@@ -511,15 +501,15 @@ class _Shared:
             if len(gates) < -estimate:
                 put(pair, len(gates))
                 continue
-            if pair in net_of_pair:
-                new_literal = 2 * net_of_pair[pair]
-                gates.discard(net_of_pair[pair])
+            if pair in net_of:
+                new_literal = 2 * net_of[pair]
+                gates.discard(net_of[pair])
                 self._rank[new_literal] = self._rank[pair[0]]
                 for net in sorted(gates):
                     self._replace(net, pair, new_literal)
             else:
                 new_literal = self._join(gates, pair)
-                net_of_pair[pair] = new_literal >> 1
+                net_of[pair] = new_literal >> 1
             new_pairs: dict[Pair, int] = {}
             for net in sorted(gates):
                 for near in self._neighbours(net, new_literal):

@@ -263,10 +263,7 @@ class _Step:
         self._guesses = guesses
         self._retractable = retractable
         self._remaining = dict.fromkeys(range(len(guesses)))
-        roots = [
-            circuit.terminal,
-            *(x for outputs in circuit.legal for x in outputs.literals.tolist()),
-        ]
+        roots = [circuit.terminal, *(x for o in circuit.legal for x in o.literals.tolist())]
         for guess in guesses:
             roots += [int(circuit.next[(x >> 1) - 1]) for x in guess.literals]
         self._work = work
@@ -479,12 +476,8 @@ def strongest(guesses: Iterable[Guess]) -> list[Guess]:
     # Stronger guesses come first: large groups of "at most one", small groups of "at least one".
     for guess in sorted(guesses, key=lambda x: -len(x.literals) if x.too_many else len(x.literals)):
         members = frozenset(guess.literals)
-        related = (
-            stronger for x in guess.literals for stronger in sets.get((guess.too_many, x), ())
-        )
-        if any(
-            members <= stronger if guess.too_many else stronger <= members for stronger in related
-        ):
+        related = (group for x in guess.literals for group in sets.get((guess.too_many, x), ()))
+        if any(members <= group if guess.too_many else group <= members for group in related):
             continue
         strong.append(guess)
         for literal in guess.literals if guess.too_many else guess.literals[:1]:
@@ -627,19 +620,17 @@ class Solver:
         self._control.configuration.solve.solve_limit = str(conflicts)  # type: ignore[union-attr]
         if conflicts <= QUICK:
             with unbroken():
-                is_satisfiable = self._control.solve(
-                    assumptions=assumptions, on_model=tell
-                ).satisfiable
-            num_conflicts = conflicts if is_satisfiable is None else 0
+                answer = self._control.solve(assumptions=assumptions, on_model=tell).satisfiable
+            num_conflicts = conflicts if answer is None else 0
         else:
             # In another thread, so that a signal can interrupt this one.
             with self._control.solve(assumptions=assumptions, on_model=tell, async_=True) as search:
                 while not search.wait(LOOK_UP_S):
                     pass
-                is_satisfiable = search.get().satisfiable
+                answer = search.get().satisfiable
             num_conflicts = int(self._control.statistics["solving"]["solvers"]["conflicts"])
         self._work.spend(self._num_atoms * (STEPS_TO_ASK + num_conflicts // CONFLICTS_A_STEP))
-        return is_satisfiable
+        return answer
 
 
 class Additions:

@@ -374,12 +374,8 @@ class Clues:
                 self._answers.clear()
             names = self._circuit.sees[role].names
             seen = set(percepts)
-            has_percept = np.array([name in seen for name in names], dtype=np.bool_)
-            moves = (
-                self._moves_behind(has_percept, role, mover)
-                if has_percept.sum() == len(seen)
-                else None
-            )
+            mask = np.array([name in seen for name in names], dtype=np.bool_)
+            moves = self._moves_behind(mask, role, mover) if mask.sum() == len(seen) else None
             self._answers[key] = None if moves is None else pack(moves)
         return self._answers[key]
 
@@ -436,20 +432,16 @@ class Clues:
         inner = np.where(gates >= 0, rails.slots[gates], -1)
         is_move = (nets >= first) & (nets < end)
         is_free = (inner < 0) & ~is_move & (literals != FALSE) & (literals != TRUE)
-        one_moves = np.packbits(_possible_moves(end - first, *_split(nets, plain, first, end)))
+        on = np.packbits(_possible_moves(end - first, *_split(nets, plain, first, end)))
         # An AND is 0 if its inputs that are moves are not all 1.
-        zero_moves = (
-            np.full_like(one_moves, 255)
-            if is_free.any() or (literals == FALSE).any()
-            else ~one_moves
-        )
+        off = np.full_like(on, 255) if is_free.any() or (literals == FALSE).any() else ~on
         if (literals == FALSE).any():
-            one_moves[:] = 0
+            on[:] = 0
         for k in np.flatnonzero(inner >= 0):
             may, may_not = rails.one_moves[inner[k]], rails.zero_moves[inner[k]]
-            one_moves &= may if plain[k] else may_not
-            zero_moves |= may_not if plain[k] else may
-        rails.one_moves[slot], rails.zero_moves[slot] = one_moves, zero_moves
+            on &= may if plain[k] else may_not
+            off |= may_not if plain[k] else may
+        rails.one_moves[slot], rails.zero_moves[slot] = on, off
 
 
 def _split(nets: IntArray, holds: BoolArray, first: int, end: int) -> tuple[IntArray, IntArray]:

@@ -518,6 +518,6 @@ def _give_up(plan: PlayoutPlan, queue: Queue, block: Block) -> None:
 def _with_credits(block: Block, queue: Queue, width: tuple[int, ...]) -> Block:
     """The block, with room for the moves of each lane if the queue credits moves."""
     size = len(queue.credits) * words_of(width)
-    if size <= len(block.lanes_by_move):
+    if size <= len(block.history):
         return block
-    return block._replace(lanes_by_move=aligned_words(size))
+    return block._replace(history=aligned_words(size))

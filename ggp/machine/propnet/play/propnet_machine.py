@@ -179,14 +179,12 @@ class PropnetMachine(CircuitTurns):
         if rows is None:
             return None
         packed = self._packed(states)
-        target_rows, possible = rows.rows_of(percepts)
+        targets, possible = rows.rows_of(percepts)
         if ((percepts != UNKNOWN) & ~possible).any():
             return None
-        matches, successors = self._answers.matching(
-            packed, lanes, joint_moves, role, percepts, target_rows
-        )
+        matches, new = self._answers.matching(packed, lanes, joint_moves, role, percepts, targets)
         self.states_visited += len(lanes)
-        return matches, self._states(successors)
+        return matches, self._states(new)
 
     def legal_behind(
         self, states: States, mover: int, percepts: IntArray, role: int, more_than: int

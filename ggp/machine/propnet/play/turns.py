@@ -46,7 +46,7 @@ MOST_PHASES = 2
 """Phases that have circuits of their own: most often one for each role."""
 
 Scratch = tuple[Packed, Packed, Packed, Packed]
-"""Working memory of `make_turns`: `blank`, `rows`, `old_moves`, `square`."""
+"""Working memory of `make_turns`: `blank`, `rows`, `marks`, `square`."""
 
 _NO_LISTS = np.zeros((0, 0), dtype=np.int64), np.zeros(0, dtype=np.int64)
 

@@ -480,7 +480,7 @@ def lasting_fluents(
     while (certain, possible) not in seen:
         seen.add((certain, possible))
         # Only new fluents with deeper terms are tested: others are finitely many.
-        deep = {term for term in possible - lasting if _depth(term) > shallow}
+        deep = {f for f in possible - lasting if _depth(f) > shallow}
         lasting |= possible
         if turns.letters > MOST_LETTERS:
             if endless and deep:
@@ -492,9 +492,7 @@ def lasting_fluents(
         candidates = (deep | enders) & possible
         if len(candidates) > MOST_ASKED:
             candidates = set()
-        new_enders = {
-            term for term in candidates if _ends(turns.ground(certain | {term}, possible))
-        }
+        new_enders = {f for f in candidates if _ends(turns.ground(certain | {f}, possible))}
         enders |= new_enders
         if new_enders:
             turn = turns.ground(certain, possible - new_enders)

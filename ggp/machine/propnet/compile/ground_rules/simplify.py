@@ -112,11 +112,9 @@ class _Propagation:
         fails = np.flatnonzero((self._support == 0) & ~self._is_input & (self.values == 0))
         self.values[holds] = 1
         self.values[fails] = -1
-        in_body = np.zeros(len(self.values), dtype=np.bool_)
-        in_body[np.abs(rules.conditions)] = True
-        wave = np.concatenate(
-            [distinct(holds[in_body[holds]], len(in_body)), fails[in_body[fails]]]
-        )
+        read = np.zeros(len(self.values), dtype=np.bool_)
+        read[np.abs(rules.conditions)] = True
+        wave = np.concatenate([distinct(holds[read[holds]], len(read)), fails[read[fails]]])
         while len(wave):
             wave = self._follow(wave)
 

@@ -371,12 +371,12 @@ class NewRelations:
         self.rules: list[NormalRule] = []
 
     @staticmethod
-    def key(body: Sequence[Literal], arguments: Sequence[str]) -> Key:
+    def key(body: Sequence[Literal], args: Sequence[str]) -> Key:
         """The key of a relation: equal for bodies that are equal up to the names of variables."""
         names = names_in(literal.atom for literal in body)
         numbers: dict[str, Term] = {name: Variable(str(i)) for i, name in enumerate(names)}
         renamed = tuple(Literal(with_names(x.atom, numbers), x.negated) for x in body)
-        return tuple(str(numbers[name]) for name in arguments), renamed
+        return tuple(str(numbers[name]) for name in args), renamed
 
     def has(self, key: Key) -> bool:
         """Whether there is a relation for these conditions already."""
@@ -386,29 +386,27 @@ class NewRelations:
         """Whether some relation has conditions with the same predicates: a quick check."""
         return _shape(body) in self._shapes
 
-    def atom(self, body: Sequence[Literal], arguments: Sequence[str], start: int) -> Atom:
+    def atom(self, body: Sequence[Literal], args: Sequence[str], start: int) -> Atom:
         """An atom that holds if the conditions hold for some values of their other variables.
 
         Args:
             start: source offset of the rule that the conditions come from.
         """
-        key = self.key(body, arguments)
+        key = self.key(body, args)
         name = self._relations.get(key)
         if name is None:
             name = self._relations[key] = f"{self._prefix};{len(self._relations)}"
             self._shapes.add(_shape(body))
-            self.rules.append(
-                order_conditions(NormalRule(_atom(name, arguments), tuple(body), start))
-            )
-        return _atom(name, arguments)
+            self.rules.append(order_conditions(NormalRule(_atom(name, args), tuple(body), start)))
+        return _atom(name, args)
 
 
 def _shape(body: Sequence[Literal]) -> tuple[str, ...]:
     return tuple(literal.atom.name for literal in body)
 
 
-def _atom(name: str, arguments: Sequence[str]) -> Atom:
-    return Compound(name, tuple(map(Variable, arguments))) if arguments else Symbol(name)
+def _atom(name: str, args: Sequence[str]) -> Atom:
+    return Compound(name, tuple(map(Variable, args))) if args else Symbol(name)
 
 
 def with_names(atom: Atom, names: dict[str, Term]) -> Atom:

@@ -296,12 +296,8 @@ class Sizes:
         edges: dict[int, set[int]] = {}
         for key, rules in self._rules.items():
             called = (x for rule in rules for x in rule.body if x.binds)
-            called_keys = (
-                called_key for x in called for called_key in self._dependencies(flat(x.atom).key)
-            )
-            edges[numbers[key]] = {
-                numbers[called_key] for called_key in called_keys if called_key in numbers
-            }
+            callees = (k for x in called for k in self._dependencies(flat(x.atom).key))
+            edges[numbers[key]] = {numbers[k] for k in callees if k in numbers}
         for component in strong_components(edges, len(keys)):
             recursive = any(edges[i] & set(component) for i in component)
             yield [keys[i] for i in component], recursive
@@ -336,12 +332,8 @@ class Sizes:
         columns = []
         for i, place in enumerate(heads[0].places):
             constants = {head.args[i] for head, _ in pairs if isinstance(head.args[i], Symbol)}
-            column_sizes = (
-                t.columns[i] for head, t in pairs if not isinstance(head.args[i], Symbol)
-            )
-            columns.append(
-                max(1.0, min(self._values.count(place), len(constants) + sum(column_sizes)))
-            )
+            sizes = (t.columns[i] for head, t in pairs if not isinstance(head.args[i], Symbol))
+            columns.append(max(1.0, min(self._values.count(place), len(constants) + sum(sizes))))
         return RelationSize(
             min(sum(table.size for _, table in pairs), prod(columns)), tuple(columns)
         )

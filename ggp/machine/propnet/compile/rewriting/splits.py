@@ -161,9 +161,7 @@ def with_alternatives(rules: Sequence[NormalRule], prefix: str = "either") -> li
         groups.setdefault(rule.head, []).append(rule)
     relations: dict[tuple[Literal, ...], Atom] = {}
     merged = [rule for group in groups.values() for rule in _merged(group, relations, prefix)]
-    merged += [
-        NormalRule(head, (x,)) for alternatives, head in relations.items() for x in alternatives
-    ]
+    merged += [NormalRule(head, (x,)) for literals, head in relations.items() for x in literals]
     return merged
 
 
@@ -181,16 +179,14 @@ def _merged(
         most = max(map(len, places.values()), default=0)
         if most < 2:
             break
-        (rest, names), occurrences = next(
-            place for place in places.items() if len(place[1]) == most
-        )
-        alternatives = tuple(sorted((literal for _, literal in occurrences), key=str))
+        (rest, names), uses = next(place for place in places.items() if len(place[1]) == most)
+        alternatives = tuple(sorted((literal for _, literal in uses), key=str))
         name = f"{prefix};{len(relations)}"
         new = Compound(name, tuple(map(Variable, names))) if names else Symbol(name)
         either = relations.setdefault(tuple(dict.fromkeys(alternatives)), new)
-        first = rules[occurrences[0][0]]
+        first = rules[uses[0][0]]
         body = (*(literal for literal in first.body if literal in rest), Literal(either))
-        merged_indices = {number for number, _ in occurrences}
+        merged_indices = {number for number, _ in uses}
         unmerged = [rule for number, rule in enumerate(rules) if number not in merged_indices]
         rules = [*unmerged, order_conditions(NormalRule(first.head, body, first.start))]
     return rules
@@ -337,9 +333,7 @@ def restricted(
         return None
     restricted_rules = [rule for rule in rules if signature(rule.head) in static]
     restricted_rules += map(plans.restricted, plans.rules)
-    questions = dict.fromkeys(
-        question for rule in plans.rules for question in plans.questions(rule)
-    )
+    questions = dict.fromkeys(q for rule in plans.rules for q in plans.questions(rule))
     return [*restricted_rules, *questions, *_possible(roles, plans, questions)]
 
 
@@ -408,9 +402,7 @@ class _Plans:
         """The arguments that questions must bind, because the rules do not."""
         for rule in rules:
             relation = signature(rule.head)
-            self._required[relation] = self._required.get(relation, frozenset()) | _required_places(
-                rule
-            )
+            self._required[relation] = self._required.get(relation, frozenset()) | _unbound(rule)
         while self._learn():
             pass
 
@@ -526,13 +518,13 @@ class _Plans:
             _join(waiting_checks, earlier, names)
             literal = min(waiting, key=lambda x: self._unknown(x, names))
             if self._unknown(literal, names)[0]:
-                _join(waiting_checks, earlier, names, all_of_them=True)
+                _join(waiting_checks, earlier, names, take_all=True)
                 literal = min(waiting, key=lambda x: self._unknown(x, names))
             waiting.remove(literal)
             yield _Step(literal, tuple(earlier))
             earlier.append(literal)
             names |= _variable_names(literal.atom)
-        _join(waiting_checks, earlier, names, all_of_them=True)
+        _join(waiting_checks, earlier, names, take_all=True)
         for literal in restrictable:
             if literal.negated:
                 yield _Step(literal, tuple(earlier))
@@ -546,7 +538,7 @@ class _Plans:
 
 
 def _join(
-    pending: list[Literal], earlier: list[Literal], names: set[str], *, all_of_them: bool = False
+    pending: list[Literal], earlier: list[Literal], names: set[str], *, take_all: bool = False
 ) -> None:
     """Move conditions from `pending` to `earlier` that restrict bound variables.
 
@@ -556,17 +548,15 @@ def _join(
     while moved:
         moved = False
         for literal in list(pending):
-            literal_names = _variable_names(literal.atom)
-            if literal_names <= names or (
-                literal.binds and (all_of_them or not literal_names.isdisjoint(names))
-            ):
+            needs = _variable_names(literal.atom)
+            if needs <= names or (literal.binds and (take_all or not needs.isdisjoint(names))):
                 pending.remove(literal)
                 earlier.append(literal)
-                names |= literal_names
+                names |= needs
                 moved = True
 
 
-def _required_places(rule: NormalRule) -> frozenset[int]:
+def _unbound(rule: NormalRule) -> frozenset[int]:
     """Indices of the head's arguments that the rule does not bind."""
     head = rule.head.args if isinstance(rule.head, Compound) else ()
     names = {v.name for x in rule.body if _is_given(x) for v in variables(x.atom)}

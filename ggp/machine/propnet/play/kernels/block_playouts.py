@@ -184,7 +184,7 @@ def move_lanes(
 ) -> None:
     """Make a joint move in the lanes that play on; the others keep their states."""
     words = words_of(width)
-    rows, masks, at = block.rows, block.masks, block.at
+    rows, masks, at, first_moves = block.rows, block.masks, block.at, block.first_moves
     if at[IN_PHASE] != (variant > 0):
         _clear_moves(plan, block, width)
         at[IN_PHASE] = variant > 0
@@ -195,9 +195,7 @@ def move_lanes(
         lanes = load(masks, 0, width)
         if has_first_moves:
             at[FRESH] = 0
-            lanes = but_not(
-                lanes, _legal_given(plan.legal, rows, block.first_moves, first, end, width)
-            )
+            lanes = but_not(lanes, _keep_legal(plan.legal, rows, first_moves, first, end, width))
         store(masks, 2 * words, lanes)
         stuck = _draw_moves(plan, queue.odds, block, first, end, width)
         if stuck:
@@ -206,7 +204,7 @@ def move_lanes(
             note_moves(plan, block, first, end, load(masks, 0, width), width)
         if has_first_moves:
             block.groups[first // GROUP : end // GROUP] = POSSIBLE
-            _make_given(plan.move_rows, rows, block.first_moves, first, end, width)
+            _make_first(plan.move_rows, rows, first_moves, first, end, width)
     run_tape(plan.act, variant, rows, masks, width)
     _update(plan, variant, rows, load(masks, 0, width), width)
 
@@ -230,33 +228,27 @@ def _draw_moves(
     lanes = load(masks, 2 * words, width)
     always, weighed = plan.always, len(odds) > 0
     if weighed:
-        num_planes = add_weights(
-            rows, legal, first, end, lanes, odds, always, groups, planes, width
-        )
+        num_bits = add_weights(rows, legal, first, end, lanes, odds, always, groups, planes, width)
     else:
-        num_planes = count_legal(rows, legal, first, end, lanes, always, groups, planes, width)
+        num_bits = count_legal(rows, legal, first, end, lanes, always, groups, planes, width)
     any_move = load(planes, 0, width)
-    for j in range(1, num_planes):
+    for j in range(1, num_bits):
         any_move = bor(any_move, load(planes, j * words, width))
     stuck = but_not(lanes, any_move)
     lanes = band(lanes, any_move)
     # Other lanes may hold unreachable states, for which circuits may give any values. The use of
     # random bits must not depend on them, or a lane's playout would depend on its neighbours.
-    while num_planes > 1 and not reduce_or(
-        band(load(planes, (num_planes - 1) * words, width), lanes)
-    ):
-        num_planes -= 1
+    while num_bits > 1 and not reduce_or(band(load(planes, (num_bits - 1) * words, width), lanes)):
+        num_bits -= 1
     # With at most one legal move in every lane, nothing is drawn.
-    if num_planes == 1:
+    if num_bits == 1:
         make_all(rows, legal, first, end, move_rows, groups, width)
     else:
-        draw_below(planes, num_planes, lanes, block.rng, width)
+        draw_below(planes, num_bits, lanes, block.rng, width)
         if weighed:
-            pick_weighed(
-                rows, legal, first, end, move_rows, odds, groups, planes, num_planes, width
-            )
+            pick_weighed(rows, legal, first, end, move_rows, odds, groups, planes, num_bits, width)
         else:
-            pick(rows, legal, first, end, move_rows, groups, planes, num_planes, width)
+            pick(rows, legal, first, end, move_rows, groups, planes, num_bits, width)
     if not reduce_or(stuck):
         return False
     store(masks, 2 * words, stuck)
@@ -290,7 +282,7 @@ def _update(
 
 
 @inlined
-def _legal_given(
+def _keep_legal(
     legal: Wires, rows: U64, first_moves: U64, first: int, end: int, width: tuple[int, ...]
 ) -> Any:
     """Drop given moves that are not legal; returns the lanes that have a legal one."""
@@ -305,7 +297,7 @@ def _legal_given(
 
 
 @inlined
-def _make_given(
+def _make_first(
     move_rows: I32, rows: U64, first_moves: U64, first: int, end: int, width: tuple[int, ...]
 ) -> None:
     """Make the given moves, in place of moves that these lanes drew, and clear `first_moves`."""
@@ -337,7 +329,7 @@ def note_moves(
     """Remember which lanes, of those that play on, have just made the moves `first .. end`."""
     out_of_line()
     words = words_of(width)
-    num_moves, base = len(block.lanes_by_move) // words, 1 + len(plan.state_rows)
+    num_moves, base = len(block.history) // words, 1 + len(plan.state_rows)
     for m in range(first, end):
         if block.groups[m // GROUP] != POSSIBLE:
             continue
@@ -345,15 +337,15 @@ def note_moves(
         if row - base < num_moves:  # not a filler
             place = np.int64(row - base) * words
             moved = band(playing, load(block.rows, np.int64(row) * words, width))
-            store(block.lanes_by_move, place, bor(load(block.lanes_by_move, place, width), moved))
+            store(block.history, place, bor(load(block.history, place, width), moved))
 
 
 @inlined
 def credit(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
     """Credit the moves of the lanes of the second mask, which are about to be judged."""
     out_of_line()
-    rows, masks, lanes_by_move, wires = block.rows, block.masks, block.lanes_by_move, plan.goals
-    num_moves, base = len(lanes_by_move) // words, 1 + len(plan.state_rows)
+    rows, masks, history, wires = block.rows, block.masks, block.history, plan.goals
+    num_moves, base = len(history) // words, 1 + len(plan.state_rows)
     for role in range(queue.judged[0], queue.judged[1]):
         for w in range(words):
             uncredited = masks[words + w]
@@ -367,7 +359,7 @@ def credit(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
                     move = plan.move_rows[m] - base
                     if move >= num_moves:
                         continue
-                    count = count_ones(lanes_by_move[np.int64(move) * words + w] & bits)
+                    count = count_ones(history[np.int64(move) * words + w] & bits)
                     queue.credits[move, 0] += count
                     queue.credits[move, 1] += count * plan.goal_values[k]
 

@@ -166,7 +166,7 @@ class Block(NamedTuple):
         first_moves: rows of given first moves: the lanes that are to make each move of the role.
         groups: state of each group of moves, see `choice.IDLE`.
         square: `[64]` scratch.
-        lanes_by_move: rows of moves: the lanes that made them since they were let in. Empty until
+        history: rows of moves: the lanes that made them since they were let in. Empty until
             some queue wants `credits`.
         bounds: `[MOST_RUNS + 1]` entry of the queue at which each run begins, and the end.
         keys: `[MOST_RUNS]` keys of their random bits.
@@ -182,7 +182,7 @@ class Block(NamedTuple):
     first_moves: U64
     groups: Groups
     square: U64
-    lanes_by_move: U64
+    history: U64
     bounds: NDArray[np.int64]
     keys: U64
     at: NDArray[np.int64]
@@ -288,11 +288,9 @@ def fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) 
         row = np.int64(state_rows[k]) * words
         store(rows, row, band(load(rows, row, width), playing))
     if len(queue.credits):
-        for k in range(len(block.lanes_by_move) // words):
+        for k in range(len(block.history) // words):
             place = np.int64(k) * words
-            store(
-                block.lanes_by_move, place, band(load(block.lanes_by_move, place, width), playing)
-            )
+            store(block.history, place, band(load(block.history, place, width), playing))
     num_words = packed.shape[1]
     word = 0
     free = ~masks[0]

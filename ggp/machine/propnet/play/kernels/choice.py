@@ -110,16 +110,16 @@ def count_legal(
     words = words_of(width)
     units = splat(np.uint64(0), width)
     twos = units
-    num_planes = 2
+    num_bits = 2
     for m in range(first, end, GROUP):
         group = m // GROUP
         w, x = literal(rows, wires, m, width), literal(rows, wires, m + 1, width)
         y, z = literal(rows, wires, m + 2, width), literal(rows, wires, m + 3, width)
         if not always[group] and not reduce_or(band(lanes, bor(bor(w, x), bor(y, z)))):
             groups[group] = LEFT if groups[group] else IDLE
-            if m + GROUP - first >= 1 << num_planes:
-                store(planes, num_planes * words, splat(np.uint64(0), width))
-                num_planes += 1
+            if m + GROUP - first >= 1 << num_bits:
+                store(planes, num_bits * words, splat(np.uint64(0), width))
+                num_bits += 1
             continue
         groups[group] = POSSIBLE
         # Four moves are added up before a carry goes on to the planes in memory.
@@ -134,20 +134,20 @@ def count_legal(
         twos = bxor(half, second_carry)
         # The carry goes through as many planes as it could reach after so many moves, not only as
         # far as it does: so no branch is mispredicted.
-        for j in range(2, num_planes):
+        for j in range(2, num_bits):
             old = load(planes, j * words, width)
             store(planes, j * words, bxor(old, carry))
             carry = band(old, carry)
-        if m + GROUP - first >= 1 << num_planes:
-            store(planes, num_planes * words, carry)
-            num_planes += 1
+        if m + GROUP - first >= 1 << num_bits:
+            store(planes, num_bits * words, carry)
+            num_bits += 1
     store(planes, 0, units)
     store(planes, words, twos)
-    return num_planes
+    return num_bits
 
 
 @inlined
-def draw_below(planes: U64, num_planes: int, lanes: Any, rng: U64, width: tuple[int, ...]) -> None:
+def draw_below(planes: U64, num_bits: int, lanes: Any, rng: U64, width: tuple[int, ...]) -> None:
     """Replace sliced counts by sliced uniform numbers below them, in some lanes.
 
     Rejection sampling in every lane: numbers of just enough bits are drawn until one is at most
@@ -162,14 +162,14 @@ def draw_below(planes: U64, num_planes: int, lanes: Any, rng: U64, width: tuple[
     # Minus 1: a plane changes while there is a borrow, and a 0 passes it on. A count of 0 wraps
     # round, in lanes that the mask leaves out.
     borrow = splat(_ALL, width)
-    for j in range(num_planes):
+    for j in range(num_bits):
         x = load(planes, j * words, width)
         store(planes, limits + j * words, bxor(x, borrow))
         borrow = but_not(borrow, x)
     # No allowed number has a bit above the highest bit of the limit. Only the other bits
     # are drawn, so that more than half of all draws are allowed.
     bit_mask = splat(np.uint64(0), width)
-    for j in range(num_planes - 1, -1, -1):
+    for j in range(num_bits - 1, -1, -1):
         bit_mask = bor(bit_mask, load(planes, limits + j * words, width))
         store(planes, above + j * words, bit_mask)
     # A lane that drew too high draws again, and only that lane: less than half of those that need
@@ -179,7 +179,7 @@ def draw_below(planes: U64, num_planes: int, lanes: Any, rng: U64, width: tuple[
     while reduce_or(waiting):
         # Compared from the lowest plane up, so that the highest differing bit decides.
         over = splat(np.uint64(0), width)
-        for j in range(num_planes):
+        for j in range(num_bits):
             # xoroshiro128+ in every word. Every bit is used, so the weak lowest bit of a word is
             # mixed with a strong one.
             word = plus(a, b)
@@ -209,7 +209,7 @@ def pick(
     outputs: I32,
     groups: Groups,
     planes: U64,
-    num_planes: int,
+    num_bits: int,
     width: tuple[int, ...],
 ) -> None:
     """Set the row of each lane's n-th legal move, n being its sliced number in `planes`.
@@ -245,7 +245,7 @@ def pick(
         second_pair = but_not(pair, twos)
         twos = bxor(twos, pair)
         borrow = bor(first_pair, second_pair)
-        for j in range(2, num_planes):
+        for j in range(2, num_bits):
             old = load(planes, j * words, width)
             store(planes, j * words, bxor(old, borrow))
             borrow = but_not(borrow, old)
@@ -341,18 +341,18 @@ def add_weights(
     if not reduce_or(band(several, lanes)):
         store(planes, 0, covered)
         return 1
-    num_planes, max_sum = 0, 0
+    num_bits, max_sum = 0, 0
     for m in range(first, end):
         if groups[m // GROUP] != POSSIBLE:
             continue
         weight = int(odds[m])
         max_sum += weight
-        while max_sum >> num_planes:
-            store(planes, num_planes * words, splat(np.uint64(0), width))
-            num_planes += 1
+        while max_sum >> num_bits:
+            store(planes, num_bits * words, splat(np.uint64(0), width))
+            num_bits += 1
         x = literal(rows, wires, m, width)
         carry = splat(np.uint64(0), width)
-        for j in range(num_planes):
+        for j in range(num_bits):
             old = load(planes, j * words, width)
             if (weight >> j) & 1:
                 half = bxor(old, x)
@@ -361,7 +361,7 @@ def add_weights(
             else:
                 store(planes, j * words, bxor(old, carry))
                 carry = band(old, carry)
-    return num_planes
+    return num_bits
 
 
 @inlined
@@ -374,7 +374,7 @@ def pick_weighed(
     odds: I32,
     groups: Groups,
     planes: U64,
-    num_planes: int,
+    num_bits: int,
     width: tuple[int, ...],
 ) -> None:
     """Set the row of the first legal move whose weight exceeds the rest of the lane's number.
@@ -392,7 +392,7 @@ def pick_weighed(
         # A number that went below 0 has wrapped round to more than the sum of all later weights: so
         # nothing borrows from it again.
         borrow = splat(np.uint64(0), width)
-        for j in range(num_planes):
+        for j in range(num_bits):
             old = load(planes, j * words, width)
             if (weight >> j) & 1:
                 half = bxor(old, x)

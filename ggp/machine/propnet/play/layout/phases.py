@@ -197,31 +197,27 @@ def _history(circuit: Circuit, fluents: NDArray[np.int64]) -> NDArray[np.bool_]:
     steps = []
     for _ in range(3 * MAX_PERIOD):
         steps.append([values[1 + f] for f in fluents.tolist()])
-        known_values = {0: False} | values
+        value_of = {0: False} | values
 
-        def value(literal: int, known_values: dict[int, bool] = known_values) -> bool:
+        def value(literal: int, value_of: dict[int, bool] = value_of) -> bool:
             pending = [literal >> 1]
             while pending:
                 net = pending[-1]
-                inputs = [] if net in known_values else gate(net)
-                missing = [x >> 1 for x in inputs if x >> 1 not in known_values]
+                inputs = [] if net in value_of else gate(net)
+                missing = [x >> 1 for x in inputs if x >> 1 not in value_of]
                 pending += missing
                 if not missing:
-                    known_values.setdefault(
-                        net, all(known_values[x >> 1] != bool(x & 1) for x in inputs)
-                    )
+                    value_of.setdefault(net, all(value_of[x >> 1] != bool(x & 1) for x in inputs))
                     pending.pop()
-            return known_values[literal >> 1] != bool(literal & 1)
+            return value_of[literal >> 1] != bool(literal & 1)
 
         values = {1 + f: value(following[f]) for f in fluents.tolist()}
     return np.array(steps, dtype=np.bool_).reshape(len(steps), len(fluents))
 
 
-def within_phase(
-    circuit: Circuit, fluents: NDArray[np.int64], values: NDArray[np.bool_]
-) -> Circuit:
+def within_phase(circuit: Circuit, fluents: NDArray[np.int64], bits: NDArray[np.bool_]) -> Circuit:
     """A circuit that is equivalent while some fluents have given values and moves are legal."""
-    assumed = _assuming(circuit, dict(zip((1 + fluents).tolist(), values.tolist(), strict=True)))
+    assumed = _assuming(circuit, dict(zip((1 + fluents).tolist(), bits.tolist(), strict=True)))
     # A move that can never be legal then is not made; a role's only possible move is made if it is
     # always legal.
     moves = {}

@@ -200,8 +200,7 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
     """The plan of random playouts, with only the fluents that decide moves, ends and goals."""
     num_fluents = len(circuit.fluents)
     goals = np.concatenate([outputs.literals for outputs in circuit.goals])
-    legal_literals = (outputs.literals for outputs in circuit.legal)
-    look = np.concatenate([[circuit.terminal], *legal_literals, goals])
+    look = np.concatenate([[circuit.terminal], *(o.literals for o in circuit.legal), goals])
     phases = phases_of(circuit)
     # The fluents that literals depend on, in this state or through later ones, and the fluents that
     # identify the phase: perhaps nothing but percepts depends on these.
@@ -249,9 +248,7 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
         legal=legal,
         move_rows=move_rows,
         always=always,
-        role_goals=np.cumsum([0, *(len(outputs.names) for outputs in circuit.goals)]).astype(
-            np.int32
-        ),
+        role_goals=np.cumsum([0, *(len(o.names) for o in circuit.goals)]).astype(np.int32),
         goals=goal_wires,
         goal_values=np.nan_to_num(np.array(values, dtype=np.float64), nan=NO_NUMBER),
         turns=max(1, sum(role != RANDOM for role in circuit.roles)),

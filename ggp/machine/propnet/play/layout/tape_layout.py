@@ -692,9 +692,7 @@ def lay_out(circuit: Circuit, inputs: Sequence[int], stages: Sequence[Stage]) ->
         begin = planned[-1].end if planned else 0
         planned.append(_Planned(circuit, stage, ordered, begin))
     for index, plan in enumerate(planned):
-        later = [
-            later_plan.begin for later_plan in planned[index + 1 :] if not later_plan.stage.optional
-        ]
+        later = [p.begin for p in planned[index + 1 :] if not p.stage.optional]
         plan.resumed = later[0] if later else planned[-1].end
     row = np.full(base + circuit.num_gates, -1, dtype=np.int32)
     row[0] = 0

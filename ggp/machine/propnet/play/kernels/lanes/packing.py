@@ -90,13 +90,13 @@ def load_lanes(
         num_lanes = min(64, count - start)
         word = start >> 6
         for block in range(packed.shape[1]):
-            previous = np.uint64(0)
+            prior = np.uint64(0)
             cost = 0
             for lane in range(num_lanes):
                 bits = packed[first + start + lane, block]
-                if bits != previous:
+                if bits != prior:
                     cost += count_ones(bits) + 1
-                previous = bits
+                prior = bits
                 square[lane] = bits
             # Most fluents of a large game hold in none of 64 states: their rows are zero already.
             if not cost:
@@ -165,19 +165,17 @@ def load_runs(
         how many words were written, some several times.
     """
     out_of_line()
-    start, num_written, previous = 0, 0, -1
+    start, num_written, prior = 0, 0, -1
     while start < count:
         state, end = lanes[first + start], run_end(lanes, first, start, count)
         if not start & 63:
-            previous = -1
+            prior = -1
         # Its bits are set in all lanes that follow, until another state toggles them.
         mask = _ALL << np.uint64(start & 63)
-        num_written += _toggle(packed, state, previous, row_of, rows, start >> 6, words, mask)
-        start, previous = end, state
+        num_written += _toggle(packed, state, prior, row_of, rows, start >> 6, words, mask)
+        start, prior = end, state
     if count & 63:
-        _toggle(
-            packed, previous, -1, row_of, rows, count >> 6, words, _ALL << np.uint64(count & 63)
-        )
+        _toggle(packed, prior, -1, row_of, rows, count >> 6, words, _ALL << np.uint64(count & 63))
     return num_written
 
 
@@ -185,7 +183,7 @@ def load_runs(
 def _toggle(
     packed: U64,
     state: int,
-    previous: int,
+    prior: int,
     row_of: I32,
     rows: U64,
     word: int,
@@ -194,19 +192,19 @@ def _toggle(
 ) -> int:
     """Toggle the lanes of a mask for the fluents in which a state differs from the previous one.
 
-    `previous` is -1 for none. Returns the number of these fluents that hold now.
+    `prior` is -1 for none. Returns the number of these fluents that hold now.
     """
     out_of_line()
     width, size, block, num_ones = (0,), packed.shape[1], 0, 0
     while block < size:
-        if previous >= 0 and block + WORDS_PER_ITEM <= size:
+        if prior >= 0 and block + WORDS_PER_ITEM <= size:
             new = load(packed, state * size + block, width)
-            if not reduce_or(bxor(new, load(packed, previous * size + block, width))):
+            if not reduce_or(bxor(new, load(packed, prior * size + block, width))):
                 block += WORDS_PER_ITEM
                 continue
         for k in range(block, min(block + WORDS_PER_ITEM, size)):
             fluents = packed[state, k]
-            bits = fluents ^ packed[previous, k] if previous >= 0 else fluents
+            bits = fluents ^ packed[prior, k] if prior >= 0 else fluents
             num_ones += count_ones(bits & fluents)
             while bits:
                 row = np.int64(row_of[64 * k + lowest_one(bits)])
@@ -238,18 +236,18 @@ def clear_runs(
             for word in range(words):
                 rows[row + word] = np.uint64(0)
         return
-    start, previous = 0, -1
+    start, prior = 0, -1
     while start < count:
         state, end = lanes[first + start], run_end(lanes, first, start, count)
         for block in range(packed.shape[1]):
             bits = packed[state, block]
             if start & 63:
-                bits &= ~packed[previous, block]
+                bits &= ~packed[prior, block]
             while bits:
                 row = np.int64(row_of[64 * block + lowest_one(bits)])
                 bits &= bits - _ONE
                 rows[row * words + (start >> 6)] = np.uint64(0)
-        start, previous = end, state
+        start, prior = end, state
 
 
 @inlined
@@ -260,11 +258,11 @@ def _clear_held(
     width, size = (0,), packed.shape[1]
     for start in range(0, size, WORDS_PER_ITEM):
         block = min(start, size - WORDS_PER_ITEM)
-        fluents, previous = splat(np.uint64(0), width), -1
+        fluents, prior = splat(np.uint64(0), width), -1
         for k in range(first, first + count):
-            if lanes[k] != previous:
-                previous = lanes[k]
-                fluents = bor(fluents, load(packed, previous * size + block, width))
+            if lanes[k] != prior:
+                prior = lanes[k]
+                fluents = bor(fluents, load(packed, prior * size + block, width))
         # Row 0, which is false, serves as scratch, and is zero again afterwards.
         store(rows, 0, fluents)
         for k in range(WORDS_PER_ITEM):

@@ -86,12 +86,12 @@ class TurnPhases(NamedTuple):
 def phase_before(circuits: TurnPhases, packed: U64, lanes: IntArray, first: int, count: int) -> int:
     """The phase of the states of lanes `first .. first + count`; `NO_PHASE` if they differ."""
     out_of_line()
-    common, previous = NO_PHASE, -1
+    common, prior = NO_PHASE, -1
     for k in range(first, first + count):
         state = lanes[k]
-        if state == previous:
+        if state == prior:
             continue
-        previous, phase = state, 0
+        prior, phase = state, 0
         for d in range(len(circuits.fluents)):
             fluent = circuits.fluents[d]
             is_true = packed[state, fluent >> 6] >> np.uint64(fluent & 63) & _ONE
@@ -178,7 +178,7 @@ def make_turns(
     listed: IntArray,
     blank: U64,
     rows: U64,
-    old_moves: U64,
+    marks: U64,
     square: U64,
     seen: U64,
     over: BoolArray,
@@ -196,7 +196,7 @@ def make_turns(
         moves: `[K, R]` joint moves.
         offsets, listed: `[R, L + 1]`, `[N]` moves that each role had in each state, role after
             role; `[0, 0]` to compare no moves.
-        blank, rows, old_moves, square: scratch: rows of `step`, of which those of inputs are zero
+        blank, rows, marks, square: scratch: rows of `step`, of which those of inputs are zero
             before and after; rows of `look`; rows for the moves of a role, zero before and after;
             64 words.
         seen: `[K, ceil(len(sees) / 64)]` out: percepts; `[0, 0]` for none.
@@ -222,11 +222,9 @@ def make_turns(
             over[first + lane] = is_over(look, rows, lane, words)
         _count_moves(look, rows, first, count, choices, square, width)
         for role in range(len(offsets)):
-            _mark(circuit, role, offsets, listed, lanes, first, count, old_moves, words, True)
-            _compare(
-                circuit, role, moves, first, count, rows, old_moves, square, news, agains, width
-            )
-            _mark(circuit, role, offsets, listed, lanes, first, count, old_moves, words, False)
+            _mark(circuit, role, offsets, listed, lanes, first, count, marks, words, True)
+            _compare(circuit, role, moves, first, count, rows, marks, square, news, agains, width)
+            _mark(circuit, role, offsets, listed, lanes, first, count, marks, words, False)
         end_turns(circuit, packed, lanes, moves, first, count, blank, words, num_written)
     return True
 
@@ -275,20 +273,20 @@ def _compare(
     first: int,
     count: int,
     rows: U64,
-    old_moves: U64,
+    marks: U64,
     square: U64,
     news: BoolArray,
     agains: BoolArray,
     width: tuple[int, ...],
 ) -> None:
-    """Compare the moves of a role in lanes 0 .. count of a block with those in `old_moves`."""
+    """Compare the moves of a role in lanes 0 .. count of a block with those in `marks`."""
     out_of_line()
     words, look = words_of(width), circuit.look
     group = 64 * look.starts[role]
     new = splat(np.uint64(0), width)
     for k in range(64 * (look.starts[role + 1] - look.starts[role])):
         legal = literal(rows, look.wires, group + k, width)
-        new = bor(new, but_not(legal, load(old_moves, k * words, width)))
+        new = bor(new, but_not(legal, load(marks, k * words, width)))
     store(square, 0, new)
     for lane in range(count):
         word, shift = lane >> 6, np.uint64(lane & 63)
@@ -306,11 +304,11 @@ def _mark(
     lanes: IntArray,
     first: int,
     count: int,
-    old_moves: U64,
+    marks: U64,
     words: int,
     value: bool,
 ) -> None:
-    """Mark in `old_moves` the moves that a role had in the lanes of a block, or clear the marks."""
+    """Mark in `marks` the moves that a role had in the lanes of a block, or clear the marks."""
     out_of_line()
     start = 0
     while start < count:
@@ -319,5 +317,5 @@ def _mark(
         for n in range(offsets[role, state], offsets[role, state + 1]):
             place = np.int64(circuit.move_rows[role, listed[n]]) - circuit.begins[role]
             at = place * words + (start >> 6)
-            old_moves[at] = (old_moves[at] | mask) if value else np.uint64(0)
+            marks[at] = (marks[at] | mask) if value else np.uint64(0)
         start = end
