@@ -572,7 +572,7 @@ class LeafTurns:
         except IndexError:
             block = block_boards(self._squares, len(machine.roles), machine.num_fluents, WIDTH)
         leaves = LeafBoards(self._tables, codes.ravel(), held, self._marks, block, values, keys)
-        told = machine.told_by(
+        told = machine.write_turns(
             value_leaves,
             leaves,
             states,

@@ -72,7 +72,7 @@ class Refusal(NamedTuple):
     cause: str = ""
 
     def covers(self, limits: Limits) -> bool:
-        """Whether these limits are no higher than those that were exceeded."""
+        """Whether these limits are at most the exceeded ones."""
         if self.limit in ("seconds", WAITING):
             return limits.grounding_seconds <= self.seconds
         if self.limit == "bytes of memory":
@@ -148,7 +148,7 @@ def _content(names: dict[str, Any], packed: bytes, key: str) -> Built | Refusal:
 
     def array(name: str, kind: Any) -> NDArray[Any]:
         values: NDArray[Any] = arrays[name]
-        _demand(values.ndim == 1 and values.dtype == kind, f"{name} is no list of its kind")
+        _demand(values.ndim == 1 and values.dtype == kind, f"{name} has another shape or type")
         return values
 
     def outputs(kind: str) -> tuple[Outputs, ...]:
@@ -208,17 +208,17 @@ def _check(circuit: Circuit) -> None:
         and circuit.offsets[0] == 0
         and circuit.offsets[-1] == len(circuit.literals)
         and bool((sizes > 0).all()),
-        "its gates do not lie side by side",
+        "its gates are not consecutive",
     )
     terminal = np.array([circuit.terminal])
     roots = np.concatenate([terminal, circuit.next, *(outputs.literals for outputs in groups)])
-    _demand(0 <= roots.min() <= roots.max() < 2 * (first_net + num_gates), "an output is no net")
+    _demand(0 <= roots.min() <= roots.max() < 2 * (first_net + num_gates), "an output is not a net")
     # A gate reads nets before it, and one in a loop also the rest of the loop.
     readable = first_net + np.arange(num_gates)
     end = 0
     for loop in circuit.loops:
         _demand(end <= loop.start < loop.end <= num_gates, "its loops are out of order")
-        _demand(len(loop.initial) == loop.end - loop.start, "a loop begins with other gates")
+        _demand(len(loop.initial) == loop.end - loop.start, "a loop lacks initial values")
         readable[loop.start : loop.end] = first_net + loop.end
         end = loop.end
     nets = circuit.literals >> 1
@@ -248,7 +248,7 @@ def _uses_moves(circuit: Circuit) -> NDArray[np.bool_]:
 
 def _texts(names: Iterable[Any]) -> tuple[str, ...]:
     texts = tuple(names)
-    _demand(all(isinstance(text, str) for text in texts), "a name is no text")
+    _demand(all(isinstance(text, str) for text in texts), "a name is not a string")
     return texts
 
 
@@ -256,7 +256,7 @@ def _numbers(values: Iterable[Any]) -> tuple[float, ...]:
     numbers = tuple(values)
     _demand(
         all(isinstance(x, int | float) and not isinstance(x, bool) for x in numbers),
-        "a number is none",
+        "a value is not a number",
     )
     return numbers
 

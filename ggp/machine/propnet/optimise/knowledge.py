@@ -1,6 +1,6 @@
 """State that passes share: facts about the game, counted work, the deadline, and reports.
 
-Facts (`CircuitKnowledge`) are found by one pass and used by later ones. Work is counted in steps,
+One pass proves facts (`CircuitKnowledge`), and later ones use them. Work is counted in steps,
 so that equal rules give equal circuits on every machine; the deadline in seconds is a last resort,
 and breaks a pass off wherever it is.
 """

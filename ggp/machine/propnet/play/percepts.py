@@ -112,7 +112,7 @@ class CircuitPercepts:
         roles: the roles of the game.
         is_gdl2: false for plain GDL, where every role sees the joint move.
         growing: held while tables grow.
-        known: whether the game can have a percept.
+        is_percept: whether the game can have a percept.
     """
 
     def __init__(
@@ -445,7 +445,7 @@ class Clues:
 
 
 def _split(nets: IntArray, holds: BoolArray, first: int, end: int) -> tuple[IntArray, IntArray]:
-    """The moves among literals: those that must be made, and those that must not."""
+    """The moves among literals that must be made, and the moves that must not."""
     is_move = (nets >= first) & (nets < end)
     return nets[is_move & holds] - first, nets[is_move & ~holds] - first
 

@@ -258,7 +258,7 @@ class CircuitPlayouts:
     def _places(self) -> tuple[IntArray, IntArray]:
         """Indices of moves in `PlayoutPlan.move_rows`, and the circuit's index of each move."""
         plan = self._queries.playout
-        # Rows of moves follow those of fluents; rows beyond them are fillers'.
+        # Rows of moves follow the rows of fluents; fillers have rows beyond both.
         moves = plan.move_rows.astype(np.int64) - (1 + len(plan.state_rows))
         indices = np.flatnonzero(moves < self._first_moves[-1])
         return indices, moves[indices]

@@ -61,7 +61,7 @@ from ggp.run.clocks import TellsTime
 class PropnetMachine(CircuitTurns):
     """`Machine` on a circuit; several threads may use it at once (see `ggp.machine.threads`).
 
-    Callers reach the methods beyond those of `Machine` through `on_circuit`.
+    Callers reach its additional methods through `on_circuit`.
 
     Args:
         circuit: the circuit of the game.
@@ -123,7 +123,7 @@ class PropnetMachine(CircuitTurns):
     def concatenate(self, batches: Sequence[States]) -> PropnetStates:
         packed = [self._packed(batch) for batch in batches]
         joined = np.concatenate([self._initial[None][:0], *packed])
-        # For single lanes it may be in Fortran order, for which kernels would be compiled anew.
+        # A single lane may be in Fortran order, for which kernels would be compiled again.
         return self._states(np.ascontiguousarray(joined))
 
     def groups(self, states: States) -> IntArray:

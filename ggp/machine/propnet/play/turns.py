@@ -51,7 +51,7 @@ Scratch = tuple[Packed, Packed, Packed, Packed]
 _NO_LISTS = np.zeros((0, 0), dtype=np.int64), np.zeros(0, dtype=np.int64)
 
 
-class TurnsTold(NamedTuple):
+class TurnAnswers(NamedTuple):
     """The fields of `Turned` after K joint moves, without the successors."""
 
     percepts: IntArray
@@ -83,7 +83,7 @@ class CircuitTurns:
 
         Args:
             states: L states.
-            lanes: `[K]` the state of each joint move; equal ones had better be neighbours.
+            lanes: `[K]` the state of each joint move; fastest if equal ones are neighbours.
             joint_moves: `[K, R]` move ids.
             percepts: whether to compute percepts.
             before: the moves of each role in the L states, if successors' moves are to be compared
@@ -96,7 +96,7 @@ class CircuitTurns:
             MachineError: these are no moves of the roles.
         """
         out = np.empty((len(joint_moves), self.num_words), dtype=np.uint64)
-        answers = self.told_by(
+        answers = self.write_turns(
             write_states,
             out,
             states,
@@ -107,7 +107,7 @@ class CircuitTurns:
         )
         return Turned(self._states(out), *answers)
 
-    def told_by(
+    def write_turns(
         self,
         write: Write,
         into: Any,
@@ -119,7 +119,7 @@ class CircuitTurns:
         only: int | None = None,
         before: Sequence[Ragged] = (),
         width: tuple[int, ...] = WIDTH,
-    ) -> TurnsTold:
+    ) -> TurnAnswers:
         """Make joint moves with a kernel that writes the successors in a form of its own.
 
         Other arguments, and errors, are those of `turned`.
@@ -163,7 +163,7 @@ class CircuitTurns:
         if percepts:
             query = step._replace(starts=step.starts - step.starts[1])
             percept_ids = self._percepts.after(query, seen, joint_moves, only)
-        return TurnsTold(percept_ids, over, MovesTold(choices, news, agains) if before else None)
+        return TurnAnswers(percept_ids, over, MovesTold(choices, news, agains) if before else None)
 
     def choices(self, states: States) -> IntArray:
         """`[L, R]` number of moves of each role, 2 for more, which means nothing where the game is
@@ -357,7 +357,7 @@ class CircuitTurns:
         return [(int(word), bits[word]) for word in np.flatnonzero(bits)]
 
     def _in_phase(self, packed: Packed) -> Queries:
-        """The queries for some states: those of their phase if all are in the same."""
+        """The queries for some states: the queries of their phase if all are in the same one."""
         queries, fluents = self._queries, self._queries.deciding
         if not len(fluents) or not len(packed):
             return queries

@@ -267,15 +267,15 @@ def many_rules(text: bytes) -> tuple[Atoms, Atoms, Atoms, Atoms]:
 
 
 _WRONG = {
-    NOT_A_RULE: "wrote something else than rules",
-    HEADS: "made a rule with not one head",
+    NOT_A_RULE: "wrote lines that are not rules",
+    HEADS: "made a rule without exactly one head",
     WEIGHTS: "made a rule with weights",
 }
 
 
 def _check(numbers: Atoms, starts: NDArray[np.int64]) -> None:
     if not np.all(numbers[starts] == 1):
-        raise MachineError("clingo wrote something else than rules")
+        raise MachineError("clingo wrote lines that are not rules")
     heads = numbers[starts + 2]
     if not np.all(heads == 1):
         raise MachineError(f"clingo made a rule with {heads[heads != 1][0]} heads")

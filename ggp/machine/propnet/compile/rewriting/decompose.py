@@ -226,7 +226,7 @@ class _Splitter:
         bound.update(names)
         values = _joined(x for x in rest if x.extent).values
         columns = tuple(values[name] for name in names)
-        # Equal conditions have equal names, so that equal parts are found.
+        # Equal conditions get equal names, so that equal parts share a relation.
         name = GIVEN + "x".join(f"{number:.6g}" for number in columns)
         literal = Literal(Compound(name, tuple(map(Variable, names))))
         self._extents.define(

@@ -462,7 +462,7 @@ class _Values:
         self._counts: dict[Position, float] = {}
 
     def count(self, at: Position) -> float:
-        """Number of ground terms of a position, at least one, without those nested too deep."""
+        """Number of ground terms of a position, at least 1, without terms that nest too deep."""
         if at not in self._counts:
             self._counts[at] = max(1.0, self._count(at))
         return self._counts[at]

@@ -219,7 +219,7 @@ def _run_singles(
     """Evaluate gates of two or three single inputs.
 
     Args:
-        singles: as many zeros as a gate has inputs: code is made for each number.
+        singles: one zero for each input of a gate; each length is compiled separately.
 
     Returns:
         the place of the next gate's inputs.
@@ -256,7 +256,8 @@ def _run_pairs(
     """Evaluate gates of up to one single input and one to four `nands` or `implications`.
 
     Args:
-        singles, pairs: as many zeros as a gate has of these: code is made for each number.
+        singles, pairs: one zero for each of a gate's singles or pairs; each length is compiled
+            separately.
 
     Returns:
         the place of the next gate's inputs.

@@ -326,7 +326,7 @@ def _make_first(
 def note_moves(
     plan: PlayoutPlan, block: Block, first: int, end: int, playing: Any, width: tuple[int, ...]
 ) -> None:
-    """Remember which lanes, of those that play on, have just made the moves `first .. end`."""
+    """Remember which of the lanes that play on have just made the moves `first .. end`."""
     out_of_line()
     words = words_of(width)
     num_moves, base = len(block.history) // words, 1 + len(plan.state_rows)

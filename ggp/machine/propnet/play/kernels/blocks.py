@@ -206,7 +206,7 @@ NEXT, PLACED, END, STEP, OLDEST, TOGETHER, FRESH, VISITED, RUN, LAST, IN_PHASE, 
 - `LIKELY`: the step to which the last state belonged, see `PlayoutPlan.excluded`."""
 
 MOST_RUNS = 64
-"""Greatest number of runs that a block is given at once."""
+"""Greatest number of runs for one call of `begin`."""
 
 
 def new_block(plan: PlayoutPlan, width: tuple[int, ...]) -> Block:

@@ -105,7 +105,7 @@ def count_legal(
     Args:
         always: whether a group is counted even if no lane has one of its literals.
         groups: state of each group, filled in from `first` on; see `IDLE`.
-        planes: `[MAX_PLANES, W]`, filled in; planes above those used are undefined.
+        planes: `[MAX_PLANES, W]`, filled in; planes that are not used are undefined.
     """
     words = words_of(width)
     units = splat(np.uint64(0), width)
@@ -172,8 +172,8 @@ def draw_below(planes: U64, num_bits: int, lanes: Any, rng: U64, width: tuple[in
     for j in range(num_bits - 1, -1, -1):
         bit_mask = bor(bit_mask, load(planes, limits + j * words, width))
         store(planes, above + j * words, bit_mask)
-    # A lane that drew too high draws again, and only that lane: less than half of those that need
-    # n bits do. So the numbers are exactly uniform, which a multiplication would not make them.
+    # A lane that drew too high draws again, and only that lane: in expectation, fewer than half of
+    # the lanes. So the numbers are exactly uniform, which scaling a random number would not give.
     waiting = lanes
     a, b = load(rng, 0, width), load(rng, words, width)
     while reduce_or(waiting):

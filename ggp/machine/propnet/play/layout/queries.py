@@ -79,7 +79,7 @@ class Queries:
     def step(self) -> Query:
         """The next state, then a group of percepts for each role.
 
-        Rows from `first_move_row` on are those of the moves, role after role.
+        Moves have the rows from `first_move_row` on, role after role.
         """
         sees = [outputs.literals for outputs in self.circuit.sees]
         return self._query([self.circuit.next, *sees], moves=True)

@@ -352,7 +352,7 @@ class _Sorter:
         self._depth_first(first, end, *predecessors, roots, waiting, self._stack, self.order)
 
     def write_straight(self, targets: Literals, into: I64) -> None:
-        """Keep gates that read some inputs before those that overwrite them.
+        """Keep gates that read some inputs before the gates that overwrite them.
 
         Args:
             targets: the literals that overwrite inputs.
@@ -439,7 +439,7 @@ def _depth_first(
     Args:
         first: where the sources of each gate begin in `sources`.
         sources: the gates after which each gate comes, -1 for none.
-        roots: gates that are wanted, -1 for other nets.
+        roots: gates of the targets, -1 for other nets.
         waiting: `[G]` all true.
         stack: scratch, with room for all gates and sources.
         order: filled in from `begin` on.
@@ -513,7 +513,7 @@ def _side_by_side(  # noqa: C901
             work[_PLACE, order[k]] = k
             work[_READERS, order[k]] = -1
             work[_MISSING, order[k]] = 0
-        # From the last, since the reader that is found last becomes the first of the list.
+        # From the last gate, because each reader is put at the head of its list.
         for k in range(stop - 1, start - 1, -1):
             gate = order[k]
             for i in range(first[gate + 1] - 1, first[gate] - 1, -1):
@@ -635,7 +635,7 @@ _NEVER = 1 << 62
 
 
 class Stage(NamedTuple):
-    """Literals to evaluate, after those of the stages before.
+    """Literals to evaluate after the literals of earlier stages.
 
     Attributes:
         targets: the literals. Their rows are valid from the end of the stage until the next stage

@@ -302,7 +302,7 @@ def changes(
 
 @inlined
 def count_moves(look: Query, role: int, rows: U64, counts: U64, width: tuple[int, ...]) -> None:
-    """`[2 * W]` the lanes of a block in which a role has a move, and those in which it has more."""
+    """`[2 * W]` the lanes of a block in which a role has a move, and in which it has several."""
     out_of_line()
     at_least_one, several = splat(np.uint64(0), width), splat(np.uint64(0), width)
     for k in range(64 * look.starts[role], 64 * look.starts[role + 1]):

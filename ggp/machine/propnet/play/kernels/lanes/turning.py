@@ -279,7 +279,7 @@ def _compare(
     agains: BoolArray,
     width: tuple[int, ...],
 ) -> None:
-    """Compare the moves of a role in lanes 0 .. count of a block with those in `marks`."""
+    """Compare the moves of a role in lanes 0 .. count of a block with the moves in `marks`."""
     out_of_line()
     words, look = words_of(width), circuit.look
     group = 64 * look.starts[role]
