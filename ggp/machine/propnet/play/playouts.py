@@ -276,11 +276,11 @@ class CircuitPlayouts:
         steps = np.empty(len(queue.lanes), dtype=np.int64)
         finished = np.empty(len(queue.lanes), dtype=np.bool_)
 
-        def done(first: int, end: int) -> None:
+        def report(first: int, end: int) -> None:
             steps[first:end] = queue.spread[first:end, 0]
             np.equal(queue.unfinished[first:end], 0, out=finished[first:end])
 
-        visited = self._play(queue, rng, limits, done)
+        visited = self._play(queue, rng, limits, report)
         return Playouts(queue.goals, steps, finished), visited
 
     def summed(
@@ -296,7 +296,7 @@ class CircuitPlayouts:
         queue: Queue,
         rng: np.random.Generator,
         limits: PlayoutLimits,
-        report: Done | None = None,
+        report: Report | None = None,
     ) -> int:
         visited = self.player.play(queue, rng, limits, report)
         self.queues.warn_of_goals(queue)
@@ -328,7 +328,7 @@ LOOK_AT_CLOCK_S = 0.02
 """Greatest number of seconds that a kernel should play between two looks at the clock."""
 
 
-Done = Callable[[int, int], None]
+Report = Callable[[int, int], None]
 """Called with the range of entries that have just been played: the first, and the end."""
 
 
@@ -364,7 +364,7 @@ class QueuePlayer:
         queue: Queue,
         rng: np.random.Generator,
         limits: PlayoutLimits,
-        report: Done | None = None,
+        report: Report | None = None,
     ) -> int:
         """Play every entry to its end; the use of `rng` does not depend on the threads.
 
@@ -412,7 +412,7 @@ class QueuePlayer:
         max_steps: int,
         until_s: float,
         clock: TellsTime,
-        report: Done | None,
+        report: Report | None,
     ) -> int:
         """Play chains of runs until none is left; returns the number of states stepped."""
         # Other threads take chains and blocks, and return blocks, at the same time: so each of

@@ -409,7 +409,7 @@ class _Plans:
     @property
     def bind_all(self) -> bool:
         """Whether every question binds the arguments that it must bind."""
-        return all(self._required[relation] <= known for relation, known in self._bound.items())
+        return all(self._required[relation] <= bound for relation, bound in self._bound.items())
 
     def restricted(self, rule: NormalRule) -> NormalRule:
         """The rule, restricted to atoms that are asked for."""

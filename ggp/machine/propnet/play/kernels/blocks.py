@@ -301,7 +301,7 @@ def fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) 
         filled[word] = np.uint64(0)
         while at[NEXT] < at[END]:
             entry = at[NEXT]
-            if queue.role < 0 and not ~free and _alike(packed, state, entry, at[END]):
+            if queue.role < 0 and not ~free and _are_equal(packed, state, entry, at[END]):
                 # Every entry is one playout, and the next 64 states are equal: a whole word of
                 # lanes is filled in little more time than one lane.
                 for b in range(64):
@@ -386,7 +386,7 @@ def _is_within(plan: PlayoutPlan, packed: U64, state: int, at: NDArray[np.int64]
 
 
 @inlined
-def _alike(packed: U64, state: int, first: int, end: int) -> bool:
+def _are_equal(packed: U64, state: int, first: int, end: int) -> bool:
     """Whether the next 64 states all equal another one."""
     out_of_line()
     if end - first < 64:

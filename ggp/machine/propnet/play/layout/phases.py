@@ -255,8 +255,8 @@ def _assuming(circuit: Circuit, constants: Mapping[int, bool]) -> Circuit:
         offsets=offsets_of(sizes),
         literals=literals[:num_literals],
         next=now(circuit.next),
-        legal=tuple(replace(each, literals=now(each.literals)) for each in circuit.legal),
-        sees=tuple(replace(each, literals=now(each.literals)) for each in circuit.sees),
+        legal=tuple(replace(o, literals=now(o.literals)) for o in circuit.legal),
+        sees=tuple(replace(o, literals=now(o.literals)) for o in circuit.sees),
         terminal=int(now(np.array([circuit.terminal], dtype=np.int32))[0]),
     )
 
