@@ -5,8 +5,9 @@ In comes a `Circuit`, out goes a smaller one, by a fixed list of passes (`PASSES
 about the game, and the work that they may do. `proofs` finds facts that gates do not show: guessed
 from random matches, then proved by induction.
 
-The invariant of every pass: in each reachable state the outputs stay the same, if every role makes
-one legal move and the state is not terminal. In other cases they may change.
+The invariant of every pass: in each reachable state, legal moves, `terminal` and goals stay the
+same, and in each that is not terminal, so do the successor and the percepts after one legal move of
+every role. In other cases outputs may change.
 """
 
 from __future__ import annotations

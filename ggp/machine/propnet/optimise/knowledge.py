@@ -1,8 +1,8 @@
 """State that passes share: facts about the game, counted work, the deadline, and reports.
 
-One pass proves facts (`CircuitKnowledge`), and later ones use them. Work is counted in steps,
-so that equal rules give equal circuits on every machine; the deadline in seconds is a last resort,
-and breaks a pass off wherever it is.
+One pass proves facts (`CircuitKnowledge`), and later ones use them. Work is counted in steps, so
+that equal rules give equal circuits on every machine; the deadline in seconds is a last resort, and
+breaks a pass off wherever it is.
 """
 
 from __future__ import annotations
@@ -63,9 +63,8 @@ def moves_of_roles(circuit: Circuit) -> list[range]:
 #
 # A busy machine does less work in a second, but its circuit would be stored for good. So passes
 # spend *steps* of a fixed sum: one for each literal that they read, for each atom of a solver, and
-# so on.
-# A step is about a microsecond on the machine of `docs/measured/performance.md`; this need not be
-# exact.
+# so on. A step is about a microsecond on the machine of `docs/measured/performance.md`; this need
+# not be exact.
 
 
 class Work:

@@ -2,9 +2,8 @@
 
 In comes a `Program`, out go rules for `translate`. The static rules, which become facts, come
 first, so that `grounding` can count their atoms; by these counts the other rules are split
-(`decompose`).
-If their ground rules are still expected to cost too much, they are restricted to the atoms that
-other rules ask for (`restricted`).
+(`decompose`). If their ground rules are still expected to cost too much, they are restricted to the
+atoms that other rules ask for (`restricted`).
 """
 
 from __future__ import annotations
@@ -293,8 +292,7 @@ def _written_out(
 #
 # The questions must be known before grounding. So they are derived by rules in which everything
 # that may hold does hold: without negations, with every reachable fluent true and every legal move
-# made.
-# These rules use facts alone, so gringo evaluates them like a database. In
+# made. These rules use facts alone, so gringo evaluates them like a database. In
 # `(<= (p ?x) (q ?x ?y) (not (r ?y)))`, if p is asked for a, then q is asked for a and anything, and
 # r for every b with q of a and b:
 #
