@@ -435,16 +435,16 @@ def _live(
     num_gates = len(offsets) - 1
     live = np.zeros(first + num_gates, dtype=np.bool_)
     loop_of = np.full(num_gates, -1, dtype=np.int64)
-    for number, loop in enumerate(loops):
-        loop_of[loop.start : loop.end] = number
+    for index, loop in enumerate(loops):
+        loop_of[loop.start : loop.end] = index
     new = distinct(roots, len(live))
     while len(new):
         live[new] = True
         gates = new[new >= first] - first
         # Gates of a loop are needed together.
-        for number in np.unique(loop_of[gates]).tolist() if loops else ():
-            if number >= 0:
-                loop = loops[number]
+        for index in np.unique(loop_of[gates]).tolist() if loops else ():
+            if index >= 0:
+                loop = loops[index]
                 live[first + loop.start : first + loop.end] = True
                 gates = np.union1d(gates, np.arange(loop.start, loop.end))
         input_nets = inputs[take_segments(offsets, gates)[1]]

@@ -319,10 +319,10 @@ class _Assembly:
             inputs += [first + index for index in self._moves[-1]]
             first += len(outputs.names)
         self._builder = Builder(len(inputs))
-        places = {net: 2 * index for index, net in enumerate(inputs, 1)}
+        literals = {net: 2 * index for index, net in enumerate(inputs, 1)}
         for net in range(1, draft.first_net):
             if net not in becomes:
-                self._of[net] = places[net]
+                self._of[net] = literals[net]
 
     def circuit(self) -> Circuit:
         old = self._old

@@ -137,14 +137,14 @@ def patience(until: WorkDeadline) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _timer(number: signal.Signals, timer: int, left_s: float) -> Iterator[None]:
+def _timer(signum: signal.Signals, timer: int, left_s: float) -> Iterator[None]:
     """Raise `TookTooLong` in the block after `left_s` seconds of a timer."""
     if left_s <= 0:
         raise TookTooLong
     usable = (
         left_s < math.inf
         and threading.current_thread() is threading.main_thread()
-        and signal.getsignal(number) == signal.SIG_DFL
+        and signal.getsignal(signum) == signal.SIG_DFL
         and not signal.getitimer(timer)[0]
     )
     if not usable:
@@ -156,13 +156,13 @@ def _timer(number: signal.Signals, timer: int, left_s: float) -> Iterator[None]:
     # case.
     try:
         try:
-            signal.signal(number, _give_up)
+            signal.signal(signum, _give_up)
             signal.setitimer(timer, left_s)
             yield
         finally:
             signal.setitimer(timer, 0)
     finally:
-        signal.signal(number, signal.SIG_DFL)
+        signal.signal(signum, signal.SIG_DFL)
 
 
 @contextlib.contextmanager

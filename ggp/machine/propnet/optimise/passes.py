@@ -473,7 +473,7 @@ class _Shared:
     def pair(self) -> None:
         """Join pairs, the most frequent first."""
         ordered = sorted((sorted(gates), literal) for literal, gates in self._holders.items())
-        self._rank = {literal: place for place, (_, literal) in enumerate(ordered)}
+        self._rank = {literal: rank for rank, (_, literal) in enumerate(ordered)}
         counts: dict[Pair, int] = {}
         for net, gate in self._gates.items():
             if len(gate) > MAX_WIDTH_ALL_PAIRS:

@@ -119,10 +119,10 @@ def moves_matter(circuit: Circuit) -> list[bool]:
     loops = {loop.start: loop for loop in circuit.loops}
     matter = [net > len(circuit.fluents) for net in range(first_net)]
     while len(matter) < first_net + len(gates):
-        place = len(matter) - first_net
-        loop = loops.get(place)
-        end = place + 1 if loop is None else loop.end
-        inner = gates[place:end]
+        index = len(matter) - first_net
+        loop = loops.get(index)
+        end = index + 1 if loop is None else loop.end
+        inner = gates[index:end]
         # A loop depends on moves if one of its inputs from outside does; only these are known yet.
         num_known = len(matter)
         late = any(matter[x >> 1] for gate in inner for x in gate if x >> 1 < num_known)
@@ -154,9 +154,9 @@ def _levels(circuit: Circuit, selected: Sequence[bool]) -> list[_Level | _Circle
     return ordered
 
 
-def _level(circuit: Circuit, places: Sequence[int]) -> _Level:
+def _level(circuit: Circuit, indices: Sequence[int]) -> _Level:
     """Some gates as a level."""
-    gates = np.array(places, dtype=np.int64)
+    gates = np.array(indices, dtype=np.int64)
     offsets, inputs = take_segments(circuit.offsets, gates)
     literals = circuit.literals[inputs]
     inverted = np.where(literals & 1, _ONES, np.uint64(0))[:, None]
@@ -289,13 +289,13 @@ class _Step:
                 for start in range(0, len(guesses), CHUNK)
             ]
             self._chunk_fails = [
-                add.any_of([self._fails[place] for place in chunk]) for chunk in self._chunks
+                add.any_of([self._fails[index] for index in chunk]) for chunk in self._chunks
             ]
             self._some_fail = add.any_of(self._chunk_fails)
 
     def guesses(self) -> list[Guess]:
         """The remaining guesses."""
-        return [self._guesses[place] for place in self._remaining]
+        return [self._guesses[index] for index in self._remaining]
 
     def drop_refuted(self, until: int) -> None:
         """Drop guesses that are easily refuted."""
@@ -313,13 +313,13 @@ class _Step:
             if self._drop(fails, together):
                 continue
             misses = 0
-            for place in chunk:
+            for index in chunk:
                 if self._work.spent >= until:
                     return False
-                if place not in self._remaining:
+                if index not in self._remaining:
                     continue
-                if misses == MAX_MISSES or not self._drop(self._fails[place], single):
-                    self._remaining.pop(place, None)
+                if misses == MAX_MISSES or not self._drop(self._fails[index], single):
+                    self._remaining.pop(index, None)
                     misses += 1
         return True
 
@@ -344,13 +344,13 @@ class _Step:
             failed.extend(i for i in self._remaining if example(self._fails[i]))
 
         assumed = [
-            switch if place in self._remaining else -switch
-            for place, switch in enumerate(self._switches)
-            if self._retractable or place not in self._remaining
+            switch if index in self._remaining else -switch
+            for index, switch in enumerate(self._switches)
+            if self._retractable or index not in self._remaining
         ]
         has_example = self._solver.find([*assumed, fails], collect, limit)
-        for place in failed:
-            del self._remaining[place]
+        for index in failed:
+            del self._remaining[index]
         return None if has_example is None else failed
 
 

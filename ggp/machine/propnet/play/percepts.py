@@ -203,7 +203,7 @@ def _speller(names: tuple[str, ...]) -> Spell:
     def spell(rows: Packed) -> list[tuple[str, ...]]:
         lanes, indices = places_of_bits(rows)
         has_name = indices < len(names)
-        spelled = [names[place] for place in indices[has_name].tolist()]
+        spelled = [names[index] for index in indices[has_name].tolist()]
         bounds = np.searchsorted(lanes[has_name], np.arange(len(rows) + 1)).tolist()
         return [tuple(spelled[start:end]) for start, end in pairwise(bounds)]
 
@@ -399,8 +399,8 @@ class Clues:
         touched = np.flatnonzero(gates >= 0)
         slots = rails.slots[gates[touched]]
         packed = np.packbits(moves)
-        for place, slot in zip(touched[slots >= 0], slots[slots >= 0], strict=True):
-            packed &= (rails.one_moves if holds[place] else rails.zero_moves)[slot]
+        for index, slot in zip(touched[slots >= 0], slots[slots >= 0], strict=True):
+            packed &= (rails.one_moves if holds[index] else rails.zero_moves)[slot]
         return np.unpackbits(packed, count=int(end - first)).astype(np.bool_)
 
     def _new_rails(self, literals: Literals, mover: int) -> _Rails | None:

@@ -129,14 +129,14 @@ class CircuitTurns:
             only: the only role whose percepts are computed; default: all.
             width: lanes side by side in the kernel.
         """
-        packed, step, number = self._packed(states), self._queries.step, len(joint_moves)
+        packed, step, num_turns = self._packed(states), self._queries.step, len(joint_moves)
         look = self._queries.look if before else self._queries.terminal
         circuit = self.turn_circuit(look) if only is None else self._circuit_for(only, look)
         words = (len(circuit.sees.rows) + 63) >> 6
-        seen = np.empty((number if percepts else 0, words), dtype=np.uint64)
-        over = np.empty(number, dtype=np.bool_)
-        choices = np.empty((number, len(before)), dtype=np.int64)
-        news, agains = np.empty((2, number, len(before)), dtype=np.bool_)
+        seen = np.empty((num_turns if percepts else 0, words), dtype=np.uint64)
+        over = np.empty(num_turns, dtype=np.bool_)
+        choices = np.empty((num_turns, len(before)), dtype=np.int64)
+        news, agains = np.empty((2, num_turns, len(before)), dtype=np.bool_)
         lists = _NO_LISTS if not before else _joined(before)
         with self.turn_scratch(look, width) as scratch:
             are_legal = make_turns(
@@ -157,8 +157,8 @@ class CircuitTurns:
             )
         if not are_legal:
             # Raises an error that says what is wrong.
-            self._moves.rows_of(joint_moves, number)
-        self.states_visited += number
+            self._moves.rows_of(joint_moves, num_turns)
+        self.states_visited += num_turns
         percept_ids = np.zeros((0, len(self.roles)), dtype=np.int64)
         if percepts:
             query = step._replace(starts=step.starts - step.starts[1])

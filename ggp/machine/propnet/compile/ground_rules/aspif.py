@@ -42,7 +42,7 @@ def read_rules(
 ) -> int:
     """Read complete lines of rules; returns 0, or the code of an error.
 
-    A state machine over characters, one pass: `place` is the index of the number in its line, and
+    A state machine over characters, one pass: `index` is the index of the number in its line, and
     its meaning follows from it.
 
     Args:
@@ -55,7 +55,7 @@ def read_rules(
     """
     num_rules, num_conditions, num_inputs = 0, 0, 0
     # In a line: the index of the next number, and the numbers read before its conditions.
-    place, may_be, head = 0, 0, 0
+    index, may_be, head = 0, 0, 0
     number, sign = 0, 1
     for character in text:
         if character == _MINUS:
@@ -64,19 +64,19 @@ def read_rules(
             number = 10 * number + character - _ZERO
         else:
             number *= sign
-            if place == 0 and number != 1:
+            if index == 0 and number != 1:
                 # A line with nothing but 0 ends the output.
                 if number != 0 or character != _LINE_END:
                     return NOT_A_RULE
-            elif place == 1:
+            elif index == 1:
                 may_be = number
-            elif place == 2 and number != 1:
+            elif index == 2 and number != 1:
                 return HEADS
-            elif place == 3:
+            elif index == 3:
                 head = number
-            elif place == 4 and number != 0:
+            elif index == 4 and number != 0:
                 return WEIGHTS
-            elif place == 5:
+            elif index == 5:
                 if may_be == 1:
                     inputs[num_inputs] = head
                     num_inputs += 1
@@ -84,10 +84,10 @@ def read_rules(
                     heads[num_rules] = head
                     sizes[num_rules] = number
                     num_rules += 1
-            elif place > 5 and may_be != 1:
+            elif index > 5 and may_be != 1:
                 conditions[num_conditions] = number
                 num_conditions += 1
-            place = 0 if character == _LINE_END else place + 1
+            index = 0 if character == _LINE_END else index + 1
             number, sign = 0, 1
     counts[0], counts[1], counts[2] = num_rules, num_conditions, num_inputs
     return 0

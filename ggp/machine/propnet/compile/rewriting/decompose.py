@@ -194,9 +194,9 @@ class _Splitter:
         atom = self._parts.atom(split.literals, split.arguments, start)
         if is_new:
             self._extents.define(signature(atom), split.table, is_static=split.is_static)
-            number = len(self._parts.rules) - 1
+            index = len(self._parts.rules) - 1
             self._unfinished.add(key)
-            self._parts.rules[number] = self.split(self._parts.rules[number])
+            self._parts.rules[index] = self.split(self._parts.rules[index])
             self._unfinished.remove(key)
         return atom
 
@@ -258,8 +258,8 @@ def _splits(head: Sequence[str], body: Sequence[_Condition], binders: _Binders) 
     """Ways to split a rule: the rest loses some variables that are not in the head."""
     names = [name for name in dict.fromkeys(n for x in body for n in x.names) if name not in head]
     most = len(names) if len(names) <= MAX_VARIABLES else MAX_TOGETHER
-    for number in range(1, most + 1):
-        for dropped in combinations(names, number):
+    for size in range(1, most + 1):
+        for dropped in combinations(names, size):
             split = _without(frozenset(dropped), head, body, binders)
             if split is not None:
                 yield split

@@ -112,12 +112,12 @@ class Extents:
             return self._of_domains(literal)
         return matching(atom.args, table)
 
-    def column(self, relation: Signature, place: int) -> float:
+    def column(self, relation: Signature, index: int) -> float:
         """Number of values of an argument of a relation; `MAX_DOMAIN` if they may be functions."""
-        table, at = self._tables.get(relation), position(relation, place)
+        table, at = self._tables.get(relation), position(relation, index)
         if table is None and self._domains.functions(at):
             return float(MAX_DOMAIN)
-        return table.columns[place] if table else self._num_values(at)
+        return table.columns[index] if table else self._num_values(at)
 
     def _of_domains(self, literal: Literal) -> Extent:
         values: dict[str, float] = {}

@@ -169,24 +169,24 @@ def _merged(
 ) -> list[NormalRule]:
     """Rules of one head, merged as long as two differ in one condition; adds to `relations`."""
     while len(rules) > 1:
-        places: dict[tuple[frozenset[Literal], tuple[str, ...]], list[tuple[int, Literal]]] = {}
-        for number, rule in enumerate(rules):
+        sites: dict[tuple[frozenset[Literal], tuple[str, ...]], list[tuple[int, Literal]]] = {}
+        for index, rule in enumerate(rules):
             for literal in rule.body:
                 if literal.binds and len(rule.body) > 1:
                     key = (frozenset(rule.body) - {literal}, _names(literal))
-                    places.setdefault(key, []).append((number, literal))
-        most = max(map(len, places.values()), default=0)
+                    sites.setdefault(key, []).append((index, literal))
+        most = max(map(len, sites.values()), default=0)
         if most < 2:
             break
-        (rest, names), uses = next(place for place in places.items() if len(place[1]) == most)
+        (rest, names), uses = next(site for site in sites.items() if len(site[1]) == most)
         alternatives = tuple(sorted((literal for _, literal in uses), key=str))
         name = f"{prefix};{len(relations)}"
         new = Compound(name, tuple(map(Variable, names))) if names else Symbol(name)
         either = relations.setdefault(tuple(dict.fromkeys(alternatives)), new)
         first = rules[uses[0][0]]
         body = (*(literal for literal in first.body if literal in rest), Literal(either))
-        merged_indices = {number for number, _ in uses}
-        unmerged = [rule for number, rule in enumerate(rules) if number not in merged_indices]
+        merged_indices = {index for index, _ in uses}
+        unmerged = [rule for index, rule in enumerate(rules) if index not in merged_indices]
         rules = [*unmerged, order_conditions(NormalRule(first.head, body, first.start))]
     return rules
 
@@ -253,14 +253,14 @@ def _written_out(
 ) -> list[NormalRule]:
     """The rule with its first difference unfolded, once for each rule of it, and so on."""
     head = {v.name for v in variables(rule.head)}
-    for place, literal in enumerate(rule.body):
+    for index, literal in enumerate(rule.body):
         alternatives = differences.get(signature(literal.atom), ()) if literal.binds else ()
         if not alternatives or head.issuperset(v.name for v in variables(literal.atom)):
             continue
         variants: list[NormalRule] = []
-        for number, alternative in enumerate(alternatives):
+        for choice, alternative in enumerate(alternatives):
             fresh = {
-                v.name: Variable(f"{v.name}{_OTHERS}{place}.{number}")
+                v.name: Variable(f"{v.name}{_OTHERS}{index}.{choice}")
                 for atom in (alternative.head, *(x.atom for x in alternative.body))
                 for v in variables(atom)
             }
@@ -271,7 +271,7 @@ def _written_out(
                 Literal(atom_of(resolve(substitute(x.atom, fresh), binding)), x.negated)
                 for x in alternative.body
             ]
-            body = [*rule.body[:place], *instead, *rule.body[place + 1 :]]
+            body = [*rule.body[:index], *instead, *rule.body[index + 1 :]]
             body = [Literal(atom_of(resolve(x.atom, binding)), x.negated) for x in body]
             variant = NormalRule(
                 atom_of(resolve(rule.head, binding)), tuple(dict.fromkeys(body)), rule.start
@@ -464,13 +464,13 @@ class _Plans:
                 remaining[relation] &= bound
                 useful = {i for i in bound if not self._asks_for_all(rule, step, i)}
                 vain[relation] = vain.get(relation, remaining[relation]) - useful
-        for relation, places in vain.items():
-            remaining[relation] -= places - self._required[relation]
+        for relation, indices in vain.items():
+            remaining[relation] -= indices - self._required[relation]
         changed = remaining != self._bound
         self._bound = remaining
         return changed
 
-    def _asks_for_all(self, rule: NormalRule, step: _Step, place: int) -> bool:
+    def _asks_for_all(self, rule: NormalRule, step: _Step, index: int) -> bool:
         """Whether a question lists all values of an argument, whatever the others are.
 
         A piece may stand anywhere: so "is the square of a queen attacked" is asked of all squares,
@@ -478,8 +478,8 @@ class _Plans:
         """
         atom = step.literal.atom
         assert isinstance(atom, Compound)
-        term = atom.args[place]
-        if not isinstance(term, Variable) or term in (*atom.args[:place], *atom.args[place + 1 :]):
+        term = atom.args[index]
+        if not isinstance(term, Variable) or term in (*atom.args[:index], *atom.args[index + 1 :]):
             return False
         near = [
             x
@@ -488,11 +488,11 @@ class _Plans:
         ]
         if near == list(self._question(rule.head)) and signature(rule.head) == signature(atom):
             # Recursion that passes the argument on asks for no more values.
-            return isinstance(rule.head, Compound) and rule.head.args[place] == term
+            return isinstance(rule.head, Compound) and rule.head.args[index] == term
         if any(signature(x.atom) != TRUE or not x.binds for x in near):
             return False
         num_asked = min(self._extents.of(x).values[term.name] for x in near)
-        num_possible = self._extents.column(signature(atom), place)
+        num_possible = self._extents.column(signature(atom), index)
         return num_asked >= num_possible and num_possible < MAX_DOMAIN
 
     def _names_before(self, rule: NormalRule, step: _Step) -> set[str]:

@@ -289,9 +289,9 @@ def _keep_legal(
     words = words_of(width)
     lanes = splat(np.uint64(0), width)
     for m in range(first, end):
-        place = np.int64(m - first) * words
-        move = band(load(first_moves, place, width), literal(rows, legal, m, width))
-        store(first_moves, place, move)
+        offset = np.int64(m - first) * words
+        move = band(load(first_moves, offset, width), literal(rows, legal, m, width))
+        store(first_moves, offset, move)
         lanes = bor(lanes, move)
     return lanes
 
@@ -307,10 +307,10 @@ def _make_first(
     for m in range(first, end):
         lanes = bor(lanes, load(first_moves, np.int64(m - first) * words, width))
     for m in range(first, end):
-        place, row = np.int64(m - first) * words, item(move_rows, m) * words
+        offset, row = np.int64(m - first) * words, item(move_rows, m) * words
         random_moves = but_not(load(rows, row, width), lanes)
-        store(rows, row, bor(random_moves, load(first_moves, place, width)))
-        store(first_moves, place, nothing)
+        store(rows, row, bor(random_moves, load(first_moves, offset, width)))
+        store(first_moves, offset, nothing)
 
 
 # ------------------------------------------------------------------------
@@ -335,9 +335,9 @@ def note_moves(
             continue
         row = item(plan.move_rows, m)
         if row - base < num_moves:  # not a filler
-            place = np.int64(row - base) * words
+            offset = np.int64(row - base) * words
             moved = band(playing, load(block.rows, np.int64(row) * words, width))
-            store(block.history, place, bor(load(block.history, place, width), moved))
+            store(block.history, offset, bor(load(block.history, offset, width), moved))
 
 
 @inlined
@@ -558,16 +558,16 @@ def _note_goal(
     word: int,
     entry_of: NDArray[np.int64],
     goals: NDArray[np.float64],
-    place: int,
+    column: int,
     value: float,
 ) -> None:
     """Record the goal of some lanes of a word, if each lane has its own sum."""
     out_of_line()
     if not ~bits:
         for lane in range(64 * word, 64 * word + 64):
-            goals[entry_of[lane], place] = value
+            goals[entry_of[lane], column] = value
         return
     while bits:
         lane = 64 * word + lowest_one(bits)
         bits &= bits - np.uint64(1)
-        goals[entry_of[lane], place] = value
+        goals[entry_of[lane], column] = value

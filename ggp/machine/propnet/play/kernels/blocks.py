@@ -289,8 +289,8 @@ def fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) 
         store(rows, row, band(load(rows, row, width), playing))
     if len(queue.credits):
         for k in range(len(block.history) // words):
-            place = np.int64(k) * words
-            store(block.history, place, band(load(block.history, place, width), playing))
+            offset = np.int64(k) * words
+            store(block.history, offset, band(load(block.history, offset, width), playing))
     num_words = packed.shape[1]
     word = 0
     free = ~masks[0]

@@ -309,11 +309,11 @@ def _tidied(literals: Literals, start: int, end: int) -> int:
     """
     for k in range(start + 1, end):
         # Insertion sort: the literals are nearly sorted already.
-        literal, place = literals[k], k
-        while place > start and literals[place - 1] > literal:
-            literals[place] = literals[place - 1]
-            place -= 1
-        literals[place] = literal
+        literal, hole = literals[k], k
+        while hole > start and literals[hole - 1] > literal:
+            literals[hole] = literals[hole - 1]
+            hole -= 1
+        literals[hole] = literal
     at = start
     for k in range(start, end):
         literal = literals[k]

@@ -175,8 +175,8 @@ def is_over(look: Query, rows: U64, lane: int, words: int) -> bool:
 @inlined
 def is_legal(circuit: TurnCircuit, rows: U64, role: int, move: int, lane: int, words: int) -> bool:
     """Whether a move of a role is legal in a lane where `look` was evaluated."""
-    place = np.int64(circuit.move_rows[role, move]) - circuit.begins[role]
-    return holds(rows, circuit.look.wires, 64 * circuit.look.starts[role] + place, lane, words)
+    index = np.int64(circuit.move_rows[role, move]) - circuit.begins[role]
+    return holds(rows, circuit.look.wires, 64 * circuit.look.starts[role] + index, lane, words)
 
 
 @inlined
@@ -219,7 +219,7 @@ def store_some(
     changed: IntArray,
     differ: U64,
     selected: U64,
-    places: IntArray,
+    indices: IntArray,
     out: U64,
 ) -> None:
     """Write the successors of some lanes of a block.
@@ -227,21 +227,21 @@ def store_some(
     Args:
         changed, differ: see `list_changed`.
         selected: `[W]` mask of the lanes to write.
-        places: `[64 * W]` index of each lane in `out`.
+        indices: `[64 * W]` index of each lane in `out`.
     """
     out_of_line()
     words = len(selected)
     for lane in range(count):
         if selected[lane >> 6] >> np.uint64(lane & 63) & _ONE:
-            copy_lane(packed, lanes[first + lane], out, places[lane])
+            copy_lane(packed, lanes[first + lane], out, indices[lane])
     for n in range(len(changed)):
         block, mark = changed[n] >> 6, _ONE << np.uint64(changed[n] & 63)
         for word in range((count + 63) >> 6):
             bits = differ[n * words + word] & selected[word]
             while bits:
-                place = places[64 * word + lowest_one(bits)]
+                index = indices[64 * word + lowest_one(bits)]
                 bits &= bits - _ONE
-                out[place, block] ^= mark
+                out[index, block] ^= mark
 
 
 @inlined

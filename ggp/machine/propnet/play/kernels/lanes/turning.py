@@ -315,7 +315,7 @@ def _mark(
         state, end = lanes[first + start], run_end(lanes, first, start, count)
         mask = lanes_from(start & 63, end - (start & ~63))
         for n in range(offsets[role, state], offsets[role, state + 1]):
-            place = np.int64(circuit.move_rows[role, listed[n]]) - circuit.begins[role]
-            at = place * words + (start >> 6)
+            index = np.int64(circuit.move_rows[role, listed[n]]) - circuit.begins[role]
+            at = index * words + (start >> 6)
             marks[at] = (marks[at] | mask) if value else np.uint64(0)
         start = end
