@@ -129,7 +129,7 @@ KERNELS: dict[str, tuple[Change, ...]] = {
     "loops of singles": (Change(block_kernels, "_run_singles", _any_singles),),
     "loops of pairs": (Change(block_kernels, "_run_pairs", _any_pairs),),
     "refill": (Change(block_playouts, "REFILL", 0),),
-    "words alike": (Change(blocks, "_alike", _never_alike),),
+    "words alike": (Change(blocks, "_are_equal", _never_alike),),
 }
 """Parts of kernels, which are compiled anew without them."""
 

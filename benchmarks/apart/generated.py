@@ -78,7 +78,7 @@ def turning_stones(size: int) -> Circuit:
     middle = stones[(size // 2, size // 2), 0]
     goals = [middle, middle ^ 1]
     fluents = [*stones.values(), *controls, *turns]
-    kept = builder.needed([*(following[f] for f in fluents), *legal[0], *legal[1]])
+    kept = builder.gates_for([*(following[f] for f in fluents), *legal[0], *legal[1]])
 
     def moved(literals: list[int]) -> Literals:
         return np.array([2 * kept.net_of[x >> 1] + (x & 1) for x in literals], dtype=np.int32)

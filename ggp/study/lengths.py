@@ -169,9 +169,9 @@ class _Proof:
         with solver.add() as add:
             assume_legal_moves(circuit, solver, add)
             for guess in self._invariants:
-                add.forbid([wrong(guess, [solver.sign(x) for x in guess.literals], add)])
-            self._now = [solver.sign(2 * (1 + f)) for f in range(num)]
-            self._next = [solver.sign(int(literal)) for literal in circuit.next]
+                add.forbid([wrong(guess, [solver.literal(x) for x in guess.literals], add)])
+            self._now = [solver.literal(2 * (1 + f)) for f in range(num)]
+            self._next = [solver.literal(int(literal)) for literal in circuit.next]
             pairs = list(zip(self._now, self._next, strict=True))
             self._appears = [add.all_of([-current, later]) for current, later in pairs]
             self._vanishes = [add.all_of([current, -later]) for current, later in pairs]
@@ -248,9 +248,9 @@ class _Proof:
                 row[(literal >> 1) - 1] += -1 if literal & 1 else 1
                 bound -= literal & 1
             # At most one literal holds; or, if `least` is 0 or 1, one always or never holds.
-            if guess.least == 0:
+            if guess.too_many == 0:
                 row, bound = -row, bound - 2
-            elif guess.least == 1:
+            elif guess.too_many == 1:
                 bound -= 1
             rows.append(row)
             upper_bounds.append(bound)

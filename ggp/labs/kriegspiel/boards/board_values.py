@@ -579,7 +579,7 @@ class LeafTurns:
             block = block_boards(self._squares, len(machine.roles), machine.num_fluents, WIDTH)
         board, marks = self._tables, self._marks
         leaves = LeafBoards(board, codes.ravel(), occupancy, marks, block, values, keys)
-        turns = machine.told_by(
+        turns = machine.write_turns(
             value_leaves,
             leaves,
             states,

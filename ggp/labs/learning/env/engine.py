@@ -22,7 +22,7 @@ from ggp.machine.base import FloatArray, IntArray, Machine, States, player_roles
 from ggp.machine.circuit import FALSE, Literals, Outputs
 from ggp.machine.compiling.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.on_circuit import on_circuit
-from ggp.machine.propnet.play.kernels.block_kernels import query
+from ggp.machine.propnet.play.kernels.block_kernels import run_query
 from ggp.machine.propnet.play.kernels.packed import PropnetStates
 from ggp.machine.propnet.play.kernels.tapes import Query
 from ggp.machine.propnet.play.layout.queries import query_of
@@ -290,7 +290,7 @@ class CircuitEngine:
         except IndexError:
             rows = aligned_words(tape.num_rows * words_of(WIDTH))
             square = np.zeros(64, dtype=np.uint64)
-        query(tape, packed, moves, out, rows, square, WIDTH)
+        run_query(tape, packed, moves, out, rows, square, WIDTH)
         spare.append((rows, square))
         return out
 

@@ -1,10 +1,10 @@
-"""Circuits as bytes, which the building process hands over and the cache keeps.
+"""Writes circuits as bytes, and reads them: for the building process's answer and for the cache.
 
-A header (magic, digest and size) and a body: a line of JSON with the names, then numpy arrays.
-Nothing in it is executed when it is read, and nothing is trusted: kernels look up rows without
-checking, so a file whose parts do not fit together must not reach them.
+The format is a header (magic, digest and size) and a body: JSON with the names, then numpy arrays.
+Reading executes nothing from the bytes and trusts nothing: kernels index rows without checks, so a
+file whose parts do not fit together must not reach them (`_check`).
 
-A file may also say that no circuit could be made within some limits.
+Instead of a circuit, a file may hold a `Refusal`: the rules could not be ground within some limits.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class Built(NamedTuple):
     Attributes:
         circuit: the circuit of the game.
         reports: one for each pass that was finished.
-        complete: whether the passes did all they would; if the clock or the memory stopped
-            them, another try may give a smaller circuit.
+        complete: whether all passes came to their end; if the clock or the memory stopped them,
+            another try may give a smaller circuit.
         tries: number of tries within the same limits.
         seconds: the wall time that was allowed for everything.
-        forecast: the forecast of grounding; None where there was none.
+        forecast: the forecast of grounding; None if there was none.
     """
 
     circuit: Circuit
@@ -61,7 +61,7 @@ class Refusal(NamedTuple):
         reached: the bound that was exceeded.
         seconds, memory_bytes: the limits in force.
         tries: number of tries within these limits.
-        cause: the part of the rules that is to blame; empty where that is not known.
+        cause: the part of the rules that is to blame; empty if unknown.
     """
 
     limit: str
@@ -72,7 +72,7 @@ class Refusal(NamedTuple):
     cause: str = ""
 
     def covers(self, limits: Limits) -> bool:
-        """Whether these limits are no higher than those that were exceeded."""
+        """Whether these limits are at most the exceeded ones."""
         if self.limit in ("seconds", WAITING):
             return limits.grounding_seconds <= self.seconds
         if self.limit == "bytes of memory":
@@ -115,17 +115,17 @@ def to_bytes(content: Built | Refusal, key: str) -> bytes:
     return _packed(names, arrays)
 
 
-def from_bytes(data: bytes, key: str) -> Built | Refusal:
-    """The value that `to_bytes` was given.
+def from_bytes(file_bytes: bytes, key: str) -> Built | Refusal:
+    """Read a file of `to_bytes`.
 
     Raises:
-        MachineError: the bytes are not of this key, are damaged, or do not describe a circuit
-            that can be evaluated.
+        MachineError: the bytes have another key, are damaged, or do not describe a circuit that can
+            be evaluated.
     """
-    if len(data) < _HEADER.size:
+    if len(file_bytes) < _HEADER.size:
         raise MachineError("not a circuit: too short")
-    magic, digest, size = _HEADER.unpack_from(data)
-    body = data[_HEADER.size :]
+    magic, digest, size = _HEADER.unpack_from(file_bytes)
+    body = file_bytes[_HEADER.size :]
     if magic != _MAGIC or digest != _digest(body):
         raise MachineError("not a circuit of this version, or damaged")
     try:
@@ -140,16 +140,16 @@ def _content(names: dict[str, Any], packed: bytes, key: str) -> Built | Refusal:
     if names["key"] != key:
         raise MachineError("not the circuit of these rules and of this version")
     if "refusal" in names:
-        found = Refusal(**names["refusal"])
-        _texts((found.limit, found.cause))
-        _numbers(found[1:-1])
-        return found
+        refusal = Refusal(**names["refusal"])
+        _texts((refusal.limit, refusal.cause))
+        _numbers(refusal[1:-1])
+        return refusal
     arrays = np.load(io.BytesIO(packed), allow_pickle=False)
 
     def array(name: str, kind: Any) -> NDArray[Any]:
-        found: NDArray[Any] = arrays[name]
-        _demand(found.ndim == 1 and found.dtype == kind, f"{name} is no list of its kind")
-        return found
+        values: NDArray[Any] = arrays[name]
+        _demand(values.ndim == 1 and values.dtype == kind, f"{name} has another shape or type")
+        return values
 
     def outputs(kind: str) -> tuple[Outputs, ...]:
         return tuple(
@@ -193,7 +193,7 @@ def _content(names: dict[str, Any], packed: bytes, key: str) -> Built | Refusal:
 
 
 def _check(circuit: Circuit) -> None:
-    """Refuse circuits that would lead kernels out of their arrays, or to gates not made yet."""
+    """Refuse circuits with which kernels would read outside arrays, or read unevaluated gates."""
     groups = (*circuit.legal, *circuit.sees, *circuit.goals)
     first_net, num_gates = 1 + circuit.num_inputs, circuit.num_gates
     _demand(
@@ -208,17 +208,17 @@ def _check(circuit: Circuit) -> None:
         and circuit.offsets[0] == 0
         and circuit.offsets[-1] == len(circuit.literals)
         and bool((sizes > 0).all()),
-        "its gates do not lie side by side",
+        "its gates are not consecutive",
     )
     terminal = np.array([circuit.terminal])
-    used = np.concatenate([terminal, circuit.next, *(outputs.literals for outputs in groups)])
-    _demand(0 <= used.min() <= used.max() < 2 * (first_net + num_gates), "an output is no net")
+    roots = np.concatenate([terminal, circuit.next, *(outputs.literals for outputs in groups)])
+    _demand(0 <= roots.min() <= roots.max() < 2 * (first_net + num_gates), "an output is not a net")
     # A gate reads nets before it, and one in a loop also the rest of the loop.
     readable = first_net + np.arange(num_gates)
     end = 0
     for loop in circuit.loops:
         _demand(end <= loop.start < loop.end <= num_gates, "its loops are out of order")
-        _demand(len(loop.initial) == loop.end - loop.start, "a loop begins with other gates")
+        _demand(len(loop.initial) == loop.end - loop.start, "a loop lacks initial values")
         readable[loop.start : loop.end] = first_net + loop.end
         end = loop.end
     nets = circuit.literals >> 1
@@ -226,8 +226,8 @@ def _check(circuit: Circuit) -> None:
         bool(((nets >= 0) & (nets < np.repeat(readable, sizes))).all()), "its gates are circular"
     )
     # Outputs that belong to a state are evaluated without moves.
-    told = np.concatenate([terminal, *(x.literals for x in (*circuit.legal, *circuit.goals))])
-    _demand(not _uses_moves(circuit)[told >> 1].any(), "a state depends on moves made in it")
+    of_states = np.concatenate([terminal, *(x.literals for x in (*circuit.legal, *circuit.goals))])
+    _demand(not _uses_moves(circuit)[of_states >> 1].any(), "a state depends on moves made in it")
     for names in (circuit.fluents, *(x.names for x in (*circuit.legal, *circuit.sees))):
         _demand(len(set(names)) == len(names), "a name occurs twice")
 
@@ -239,37 +239,37 @@ def _uses_moves(circuit: Circuit) -> NDArray[np.bool_]:
     uses[1 + len(circuit.fluents) : first_gate] = True
     if not circuit.num_gates:
         return uses
-    nets, known = circuit.literals >> 1, -1
-    while known != int(uses.sum()):
-        known = int(uses.sum())
+    nets, num_known = circuit.literals >> 1, -1
+    while num_known != int(uses.sum()):
+        num_known = int(uses.sum())
         uses[first_gate:] = np.logical_or.reduceat(uses[nets], circuit.offsets[:-1])
     return uses
 
 
-def _texts(found: Iterable[Any]) -> tuple[str, ...]:
-    texts = tuple(found)
-    _demand(all(isinstance(text, str) for text in texts), "a name is no text")
+def _texts(names: Iterable[Any]) -> tuple[str, ...]:
+    texts = tuple(names)
+    _demand(all(isinstance(text, str) for text in texts), "a name is not a string")
     return texts
 
 
-def _numbers(found: Iterable[Any]) -> tuple[float, ...]:
-    numbers = tuple(found)
+def _numbers(values: Iterable[Any]) -> tuple[float, ...]:
+    numbers = tuple(values)
     _demand(
         all(isinstance(x, int | float) and not isinstance(x, bool) for x in numbers),
-        "a number is none",
+        "a value is not a number",
     )
     return numbers
 
 
-def _whole(found: Any) -> int:
-    if type(found) is not int:
+def _whole(number: Any) -> int:
+    if type(number) is not int:
         raise MachineError("not a circuit: a number is not whole")
-    return found
+    return number
 
 
-def _demand(condition: bool, what: str) -> None:
+def _demand(condition: bool, fault: str) -> None:
     if not condition:
-        raise MachineError(f"not a circuit: {what}")
+        raise MachineError(f"not a circuit: {fault}")
 
 
 def _packed(names: dict[str, Any], arrays: dict[str, Any]) -> bytes:

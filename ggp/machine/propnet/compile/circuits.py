@@ -1,15 +1,16 @@
-"""Builds the circuit of some rules, within limits of time and memory, or takes it from the cache.
+"""Builds the circuit of some rules in a child process with limits, or reads it from the cache.
 
-The circuit depends on the rules and the code alone, because passes stop after a fixed amount of
-work and not after a number of seconds. The limits in seconds remain: one of processor time, and a
-looser one of waiting, which is only exceeded on a very busy machine.
+In comes a `Program`, out goes a `Built` circuit. It depends on the rules and the code alone,
+because passes stop after a fixed amount of work and not after a number of seconds. Two limits in
+seconds remain: one of processor time, and a looser one of wall time, which is only exceeded on a
+very busy machine. Their effect depends on the stage:
 
-- While passes run, the circuit so far is handed over and marked as not complete. It is used for
-  play. If the clock was to blame, it is made anew at a later start: `MAX_TRIES` times at most
-  within the same limits, once a process, and the smaller circuit is kept.
-- While the rules are ground, there is no circuit. A failure is remembered, so that only the
-  first start waits, until the limit is raised. If the clock was to blame, a failure proves
-  little, and only counts after `MAX_TRIES` starts.
+- While passes run, the last finished circuit is used, marked as not complete. If the clock was to
+  blame, a later start builds it again: at most `MAX_TRIES` times within the same limits, once in a
+  process, and the smaller circuit is kept.
+- While the rules are ground, there is no circuit. A failure is stored, so that only the first start
+  waits, until the limit is raised. If the clock was to blame, a failure proves little, and counts
+  only after `MAX_TRIES` starts.
 """
 
 from __future__ import annotations
@@ -53,10 +54,10 @@ from ggp.run.calls import Child, ChildLostError, Meanwhile, tell
 _log = logging.getLogger(__name__)
 
 FINISH_SHARE = 0.25
-"""Share of the time that is kept for handing the circuit over."""
+"""Share of the time that is reserved for sending the circuit to the parent."""
 
 MAX_TRIES = 3
-"""Number of tries of rules within the same limits where the clock may have been to blame."""
+"""Number of tries within the same limits, if the clock may have been to blame for a failure."""
 
 FORECAST_SECONDS = 5.0
 """Processor time that a forecast may take; it takes less than one second."""
@@ -64,13 +65,13 @@ FORECAST_SECONDS = 5.0
 Foreseen = Callable[[GroundingForecast], None]
 
 _refused: dict[str, Refusal] = {}
-"""Rules that exceeded limits in this process, by key: a match has several machines of a game."""
+"""Rules that exceeded limits in this process, by key: a match has several machines of one game."""
 
 _foreseen: dict[tuple[str, Limits], GroundingForecast] = {}
 """Forecasts that were made in this process, or read from the cache, by digest of the rules."""
 
 _tried: set[tuple[str, float]] = set()
-"""Keys, and seconds, of circuits that were made in this process."""
+"""Keys and seconds of circuits that this process has tried to build."""
 
 
 def build(
@@ -82,18 +83,20 @@ def build(
     foreseen: Foreseen | None = None,
     meanwhile: Meanwhile | None = None,
 ) -> Built:
-    """The circuit of a game: from the cache, or made in a child process.
+    """The circuit of a game: from the cache, or built in a child process.
 
     Args:
         program: normalised rules.
         limits: `grounding_seconds` and `grounding_bytes` count.
-        cache: where to look and store; the user's cache if None.
-        anew: do not look in the cache, because what is stored there was of no use.
+        cache: the cache to read and write; the user's if None.
+        anew: ignore the stored circuit, because it was of no use.
         foreseen: called with the forecast of grounding, also if it was made before.
-        meanwhile: work to do while the rules are ground, see `Meanwhile`; what it raises ends that.
+        meanwhile: work to do while the child builds, see `Meanwhile`; an error in it ends the
+            child.
 
     Raises:
-        ReasonerLimitError: the rules cannot be ground within the limits, or could not be before.
+        ReasonerLimitError: the rules cannot be ground within the limits, now or at an earlier
+            start.
         BackendUnavailableError: clingo or numba is missing.
         MachineError: the child was killed or crashed.
     """
@@ -116,37 +119,37 @@ def build(
             )
     _tried.add((key, limits.grounding_seconds))
     try:
-        built = _made(program, key, limits, _Listener(program, limits, foreseen), meanwhile)
+        content = _build_anew(program, key, limits, _Listener(program, limits, foreseen), meanwhile)
     except MachineError as error:
         if isinstance(stored, Built):
             _log.info("%s plays with the circuit it has: %s", program.source.name, error)
-            built = stored
+            content = stored
         else:
             if isinstance(error, ReasonerLimitError):
                 _refused[key] = _refusal(error, limits, stored)
                 cache.put(key, to_bytes(_refused[key], key))
             raise
     if isinstance(stored, Built):
-        built = _better(stored, built, limits)
-    if not built.complete:
+        content = _better(stored, content, limits)
+    if not content.complete:
         _log.info("the circuit of %s could be smaller: time ran out", program.source.name)
-    cache.put(key, to_bytes(built, key))
-    return built
+    cache.put(key, to_bytes(content, key))
+    return content
 
 
 def _stored(key: str, program: Program, cache: DiskCache) -> Built | Refusal | None:
-    """The content of the cache, if it can be used."""
+    """The best usable entry of the cache: a complete circuit, any circuit, or a refusal."""
     best: Built | Refusal | None = None
-    for data in cache.each(key):
+    for file_bytes in cache.each(key):
         try:
-            found = from_bytes(data, key)
-            if isinstance(found, Built) and found.circuit.roles != program.roles:
+            content = from_bytes(file_bytes, key)
+            if isinstance(content, Built) and content.circuit.roles != program.roles:
                 raise MachineError("not the circuit of these rules: it has other roles")
         except MachineError as error:
             _log.info("the cached circuit of %s is ignored: %s", program.source.name, error)
             continue
-        if isinstance(found, Built) or best is None:
-            best = found
+        if isinstance(content, Built) or best is None:
+            best = content
         if isinstance(best, Built) and best.complete:
             break
     if best is None:
@@ -154,37 +157,37 @@ def _stored(key: str, program: Program, cache: DiskCache) -> Built | Refusal | N
     return best
 
 
-def _worth_another_try(built: Built, key: str, limits: Limits) -> bool:
+def _worth_another_try(stored: Built, key: str, limits: Limits) -> bool:
     seconds = limits.grounding_seconds
-    if built.complete or seconds < built.seconds or (key, seconds) in _tried:
+    if stored.complete or seconds < stored.seconds or (key, seconds) in _tried:
         return False
-    return seconds > built.seconds or built.tries < MAX_TRIES
+    return seconds > stored.seconds or stored.tries < MAX_TRIES
 
 
-def _better(known: Built, made: Built, limits: Limits) -> Built:
-    """The better result of two tries."""
-    if made.complete:
-        return made
+def _better(old: Built, new: Built, limits: Limits) -> Built:
+    """The better of two tries: the complete one, or the smaller circuit."""
+    if new.complete:
+        return new
     seconds = limits.grounding_seconds
-    best = min(known, made, key=lambda built: built.circuit.num_literals)
-    return best._replace(seconds=seconds, tries=1 if seconds > known.seconds else 1 + known.tries)
+    best = min(old, new, key=lambda attempt: attempt.circuit.num_literals)
+    return best._replace(seconds=seconds, tries=1 if seconds > old.seconds else 1 + old.tries)
 
 
 def _refusals(stored: Built | Refusal | None, key: str) -> Iterator[Refusal]:
-    """The failures that hold for the limits they cover."""
+    """Earlier failures that count; each refuses the limits that it covers."""
     if isinstance(stored, Refusal) and stored.tries >= MAX_TRIES:
         yield stored
     if key in _refused:
         yield _refused[key]
 
 
-def _refusal(error: ReasonerLimitError, limits: Limits, before: Built | Refusal | None) -> Refusal:
+def _refusal(error: ReasonerLimitError, limits: Limits, stored: Built | Refusal | None) -> Refusal:
     """The record of a try that failed."""
     seconds, tries = limits.grounding_seconds, MAX_TRIES
     if error.limit == WAITING:
         tries = 1
-        if isinstance(before, Refusal) and before.seconds == seconds:
-            tries += before.tries
+        if isinstance(stored, Refusal) and stored.seconds == seconds:
+            tries += stored.tries
     memory_bytes = limits.grounding_bytes
     return Refusal(error.limit, error.reached, seconds, memory_bytes, tries, error.cause)
 
@@ -201,47 +204,47 @@ class _Listener:
     def __init__(self, program: Program, limits: Limits, foreseen: Foreseen | None) -> None:
         self._program, self._limits, self._foreseen = program, limits, foreseen
 
-    def __call__(self, news: bytes) -> None:
-        if news.isdigit():
-            _log.info("grounding %s: %d rules so far", self._program.source.name, int(news))
+    def __call__(self, report: bytes) -> None:
+        if report.isdigit():
+            _log.info("grounding %s: %d rules so far", self._program.source.name, int(report))
             return
-        found = _foreseen[self._program.digest, self._limits] = forecast_of(news)
+        forecast = _foreseen[self._program.digest, self._limits] = forecast_of(report)
         if self._foreseen is not None:
-            self._foreseen(found)
+            self._foreseen(forecast)
 
 
 def foresee(program: Program, limits: Limits) -> GroundingForecast:
-    """The forecast of grounding a game: known in this process, or made in a child.
+    """The forecast of grounding a game: from this process's cache, or made in a child.
 
     Raises:
         ReasonerLimitError: the child took too long or needed too much memory.
         BackendUnavailableError: clingo is missing.
         MachineError: the child was killed or crashed.
     """
-    known = _foreseen.get((program.digest, limits))
-    if known is None:
-        data = run_limited(
+    forecast = _foreseen.get((program.digest, limits))
+    if forecast is None:
+        reply = run_limited(
             f"{__name__}:foretell",
             (program, limits),
             ChildLimits(FORECAST_SECONDS, PATIENCE * FORECAST_SECONDS, limits.grounding_bytes),
             doing="estimating the ground rules",
         )
-        known = _foreseen[program.digest, limits] = forecast_of(data)
-    return known
+        forecast = _foreseen[program.digest, limits] = forecast_of(reply)
+    return forecast
 
 
 def hopeless(program: Program, limits: Limits) -> GroundingForecast | None:
-    """The forecast of rules that are not expected to be ground; None for others.
+    """The forecast, if the rules have no hope of being ground within the limits; None otherwise.
 
-    For most rules it is plain without a child that they are few enough.
+    For most games a quick estimate shows without a child that the rules are few enough.
 
     Raises:
         MachineError: see `foresee`.
     """
     if expected_whole(program) <= most_rules(limits):
         return None
-    found = foresee(program, limits)
-    return found if found.verdict(limits) == "no" else None
+    forecast = foresee(program, limits)
+    return forecast if forecast.verdict(limits) == "no" else None
 
 
 def foretell(argument: tuple[Program, Limits]) -> bytes:
@@ -251,21 +254,21 @@ def foretell(argument: tuple[Program, Limits]) -> bytes:
     return forecast_bytes(grounding.foresee(*argument))
 
 
-def _made(
-    program: Program, key: str, limits: Limits, hear: _Listener, meanwhile: Meanwhile | None
+def _build_anew(
+    program: Program, key: str, limits: Limits, listener: _Listener, meanwhile: Meanwhile | None
 ) -> Built:
-    """A new circuit, made in a child process."""
-    data = run_limited(
+    """A new circuit, built in a child process."""
+    reply = run_limited(
         f"{__name__}:make",
         (program, limits, key),
         ChildLimits(limits.grounding_seconds, limits.longest_grounding_s, limits.grounding_bytes),
         doing=DOING,
-        hear=hear,
+        hear=listener,
         meanwhile=meanwhile,
     )
-    built = from_bytes(data, key)
-    assert isinstance(built, Built)
-    return built
+    content = from_bytes(reply, key)
+    assert isinstance(content, Built)
+    return content
 
 
 def make(argument: tuple[Program, Limits, str]) -> bytes:
@@ -283,28 +286,29 @@ def make(argument: tuple[Program, Limits, str]) -> bytes:
 
     program, limits, key = argument
     seconds, wait_seconds = limits.grounding_seconds, limits.longest_grounding_s
-    until = WorkDeadline(
+    deadline = WorkDeadline(
         (1 - FINISH_SHARE) * seconds, started_s + (1 - FINISH_SHARE) * wait_seconds
     )
     expected: list[GroundingForecast] = []
 
-    def foreseen(found: GroundingForecast) -> None:
-        expected.append(found)
-        tell(forecast_bytes(found))
+    def foreseen(forecast: GroundingForecast) -> None:
+        expected.append(forecast)
+        tell(forecast_bytes(forecast))
 
     watch = Watch(limits, foreseen, lambda number: tell(b"%d" % number), give_up)
-    made = optimise(build_circuit(ground(program, watch=watch)), until)
-    tries = MAX_TRIES if time.process_time() >= until.process_s else 1
-    content = Built(made.circuit, made.reports, made.complete, tries, seconds, expected[0])
+    small = optimise(build_circuit(ground(program, watch=watch)), deadline)
+    tries = MAX_TRIES if time.process_time() >= deadline.process_s else 1
+    content = Built(small.circuit, small.reports, small.complete, tries, seconds, expected[0])
     return to_bytes(content, key)
 
 
 # ------------------------------------------------------------------------
-# Does work that may take any amount of time and memory, in a child process with limits.
+# Runs work of unknown cost in a child process, within limits of time and memory.
 #
-# Grounding a stranger's rules may explode, and nothing can stop it from within. So a child does it
-# (`ggp.run.calls`), which is told the name of a task and its argument, and answers with bytes: what
-# comes from there is never unpickled. Before its result it may send any number of progress reports.
+# Grounding a stranger's rules may explode, and nothing can stop it from within the process. So a
+# child does it (`ggp.run.calls`). It gets the name of a task and its pickled argument, and answers
+# with bytes, which the parent never unpickles: a child that runs a stranger's rules is not trusted.
+# Before its result it may send any number of progress reports.
 
 Task = Callable[[Any], bytes]
 
@@ -317,7 +321,7 @@ _OUT_OF_MEMORY = (b"bad_alloc", b"out of memory", b"MemoryError", b"cannot alloc
 
 
 class ChildLimits(NamedTuple):
-    """What a child may take.
+    """The limits of a child.
 
     Attributes:
         seconds: of processor time, its start (about 0.2 s) included. The system counts whole
@@ -347,7 +351,7 @@ def run_limited(
         argument: the task's argument; must be picklable.
         doing: a description of the task, for error messages.
         hear: called with the progress reports that the child sends.
-        meanwhile: called again and again while the child works, see `Meanwhile`. What it raises
+        meanwhile: called again and again while the child works, see `Meanwhile`. An error in it
             ends the child.
 
     Raises:
@@ -355,7 +359,7 @@ def run_limited(
             memory, or exceeded another limit of its task.
         BackendUnavailableError: clingo is missing, or no child can be started.
         InstallationError: another module is missing.
-        MachineError: what the task raised, or the child crashed or was killed.
+        MachineError: the task raised it, or the child crashed or was killed.
     """
     seconds, wait_seconds, memory_bytes = limits
     seconds, wait_seconds = min(seconds, _MOST_SECONDS), min(wait_seconds, _MOST_SECONDS)
@@ -409,26 +413,26 @@ _FIELDS: Mapping[type[GGPError], tuple[str, ...]] = {
     InstallationError: ("reason",),
     MachineError: (),
 }
-"""The errors of tasks, and what they are made of; any other `MachineError` is made of its text."""
+"""The errors of tasks, and the attributes to send; of another `MachineError`, its text is sent."""
 
 
 def _error_json(error: GGPError) -> bytes:
     """An error as a child sends it."""
     kind = type(error) if type(error) in _FIELDS else MachineError
-    told = [getattr(error, name) for name in _FIELDS[kind]] or [str(error)]
-    return json.dumps([kind.__name__, *told]).encode()
+    fields = [getattr(error, name) for name in _FIELDS[kind]] or [str(error)]
+    return json.dumps([kind.__name__, *fields]).encode()
 
 
-def _error_of(sent: bytes, doing: str) -> GGPError:
-    """The error that a child sent, of a task with this description."""
-    name, *told = json.loads(sent)
+def _error_of(reply: bytes, doing: str) -> GGPError:
+    """The error that a child sent; `doing`: the description of its task."""
+    name, *fields = json.loads(reply)
     if name == ReasonerLimitError.__name__:
-        told[2] = doing
-    return {kind.__name__: kind for kind in _FIELDS}[name](*told)
+        fields[2] = doing
+    return {kind.__name__: kind for kind in _FIELDS}[name](*fields)
 
 
-def _tail(said: bytes) -> str:
-    text = said.decode(errors="replace").strip()
+def _tail(output: bytes) -> str:
+    text = output.decode(errors="replace").strip()
     return f"; it said: {text[-_MOST_SAID:]}" if text else ""
 
 
@@ -441,7 +445,7 @@ def limited(
     """The result of a task, in the child; the arguments are those of `run_limited`."""
     # The parent watches the clock, and the system the processor time.
     processes.lower_limit(resource.RLIMIT_CPU, math.ceil(seconds), stays_hard=True)
-    # Millions of tuples live until the end: looking through them for cycles takes long.
+    # Millions of tuples live until the end: searching them for cycles would take long.
     gc.disable()
     failure: GGPError
     try:
@@ -456,18 +460,18 @@ def limited(
     except ModuleNotFoundError as error:
         failure = InstallationError(str(error))
     except Exception as error:
-        where = "".join(traceback.format_tb(error.__traceback__))
+        trace = "".join(traceback.format_tb(error.__traceback__))
         failure = MachineError(
             f"{doing} failed in its child process: {type(error).__name__}: {error}; "
-            f"play with `--backend prolog`{_tail(where.encode())}"
+            f"play with `--backend prolog`{_tail(trace.encode())}"
         )
     calls.end(_error_json(failure))
     return None
 
 
 def give_up(error: ReasonerLimitError) -> None:
-    """End the child with an error, from any thread: nothing else stops a grounder.
+    """End the child with an error, from any thread: a grounder cannot be stopped otherwise.
 
-    Returns only in a process that is not a child.
+    It returns only if this process is not a child.
     """
     calls.end(_error_json(error))

@@ -1,4 +1,9 @@
-"""Turns ground rules into a circuit: a rule is an AND, an atom the OR of its rules."""
+"""Turns ground rules into a circuit: each rule is an AND, each atom the OR of its rules.
+
+In comes a `GroundProgram`, out goes a `Circuit`. Gates are ANDs, so the OR of an atom is the
+negated AND of its negated rules. `RulesByAtom` orders the atoms so that each comes after those it
+depends on; `Builder` makes the gates, and shares equal ones.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +22,14 @@ from ggp.machine.circuit import FALSE, TRUE, Circuit, Literals, Loop, Outputs
 from ggp.machine.propnet.compile.ground_rules.simplify import ALWAYS, GroundProgram, Named
 
 _UNMADE = -1
-"""In place of the literal of an atom that has none yet."""
+"""Stands for the literal of an atom that has none yet."""
 
 
 def build_circuit(program: GroundProgram) -> Circuit:
     """The circuit of a game: equal gates are shared, nothing else is optimised.
 
-    Fluents and moves that are left out never hold and can never be made; percepts and goal
-    values that are left out never occur.
+    A fluent that is not in it never holds, a move is never legal, and a percept or goal value never
+    occurs.
     """
     next_atoms = dict(program.next)
     initial = frozenset(program.initial)
@@ -48,16 +53,16 @@ def build_circuit(program: GroundProgram) -> Circuit:
     for named in program.does:
         for _, atom in named:
             literals.setdefault(atom, FALSE)
-    made = _define(program, literals, builder).tolist()
+    defined = _define(program, literals, builder).tolist()
 
     def literal_of(atom: int | None) -> int:
-        return FALSE if atom is None or atom >= len(made) else int(made[atom])
+        return FALSE if atom is None or atom >= len(defined) else int(defined[atom])
 
     next_literals = [literal_of(next_atoms.get(name)) for name, _ in fluents]
     terminal = literal_of(program.terminal)
     goals = []
     for named in program.goals:
-        # A value that several rules give one after the other counts once.
+        # If consecutive rules give the same value, it counts once.
         runs = groupby(named, key=itemgetter(0))
         goals.append(
             [(name, builder.any_of([literal_of(atom) for _, atom in run])) for name, run in runs]
@@ -66,15 +71,15 @@ def build_circuit(program: GroundProgram) -> Circuit:
     roots = [*next_literals, terminal]
     roots += [literal_of(atom) for named in named_outputs for _, atom in named]
     roots += [literal for values in goals for _, literal in values]
-    gates = builder.needed(roots)
+    gates = builder.gates_for(roots)
 
     def moved(literal: int) -> int:
         return 2 * gates.net_of[literal >> 1] + (literal & 1)
 
     def outputs(named: Iterable[tuple[str, int]], *, keep_false: bool = False) -> Outputs:
-        kept = [(name, literal) for name, literal in named if keep_false or literal != FALSE]
-        names = tuple(name for name, _ in kept)
-        return Outputs(names, np.array([moved(x) for _, x in kept], dtype=np.int32))
+        pairs = [(name, literal) for name, literal in named if keep_false or literal != FALSE]
+        names = tuple(name for name, _ in pairs)
+        return Outputs(names, np.array([moved(x) for _, x in pairs], dtype=np.int32))
 
     def literals_of(named: Named) -> list[tuple[str, int]]:
         return [(name, literal_of(atom)) for name, atom in named]
@@ -95,27 +100,27 @@ def build_circuit(program: GroundProgram) -> Circuit:
     )
 
 
-def _define(program: GroundProgram, given: Mapping[int, int], builder: Builder) -> Literals:
-    """`[A]` literals of all atoms; the gates of their rules are added to `builder`."""
-    parts = (program.heads, np.abs(program.conditions), np.array(list(given)))
+def _define(program: GroundProgram, known: Mapping[int, int], builder: Builder) -> Literals:
+    """`[A]` literals of all atoms; adds their gates to `builder`. `known`: literals of some."""
+    parts = (program.heads, np.abs(program.conditions), np.array(list(known)))
     num_atoms = 1 + max(int(part.max()) for part in parts if len(part))
     literals = np.full(num_atoms, _UNMADE, dtype=np.int32)
-    literals[list(given)] = list(given.values())
+    literals[list(known)] = list(known.values())
     rules = RulesByAtom(program, literals != _UNMADE)
     for atoms in rules.layers():
         num_rules, sizes, conditions = rules.of(atoms)
         bodies = builder.all_of_each(sizes, literals[np.abs(conditions)] ^ (conditions < 0))
         literals[atoms] = builder.all_of_each(num_rules, bodies ^ 1) ^ 1
-    left = np.flatnonzero(literals == _UNMADE)
-    if len(left):
-        _define_rest(rules.bodies(left), literals, builder)
+    undefined = np.flatnonzero(literals == _UNMADE)
+    if len(undefined):
+        _define_rest(rules.bodies(undefined), literals, builder)
     return literals
 
 
 def _define_rest(bodies: Bodies, literals: Literals, builder: Builder) -> None:
-    """Set the `literals` of atoms that depend on each other, and of those that need them."""
-    needed = {abs(c) for alternatives in bodies.values() for body in alternatives for c in body}
-    known = {atom: int(literals[atom]) for atom in needed if atom not in bodies}
+    """Set the `literals` of atoms that depend on each other, and of atoms that depend on these."""
+    conditions = {abs(c) for alternatives in bodies.values() for body in alternatives for c in body}
+    literal_of = {atom: int(literals[atom]) for atom in conditions if atom not in bodies}
     edges = {
         atom: [abs(c) for body in alternatives for c in body if abs(c) in bodies]
         for atom, alternatives in bodies.items()
@@ -124,13 +129,13 @@ def _define_rest(bodies: Bodies, literals: Literals, builder: Builder) -> None:
         if component[0] not in bodies:
             continue
         if len(component) > 1:
-            _define_together(sorted(component), bodies, known, builder)
+            _define_together(sorted(component), bodies, literal_of, builder)
         else:
             ((atom,), alternatives) = component, bodies[component[0]]
-            known[atom] = builder.any_of(
-                [builder.all_of(_literals(body, known)) for body in alternatives]
+            literal_of[atom] = builder.any_of(
+                [builder.all_of(_literals(body, literal_of)) for body in alternatives]
             )
-    literals[list(bodies)] = [known[atom] for atom in bodies]
+    literals[list(bodies)] = [literal_of[atom] for atom in bodies]
 
 
 def _literals(body: list[int], literals: dict[int, int]) -> list[int]:
@@ -140,76 +145,77 @@ def _literals(body: list[int], literals: dict[int, int]) -> list[int]:
 def _define_together(
     atoms: list[int], bodies: Bodies, literals: dict[int, int], builder: Builder
 ) -> None:
-    """Add atoms that depend on each other; initially none holds."""
-    # An atom is `not all of (not body)`, and each body a gate of its own.
-    known = dict(literals)
-    net_of = {atom: -1 - place for place, atom in enumerate(atoms)}
-    known.update((atom, 2 * net + 1) for atom, net in net_of.items())
+    """Add atoms that depend on each other, as a loop in whose initial values none holds."""
+    # Each body is a gate, and an atom is `not all of (not body)`. So an atom that does not hold is
+    # a gate that does: hence the initial values.
+    literal_of = dict(literals)
+    net_of = {atom: -1 - index for index, atom in enumerate(atoms)}
+    literal_of.update((atom, 2 * net + 1) for atom, net in net_of.items())
     definitions: dict[int, list[int]] = {}
     for atom in atoms:
         alternatives = []
         for body in bodies[atom]:
             net = -1 - len(atoms) - len(definitions)
-            definitions[net] = _literals(body, known)
+            definitions[net] = _literals(body, literal_of)
             alternatives.append(2 * net + 1)
         definitions[net_of[atom]] = alternatives
     initial = dict.fromkeys(definitions, False) | dict.fromkeys(net_of.values(), True)
-    made = builder.least_fixpoint(definitions, initial)
-    literals.update((atom, made[net] ^ 1) for atom, net in net_of.items())
+    gate_literals = builder.least_fixpoint(definitions, initial)
+    literals.update((atom, gate_literals[net] ^ 1) for atom, net in net_of.items())
 
 
 # ------------------------------------------------------------------------
-# Puts ground rules in an order in which atoms can be defined, many at a time.
+# Sorts atoms topologically, in layers, so that arrays define many at a time.
 #
-# An atom belongs to the first layer if its rules need only given atoms, and to a later one if they
-# need atoms of earlier layers too. Millions of rules have few layers, so arrays can do the work.
-# Atoms that depend on each other, and those that need them, are in no layer.
+# An atom belongs to the first layer if its rules have only known atoms as conditions, and to the
+# layer after the last of its conditions otherwise. Millions of rules have few layers. Atoms that
+# depend on each other, and atoms that depend on these, are in no layer.
 
 Bodies = dict[int, list[list[int]]]
 """The conditions of each rule of each atom."""
 
 
 class RulesByAtom:
-    """The rules of atoms that are not given; rules that lead nowhere are left out.
+    """The rules of atoms that are not known, without rules whose head is among their conditions.
 
     Args:
         program: ground rules.
-        given: `[A]` whether each atom is given, so that its rules do not count.
+        is_known: `[A]` whether the literal of each atom is known, so that its rules are ignored.
     """
 
-    def __init__(self, program: GroundProgram, given: NDArray[np.bool_]) -> None:
-        keep = ~given[program.heads]
+    def __init__(self, program: GroundProgram, is_known: NDArray[np.bool_]) -> None:
+        keep = ~is_known[program.heads]
         owners = np.repeat(np.arange(len(program.heads)), np.diff(program.offsets))
         keep[owners[program.conditions == program.heads[owners]]] = False
         rules = np.flatnonzero(keep)
         rules = rules[np.argsort(program.heads[rules], kind="stable")]
-        self._given = given
+        self._is_known = is_known
         self._heads = program.heads[rules]
-        self._offsets, places = take_segments(program.offsets, rules)
-        self._conditions = program.conditions[places]
-        self._starts = offsets_of(np.bincount(self._heads, minlength=len(given)))
+        self._offsets, indices = take_segments(program.offsets, rules)
+        self._conditions = program.conditions[indices]
+        self._starts = offsets_of(np.bincount(self._heads, minlength=len(is_known)))
 
     def layers(self) -> Iterator[IntArray]:
-        """Layer by layer, the atoms that need only those of earlier layers, ascending."""
+        """Layer by layer, the atoms that depend only on earlier layers, ascending."""
         readers = np.repeat(self._heads, np.diff(self._offsets))
         atoms = np.abs(self._conditions)
-        matter = ~self._given[atoms]
+        matter = ~self._is_known[atoms]
         readers, atoms = readers[matter], atoms[matter]
-        missing = np.bincount(readers, minlength=len(self._given))
+        missing = np.bincount(readers, minlength=len(self._is_known))
         readers = readers[np.argsort(atoms, kind="stable")]
-        uses = offsets_of(np.bincount(atoms, minlength=len(self._given)))
-        layer = np.flatnonzero((missing == 0) & ~self._given)
+        uses = offsets_of(np.bincount(atoms, minlength=len(self._is_known)))
+        layer = np.flatnonzero((missing == 0) & ~self._is_known)
         while len(layer):
             yield layer
-            found = readers[take_segments(uses, layer)[1]]
-            np.subtract.at(missing, found, 1)
-            layer = distinct(found[missing[found] == 0], len(missing))
+            waiting = readers[take_segments(uses, layer)[1]]
+            np.subtract.at(missing, waiting, 1)
+            layer = distinct(waiting[missing[waiting] == 0], len(missing))
 
     def of(self, atoms: IntArray) -> tuple[IntArray, IntArray, NDArray[np.int32]]:
-        """The numbers of rules of K atoms and of conditions of each rule, and the conditions."""
+        """The numbers of rules of K atoms, the sizes of these rules, and their conditions."""
         starts, rules = take_segments(self._starts, atoms)
-        ends, places = take_segments(self._offsets, rules)
-        return np.diff(starts), np.diff(ends), self._conditions[places]
+        ends, indices = take_segments(self._offsets, rules)
+        return np.diff(starts), np.diff(ends), self._conditions[indices]
 
     def bodies(self, atoms: IntArray) -> Bodies:
         """The conditions of each rule of some atoms."""
@@ -224,7 +230,7 @@ class RulesByAtom:
 
 
 # ------------------------------------------------------------------------
-# Makes gates: constants are folded, and no gate is made twice.
+# Makes gates: constants are folded, and equal gates are shared.
 
 Gate = tuple[int, ...]
 """The literals of a gate, ascending."""
@@ -237,7 +243,7 @@ class Gates(NamedTuple):
         offsets: as in `Circuit`.
         literals: as in `Circuit`.
         loops: as in `Circuit`.
-        net_of: new net of each net of the builder, 0 for gates that were left out.
+        net_of: new net of each net of the builder, 0 for gates that no root depends on.
     """
 
     offsets: NDArray[np.int64]
@@ -247,7 +253,15 @@ class Gates(NamedTuple):
 
 
 class Builder:
-    """Gates on top of some inputs, in an order in which they can be evaluated.
+    """Gates on top of some inputs, in topological order.
+
+    Outside loops, no gate has a constant, repeated or contradictory literal, or fewer than two, and
+    no two gates are equal.
+
+    >>> builder = Builder(num_inputs=2)
+    >>> both = builder.all_of([2, 4])  # the literals of nets 1 and 2
+    >>> builder.all_of([4, 2, TRUE]) == both, builder.all_of([2, 3]) == FALSE
+    (True, True)
 
     Attributes:
         first_net: net of the first gate.
@@ -281,14 +295,16 @@ class Builder:
         return 2 * net
 
     def all_of_each(self, sizes: IntArray, literals: Literals) -> Literals:
-        """`[N]` literals, each of which holds where all of its own hold (see `all_of`).
+        """`[N]` literals, one for each group, which holds where all literals of the group hold.
+
+        The same as N calls of `all_of`, but mostly by arrays.
 
         Args:
-            sizes: `[N]` number of literals of each.
-            literals: the literals of all, one after the other.
+            sizes: `[N]` number of literals of each group.
+            literals: the literals of all groups, one after the other.
         """
-        made = np.full(len(sizes), TRUE, dtype=np.int32)
-        # Sorted within each gate, because the owner's number comes first.
+        outcome = np.full(len(sizes), TRUE, dtype=np.int32)
+        # The owner's index is in the high bits, so one sort sorts every group.
         owned = (np.repeat(np.arange(len(sizes)) << 32, sizes) | literals)[literals != TRUE]
         owned.sort()
         new = np.ones(len(owned), dtype=np.bool_)
@@ -301,23 +317,23 @@ class Builder:
         counts = np.bincount(owners, minlength=len(sizes))
         ends = np.cumsum(counts)
         single = counts == 1
-        made[single] = literals[ends[single] - 1]
+        outcome[single] = literals[ends[single] - 1]
         counts[np.concatenate(never)] = 0
-        made[np.concatenate(never)] = FALSE
+        outcome[np.concatenate(never)] = FALSE
         several = np.flatnonzero(counts > 1)
         values = literals.tolist()
         nets, gates = self._nets, self.gates
         next_net = self.first_net + len(gates)
-        found = []
+        several_literals = []
         for end, count in zip(ends[several].tolist(), counts[several].tolist(), strict=True):
             gate = tuple(values[end - count : end])
             net = nets.setdefault(gate, next_net)
             if net == next_net:
                 gates.append(gate)
                 next_net += 1
-            found.append(2 * net)
-        made[several] = found
-        return made
+            several_literals.append(2 * net)
+        outcome[several] = several_literals
+        return outcome
 
     def any_of(self, literals: Iterable[int]) -> int:
         """The literal that holds where one of `literals` holds."""
@@ -329,17 +345,17 @@ class Builder:
         """Add gates that may depend on each other.
 
         Args:
-            definitions: the literals of each gate. The keys are the caller's numbers for the gates,
-                all negative; -2n and -2n + 1 are the two literals of gate -n, and literals from 0
-                up are nets of this builder.
+            definitions: the literals of each gate. The keys are the caller's negative numbers for
+                the gates; -2n and -2n + 1 are the two literals of gate -n. Literals from 0 up are
+                those of this builder.
             initial: value of each gate where iteration starts.
 
         Returns:
-            The literal that each gate has become.
+            The literal of this builder for each gate.
         """
         gates = {net: list(literals) for net, literals in definitions.items()}
-        known: dict[int, int] = {}
-        _fold(gates, initial, known)
+        folded: dict[int, int] = {}
+        _fold(gates, initial, folded)
 
         # Gate -1 is node 0, gate -2 node 1, and so on.
         edges = {
@@ -352,19 +368,19 @@ class Builder:
             if net not in gates:
                 continue
             if len(component) == 1 and nodes[0] not in edges[nodes[0]]:
-                known[net] = self.all_of([_known(literal, known) for literal in gates[net]])
+                folded[net] = self.all_of([_resolve(literal, folded) for literal in gates[net]])
                 continue
             start = len(self.gates)
-            for place, net in enumerate(component):
-                known[net] = 2 * (self.first_net + start + place)
+            for index, net in enumerate(component):
+                folded[net] = 2 * (self.first_net + start + index)
             for net in component:
-                self._append(tuple(sorted({_known(literal, known) for literal in gates[net]})))
+                self._append(tuple(sorted({_resolve(literal, folded) for literal in gates[net]})))
             values = np.array([initial[net] for net in component], dtype=np.bool_)
             self.loops.append(Loop(start, len(self.gates), values))
-        return {net: _known(2 * net, known) for net in definitions}
+        return {net: _resolve(2 * net, folded) for net in definitions}
 
-    def needed(self, roots: Iterable[int]) -> Gates:
-        """The gates that `roots` depend on."""
+    def gates_for(self, roots: Iterable[int]) -> Gates:
+        """The gates that `roots` depend on, numbered without gaps."""
         sizes = np.fromiter(map(len, self.gates), dtype=np.int64, count=len(self.gates))
         offsets = offsets_of(sizes)
         flat = chain.from_iterable(self.gates)
@@ -379,7 +395,7 @@ class Builder:
 def needed_gates(
     first: int, offsets: IntArray, literals: Literals, loops: Sequence[Loop], roots: Iterable[int]
 ) -> Gates:
-    """The gates that `roots` depend on, among given ones.
+    """The gates that `roots` depend on, numbered without gaps.
 
     Args:
         first: net of the first gate.
@@ -390,14 +406,14 @@ def needed_gates(
     """
     nets = np.fromiter(roots, dtype=np.int64) >> 1
     live = _live(first, nets, offsets, literals >> 1, loops)
-    kept = np.flatnonzero(live[first:])
+    live_gates = np.flatnonzero(live[first:])
     net_of = np.zeros(len(live), dtype=np.int32)
     net_of[:first] = np.arange(first)
-    net_of[first + kept] = first + np.arange(len(kept))
-    kept_offsets, places = take_segments(offsets, kept)
-    literals = literals[places]
+    net_of[first + live_gates] = first + np.arange(len(live_gates))
+    live_offsets, indices = take_segments(offsets, live_gates)
+    literals = literals[indices]
     return Gates(
-        offsets=kept_offsets,
+        offsets=live_offsets,
         literals=2 * net_of[literals >> 1] + (literals & 1),
         loops=tuple(
             _moved(loop, int(net_of[first + loop.start]) - first)
@@ -419,20 +435,20 @@ def _live(
     num_gates = len(offsets) - 1
     live = np.zeros(first + num_gates, dtype=np.bool_)
     loop_of = np.full(num_gates, -1, dtype=np.int64)
-    for number, loop in enumerate(loops):
-        loop_of[loop.start : loop.end] = number
+    for index, loop in enumerate(loops):
+        loop_of[loop.start : loop.end] = index
     new = distinct(roots, len(live))
     while len(new):
         live[new] = True
         gates = new[new >= first] - first
         # Gates of a loop are needed together.
-        for number in np.unique(loop_of[gates]).tolist() if loops else ():
-            if number >= 0:
-                loop = loops[number]
+        for index in np.unique(loop_of[gates]).tolist() if loops else ():
+            if index >= 0:
+                loop = loops[index]
                 live[first + loop.start : first + loop.end] = True
                 gates = np.union1d(gates, np.arange(loop.start, loop.end))
-        found = inputs[take_segments(offsets, gates)[1]]
-        new = distinct(found[~live[found]], len(live))
+        input_nets = inputs[take_segments(offsets, gates)[1]]
+        new = distinct(input_nets[~live[input_nets]], len(live))
     return live
 
 
@@ -440,28 +456,31 @@ def _moved(loop: Loop, start: int) -> Loop:
     return Loop(start, start + loop.end - loop.start, loop.initial)
 
 
-def _known(literal: int, known: Mapping[int, int]) -> int:
-    """The literal that a literal has become, following gates that became others several times."""
-    while literal < 0 and literal >> 1 in known:
-        literal = known[literal >> 1] ^ (literal & 1)
+def _resolve(literal: int, folded: Mapping[int, int]) -> int:
+    """The literal that replaces a literal; a replacement may itself have been replaced."""
+    while literal < 0 and literal >> 1 in folded:
+        literal = folded[literal >> 1] ^ (literal & 1)
     return literal
 
 
-def _fold(gates: dict[int, list[int]], initial: Mapping[int, bool], known: dict[int, int]) -> None:
-    """Move gates that are constant or equal to a literal from `gates` to `known`."""
+def _fold(gates: dict[int, list[int]], initial: Mapping[int, bool], folded: dict[int, int]) -> None:
+    """Move gates that are constant or equal to one literal from `gates` to `folded`.
+
+    A gate equal to itself alone keeps its initial value for ever: so it is that constant.
+    """
     changed = True
     while changed:
         changed = False
         for net in list(gates):
-            literals = {_known(literal, known) for literal in gates[net]} - {TRUE}
+            literals = {_resolve(literal, folded) for literal in gates[net]} - {TRUE}
             if FALSE in literals or any(x ^ 1 in literals for x in literals if x >= 0):
-                known[net] = FALSE
+                folded[net] = FALSE
             elif not literals:
-                known[net] = TRUE
+                folded[net] = TRUE
             elif literals == {2 * net}:
-                known[net] = TRUE if initial[net] else FALSE
+                folded[net] = TRUE if initial[net] else FALSE
             elif len(literals) == 1:
-                known[net] = literals.pop()
+                folded[net] = literals.pop()
             else:
                 gates[net] = sorted(literals)
                 continue

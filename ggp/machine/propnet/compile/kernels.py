@@ -1,7 +1,7 @@
-"""Compiles the kernels that make large circuits, before there is one.
+"""Compiles the kernels that build large circuits, ahead of time.
 
-A process that reads rules of strangers may not write to the cache of machine code, and would
-compile them again for each large game.
+A process that reads strangers' rules may not write to the cache of machine code. If the kernels
+were not in it already, each large game would compile them again.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""Passes that make a circuit smaller without changing the game that it describes.
+"""Makes a circuit smaller without changing the game that it describes.
 
-In comes a `Circuit`, out goes a smaller one. Begin with `draft`, a circuit while a pass changes it;
-passes share `knowledge`: facts about the game, and how long they may take. `passes` are all of
-them; `proofs` shows what a circuit's gates do not: guessed from random matches, then proved.
+In comes a `Circuit`, out goes a smaller one, by a fixed list of passes (`PASSES`). Begin with
+`draft`, a circuit while a pass changes it. `passes` has the passes; they share `knowledge`: facts
+about the game, and the work that they may do. `proofs` finds facts that gates do not show: guessed
+from random matches, then proved by induction.
 
-Passes may assume that states are reachable, and that every role makes one legal move in a
-state that is not terminal.
+The invariant of every pass: in each reachable state, legal moves, `terminal` and goals stay the
+same, and in each that is not terminal, so do the successor and the percepts after one legal move of
+every role. In other cases outputs may change.
 """
 
 from __future__ import annotations
@@ -42,14 +44,15 @@ MAX_STEPS = 10_000_000
 """Steps of work for one circuit, see `work`."""
 
 STEPS_A_LITERAL = 2
-"""Steps of work of a pass for each literal, besides those that it counts itself."""
+"""Steps of work of a pass for each literal, besides the steps that it counts itself."""
 
 LARGE = 30_000
-"""Least number of literals of a circuit that is made smaller before its fluents are analysed."""
+"""Circuits of more literals are made smaller by `extract` before their fluents are analysed."""
 
 
 def _extract_early(circuit: Circuit, knowledge: CircuitKnowledge) -> Circuit:
-    # It hides some of what `complement` looks for, so it runs later where that costs little.
+    # `extract` hides literals that `complement` looks for. So in smaller circuits, where waiting
+    # costs little, it runs only after that.
     return extract(circuit, knowledge) if circuit.num_literals > LARGE else circuit
 
 
@@ -74,18 +77,18 @@ PASSES: tuple[tuple[str, Pass], ...] = (
 )
 """The passes in the order in which they run.
 
-`docs/measured/ablation.md` says what each of them is worth.
+`docs/measured/ablation.md` measures the effect of each.
 """
 
 
 class Optimised(NamedTuple):
-    """A smaller circuit, and how it was made.
+    """A smaller circuit, and reports of the passes.
 
     Attributes:
         circuit: a circuit of the same game.
         reports: one for each pass that was finished.
-        complete: whether all passes were, as far as their work allows; such a circuit is the
-            same wherever and whenever it is made.
+        complete: whether no pass was broken off by the clock or by lack of memory: then every
+            machine gives the same circuit.
     """
 
     circuit: Circuit
@@ -103,21 +106,21 @@ def optimise(
 
     Args:
         circuit: the circuit of a game.
-        until: a pass that is not over by then is broken off and does not count, and no further pass
+        until: a pass that is not over by then is broken off without effect, and no further pass
             begins.
-        max_steps: steps of work: no pass begins when they are used up, and long ones stop early.
+        max_steps: steps of work: no pass begins after they are used up, and long ones stop early.
     """
     reports: list[PassReport] = []
     knowledge = CircuitKnowledge(Work(max_steps))
     vain: dict[Pass, tuple[Circuit, int]] = {}
     for name, run in PASSES:
-        if not knowledge.work.left:
+        if not knowledge.work.remaining:
             break
         start_s = time.process_time()
-        before = circuit
-        # The same circuit again, of which no more is known, does not become smaller either.
-        known = circuit, len(knowledge.groups)
-        if run in vain and vain[run][0] is circuit and vain[run][1] == known[1]:
+        previous = circuit
+        # A pass that did nothing would do nothing again, if neither circuit nor knowledge changed.
+        state = circuit, len(knowledge.groups)
+        if run in vain and vain[run][0] is circuit and vain[run][1] == state[1]:
             run = _leave
         try:
             with patience(until):
@@ -125,14 +128,14 @@ def optimise(
                 circuit = run(circuit, knowledge)
         except (TookTooLong, MemoryError) as error:
             _log.info("the pass %r was broken off: %s", name, type(error).__name__)
-            return Optimised(before, reports, complete=False)
-        if circuit is before:
-            vain[run] = known
+            return Optimised(previous, reports, complete=False)
+        if circuit is previous:
+            vain[run] = state
         reports.append(
             PassReport(
                 name,
-                before.num_gates,
-                before.num_literals,
+                previous.num_gates,
+                previous.num_literals,
                 circuit.num_gates,
                 circuit.num_literals,
                 time.process_time() - start_s,

@@ -1,4 +1,9 @@
-"""A circuit while a pass changes it."""
+"""A circuit while a pass changes it: gates as lists, and the assembly of the changed circuit.
+
+A pass makes a `Draft` of a circuit, changes gates or replaces nets, and calls `finish`, which emits
+the gates that outputs need in topological order, constant-folded, and equal ones shared.
+`_Assembly` does so in Python, and the kernel `emit` for large circuits; both give the same gates.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +22,18 @@ from ggp.machine.mixing import GOLDEN, mixed_by
 from ggp.machine.propnet.compile.gates import Builder, Gate, Gates, needed_gates
 
 # ------------------------------------------------------------------------
-# Kernels of passes over large circuits: `_Assembly` and `factoring` use them.
+# Kernels of passes over large circuits, for `_Assembly` and `passes.factor`.
 
 UNMADE = -1
-"""In place of the literal of a net that has none yet."""
+"""Stands for the literal of a net that has none yet."""
 
 GATES, LITERALS, CIRCLE = range(3)
-"""The counts of `emit`: gates and literals that were made; and a net that depends on itself."""
+"""Indices of `counts` in `emit`: the gates and literals made, and a net that depends on itself."""
 
 I64 = NDArray[np.int64]
 
 _OPENED = -2
-"""In `of`, marks a net whose inputs are being made."""
+"""In `literal_of`, marks a net whose inputs are being emitted."""
 
 
 @kernel
@@ -36,137 +41,144 @@ def emit(  # noqa: C901
     offsets: I64,
     literals: Literals,
     becomes: Literals,
-    of: Literals,
+    literal_of: Literals,
     roots: I64,
-    first_made: int,
+    first_gate: int,
     stack: I64,
     gate: Literals,
     table: Literals,
-    made_offsets: I64,
-    made: Literals,
+    new_offsets: I64,
+    emitted: Literals,
     counts: I64,
 ) -> None:
-    """Make some nets and all that they depend on.
+    """Emit the gates that roots depend on, each after its inputs, folded, and equal ones once.
+
+    A depth-first search without recursion: a net stays on the stack until all its inputs have
+    literals. A net that comes up again with inputs missing, marked `_OPENED`, depends on itself.
+    Equal gates are found in an open-addressing hash table; gates are compared literal by literal,
+    so the digest only decides where the search begins.
 
     Args:
+        offsets, literals, becomes, literal_of, roots, first_gate: see `assemble`; roots are nets.
         stack: room for every literal and net once.
         gate: room for the literals of the widest gate.
-        table: gates made, by digest; its size is twice the greatest number of them, a power of 2.
-        made_offsets: offsets of the gates that are made.
-        made: their literals.
-        counts: the counts, see `GATES`; written.
+        table: indices of emitted gates, by digest; its size is a power of 2, at least twice their
+            greatest number, so that some slots stay empty.
+        new_offsets: offsets of the emitted gates, filled in.
+        emitted: their literals, filled in.
+        counts: filled in, see `GATES`.
     """
-    first = len(of) - (len(offsets) - 1)
+    first = len(literal_of) - (len(offsets) - 1)
     mask = len(table) - 1
-    num_made = 0
+    num_gates = 0
     for root in roots:
         top = 0
         stack[0] = root
         while top >= 0:
             net = stack[top]
-            if of[net] >= 0:
+            if literal_of[net] >= 0:
                 top -= 1
                 continue
             if becomes[net] >= 0:
                 inner = becomes[net] >> 1
-                if of[inner] < 0:
-                    if of[net] == _OPENED:
+                if literal_of[inner] < 0:
+                    if literal_of[net] == _OPENED:
                         counts[CIRCLE] = net
                         return
-                    of[net] = _OPENED
+                    literal_of[net] = _OPENED
                     top += 1
                     stack[top] = inner
                     continue
-                of[net] = of[inner] ^ (becomes[net] & 1)
+                literal_of[net] = literal_of[inner] ^ (becomes[net] & 1)
                 top -= 1
                 continue
             start, end = offsets[net - first], offsets[net - first + 1]
             below = top
-            for place in range(start, end):
-                inner = literals[place] >> 1
-                if of[inner] < 0:
+            for index in range(start, end):
+                inner = literals[index] >> 1
+                if literal_of[inner] < 0:
                     top += 1
                     stack[top] = inner
             if top > below:
-                if of[net] == _OPENED:
+                if literal_of[net] == _OPENED:
                     counts[CIRCLE] = net
                     return
-                of[net] = _OPENED
+                literal_of[net] = _OPENED
                 continue
             top -= 1
             size = 0
-            for place in range(start, end):
-                gate[size] = of[literals[place] >> 1] ^ (literals[place] & 1)
+            for index in range(start, end):
+                gate[size] = literal_of[literals[index] >> 1] ^ (literals[index] & 1)
                 size += 1
-            size, known = _folded(gate, size)
-            if known >= 0:
-                of[net] = known
+            size, equal_to = _folded(gate, size)
+            if equal_to >= 0:
+                literal_of[net] = equal_to
                 continue
             slot = _digest(gate, size) & mask
-            while table[slot] >= 0 and not _equal(gate, size, made_offsets, made, table[slot]):
+            while table[slot] >= 0 and not _equal(gate, size, new_offsets, emitted, table[slot]):
                 slot = (slot + 1) & mask
             if table[slot] < 0:
-                table[slot] = num_made
-                begin = made_offsets[num_made]
-                for place in range(size):
-                    made[begin + place] = gate[place]
-                num_made += 1
-                made_offsets[num_made] = begin + size
-            of[net] = 2 * (first_made + table[slot])
-    counts[GATES] = num_made
-    counts[LITERALS] = made_offsets[num_made]
+                table[slot] = num_gates
+                begin = new_offsets[num_gates]
+                for index in range(size):
+                    emitted[begin + index] = gate[index]
+                num_gates += 1
+                new_offsets[num_gates] = begin + size
+            literal_of[net] = 2 * (first_gate + table[slot])
+    counts[GATES] = num_gates
+    counts[LITERALS] = new_offsets[num_gates]
 
 
 @inlined
 def _folded(gate: Literals, size: int) -> tuple[int, int]:
-    """Number of literals left of a gate, sorted, and the literal it is equal to, or `UNMADE`."""
-    # Shell sort; by insertion if there are few.
+    """Fold a gate, sorted: the number of its literals, and the literal it equals, or `UNMADE`."""
+    # Shell sort, which is insertion sort for few literals.
     step = 1
     while 3 * step < size:
         step = 3 * step + 1
     while step > 0:
-        for place in range(step, size):
-            literal = gate[place]
-            before = place
-            while before >= step and gate[before - step] > literal:
-                gate[before] = gate[before - step]
-                before -= step
-            gate[before] = literal
+        for index in range(step, size):
+            literal = gate[index]
+            hole = index
+            while hole >= step and gate[hole - step] > literal:
+                gate[hole] = gate[hole - step]
+                hole -= step
+            gate[hole] = literal
         step //= 3
-    left = 0
-    for place in range(size):
-        literal = gate[place]
-        if literal != TRUE and (left == 0 or gate[left - 1] != literal):
-            gate[left] = literal
-            left += 1
-    if left == 0:
+    size_left = 0
+    for index in range(size):
+        literal = gate[index]
+        if literal != TRUE and (size_left == 0 or gate[size_left - 1] != literal):
+            gate[size_left] = literal
+            size_left += 1
+    if size_left == 0:
         return 0, TRUE
-    if left == 1:
+    if size_left == 1:
         return 1, gate[0]
     if gate[0] == FALSE:
-        return left, FALSE
+        return size_left, FALSE
     # Ascending: the two literals of a net are neighbours.
-    for place in range(1, left):
-        if gate[place - 1] ^ 1 == gate[place]:
-            return left, FALSE
-    return left, UNMADE
+    for index in range(1, size_left):
+        if gate[index - 1] ^ 1 == gate[index]:
+            return size_left, FALSE
+    return size_left, UNMADE
 
 
 @inlined
 def _digest(gate: Literals, size: int) -> int:
     digest = np.uint64(size)
-    for place in range(size):
-        digest = mixed_by(GOLDEN, digest, np.uint64(gate[place]))
+    for index in range(size):
+        digest = mixed_by(GOLDEN, digest, np.uint64(gate[index]))
     return int(np.int64(digest >> np.uint64(1)))
 
 
 @inlined
-def _equal(gate: Literals, size: int, made_offsets: I64, made: Literals, other: int) -> bool:
-    begin = made_offsets[other]
-    if made_offsets[other + 1] - begin != size:
+def _equal(gate: Literals, size: int, new_offsets: I64, emitted: Literals, index: int) -> bool:
+    begin = new_offsets[index]
+    if new_offsets[index + 1] - begin != size:
         return False
     equal = 0
-    while equal < size and made[begin + equal] == gate[equal]:
+    while equal < size and emitted[begin + equal] == gate[equal]:
         equal += 1
     return equal == size
 
@@ -179,26 +191,29 @@ def find_splittable(
     may_be_split: NDArray[np.bool_],
     holder: I64,
 ) -> None:
-    """Find gates whose inner gates share a literal, or one of which may, when split, equal another.
+    """Find gates that `factor` may split: inner gates share a literal, or one may be split itself.
+
+    Gates come in topological order, so the inner gates are decided first: one that may be split
+    itself may then share literals that it does not have yet.
 
     Args:
         may_be_split: `[G]` whether each gate is such a gate; set here.
-        holder: for each literal, the last gate that was found to have it in an inner gate.
+        holder: for each literal, the last gate with an inner gate that has it.
     """
     for gate in range(len(may_be_split)):
-        found = False
-        for place in range(offsets[gate], offsets[gate + 1]):
-            inner = (literals[place] >> 1) - first_net
-            if not literals[place] & 1 or inner < 0:
+        is_splittable = False
+        for index in range(offsets[gate], offsets[gate + 1]):
+            inner = (literals[index] >> 1) - first_net
+            if not literals[index] & 1 or inner < 0:
                 continue
-            found = found or may_be_split[inner]
+            is_splittable = is_splittable or may_be_split[inner]
             for below in range(offsets[inner], offsets[inner + 1]):
                 shared = literals[below]
-                found = found or holder[shared] == gate
+                is_splittable = is_splittable or holder[shared] == gate
                 holder[shared] = gate
-            if found:
+            if is_splittable:
                 break
-        may_be_split[gate] = found
+        may_be_split[gate] = is_splittable
 
 
 # ------------------------------------------------------------------------
@@ -210,15 +225,15 @@ GATE_COST = 1.5
 class Draft:
     """The gates of a circuit as lists, for one pass to change and `finish`.
 
-    A pass may replace the literals of any gate outside loops, add gates that others then use,
-    and set what nets become; anything is allowed that leaves no circle of gates.
+    A pass may replace the literals of any gate outside loops, add gates, and replace nets by
+    literals (`becomes`), as long as no gate comes to depend on itself.
 
     Attributes:
-        circuit: the circuit it started from.
+        circuit: the original circuit.
         first_net: net of the first gate.
-        gates: literals of each gate; change those outside loops only.
-        becomes: literals that take the place of nets. A fluent that becomes constant is
-            dropped, and so is a move that becomes false.
+        gates: literals of each gate; only gates outside loops may be changed.
+        becomes: literals that replace nets. A fluent that becomes constant is dropped, and so is a
+            move that becomes false.
         roots: literals of all outputs: `next`, `terminal`, then each of `legal`, `sees`
             and `goals` role after role.
     """
@@ -237,7 +252,7 @@ class Draft:
         }
 
     def in_loop(self, net: int) -> bool:
-        """Whether a gate is in a loop, and must be left as it is."""
+        """Whether a gate is in a loop, and must not be changed."""
         return net in self._loops
 
     def loop_of(self, net: int) -> Loop | None:
@@ -256,7 +271,7 @@ class Draft:
         return self.gates[net - self.first_net]
 
     def change(self, net: int, literals: Sequence[int]) -> None:
-        """Give a gate other literals, which need not be distinct; there may be one or none."""
+        """Replace the literals of a gate; they need not be distinct, and may be one or none."""
         gate = tuple(literals)
         if gate != self.gates[net - self.first_net]:
             self.gates[net - self.first_net] = gate
@@ -269,20 +284,20 @@ class Draft:
 
     def fan_out(self) -> list[int]:
         """Number of uses of each net by gates and outputs."""
-        used = np.fromiter(chain(chain.from_iterable(self.gates), self.roots), dtype=np.int64)
-        counts = np.bincount(used >> 1, minlength=self.first_net + len(self.gates))
-        result: list[int] = counts.tolist()
-        return result
+        literals = np.fromiter(chain(chain.from_iterable(self.gates), self.roots), dtype=np.int64)
+        counts = np.bincount(literals >> 1, minlength=self.first_net + len(self.gates))
+        uses: list[int] = counts.tolist()
+        return uses
 
     def finish(self) -> Circuit:
-        """The changed circuit: folded, hashed, in order, and without unused gates."""
+        """The changed circuit: folded, equal gates shared, in order, without unused gates."""
         if not self._changed and not self.becomes:
             return self.circuit
         return _Assembly(self).circuit()
 
 
 class _Assembly:
-    """Makes the circuit of a draft."""
+    """Assembles the circuit of a draft."""
 
     def __init__(self, draft: Draft) -> None:
         circuit = draft.circuit
@@ -296,45 +311,45 @@ class _Assembly:
         fluents = range(1, 1 + num_fluents)
         self._fluents = [i - 1 for i in fluents if becomes.get(i) not in (FALSE, TRUE)]
         self._moves: list[list[int]] = []
-        kept = [1 + i for i in self._fluents]
+        inputs = [1 + i for i in self._fluents]
         first = 1 + num_fluents
         for outputs in circuit.legal:
             nets = range(first, first + len(outputs.names))
             self._moves.append([net - first for net in nets if becomes.get(net) != FALSE])
-            kept += [first + place for place in self._moves[-1]]
+            inputs += [first + index for index in self._moves[-1]]
             first += len(outputs.names)
-        self._builder = Builder(len(kept))
-        places = {net: 2 * place for place, net in enumerate(kept, 1)}
+        self._builder = Builder(len(inputs))
+        literals = {net: 2 * index for index, net in enumerate(inputs, 1)}
         for net in range(1, draft.first_net):
             if net not in becomes:
-                self._of[net] = places[net]
+                self._of[net] = literals[net]
 
     def circuit(self) -> Circuit:
         old = self._old
-        needed = self._emitted_at_once() if suits_kernels(old) else self._emitted()
+        gates_for = self._emitted_at_once() if suits_kernels(old) else self._emitted()
         roots = [self._literal(root) for root in self._draft.roots]
         num_fluents = len(old.fluents)
         ends = np.cumsum([num_fluents, 1] + [len(o.names) for o in _outputs(old)]).tolist()
         groups = [roots[start:end] for start, end in pairwise(ends[1:])]
         next_literals = [roots[i] for i in self._fluents]
         names = [list(outputs.names) for outputs in _outputs(old)]
-        for place, literals in enumerate(groups):
-            if place < len(old.roles):
-                kept = self._moves[place]
+        for index, literals in enumerate(groups):
+            if index < len(old.roles):
+                indices = self._moves[index]
             else:
-                kept = [i for i, literal in enumerate(literals) if literal != FALSE]
-            names[place] = [names[place][i] for i in kept]
-            groups[place] = [literals[i] for i in kept]
+                indices = [i for i, literal in enumerate(literals) if literal != FALSE]
+            names[index] = [names[index][i] for i in indices]
+            groups[index] = [literals[i] for i in indices]
         terminal = roots[num_fluents]
-        gates = needed([*next_literals, terminal, *(x for g in groups for x in g)])
+        gates = gates_for([*next_literals, terminal, *(x for g in groups for x in g)])
         net_of = np.array(gates.net_of, dtype=np.int32)
 
         def moved(literals: list[int]) -> NDArray[np.int32]:
             array = np.array(literals, dtype=np.int32)
-            result: NDArray[np.int32] = 2 * net_of[array >> 1] + (array & 1)
-            return result
+            moved_literals: NDArray[np.int32] = 2 * net_of[array >> 1] + (array & 1)
+            return moved_literals
 
-        made = [Outputs(tuple(n), moved(g)) for n, g in zip(names, groups, strict=True)]
+        output_groups = [Outputs(tuple(n), moved(g)) for n, g in zip(names, groups, strict=True)]
         num_roles = len(old.roles)
         always = [
             old.fluents[net - 1]
@@ -350,40 +365,40 @@ class _Assembly:
             literals=gates.literals,
             loops=gates.loops,
             next=moved(next_literals),
-            legal=tuple(made[:num_roles]),
-            sees=tuple(made[num_roles : 2 * num_roles]),
-            goals=tuple(made[2 * num_roles :]),
+            legal=tuple(output_groups[:num_roles]),
+            sees=tuple(output_groups[num_roles : 2 * num_roles]),
+            goals=tuple(output_groups[2 * num_roles :]),
             terminal=int(moved([terminal])[0]),
         )
 
     def _emitted(self) -> Callable[[Iterable[int]], Gates]:
-        """Make all gates; returns a function that gives the gates which some new literals need."""
+        """Emit all gates; returns a function from new literals to the gates that they need."""
         for root in self._draft.roots:
             self._emit(root >> 1)
-        return self._builder.needed
+        return self._builder.gates_for
 
     def _emitted_at_once(self) -> Callable[[Iterable[int]], Gates]:
-        """Do the same by a kernel."""
-        draft, first_made = self._draft, self._builder.first_net
-        of = np.array(self._of, dtype=np.int32)
-        becomes = np.full(len(of), UNMADE, dtype=np.int32)
+        """The same as `_emitted`, by a kernel."""
+        draft, first_gate = self._draft, self._builder.first_net
+        literal_of = np.array(self._of, dtype=np.int32)
+        becomes = np.full(len(literal_of), UNMADE, dtype=np.int32)
         becomes[list(draft.becomes)] = list(draft.becomes.values())
-        offsets, literals = assemble(draft.gates, becomes, of, draft.roots, first_made)
-        self._of = of.tolist()
-        return partial(needed_gates, first_made, offsets, literals, ())
+        offsets, literals = assemble(draft.gates, becomes, literal_of, draft.roots, first_gate)
+        self._of = literal_of.tolist()
+        return partial(needed_gates, first_gate, offsets, literals, ())
 
     def _literal(self, literal: int) -> int:
-        """The new literal of an old one whose net has been made."""
+        """The new literal of an old one whose net has been emitted."""
         return self._of[literal >> 1] ^ (literal & 1)
 
     def _emit(self, root: int) -> None:
-        """Make a net and all that it depends on."""
-        draft, of, opened = self._draft, self._of, self._opened
+        """Emit a net and all nets that it depends on, by depth-first search without recursion."""
+        draft, new, opened = self._draft, self._of, self._opened
         becomes, gates, first_net = draft.becomes, draft.gates, draft.first_net
         pending = [root]
         while pending:
             net = pending[-1]
-            if of[net] != UNMADE:
+            if new[net] != UNMADE:
                 pending.pop()
                 continue
             loop = draft.loop_of(net)
@@ -393,7 +408,7 @@ class _Assembly:
                 literals = gates[net - first_net]
             else:
                 literals = self._outside(loop)
-            missing = [literal >> 1 for literal in literals if of[literal >> 1] == UNMADE]
+            missing = [literal >> 1 for literal in literals if new[literal >> 1] == UNMADE]
             if missing:
                 if net in opened:
                     raise ValueError(f"net {net} depends on itself")
@@ -402,9 +417,9 @@ class _Assembly:
                 continue
             pending.pop()
             if net in becomes:
-                of[net] = self._literal(becomes[net])
+                new[net] = self._literal(becomes[net])
             elif loop is None:
-                of[net] = self._builder.all_of([of[x >> 1] ^ (x & 1) for x in literals])
+                new[net] = self._builder.all_of([new[x >> 1] ^ (x & 1) for x in literals])
             else:
                 self._make_loop(loop)
 
@@ -423,19 +438,19 @@ class _Assembly:
         size = loop.end - loop.start
 
         def renamed(literal: int) -> int:
-            place = (literal >> 1) - start
-            if 0 <= place < size:
-                return -2 * (1 + place) + (literal & 1)
+            index = (literal >> 1) - start
+            if 0 <= index < size:
+                return -2 * (1 + index) + (literal & 1)
             return self._literal(literal)
 
-        made = self._builder.least_fixpoint(
+        loop_literals = self._builder.least_fixpoint(
             {
-                -1 - place: [renamed(literal) for literal in gate]
-                for place, gate in enumerate(self._draft.gates[loop.start : loop.end])
+                -1 - index: [renamed(literal) for literal in gate]
+                for index, gate in enumerate(self._draft.gates[loop.start : loop.end])
             },
-            {-1 - place: bool(value) for place, value in enumerate(loop.initial)},
+            {-1 - index: bool(value) for index, value in enumerate(loop.initial)},
         )
-        for net, literal in made.items():
+        for net, literal in loop_literals.items():
             self._of[start - 1 - net] = literal
 
 
@@ -453,15 +468,14 @@ def _outputs(circuit: Circuit) -> tuple[Outputs, ...]:
 
 
 # ------------------------------------------------------------------------
-# Makes the gates of a changed circuit by a kernel, where `_Assembly` goes one by one.
+# Emits the gates of a large circuit by a kernel.
 #
-# Nets are emitted depth first, each after all that it depends on, constant-folded, and found again
-# if an equal gate was made before. The kernel does it with arrays alone, in the same order, so that
-# it gives the same gates.
+# The kernel uses arrays alone, but emits nets in the same order as `_Assembly._emit`, so that it
+# gives the same gates.
 
 FOR_KERNELS = 100_000
-"""Number of literals from which passes use kernels for a circuit: loading numba takes half a
-second, in which a hundred thousand literals go through a few passes."""
+"""Passes use kernels for circuits of at least this many literals: loading numba takes half a
+second, in which smaller circuits pass through several passes."""
 
 
 def suits_kernels(circuit: Circuit) -> bool:
@@ -472,18 +486,18 @@ def suits_kernels(circuit: Circuit) -> bool:
 def assemble(
     gates: Sequence[Gate],
     becomes: Literals,
-    of: Literals,
+    literal_of: Literals,
     roots: Sequence[int],
-    first_made: int,
+    first_gate: int,
 ) -> tuple[I64, Literals]:
     """The gates that `roots` depend on, as offsets and literals.
 
     Args:
         gates: literals of each gate, which are the last nets.
-        becomes: `[nets]` literals that take the place of nets, or `UNMADE`.
-        of: `[nets]` literals of nets already made, or `UNMADE`; those made here are added.
+        becomes: `[nets]` literals that replace nets, or `UNMADE`.
+        literal_of: `[nets]` new literals of nets, or `UNMADE`; filled in.
         roots: literals.
-        first_made: net of the first gate that is made.
+        first_gate: new net of the first gate.
 
     Raises:
         ValueError: a net depends on itself.
@@ -491,23 +505,23 @@ def assemble(
     sizes = np.fromiter(map(len, gates), dtype=np.int64, count=len(gates))
     offsets = offsets_of(sizes)
     literals = np.fromiter(chain.from_iterable(gates), dtype=np.int32, count=int(offsets[-1]))
-    made_offsets = np.zeros(len(gates) + 1, dtype=np.int64)
-    made = np.empty(len(literals), dtype=np.int32)
+    new_offsets = np.zeros(len(gates) + 1, dtype=np.int64)
+    emitted = np.empty(len(literals), dtype=np.int32)
     counts = np.full(3, UNMADE, dtype=np.int64)
     emit(
         offsets,
         literals,
         becomes,
-        of,
+        literal_of,
         np.array(roots, dtype=np.int64) >> 1,
-        first_made,
-        np.empty(len(literals) + len(of) + 1, dtype=np.int64),
+        first_gate,
+        np.empty(len(literals) + len(literal_of) + 1, dtype=np.int64),
         np.empty(int(sizes.max(initial=1)), dtype=np.int32),
         np.full(1 << (2 * len(gates)).bit_length(), UNMADE, dtype=np.int32),
-        made_offsets,
-        made,
+        new_offsets,
+        emitted,
         counts,
     )
     if counts[CIRCLE] != UNMADE:
         raise ValueError(f"net {counts[CIRCLE]} depends on itself")
-    return made_offsets[: counts[GATES] + 1].copy(), made[: counts[LITERALS]].copy()
+    return new_offsets[: counts[GATES] + 1].copy(), emitted[: counts[LITERALS]].copy()

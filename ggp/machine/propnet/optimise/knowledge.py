@@ -1,4 +1,9 @@
-"""Knowledge about a game that passes share."""
+"""State that passes share: facts about the game, counted work, the deadline, and reports.
+
+One pass proves facts (`CircuitKnowledge`), and later ones use them. Work is counted in steps, so
+that equal rules give equal circuits on every machine; the deadline in seconds is a last resort, and
+breaks a pass off wherever it is.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +31,8 @@ class CircuitKnowledge:
     """Facts about a game that do not depend on the form of its circuit.
 
     Attributes:
-        work: the work that may be done, and how much of it was.
-        groups: fluents that exclude each other.
+        work: the steps of work that may be, and have been, spent.
+        groups: groups of fluents that exclude each other.
     """
 
     work: Work
@@ -54,16 +59,22 @@ def moves_of_roles(circuit: Circuit) -> list[range]:
 
 
 # ------------------------------------------------------------------------
-# Counts work, so that where a pass stops depends on the circuit and not on the clock.
+# Counts work, so that a pass stops at a point that depends on the circuit and not on the clock.
 #
-# The work that a busy machine has time for differs from run to run, and a circuit is kept for good.
-# So passes spend *steps* of a fixed sum: one for each literal to look at, for each atom that a
-# solver goes through, and so on. A step is about a microsecond on the machine of
-# `docs/measured/performance.md`; it does no harm that this is only approximate.
+# A busy machine does less work in a second, but its circuit would be stored for good. So passes
+# spend *steps* of a fixed sum: one for each literal that they read, for each atom of a solver, and
+# so on. A step is about a microsecond on the machine of `docs/measured/performance.md`; this need
+# not be exact.
 
 
 class Work:
-    """Steps that were spent, of a fixed sum."""
+    """A fixed sum of steps, and the number spent.
+
+    >>> work = Work(most=100)
+    >>> work.spend(30)
+    >>> work.remaining, work.until(share=0.5)
+    (70, 65)
+    """
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -74,25 +85,25 @@ class Work:
         self.spent += steps
 
     @property
-    def left(self) -> int:
-        """Steps that may still be spent; 0 if there are none."""
+    def remaining(self) -> int:
+        """Number of steps that may still be spent, at least 0."""
         return max(self.most - self.spent, 0)
 
     def until(self, share: float, most: int | None = None) -> int:
-        """The `spent` at which this share of the steps left is used up, or `most` steps are."""
-        steps = int(share * self.left)
+        """The `spent` at which a share of the remaining steps, at most `most`, is used up."""
+        steps = int(share * self.remaining)
         return self.spent + (steps if most is None else min(steps, most))
 
 
 # ------------------------------------------------------------------------
-# Breaks off work that takes too long, in the middle of a line if need be.
+# Breaks off work that takes too long, at any point, by raising an exception from a timer's signal.
 #
-# But never inside of a library that calls back into Python: clingo ends the process if a callback
-# raises, and a signal's handler may run in one. Such calls are made within `unbroken`.
+# It must never raise inside a library that calls back into Python: clingo ends the process if a
+# callback raises, and a signal's handler may run in one. Such calls are made within `unbroken`.
 
 
 class TookTooLong(Exception):
-    """Raised wherever the work happens to be; its unfinished result is lost."""
+    """Raised at any point of the work, whose unfinished result is lost."""
 
 
 class WorkDeadline(NamedTuple):
@@ -108,15 +119,15 @@ class WorkDeadline(NamedTuple):
 
 
 NEVER = WorkDeadline()
-"""Work takes as long as it takes."""
+"""No deadline."""
 
 
 @contextlib.contextmanager
 def patience(until: WorkDeadline) -> Iterator[None]:
-    """Raise `TookTooLong` inside if the work is not over by then.
+    """Raise `TookTooLong` in the block if it is not over by then.
 
-    It uses the process's timers: outside the main thread, or where other code uses them, only work
-    that has not begun by then is broken off.
+    It uses the process's timers. Outside the main thread, or if other code uses the timers, it only
+    raises at the beginning, if the time is over already.
     """
     with (
         _timer(signal.SIGPROF, signal.ITIMER_PROF, until.process_s - time.process_time()),
@@ -126,38 +137,39 @@ def patience(until: WorkDeadline) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _timer(number: signal.Signals, timer: int, left_s: float) -> Iterator[None]:
-    """Raise `TookTooLong` inside after `left_s` seconds of a timer."""
+def _timer(signum: signal.Signals, timer: int, left_s: float) -> Iterator[None]:
+    """Raise `TookTooLong` in the block after `left_s` seconds of a timer."""
     if left_s <= 0:
         raise TookTooLong
     usable = (
         left_s < math.inf
         and threading.current_thread() is threading.main_thread()
-        and signal.getsignal(number) == signal.SIG_DFL
+        and signal.getsignal(signum) == signal.SIG_DFL
         and not signal.getitimer(timer)[0]
     )
     if not usable:
         yield
         return
 
-    # It may go off after any of these calls, on a busy machine also before the work has begun or
-    # after it has ended: nothing of it may be left behind then.
+    # The timer may go off after any of these calls, on a busy machine also before the work begins
+    # or after it ends. Two nested `finally` make sure that timer and handler are reset in every
+    # case.
     try:
         try:
-            signal.signal(number, _give_up)
+            signal.signal(signum, _give_up)
             signal.setitimer(timer, left_s)
             yield
         finally:
             signal.setitimer(timer, 0)
     finally:
-        signal.signal(number, signal.SIG_DFL)
+        signal.signal(signum, signal.SIG_DFL)
 
 
 @contextlib.contextmanager
 def unbroken() -> Iterator[None]:
-    """Keep work inside from being broken off; it is broken off right afterwards if due.
+    """Hold `TookTooLong` back in the block, and raise it afterwards if it is due.
 
-    For short calls in the main thread; does not nest.
+    For short calls in the main thread; it does not nest.
     """
     _holding.on = True
     try:
@@ -170,7 +182,7 @@ def unbroken() -> Iterator[None]:
 
 
 class _Holding:
-    """Whether the process's timer is held back, and whether it went off meanwhile."""
+    """Whether the exception is held back, and whether the timer went off meanwhile."""
 
     on = False
     late = False
@@ -187,11 +199,11 @@ def _give_up(*_: object) -> None:
 
 
 # ------------------------------------------------------------------------
-# Reports of how a circuit was made smaller, stored with it.
+# Reports of passes, which are stored with the circuit.
 
 
 class PassReport(NamedTuple):
-    """The report of a pass."""
+    """The size of a circuit before and after a pass, and the seconds of processor time."""
 
     name: str
     gates_before: int

@@ -1,8 +1,10 @@
-"""The passes: each makes a circuit smaller, and keeps the game the same.
+"""The passes: functions from a circuit to a smaller one of the same game.
 
-The first ones use what holds in every reachable state: invariants that are guessed in matches and
-proved by induction, moves of which exactly one is made, and constants. Others make gates for what
-gates have in common.
+`optimise` runs them. Three use facts that hold in every reachable state: invariants, which are
+guessed in matches and proved by induction (`use_invariants`); exactly one move of a role is made
+(`complement`); and constants (`fold_constants`). The others restructure gates, whatever the state:
+they merge them (`flatten`) or make new gates of parts that several gates share (`factor`,
+`extract`).
 """
 
 from __future__ import annotations
@@ -34,23 +36,23 @@ from ggp.machine.propnet.optimise.proofs import (
 )
 
 NUM_WORDS = 4
-"""Words of random matches to guess from, 64 matches each."""
+"""Words of random matches to guess from; a word holds 64 matches."""
 
 MIN_QUESTIONS = 300
-"""Least number of questions that the work for proofs must allow; with fewer, nothing is guessed at
-all. A question costs as many steps as there are nets, and so few prove hardly anything."""
+"""Least number of questions to the solver that the work must allow, or nothing is guessed. A
+question costs as many steps as there are nets, and fewer questions prove hardly anything."""
 
 MAX_STEPS = 250
 MIN_STEPS = 40
 SHARE = 0.5
 MAX_WORK = 3_500_000
-"""How much of the work that is left may go into proofs, and how much at most."""
+"""The share of the remaining work for proofs, and the greatest number of steps."""
 
 SAMPLED_WORDS = 40_000_000
-"""Literals times words times turns to spend on random matches."""
+"""Greatest product of literals, words and turns of random matches."""
 
 WORDS_A_STEP = 160
-"""Number of words of random matches that count as a step of work."""
+"""Number of evaluated words of random matches that count as a step of work."""
 
 
 def use_invariants(circuit: Circuit, knowledge: CircuitKnowledge) -> Circuit:
@@ -64,26 +66,26 @@ def use_invariants(circuit: Circuit, knowledge: CircuitKnowledge) -> Circuit:
     work.spend(NUM_WORDS * steps * circuit.num_literals // WORDS_A_STEP)
     values = sample(circuit, num_words=NUM_WORDS, num_steps=steps, seed=0)
     becomes = equal_fluents(circuit, values)
-    meant = {net: equality(net, literal) for net, literal in becomes.items()}
-    guesses = [guess for pair in meant.values() for guess in pair]
+    equalities = {net: equality(net, literal) for net, literal in becomes.items()}
+    guesses = [guess for pair in equalities.values() for guess in pair]
     groups = strongest(exclusive_fluents(circuit, values))
     proved = frozenset(prove(circuit, guesses + groups, work, until))
     if not proved:
         return circuit
     knowledge.groups += _groups(circuit, [guess for guess in groups if guess in proved])
     draft = Draft(circuit)
-    for net, pair in meant.items():
+    for net, pair in equalities.items():
         if all(guess in proved for guess in pair):
             draft.becomes[net] = becomes[net]
     return draft.finish()
 
 
 def _groups(circuit: Circuit, proved: Iterable[Guess]) -> tuple[ExclusiveFluents, ...]:
-    """Groups of fluents that exclude each other, and whether one of them always holds."""
+    """Groups of fluents that exclude each other; they are exact if one of them always holds."""
     at_least_one: dict[int, list[frozenset[int]]] = {}
     groups_of: list[tuple[int, ...]] = []
     for guess in proved:
-        if guess.least == 0:
+        if guess.too_many == 0:
             at_least_one.setdefault(guess.literals[0], []).append(frozenset(guess.literals))
         else:
             groups_of.append(guess.literals)
@@ -91,25 +93,25 @@ def _groups(circuit: Circuit, proved: Iterable[Guess]) -> tuple[ExclusiveFluents
     groups = []
     for literals in groups_of:
         members = frozenset(literals)
-        exact = any(each <= members for x in literals for each in at_least_one.get(x, ()))
+        exact = any(part <= members for x in literals for part in at_least_one.get(x, ()))
         names = tuple(circuit.fluents[(literal >> 1) - 1] for literal in literals)
         groups.append(ExclusiveFluents(names, exact))
     return tuple(groups)
 
 
 # ------------------------------------------------------------------------
-# Rewrites gates by what follows if exactly one of several nets holds.
+# Rewrites gates by groups of nets of which exactly one holds.
 #
 # Of the moves m1 to m5 of a role exactly one is made, so `~m1 & ~m2 & ~m3 & ~m4` is `m5`. Frame
-# rules, which say what stays as it was, are full of such gates: nothing was moved here, in any
-# possible way.
+# rules, by which fluents stay unchanged, are full of such gates: none of the moves that would
+# change this cell was made.
 
 
 def complement(circuit: Circuit, knowledge: CircuitKnowledge) -> Circuit:
-    """Rewrite "none of these" as "one of the others" where these are fewer.
+    """Rewrite "none of these" as "one of the others" where the others are fewer.
 
-    Every role makes exactly one move, and there are groups of fluents of which exactly one
-    holds. The only move that a role can ever have is always made.
+    The groups are the moves of each role, and groups of fluents of which exactly one holds. If a
+    role has only one move, that is always made.
     """
     draft = Draft(circuit)
     choices = _Choices(draft)
@@ -132,7 +134,7 @@ class _Choices:
         self._draft = draft
         self._choices: list[Sequence[int]] = []
         self._choices_of: dict[int, list[int]] = {}
-        self._made: dict[tuple[int, ...], int] = {}
+        self._added: dict[tuple[int, ...], int] = {}
 
     def add(self, nets: Sequence[int]) -> None:
         for net in nets:
@@ -140,7 +142,7 @@ class _Choices:
         self._choices.append(nets)
 
     def shorten(self, net: int) -> None:
-        """Rewrite a gate for as long as that makes it cheaper."""
+        """Rewrite a gate as long as that makes it cheaper, by the greatest gain first."""
         literals = list(self._draft.gates[net - self._draft.first_net])
         changed = False
         while True:
@@ -170,26 +172,26 @@ class _Choices:
         rest = tuple(2 * net + 1 for net in self._choices[choice] if net not in nets)
         if len(rest) < 2:
             return rest[0] ^ 1 if rest else FALSE
-        if rest not in self._made:
-            self._made[rest] = self._draft.add(rest) ^ 1
-        return self._made[rest]
+        if rest not in self._added:
+            self._added[rest] = self._draft.add(rest) ^ 1
+        return self._added[rest]
 
 
 # ------------------------------------------------------------------------
-# What never changes in a game, as far as a circuit says so at once.
+# Finds fluents and moves that a circuit shows to be constant.
 #
-# A fluent stays as it is initially if its next value is that constant, or itself; a move that is
-# never legal is not made. What then becomes constant is found by looking again:
+# A fluent keeps its initial value if its next value is that constant, or itself; a move that is
+# never legal is never made. These constants make others, so the pass repeats until it finds none:
 #
-# next a = false, a is false initially      so a is false
-#     legal m = a and b                         so m is never legal, and nobody makes it
+#     next a = false, a is false initially      so a is false
+#     legal m = a and b                         so m is never legal, and never made
 #     next c = m and d, c is false initially    so c is false
 #
-# Fluents that only follow from each other are found by `invariants`.
+# Fluents that are constant only together, each because of the others, are left to `use_invariants`.
 
 
 def fold_constants(circuit: Circuit, _: CircuitKnowledge) -> Circuit:
-    """Fluents that never change become constants, and moves that are never legal go."""
+    """Make fluents that never change constants, and remove moves that are never legal."""
     while True:
         draft = Draft(circuit)
         draft.becomes.update(_constant(circuit))
@@ -199,7 +201,7 @@ def fold_constants(circuit: Circuit, _: CircuitKnowledge) -> Circuit:
 
 
 def _constant(circuit: Circuit) -> Iterator[tuple[int, int]]:
-    """Inputs, and the constants that they are."""
+    """The inputs that are constant, and their values."""
     values = zip(circuit.initial.tolist(), circuit.next.tolist(), strict=True)
     for net, (initial, following) in enumerate(values, 1):
         value = TRUE if initial else FALSE
@@ -216,10 +218,10 @@ def _constant(circuit: Circuit) -> Iterator[tuple[int, int]]:
 
 
 def flatten(circuit: Circuit, _: CircuitKnowledge) -> Circuit:
-    """Merge gates that only one other AND uses, not inverted, into that one."""
+    """Merge a gate into the gate that reads it, if that is its only use and not inverted."""
     draft = Draft(circuit)
     fan_out = draft.fan_out()
-    # In order, so that merged gates have been flattened themselves.
+    # In topological order, so that merged gates have been flattened themselves.
     for net in draft.free_gates():
         literals: list[int] = []
         for literal in draft.gates[net - draft.first_net]:
@@ -230,17 +232,17 @@ def flatten(circuit: Circuit, _: CircuitKnowledge) -> Circuit:
 
 
 # ------------------------------------------------------------------------
-# Factors that many alternatives of an OR have in common are taken out of it.
+# Takes factors that several alternatives of an OR share out of it.
 #
-# What is left of the alternatives is often the same for several ORs, and then made only once. A
-# cell holds what it held, be it x, o or nothing, where the game is over or nobody marks it:
+# The rests of the alternatives are often the same in several ORs, which then share one gate. A cell
+# keeps its mark, x or o, if the game is over or nobody marks it:
 #
-# next x = x & over or x & unmarked or ...      becomes      next x = x & kept or ...
+#     next x = x & over or x & unmarked or ...      becomes      next x = x & kept or ...
 #     next o = o & over or o & unmarked or ...                   next o = o & kept or ...
 #                                                                kept = over or unmarked
 
 MAX_ALIKE = 8
-"""Where more alternatives have a factor in common, nobody looks whether others leave the same."""
+"""If more alternatives share a factor, their rests are not compared with those of other ORs."""
 
 
 def factor(circuit: Circuit, _: CircuitKnowledge) -> Circuit:
@@ -253,18 +255,18 @@ def factor(circuit: Circuit, _: CircuitKnowledge) -> Circuit:
     draft = Draft(circuit)
     fan_out = draft.fan_out()
     nets = splittable(circuit) if suits_kernels(circuit) else draft.free_gates()
-    alike = Counter(
-        rest for each in _all_alternatives(draft, fan_out, nets) for rest in each.rests()
+    counts = Counter(
+        rest for ands in _all_alternatives(draft, fan_out, nets) for rest in ands.rests()
     )
-    for each in _all_alternatives(draft, fan_out, nets):
-        each.split(alike)
+    for ands in _all_alternatives(draft, fan_out, nets):
+        ands.split(counts)
     return draft.finish()
 
 
 def _all_alternatives(
     draft: Draft, fan_out: Sequence[int], nets: Iterable[int]
 ) -> Iterator[_Alternatives]:
-    """The ORs among some gates, as far as they have several ANDs."""
+    """The ORs of at least two ANDs among some gates."""
     for net in nets:
         inner = []
         for literal in draft.gates[net - draft.first_net]:
@@ -298,51 +300,51 @@ class _Alternatives:
         self._draft = draft
         self._fan_out = fan_out
         self._net = net
-        self._left = dict(inner)
+        self._remaining = dict(inner)
         self._holders: dict[int, list[int]] = {}
         for literal, gate in inner:
             for shared in gate:
                 self._holders.setdefault(shared, []).append(literal)
 
     def rests(self) -> Iterator[int]:
-        """What is left of alternatives (`_rest_of`), for each factor that some have in common."""
-        for held in self._holders.values():
-            if 1 < len(held) <= MAX_ALIKE:
-                gates = [self._left[literal] for literal in held]
+        """The digest of the rests (`_rest_of`) for each factor that several alternatives share."""
+        for holders in self._holders.values():
+            if 1 < len(holders) <= MAX_ALIKE:
+                gates = [self._remaining[literal] for literal in holders]
                 yield _rest_of(gates, set(gates[0]).intersection(*gates[1:]))
 
-    def split(self, alike: Mapping[int, int]) -> None:
+    def split(self, counts: Mapping[int, int]) -> None:
         """Take out common factors, those of most alternatives first.
 
         Args:
-            alike: of how many ORs the same may be left.
+            counts: for each digest of rests, the number of ORs that have it.
         """
-        queue = [(-len(held), shared) for shared, held in self._holders.items() if len(held) > 1]
+        queue = [(-len(ands), shared) for shared, ands in self._holders.items() if len(ands) > 1]
         if not queue:
             return
         heapify(queue)
-        made: list[int] = []
+        new_literals: list[int] = []
         while queue:
             estimate, shared = heappop(queue)
-            holders = [literal for literal in self._holders[shared] if literal in self._left]
+            holders = [literal for literal in self._holders[shared] if literal in self._remaining]
             if len(holders) < 2:
                 continue
-            # Another factor took some alternatives: put it back in the queue with what is left.
+            # Another factor took some of the alternatives: back into the queue with the new number.
             if len(holders) < -estimate:
                 heappush(queue, (-len(holders), shared))
                 continue
-            gates = [self._left[literal] for literal in holders]
+            gates = [self._remaining[literal] for literal in holders]
             common = set(gates[0]).intersection(*gates[1:])
-            few = len(holders) <= MAX_ALIKE
-            shared_by = alike.get(_rest_of(gates, common), 1) if few else 1
+            is_short = len(holders) <= MAX_ALIKE
+            shared_by = counts.get(_rest_of(gates, common), 1) if is_short else 1
             if self._gain(holders, gates, common, shared_by) > 0:
-                made.append(self._take_out(holders, gates, common))
-        if made:
-            inner = {literal for held in self._holders.values() for literal in held}
-            others = [
+                new_literals.append(self._take_out(holders, gates, common))
+        if new_literals:
+            inner = {literal for ands in self._holders.values() for literal in ands}
+            unsplit = [
                 x for x in self._draft.gates[self._net - self._draft.first_net] if x not in inner
             ]
-            self._draft.change(self._net, [*others, *self._left, *made])
+            self._draft.change(self._net, [*unsplit, *self._remaining, *new_literals])
 
     def _gain(
         self,
@@ -351,14 +353,14 @@ class _Alternatives:
         common: set[int],
         shared_by: int,
     ) -> float:
-        """What it saves: gates others use as well only in part.
+        """The cost that a factor saves; a gate with several readers is saved only in part.
 
         Args:
-            shared_by: how many ORs make what is left, each of which pays for its share.
+            shared_by: the number of ORs with the same rests, which share the cost of their gate.
         """
         size, spared = len(common), 1 - 1 / shared_by
         gain = spared * (len(holders) + GATE_COST) - 3.0 - size - 2 * GATE_COST
-        if len(holders) == len(self._left):
+        if len(holders) == len(self._remaining):
             gain += 1.0 + GATE_COST
         for literal, gate in zip(holders, gates, strict=True):
             rest = len(gate) - size
@@ -369,33 +371,33 @@ class _Alternatives:
     def _take_out(
         self, holders: Sequence[int], gates: Sequence[tuple[int, ...]], common: set[int]
     ) -> int:
-        """Make `~(common & ~(~rest & ~rest ...))` of the alternatives; returns its literal."""
+        """Replace alternatives by `common & (rest or rest ...)`; returns its inverted literal."""
         draft = self._draft
         rests = []
         for literal, gate in zip(holders, gates, strict=True):
-            del self._left[literal]
+            del self._remaining[literal]
             rest = [x for x in gate if x not in common]
             rests.append(rest[0] ^ 1 if len(rest) == 1 else draft.add(rest) ^ 1)
         return draft.add([*sorted(common), draft.add(rests) ^ 1]) ^ 1
 
 
 def _rest_of(gates: Sequence[tuple[int, ...]], common: set[int]) -> int:
-    """A digest of what is left of alternatives, in any order. Only an estimate depends on it."""
+    """A digest of the rests of alternatives, in any order; only an estimate depends on it."""
     return hash(frozenset(frozenset(gate).difference(common) for gate in gates))
 
 
 # ------------------------------------------------------------------------
-# Extracts literals that several gates have in common into a gate of their own.
+# Extracts literals that several gates share into a new gate.
 #
 # The four gates abc, abd, abe, abf have 12 literals. With g = ab they are gc, gd, ge, gf: 8
-# literals, 2 of g, and 1.5 for evaluating another gate (`GATE_COST`). The choice of shared parts
-# decides which are left for others, so the most frequent go first.
+# literals, 2 of g, and 1.5 for evaluating another gate (`GATE_COST`). A part that is extracted
+# takes literals from other candidates, so the most frequent go first.
 
 MAX_WIDTH_ALL_PAIRS = 24
-"""Width of gates above which only pairs of neighbours are considered."""
+"""Width of gates above which only pairs of neighbouring literals are considered."""
 
 MAX_HOLDERS = 40
-"""Literals that are in more gates do not help to find similar gates."""
+"""Literals in more gates than this are not used to find similar gates."""
 
 STEPS_TO_REPLACE = 4
 """Steps of work for putting a shared gate into another."""
@@ -405,10 +407,10 @@ Pair = tuple[int, int]
 
 
 def extract(circuit: Circuit, knowledge: CircuitKnowledge) -> Circuit:
-    """Share common parts of gates: whole gates inside others, large parts of some, then pairs.
+    """Share common parts of gates: whole gates inside others, large parts, then pairs.
 
-    A pair costs a gate and saves one literal wherever it occurs, so the most frequent pair
-    goes first, and the gate that it becomes pairs with others again.
+    A pair costs a gate and saves one literal wherever it occurs, so the most frequent pair goes
+    first; the literal of the new gate then forms pairs, too.
     """
     shared = _Shared(Draft(circuit), knowledge.work)
     shared.reuse_gates()
@@ -432,14 +434,14 @@ class _Shared:
             self._enter(net, draft.gates[net - draft.first_net])
 
     def reuse_gates(self) -> None:
-        """Where all literals of a gate occur in another, replace them by its output."""
+        """If all literals of a gate occur in another gate, replace them there by its output."""
         for net in list(self._gates):
             gate = self._gates[net]
-            # A gate with all its literals has the rarest one: so few gates are looked at.
+            # Any such gate has the rarest of the literals, so only few gates are tested.
             rarest = min(gate, key=lambda literal: (len(self._holders[literal]), literal))
-            for other in sorted(self._holders[rarest]):
-                if len(self._gates[other]) > len(gate) and gate <= self._gates[other]:
-                    self._replace(other, gate, 2 * net)
+            for holder in sorted(self._holders[rarest]):
+                if len(self._gates[holder]) > len(gate) and gate <= self._gates[holder]:
+                    self._replace(holder, gate, 2 * net)
 
     def group_common(self) -> None:
         """Join the literals that two gates have in common, if they are many or are often shared."""
@@ -452,26 +454,26 @@ class _Shared:
                     overlaps[nets] = overlaps.get(nets, 0) + 1
         queue = [(-count, nets) for nets, count in overlaps.items() if count > 2]
         heapify(queue)
-        while queue and self._work.left:
+        while queue and self._work.remaining:
             estimate, nets = heappop(queue)
             common = self._gates[nets[0]] & self._gates[nets[1]]
             if len(common) < 3:
                 continue
-            # Other gates were joined meanwhile, which lowers counts and never raises them: put it
-            # back in the queue with what is left.
+            # Joins lower counts and never raise them. So a candidate whose count fell goes back
+            # into the queue, and the first whose count did not is the best.
             if len(common) < -estimate:
                 heappush(queue, (-len(common), nets))
                 continue
             literals = sorted(common)
             self._work.spend(len(literals))
-            held = set.intersection(*(self._holders[literal] for literal in literals))
-            if (len(held) - 1) * len(common) > len(held) + GATE_COST:
-                self._join(held, literals)
+            gates = set.intersection(*(self._holders[literal] for literal in literals))
+            if (len(gates) - 1) * len(common) > len(gates) + GATE_COST:
+                self._join(gates, literals)
 
     def pair(self) -> None:
         """Join pairs, the most frequent first."""
-        ordered = sorted((sorted(held), literal) for literal, held in self._holders.items())
-        self._rank = {literal: place for place, (_, literal) in enumerate(ordered)}
+        ordered = sorted((sorted(gates), literal) for literal, gates in self._holders.items())
+        self._rank = {literal: rank for rank, (_, literal) in enumerate(ordered)}
         counts: dict[Pair, int] = {}
         for net, gate in self._gates.items():
             if len(gate) > MAX_WIDTH_ALL_PAIRS:
@@ -479,41 +481,41 @@ class _Shared:
                 pairs: Iterable[Pair] = pairwise(literal for _, literal in self._wide[net])
             else:
                 pairs = combinations(gate, 2)
-            for one, other in pairs:
-                pair = (one, other) if one < other else (other, one)
+            for a, b in pairs:
+                pair = (a, b) if a < b else (b, a)
                 counts[pair] = counts.get(pair, 0) + 1
-        known = {(min(gate), max(gate)): net for net, gate in self._gates.items() if len(gate) == 2}
+        net_of = {(min(gate), max(gate)): n for n, gate in self._gates.items() if len(gate) == 2}
         queue: list[tuple[int, Pair]] = []
 
         def put(pair: Pair, count: int) -> None:
-            if count > 2 + GATE_COST or (count > 1 and pair in known):
+            if count > 2 + GATE_COST or (count > 1 and pair in net_of):
                 heappush(queue, (-count, pair))
 
         for pair, count in counts.items():
             put(pair, count)
-        while queue and self._work.left:
+        while queue and self._work.remaining:
             estimate, pair = heappop(queue)
             self._work.spend(2)
-            held = self._holders[pair[0]] & self._holders[pair[1]]
-            # As above, counts only fall.
-            if len(held) < -estimate:
-                put(pair, len(held))
+            gates = self._holders[pair[0]] & self._holders[pair[1]]
+            # As above: counts only fall.
+            if len(gates) < -estimate:
+                put(pair, len(gates))
                 continue
-            if pair in known:
-                made = 2 * known[pair]
-                held.discard(known[pair])
-                self._rank[made] = self._rank[pair[0]]
-                for net in sorted(held):
-                    self._replace(net, pair, made)
+            if pair in net_of:
+                new_literal = 2 * net_of[pair]
+                gates.discard(net_of[pair])
+                self._rank[new_literal] = self._rank[pair[0]]
+                for net in sorted(gates):
+                    self._replace(net, pair, new_literal)
             else:
-                made = self._join(held, pair)
-                known[pair] = made >> 1
-            found: dict[Pair, int] = {}
-            for net in sorted(held):
-                for other in self._neighbours(net, made):
-                    joined = (other, made) if other < made else (made, other)
-                    found[joined] = found.get(joined, 0) + 1
-            for joined, count in found.items():
+                new_literal = self._join(gates, pair)
+                net_of[pair] = new_literal >> 1
+            new_pairs: dict[Pair, int] = {}
+            for net in sorted(gates):
+                for near in self._neighbours(net, new_literal):
+                    joined = (near, new_literal) if near < new_literal else (new_literal, near)
+                    new_pairs[joined] = new_pairs.get(joined, 0) + 1
+            for joined, count in new_pairs.items():
                 put(joined, count)
 
     def finish(self) -> Circuit:
@@ -527,12 +529,12 @@ class _Shared:
             self._holders.setdefault(literal, set()).add(net)
 
     def _join(self, nets: Iterable[int], literals: Sequence[int]) -> int:
-        made = self._draft.add(literals)
-        self._rank[made] = self._rank.get(literals[0], 0)
+        new_literal = self._draft.add(literals)
+        self._rank[new_literal] = self._rank.get(literals[0], 0)
         for net in sorted(nets):
-            self._replace(net, literals, made)
-        self._enter(made >> 1, literals)
-        return made
+            self._replace(net, literals, new_literal)
+        self._enter(new_literal >> 1, literals)
+        return new_literal
 
     def _replace(self, net: int, literals: Iterable[int], by: int) -> None:
         gate = self._gates[net]
@@ -549,10 +551,10 @@ class _Shared:
         self._holders.setdefault(by, set()).add(net)
 
     def _neighbours(self, net: int, literal: int) -> list[int]:
-        """The literals of a gate that may be joined with one of its literals next."""
+        """The literals of a gate that form candidate pairs with one of its literals."""
         wide = self._wide.get(net)
         if wide is None or len(wide) <= MAX_WIDTH_ALL_PAIRS:
-            return [other for other in self._gates[net] if other != literal]
-        place = bisect_left(wide, (self._rank[literal], literal))
-        beside = [*wide[max(0, place - 1) : place], *wide[place + 1 : place + 2]]
-        return [other for _, other in beside]
+            return [neighbour for neighbour in self._gates[net] if neighbour != literal]
+        index = bisect_left(wide, (self._rank[literal], literal))
+        neighbours = [*wide[max(0, index - 1) : index], *wide[index + 1 : index + 2]]
+        return [neighbour for _, neighbour in neighbours]

@@ -1,17 +1,21 @@
-"""Proves guesses by induction: they hold initially, and no legal step breaks any of them.
+"""Guesses invariants of a game from random matches, and proves them by induction with clingo.
 
-All guesses are assumed of a state, and some are found to fail after a step. These are dropped, and
-the others have to do without them; when none fails any more, all that are left are proved.
+In comes a circuit, out go guesses that hold in every reachable state (`prove`), for the pass
+`use_invariants`. `sample` plays random matches; `equal_fluents` and `exclusive_fluents` guess from
+them; `Solver` answers whether literals can hold together.
 
-An example: a cell is never both x and o (g1), a finished row stays finished (g2), and it was
-guessed that x never has more marks than o (g3), because it was so in random matches that all ended
-at once. The solver is asked for a state in which g1, g2 and g3 hold, and a legal step after which
-one of them does not. It finds one for g3, which is dropped. Asked again with g1 and g2 assumed, it
-finds none: they hold initially, and every step from a state where they hold keeps them. That is a
-proof by induction over the length of a match. Guesses may need each other: so all are assumed at
-first, and one is dropped at a time, never the other way round.
+Theory of operation: all guesses are assumed in a state, and a solver looks for a legal step after
+which one of them fails. Guesses that fail are dropped, and the others must do without them. When
+none fails any more, the rest hold initially, and every step from a state in which all of them hold
+keeps them: so they hold in every reachable state, by induction over the length of a match. Guesses
+may need each other in the proof: so all are assumed at first, and failing ones are dropped.
 
-Running out of work proves nothing: all guesses not looked at are dropped (`prove`).
+An example: a cell is never both x and o (g1), a finished row stays finished (g2), and x never has
+more marks than o (g3), which was guessed because random matches ended too early to refute it. The
+solver finds a state with g1, g2 and g3, and a legal step after which g3 fails: it is dropped. With
+g1 and g2 assumed, the solver finds no step that breaks them: both are proved.
+
+If the work runs out, nothing is proved, because a guess that was not tested may be false.
 """
 
 from __future__ import annotations
@@ -39,17 +43,17 @@ if TYPE_CHECKING:
 
 
 class Evaluator:
-    """Evaluates circuits in numpy, 64 lanes a word, gates of one level at a time."""
+    """Evaluates a circuit in numpy, level by level, with 64 lanes in each word."""
 
     def __init__(self, circuit: Circuit) -> None:
         self.num_nets = 1 + circuit.num_inputs + circuit.num_gates
         matter = moves_matter(circuit)
         self._of_states, self._of_moves = (
-            _levels(circuit, [each == late for each in matter]) for late in (False, True)
+            _levels(circuit, [depends == late for depends in matter]) for late in (False, True)
         )
 
     def look(self, nets: Words) -> None:
-        """Set the gates of `nets[P, W]` that do not depend on moves, from its fluents."""
+        """Set the gates of `nets[P, W]` that do not depend on moves, from the fluents."""
         self._settle(self._of_states, nets)
 
     def act(self, nets: Words) -> None:
@@ -83,8 +87,11 @@ class _Level(NamedTuple):
 
 
 class _Circle(NamedTuple):
-    """Gates of a loop. Evaluating all of them again and again, side by side, reaches the same
-    fixpoint as one after the other: they only ever move away from their initial values."""
+    """Gates of a loop, evaluated side by side until nothing changes.
+
+    This reaches the same fixpoint as evaluation one after the other, because gates only ever move
+    away from their initial values.
+    """
 
     gates: _Level
     initial: Words
@@ -92,9 +99,9 @@ class _Circle(NamedTuple):
     def settle(self, nets: Words) -> None:
         nets[self.gates.nets] = self.initial
         while True:
-            before = nets[self.gates.nets]
+            previous = nets[self.gates.nets]
             self.gates.settle(nets)
-            if (nets[self.gates.nets] == before).all():
+            if (nets[self.gates.nets] == previous).all():
                 return
 
 
@@ -112,26 +119,26 @@ def moves_matter(circuit: Circuit) -> list[bool]:
     loops = {loop.start: loop for loop in circuit.loops}
     matter = [net > len(circuit.fluents) for net in range(first_net)]
     while len(matter) < first_net + len(gates):
-        place = len(matter) - first_net
-        loop = loops.get(place)
-        end = place + 1 if loop is None else loop.end
-        inner = gates[place:end]
-        # Within a loop, later gates are not known yet, but the inputs from outside are.
-        known = len(matter)
-        late = any(matter[x >> 1] for each in inner for x in each if x >> 1 < known)
+        index = len(matter) - first_net
+        loop = loops.get(index)
+        end = index + 1 if loop is None else loop.end
+        inner = gates[index:end]
+        # A loop depends on moves if one of its inputs from outside does; only these are known yet.
+        num_known = len(matter)
+        late = any(matter[x >> 1] for gate in inner for x in gate if x >> 1 < num_known)
         matter += [late] * len(inner)
     return matter
 
 
-def _levels(circuit: Circuit, wanted: Sequence[bool]) -> list[_Level | _Circle]:
-    """Levels and loops of some nets in an order in which they can be evaluated."""
+def _levels(circuit: Circuit, selected: Sequence[bool]) -> list[_Level | _Circle]:
+    """The levels and loops of the selected nets, in the order of evaluation."""
     first_net = 1 + circuit.num_inputs
     in_loop = {gate: loop for loop in circuit.loops for gate in range(loop.start, loop.end)}
     members: dict[int, list[int]] = {}
     loops: dict[int, list[Loop]] = {}
     for place, level in enumerate(net_levels(circuit)[first_net:]):
         loop = in_loop.get(place)
-        if not wanted[first_net + place]:
+        if not selected[first_net + place]:
             continue
         if loop is None:
             members.setdefault(level, []).append(place)
@@ -147,9 +154,9 @@ def _levels(circuit: Circuit, wanted: Sequence[bool]) -> list[_Level | _Circle]:
     return ordered
 
 
-def _level(circuit: Circuit, places: Sequence[int]) -> _Level:
+def _level(circuit: Circuit, indices: Sequence[int]) -> _Level:
     """Some gates as a level."""
-    gates = np.array(places, dtype=np.int64)
+    gates = np.array(indices, dtype=np.int64)
     offsets, inputs = take_segments(circuit.offsets, gates)
     literals = circuit.literals[inputs]
     inverted = np.where(literals & 1, _ONES, np.uint64(0))[:, None]
@@ -168,36 +175,36 @@ def sample(circuit: Circuit, *, num_words: int, num_steps: int, seed: int) -> Wo
     nets = np.zeros((evaluator.num_nets, num_words), dtype=np.uint64)
     for step in range(num_steps):
         values[:, step] = nets[1 : 1 + num_fluents] = states
-        # What is legal has to be known to choose moves, and does not depend on them.
+        # Legal moves do not depend on moves, and are needed to choose some.
         evaluator.look(nets)
         going = ~read_words(nets, terminal)[0]
         first = 1 + num_fluents
         for outputs in circuit.legal:
-            chosen = _choose(read_words(nets, outputs.literals), rng)
-            nets[first : first + len(chosen)] = chosen
-            going &= np.bitwise_or.reduce(chosen, axis=0) if len(chosen) else np.uint64(0)
-            first += len(chosen)
+            moves = _choose(read_words(nets, outputs.literals), rng)
+            nets[first : first + len(moves)] = moves
+            going &= np.bitwise_or.reduce(moves, axis=0) if len(moves) else np.uint64(0)
+            first += len(moves)
         nets[1 + num_fluents : first] &= going
         evaluator.act(nets)
-        # Lanes that are over or stuck begin anew, so that all lanes go on telling something.
+        # Lanes that are over or stuck start again, so that every step of every lane is a sample.
         states = read_words(nets, circuit.next) & going | initial & ~going
     return values
 
 
 def _choose(legal: Words, rng: np.random.Generator) -> Words:
-    """One of the legal moves `[M, W]` in every lane that has any."""
+    """`[M, W]` one random legal move in every lane that has any."""
     num_moves = len(legal)
     if not num_moves:
         return legal
     bits = np.unpackbits(legal.view(np.uint8), axis=1, bitorder="little").reshape(num_moves, -1)
     counts = bits.sum(axis=0, dtype=np.int64)
-    # The legal moves of one lane after the other, of which each lane takes one by its number.
+    # The legal moves, lane after lane; each lane picks one by a random index.
     moves = np.flatnonzero(bits.T.copy()) % num_moves
     lanes = np.flatnonzero(counts)
     picked = (rng.random(len(lanes)) * counts[lanes]).astype(np.int64)
-    chosen = np.zeros_like(bits)
-    chosen[moves[(np.cumsum(counts) - counts)[lanes] + picked], lanes] = 1
-    packed: Words = np.packbits(chosen, axis=1, bitorder="little").view(np.uint64)
+    is_chosen = np.zeros_like(bits)
+    is_chosen[moves[(np.cumsum(counts) - counts)[lanes] + picked], lanes] = 1
+    packed: Words = np.packbits(is_chosen, axis=1, bitorder="little").view(np.uint64)
     return packed
 
 
@@ -206,44 +213,44 @@ def _choose(legal: Words, rng: np.random.Generator) -> Words:
 REFUTE_CONFLICTS = 1_000
 TOGETHER_CONFLICTS = 300
 ALONE_CONFLICTS = 1_000
-"""Conflicts allowed to the search for failing guesses: at first, for many at once, and for one."""
+"""Limits of conflicts of the search for failing guesses: at first, for many together, for one."""
 
 MAX_MISSES = 3
-"""Number of guesses of a chunk that are too hard to prove before the rest of it is dropped."""
+"""After so many guesses of a chunk were too hard to prove, the rest of the chunk is dropped."""
 
 STEPS_A_GUESS = 2
 """Steps of work to look up one guess in an example."""
 
 CHUNK = 24
-"""Number of guesses that are proved together where that is too hard for all at once."""
+"""Number of guesses that are proved together, if that is too hard for all of them."""
 
 
 def prove(circuit: Circuit, guesses: Sequence[Guess], work: Work, until: int) -> list[Guess]:
-    """The guesses that hold together in every reachable state; none if the work runs out.
+    """The guesses that are proved to hold in every reachable state; none if the work runs out.
 
     Args:
-        circuit: of a game.
-        guesses: what to prove.
-        work: what is counted.
+        circuit: the circuit of a game.
+        guesses: the guesses to prove.
+        work: counts the steps.
         until: the `work.spent` at which to stop.
     """
-    left = [guess for guess in guesses if guess.may_be(circuit.initial)]
-    # Assumptions that can be taken back save rounds, but make proofs long.
-    step = _Step(circuit, left, work, retractable=True)
+    remaining = [guess for guess in guesses if guess.may_be(circuit.initial)]
+    # Retractable assumptions save rounds, because a refuted guess is no longer assumed, but they
+    # make proofs long. So they only serve to drop easily refuted guesses.
+    step = _Step(circuit, remaining, work, retractable=True)
     step.drop_refuted(until)
     while step.guesses() and work.spent < until:
-        left = step.guesses()
-        step = _Step(circuit, left, work, retractable=False)
-        # Work that runs out leaves guesses that nobody has looked at.
-        # A guess dropped in this round was still assumed by proofs of others in it: only a round
-        # that drops none proves anything.
-        if step.drop_unproved(until) and step.guesses() == left:
-            return left
+        remaining = step.guesses()
+        step = _Step(circuit, remaining, work, retractable=False)
+        # In this round, proofs assumed every guess, also those dropped in it. So only a round that
+        # drops none, and tests all, proves anything.
+        if step.drop_unproved(until) and step.guesses() == remaining:
+            return remaining
     return []
 
 
 class _Step:
-    """One step from a state in which guesses are assumed."""
+    """One legal step from a state in which the remaining guesses are assumed, in a solver."""
 
     def __init__(
         self,
@@ -255,48 +262,48 @@ class _Step:
     ) -> None:
         self._guesses = guesses
         self._retractable = retractable
-        self._left = dict.fromkeys(range(len(guesses)))
-        roots = [circuit.terminal, *(x for each in circuit.legal for x in each.literals.tolist())]
+        self._remaining = dict.fromkeys(range(len(guesses)))
+        roots = [circuit.terminal, *(x for o in circuit.legal for x in o.literals.tolist())]
         for guess in guesses:
             roots += [int(circuit.next[(x >> 1) - 1]) for x in guess.literals]
         self._work = work
         self._solver = Solver(circuit, roots, work)
-        self._asked: list[int] = []
+        self._switches: list[int] = []
         self._fails: list[int] = []
         with self._solver.add() as add:
             assume_legal_moves(circuit, self._solver, add)
             for guess in guesses:
-                sign = [self._solver.sign(x) for x in guess.literals]
-                after = [
-                    self._solver.sign(int(circuit.next[(x >> 1) - 1]) ^ (x & 1))
+                literals_before = [self._solver.literal(x) for x in guess.literals]
+                literals_after = [
+                    self._solver.literal(int(circuit.next[(x >> 1) - 1]) ^ (x & 1))
                     for x in guess.literals
                 ]
-                # A switch: a guess whose switch is off is neither looked for after the step nor, if
-                # it is retractable, assumed before it.
-                asked = add.free()
-                add.forbid([wrong(guess, sign, add), *([asked] if retractable else [])])
-                self._asked.append(asked)
-                self._fails.append(add.all_of([asked, wrong(guess, after, add)]))
+                # If the switch of a guess is off, the search ignores its failure after the step
+                # and, if guesses are retractable, does not assume it before the step.
+                switch = add.free()
+                add.forbid([wrong(guess, literals_before, add), *([switch] if retractable else [])])
+                self._switches.append(switch)
+                self._fails.append(add.all_of([switch, wrong(guess, literals_after, add)]))
             self._chunks = [
                 range(start, min(start + CHUNK, len(guesses)))
                 for start in range(0, len(guesses), CHUNK)
             ]
             self._chunk_fails = [
-                add.any_of([self._fails[place] for place in chunk]) for chunk in self._chunks
+                add.any_of([self._fails[index] for index in chunk]) for chunk in self._chunks
             ]
             self._some_fail = add.any_of(self._chunk_fails)
 
     def guesses(self) -> list[Guess]:
-        """The guesses that are left."""
-        return [self._guesses[place] for place in self._left]
+        """The remaining guesses."""
+        return [self._guesses[index] for index in self._remaining]
 
     def drop_refuted(self, until: int) -> None:
         """Drop guesses that are easily refuted."""
         self._drop(self._some_fail, SearchLimit(REFUTE_CONFLICTS, until))
 
     def drop_unproved(self, until: int) -> bool:
-        """Drop guesses that fail, or may fail; returns whether there was work for all of them."""
-        together, alone = (
+        """Drop guesses that fail or are too hard; returns whether the work sufficed for all."""
+        together, single = (
             SearchLimit(TOGETHER_CONFLICTS, until),
             SearchLimit(ALONE_CONFLICTS, until),
         )
@@ -306,19 +313,19 @@ class _Step:
             if self._drop(fails, together):
                 continue
             misses = 0
-            for place in chunk:
+            for index in chunk:
                 if self._work.spent >= until:
                     return False
-                if place not in self._left:
+                if index not in self._remaining:
                     continue
-                if misses == MAX_MISSES or not self._drop(self._fails[place], alone):
-                    self._left.pop(place, None)
+                if misses == MAX_MISSES or not self._drop(self._fails[index], single):
+                    self._remaining.pop(index, None)
                     misses += 1
         return True
 
     def _drop(self, fails: int, limit: SearchLimit) -> bool:
-        """Drop guesses while `fails` can hold; returns whether it certainly cannot in the end."""
-        while self._left:
+        """Drop guesses while `fails` can hold; returns whether it is then proved impossible."""
+        while self._remaining:
             failed = self._failing(fails, limit)
             if not failed:
                 return failed is not None
@@ -332,59 +339,59 @@ class _Step:
         failed: list[int] = []
 
         def collect(example: Example) -> None:
-            self._work.spend(STEPS_A_GUESS * len(self._left))
-            # One example often refutes many guesses: none of them need be asked about again.
-            failed.extend(i for i in self._left if example(self._fails[i]))
+            self._work.spend(STEPS_A_GUESS * len(self._remaining))
+            # One example often refutes many guesses; all are dropped.
+            failed.extend(i for i in self._remaining if example(self._fails[i]))
 
         assumed = [
-            sign if place in self._left else -sign
-            for place, sign in enumerate(self._asked)
-            if self._retractable or place not in self._left
+            switch if index in self._remaining else -switch
+            for index, switch in enumerate(self._switches)
+            if self._retractable or index not in self._remaining
         ]
-        found = self._solver.find([*assumed, fails], collect, limit)
-        for place in failed:
-            del self._left[place]
-        return None if found is None else failed
+        has_example = self._solver.find([*assumed, fails], collect, limit)
+        for index in failed:
+            del self._remaining[index]
+        return None if has_example is None else failed
 
 
-def wrong(guess: Guess, signs: Sequence[int], add: Additions) -> int:
-    """The sign that holds if a guess is wrong."""
-    if guess.least == 0:
-        return add.all_of([-sign for sign in signs])
-    return add.all_of(signs) if guess.least == len(signs) else add.two_of(signs)
+def wrong(guess: Guess, literals: Sequence[int], add: Additions) -> int:
+    """The solver literal that holds if a guess is wrong; `literals`: those of the guess."""
+    if guess.too_many == 0:
+        return add.all_of([-literal for literal in literals])
+    return add.all_of(literals) if guess.too_many == len(literals) else add.two_of(literals)
 
 
 def assume_legal_moves(circuit: Circuit, solver: Solver, add: Additions) -> None:
     """Assume that every role makes exactly one legal move, and the game is not over."""
-    add.forbid([solver.sign(circuit.terminal)])
+    add.forbid([solver.literal(circuit.terminal)])
     for outputs, nets in zip(circuit.legal, moves_of_roles(circuit), strict=True):
-        moves = [solver.sign(2 * net) for net in nets]
+        moves = [solver.literal(2 * net) for net in nets]
         add.forbid([add.two_of(moves)])
         add.forbid([-move for move in moves])
         for move, legal in zip(moves, outputs.literals.tolist(), strict=True):
-            add.forbid([move, -solver.sign(legal)])
+            add.forbid([move, -solver.literal(legal)])
 
 
 # ------------------------------------------------------------------------
 # Guesses, from random matches, which fluents are constant, equal, or exclude each other.
 #
-# What never happened in random matches may never happen at all; `induction` finds out. For fluents
-# that only differ in their last argument, such as the marks of a cell, states may have been
+# A combination that never occurred in random matches may be impossible; `prove` finds out. For
+# fluents that only differ in their last argument, such as the marks of a cell, four states may be
 #
-# (cell 1 1 x)   0 0 1 1        at most one of them held: `Guess(2, (x, o, b))`, never two
+#     (cell 1 1 x)   0 0 1 1        at most one of them held: `Guess(2, (x, o, b))`, never two
 #     (cell 1 1 o)   0 0 0 0        at least one of them held: `Guess(0, (x, o, b))`, never none
 #     (cell 1 1 b)   1 1 0 0        o was constant, and b was not x: guesses as well
 #
-# The groups to look at follow from the terms: fluents that agree in all arguments except some.
+# Candidate groups follow from the terms: fluents that agree in all arguments except some.
 
 MAX_VARIED = 3
-"""Most arguments in which fluents of a group differ, unless they differ in all, or all but one."""
+"""Greatest number of arguments in which a group's fluents differ, except all, or all but one."""
 
 MAX_ARGUMENTS = 8
-"""Number of constants above which a fluent is in no group."""
+"""Fluents with more constants than this are in no group."""
 
 MAX_DEPTH = 3
-"""Depth below which functions count as constants."""
+"""Functions nested deeper than this count as constants."""
 
 _ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -392,18 +399,22 @@ Words = NDArray[np.uint64]
 
 
 class Guess(NamedTuple):
-    """A guess that `least` or more of some literals of fluents never hold together.
+    """A guess that `too_many` or more of some literals of fluents never hold together.
 
-    With `least` 0, the guess is that it never happens that none of them holds.
+    With `too_many` 0, the guess is that at least one of them always holds.
+
+    >>> both = Guess(2, (2, 4))  # the first two fluents exclude each other
+    >>> both.may_be(np.array([True, False])), both.may_be(np.array([True, True]))
+    (True, False)
     """
 
-    least: int
+    too_many: int
     literals: tuple[int, ...]
 
     def may_be(self, fluents: NDArray[np.bool_]) -> bool:
-        """Whether the guess is right in a state `[F]`."""
-        held = sum(bool(fluents[(x >> 1) - 1]) ^ (x & 1) for x in self.literals)
-        return held < self.least if self.least else held > 0
+        """Whether the guess holds in a state `[F]`."""
+        num_holding = sum(bool(fluents[(x >> 1) - 1]) ^ (x & 1) for x in self.literals)
+        return num_holding < self.too_many if self.too_many else num_holding > 0
 
 
 def equal_fluents(circuit: Circuit, values: Words) -> dict[int, int]:
@@ -416,8 +427,8 @@ def equal_fluents(circuit: Circuit, values: Words) -> dict[int, int]:
     becomes = {}
     first = {np.zeros_like(values[0]).tobytes(): FALSE} if len(values) else {}
     for net, words in enumerate(values, 1):
-        # Inverted where needed so that the first bit is 0, so that fluents which were always
-        # opposite are found, too.
+        # The key is inverted if its first bit is 1. So fluents that were always opposite have equal
+        # keys, too.
         inverted = int(words[0, 0] & np.uint64(1))
         key = (words ^ _ONES if inverted else words).tobytes()
         literal = first.setdefault(key, 2 * net + inverted)
@@ -434,13 +445,13 @@ def equality(net: int, literal: int) -> list[Guess]:
 
 
 def exclusive_fluents(circuit: Circuit, values: Words) -> list[Guess]:
-    """Guesses about fluents that differ in some arguments only: at most, or at least, one held."""
+    """Guesses about fluents that differ in few arguments: at most, or at least, one holds."""
     members: dict[tuple[object, ...], list[int]] = {}
     for net, fluent in enumerate(circuit.fluents, 1):
         shape, leaves = _shape(parse_term(fluent))
         for varied in _varied(len(leaves)):
-            kept = tuple(None if i in varied else leaf for i, leaf in enumerate(leaves))
-            members.setdefault((shape, kept), []).append(net)
+            fixed = tuple(None if i in varied else leaf for i, leaf in enumerate(leaves))
+            members.setdefault((shape, fixed), []).append(net)
     guesses: dict[Guess, None] = {}
     for nets in members.values():
         if len(nets) < 2:
@@ -455,24 +466,23 @@ def exclusive_fluents(circuit: Circuit, values: Words) -> list[Guess]:
 
 
 def strongest(guesses: Iterable[Guess]) -> list[Guess]:
-    """The guesses about groups that do not follow from others of them.
+    """The guesses about groups that do not follow from other guesses.
 
-    At most one of a group implies at most one of a part of it, and at least one of it implies at
-    least one of any group that it is part of.
+    "At most one of a group" implies the same of every part of it, and "at least one of a group" the
+    same of every group that contains it.
     """
-    kept: list[Guess] = []
+    strong: list[Guess] = []
     sets: dict[tuple[int, int], list[frozenset[int]]] = {}
-    # Guesses that others may follow from come first: large groups of "at most one", small ones of
-    # "at least one".
-    for guess in sorted(guesses, key=lambda x: -len(x.literals) if x.least else len(x.literals)):
+    # Stronger guesses come first: large groups of "at most one", small groups of "at least one".
+    for guess in sorted(guesses, key=lambda x: -len(x.literals) if x.too_many else len(x.literals)):
         members = frozenset(guess.literals)
-        known = (each for x in guess.literals for each in sets.get((guess.least, x), ()))
-        if any(members <= each if guess.least else each <= members for each in known):
+        related = (group for x in guess.literals for group in sets.get((guess.too_many, x), ()))
+        if any(members <= group if guess.too_many else group <= members for group in related):
             continue
-        kept.append(guess)
-        for literal in guess.literals if guess.least else guess.literals[:1]:
-            sets.setdefault((guess.least, literal), []).append(members)
-    return kept
+        strong.append(guess)
+        for literal in guess.literals if guess.too_many else guess.literals[:1]:
+            sets.setdefault((guess.too_many, literal), []).append(members)
+    return strong
 
 
 def _counts(values: Words) -> tuple[bool, bool]:
@@ -505,25 +515,26 @@ def _varied(num_leaves: int) -> list[tuple[int, ...]]:
     sizes = [
         size for size in range(1, num_leaves + 1) if size <= MAX_VARIED or size >= num_leaves - 1
     ]
-    return [each for size in sizes for each in combinations(range(num_leaves), size)]
+    return [subset for size in sizes for subset in combinations(range(num_leaves), size)]
 
 
 # ------------------------------------------------------------------------
-# Puts questions about a circuit to the solver in clingo: can this ever hold?
+# Asks clingo's solver whether literals of a circuit can hold together, in one state and one step.
 
 Example = Callable[[int], bool]
-"""Tells whether a sign holds in an example."""
+"""Whether a solver literal holds in an example."""
 
 CONFLICTS_A_STEP = 40
 STEPS_TO_ASK = 1
 STEPS_TO_BUILD = 5
-"""Work for each atom: conflicts that are a step, and steps for a question and for a solver."""
+"""Work for each atom: the conflicts that count as a step, and the steps of a question and of a new
+solver."""
 
 QUICK = 300
-"""Questions with a limit of no more conflicts than this are answered before being interrupted."""
+"""Questions with at most this many conflicts are not interrupted."""
 
 LOOK_UP_S = 0.1
-"""Seconds between two checks whether a longer question is to be interrupted."""
+"""Seconds between two checks for an interrupt during a longer question."""
 
 
 class SearchLimit(NamedTuple):
@@ -534,10 +545,11 @@ class SearchLimit(NamedTuple):
 
 
 class Solver:
-    """The nets of a circuit for one state and one joint move, with any possible values.
+    """The nets of a circuit for any one state and joint move, as atoms of a clingo program.
 
-    A *sign* is the solver's name for a literal; minus a sign is its negation. It is not encoded
-    that loops are least fixpoints.
+    A *solver literal* is an atom of clingo, negative for its negation. Gates of loops are free:
+    that loops are least fixpoints is not encoded. So the solver may find states that are
+    impossible, and fail to prove a guess, but never prove a false one.
     """
 
     def __init__(self, circuit: Circuit, roots: Iterable[int], work: Work) -> None:
@@ -545,10 +557,10 @@ class Solver:
 
         Args:
             circuit: the circuit of a game.
-            roots: literals whose nets, and those they depend on, can be asked about.
+            roots: literals that questions may use; the gates that they depend on are encoded.
             work: the count of work.
         """
-        # Not needed for circuits that have been optimised before.
+        # Imported here, because a circuit from the cache needs no solver.
         from clingo import Control
 
         self._control = Control(["--warn=none"])
@@ -559,40 +571,40 @@ class Solver:
         free = set(range(1, first_net))
         for loop in circuit.loops:
             free.update(range(first_net + loop.start, first_net + loop.end))
-        needed = [net in free or not net for net in range(first_net + len(gates))]
+        is_needed = [net in free or not net for net in range(first_net + len(gates))]
         for root in roots:
-            needed[root >> 1] = True
-        for net in range(len(needed) - 1, first_net - 1, -1):
-            if needed[net] and net not in free:
+            is_needed[root >> 1] = True
+        for net in range(len(is_needed) - 1, first_net - 1, -1):
+            if is_needed[net] and net not in free:
                 for literal in gates[net - first_net]:
-                    needed[literal >> 1] = True
+                    is_needed[literal >> 1] = True
         with self._control.backend() as backend:
             # Net 0 has an atom that no rule makes true.
-            self._atoms = [backend.add_atom() if each else 0 for each in needed]
+            self._atoms = [backend.add_atom() if encoded else 0 for encoded in is_needed]
             for net, atom in enumerate(self._atoms):
                 if net in free:
                     backend.add_rule([atom], [], True)
                 elif atom and net:
-                    backend.add_rule([atom], [self.sign(x) for x in gates[net - first_net]])
+                    backend.add_rule([atom], [self.literal(x) for x in gates[net - first_net]])
         self._num_atoms = sum(map(bool, self._atoms))
         work.spend(STEPS_TO_BUILD * self._num_atoms)
 
-    def sign(self, literal: int) -> int:
-        """The sign of a literal."""
-        atom = self._atoms[literal >> 1]
-        return -atom if literal & 1 else atom
+    def literal(self, circuit_literal: int) -> int:
+        """The solver literal of a circuit's literal."""
+        atom = self._atoms[circuit_literal >> 1]
+        return -atom if circuit_literal & 1 else atom
 
     def add(self) -> Additions:
         """A context manager for adding definitions and facts."""
         return Additions(self._control.backend())
 
     def find(
-        self, assumed: Sequence[int], on_example: Callable[[Example], None], limit: SearchLimit
+        self, assumptions: Sequence[int], on_example: Callable[[Example], None], limit: SearchLimit
     ) -> bool | None:
-        """Whether signs can hold together; None if that is too hard to decide.
+        """Whether solver literals can hold together; None if that is too hard to decide.
 
         Args:
-            assumed: the signs.
+            assumptions: the literals.
             on_example: called with an example if there is one.
             limit: the bounds on the search.
         """
@@ -604,25 +616,25 @@ class Solver:
         conflicts = min(limit.conflicts, affordable)
         if conflicts <= 0:
             return None
-        # `configuration.solve` is made up at run time.
+        # `configuration.solve` has no type: clingo creates it at run time.
         self._control.configuration.solve.solve_limit = str(conflicts)  # type: ignore[union-attr]
         if conflicts <= QUICK:
             with unbroken():
-                found = self._control.solve(assumptions=assumed, on_model=tell).satisfiable
-            used = conflicts if found is None else 0
+                answer = self._control.solve(assumptions=assumptions, on_model=tell).satisfiable
+            num_conflicts = conflicts if answer is None else 0
         else:
-            # In a thread of its own, so that this one can be interrupted.
-            with self._control.solve(assumptions=assumed, on_model=tell, async_=True) as search:
+            # In another thread, so that a signal can interrupt this one.
+            with self._control.solve(assumptions=assumptions, on_model=tell, async_=True) as search:
                 while not search.wait(LOOK_UP_S):
                     pass
-                found = search.get().satisfiable
-            used = int(self._control.statistics["solving"]["solvers"]["conflicts"])
-        self._work.spend(self._num_atoms * (STEPS_TO_ASK + used // CONFLICTS_A_STEP))
-        return found
+                answer = search.get().satisfiable
+            num_conflicts = int(self._control.statistics["solving"]["solvers"]["conflicts"])
+        self._work.spend(self._num_atoms * (STEPS_TO_ASK + num_conflicts // CONFLICTS_A_STEP))
+        return answer
 
 
 class Additions:
-    """Makes signs; used as a context manager."""
+    """Defines new solver literals and adds constraints; used as a context manager."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -635,27 +647,27 @@ class Additions:
         self._backend.__exit__(*error)  # type: ignore[no-untyped-call]
 
     def free(self) -> int:
-        """A new sign that may hold or not."""
+        """A new literal that may hold or not."""
         atom = self._backend.add_atom()
         self._backend.add_rule([atom], [], True)
         return atom
 
-    def all_of(self, signs: Iterable[int]) -> int:
-        """A sign that holds where all of `signs` hold."""
+    def all_of(self, literals: Iterable[int]) -> int:
+        """A literal that holds if all of `literals` hold."""
         atom = self._backend.add_atom()
-        self._backend.add_rule([atom], list(signs))
+        self._backend.add_rule([atom], list(literals))
         return atom
 
-    def any_of(self, signs: Iterable[int]) -> int:
-        """A sign that holds where one of `signs` holds."""
-        return -self.all_of([-sign for sign in signs])
+    def any_of(self, literals: Iterable[int]) -> int:
+        """A literal that holds if one of `literals` holds."""
+        return -self.all_of([-literal for literal in literals])
 
-    def two_of(self, signs: Iterable[int]) -> int:
-        """A sign that holds where two or more of `signs` hold."""
+    def two_of(self, literals: Iterable[int]) -> int:
+        """A literal that holds if two or more of `literals` hold."""
         atom = self._backend.add_atom()
-        self._backend.add_weight_rule([atom], 2, [(sign, 1) for sign in signs])
+        self._backend.add_weight_rule([atom], 2, [(literal, 1) for literal in literals])
         return atom
 
-    def forbid(self, signs: Iterable[int]) -> None:
-        """Demand that `signs` never all hold."""
-        self._backend.add_rule([], list(signs))
+    def forbid(self, literals: Iterable[int]) -> None:
+        """Demand that `literals` never all hold."""
+        self._backend.add_rule([], list(literals))

@@ -1,15 +1,16 @@
-"""Answers to the questions about a circuit, from packed states: the caller reads what they mean.
+"""Evaluates the queries about a circuit: packed states in, packed bits of literals out.
 
-There are three ways, each the fastest for so many states:
+`PropnetMachine` turns the bits into moves, goals and percepts. There are three ways to evaluate,
+each the fastest for its number of states:
 
-    one, as long as few are asked about    in Python: a kernel would take longer to load
-    up to 64                               by kernels that keep a word for each net
-    more                                   by kernels on blocks of 1,024
+    one, in a new process    in Python: a kernel would take longer to load
+    up to 64                 by kernels that keep one word for each net
+    more                     by kernels on blocks of 1,024
 
 A single state of a small game is stepped in less than a microsecond; finding the machine code for
 the arguments' types takes three, and every call of numpy a quarter to one. So for few states the
-machine code of each question is looked up once, and the memory it works on is kept: taken out of a
-list, and given back (see `ggp.machine.threads`).
+machine code of each query is looked up once, and its scratch is reused: a call takes it out of a
+list and puts it back, so that no two threads ever share it (see `ggp.machine.threads`).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from ggp.machine.propnet.play.kernels.block_kernels import (
     advance_matching,
     count_bits,
     list_bits,
-    query,
+    run_query,
 )
 from ggp.machine.propnet.play.kernels.narrow import FEW, NARROW, legal_word, query_word
 from ggp.machine.propnet.play.kernels.tapes import I32, TURNED, Query, Tape
@@ -35,7 +36,7 @@ from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.percepts import MoveTable
 
 _PLAIN_STEPS = 50
-"""Steps of Python that a question about a single state counts as, see `Kernel.is_spared`."""
+"""Steps of Python that a query about a single state counts as, see `Kernel.is_spared`."""
 
 _NO_MOVES = tuple(np.zeros((lanes, 0), dtype=np.int64) for lanes in range(NARROW + 1))
 _NO_ROWS: I32 = np.zeros((0, 0), dtype=np.int32)
@@ -47,25 +48,25 @@ class Answers:
     def __init__(self, queries: Queries, moves: MoveTable) -> None:
         self._queries = queries
         self._moves = moves
-        self._few = _FewStates(queries, moves)
+        self._few_states = _FewStates(queries, moves)
         self._blank: list[tuple[Packed, Packed]] = []  # scratch of `matching`
         self._blocks: dict[int, list[tuple[Packed, Packed]]] = {}  # of `evaluate`, by query
 
-    def ask(self, asked: Query, packed: Packed) -> Packed:
-        """`[L, asked.starts[-1]]` the words of a query's literals, whatever moves are made."""
+    def ask(self, query: Query, packed: Packed) -> Packed:
+        """`[L, query.starts[-1]]` the words of a query's literals, which depend on no move."""
         if len(packed) > NARROW:
-            return self.evaluate(asked, packed, np.zeros((len(packed), 0), dtype=np.int32))
-        return self._few.ask(asked, packed)
+            return self.evaluate(query, packed, np.zeros((len(packed), 0), dtype=np.int32))
+        return self._few_states.ask(query, packed)
 
-    def evaluate(self, asked: Query, packed: Packed, moves: NDArray[np.int32]) -> Packed:
-        """The same where moves are made, given as rows of `Queries.step`."""
-        out = np.empty((len(packed), asked.starts[-1]), dtype=np.uint64)
-        spare = self._blocks.setdefault(id(asked), [])  # queries live as long as the machine
+    def evaluate(self, query: Query, packed: Packed, moves: NDArray[np.int32]) -> Packed:
+        """The same with blocks of 1,024 lanes, and with moves, given as rows of `Queries.step`."""
+        out = np.empty((len(packed), query.starts[-1]), dtype=np.uint64)
+        spare = self._blocks.setdefault(id(query), [])  # queries live as long as the machine
         try:
             scratch = spare.pop()
         except IndexError:
-            scratch = aligned_words(asked.num_rows * words_of(WIDTH)), np.empty(64, dtype=np.uint64)
-        query(asked, packed, moves, out, *scratch, WIDTH)
+            scratch = aligned_words(query.num_rows * words_of(WIDTH)), np.empty(64, dtype=np.uint64)
+        run_query(query, packed, moves, out, *scratch, WIDTH)
         spare.append(scratch)
         return out
 
@@ -75,40 +76,40 @@ class Answers:
 
     def goal_values(self, packed: Packed) -> Iterator[tuple[list[tuple[str, ...]], IntArray]]:
         """For each role, the different lists of goal values, and `[L]` which one each state has."""
-        asked, queries = self._queries.goals, self._queries
-        found = self.ask(asked, packed)
+        query, queries = self._queries.goals, self._queries
+        words = self.ask(query, packed)
         for role, outputs in enumerate(queries.circuit.goals):
-            rows = asked.part(found, role)
+            rows = query.part(words, role)
             first, group = first_seen(rows.view(np.int64))
-            held = unpack(rows[first], len(outputs.names))
-            texts = [tuple(outputs.names[k] for k in np.flatnonzero(lane)) for lane in held]
+            bits = unpack(rows[first], len(outputs.names))
+            texts = [tuple(outputs.names[k] for k in np.flatnonzero(lane)) for lane in bits]
             yield texts, group
 
     def legal(self, packed: Packed, role: int) -> tuple[int, Ragged]:
         """The legal moves of a role, and the first state that is stuck, or -1."""
-        few = self._few.legal(packed, role)
-        if few is not None:
-            return few
+        answer = self._few_states.legal(packed, role)
+        if answer is not None:
+            return answer
         moves, over = self.legal_bits(packed, role)
         legal = self.listed(moves, role)
         stuck = (legal.counts == 0) & ~over
         return int(np.argmax(stuck)) if stuck.any() else -1, legal
 
     def legal_bits(self, packed: Packed, role: int) -> tuple[Packed, BoolArray]:
-        """`[L, words]` the legal moves of a role, none in terminal states; which ones these are."""
-        asked = self._queries.legal(role)
-        found = self.ask(asked, packed)
-        over = asked.part(found, 1)[:, 0] != 0
-        moves = np.ascontiguousarray(asked.part(found, 0))
+        """`[L, words]` legal moves of a role, none in terminal states; `[L]` which states are."""
+        query = self._queries.legal(role)
+        words = self.ask(query, packed)
+        over = query.part(words, 1)[:, 0] != 0
+        moves = np.ascontiguousarray(query.part(words, 0))
         moves[over] = 0
         return moves, over
 
     def listed(self, moves: Packed, role: int) -> Ragged:
-        """The numbers of a role's moves, given as by `legal_bits`."""
+        """The ids of a role's moves, from the bits of `legal_bits`."""
         names = self._moves.numbers[role]
         if count_bits.is_spared(len(moves)):
-            held = unpack(moves, len(names)) != 0
-            return Ragged(offsets_of(held.sum(axis=1)), names[np.nonzero(held)[1]])
+            bits = unpack(moves, len(names)) != 0
+            return Ragged(offsets_of(bits.sum(axis=1)), names[np.nonzero(bits)[1]])
         counts = np.zeros(len(moves), dtype=np.int64)
         count_bits(moves, counts)
         values = np.zeros(counts.sum(), dtype=np.int64)
@@ -119,11 +120,11 @@ class Answers:
         """The words of `Queries.step` after joint moves.
 
         Raises:
-            MachineError: these are no moves of the roles.
+            MachineError: a role has no such move.
         """
-        found = self._few.stepped(packed, joint_moves)
-        if found is not None:
-            return found
+        words = self._few_states.stepped(packed, joint_moves)
+        if words is not None:
+            return words
         rows = self._moves.rows_of(joint_moves, len(packed))
         return self.evaluate(self._queries.step, packed, rows)
 
@@ -134,35 +135,35 @@ class Answers:
         joint_moves: IntArray,
         role: int,
         percepts: IntArray,
-        wanted: Packed,
+        rows: Packed,
     ) -> tuple[IntArray, Packed]:
-        """The joint moves after which a role gets wanted percepts, and the states after them.
+        """The joint moves after which a role gets given percepts, and the states after them.
 
         Args:
             lanes: `[K]` the state of each joint move.
             percepts: `[L]` ids of percepts, `UNKNOWN` if any will do.
-            wanted: `[L, words]` the rows of these, see `Queries.step`.
+            rows: `[L, words]` the bits of these percepts, see `Queries.step`.
 
         Raises:
-            MachineError: these are no moves of the roles.
+            MachineError: a role has no such move.
         """
-        asked, circuit = self._queries.step, self._queries.circuit
+        step, circuit = self._queries.step, self._queries.circuit
         matches = np.empty(len(lanes), dtype=np.int64)
         out = np.empty((len(lanes), packed.shape[1]), dtype=np.uint64)
         try:
             scratch = self._blank.pop()
         except IndexError:
             scratch = self._new_blank()
-        found = advance_matching(
+        num_matches = advance_matching(
             packed,
             lanes,
-            asked.row_of,
+            step.row_of,
             joint_moves,
             self._moves.rows,
-            asked.tape,
-            asked.literals(0, len(circuit.next)),
-            asked.literals(1 + role, len(circuit.sees[role].names)),
-            wanted,
+            step.tape,
+            step.literals(0, len(circuit.next)),
+            step.literals(1 + role, len(circuit.sees[role].names)),
+            rows,
             np.ascontiguousarray(percepts),
             *scratch,
             matches,
@@ -170,10 +171,10 @@ class Answers:
             WIDTH,
         )
         self._blank.append(scratch)
-        if found < 0:
+        if num_matches < 0:
             # Raises an error that says what is wrong.
             self._moves.rows_of(joint_moves, len(lanes))
-        return matches[:found], out[:found].copy()
+        return matches[:num_matches], out[:num_matches].copy()
 
     def _new_blank(self) -> tuple[Packed, Packed]:
         """Rows for `step`, zero except those of states and gates, and 64 words."""
@@ -182,14 +183,14 @@ class Answers:
 
 
 class _Asker(NamedTuple):
-    """A question ready to be asked."""
+    """The machine code for a query, and the number of words of its answer."""
 
     code: Callable[..., bool]
     words: int
 
 
 class _Lister(NamedTuple):
-    """The legal moves of a role, ready to be listed."""
+    """The machine code that lists the legal moves of a role, and their ids."""
 
     code: Callable[..., int]
     names: IntArray
@@ -203,51 +204,50 @@ class _FewStates:
         self._moves = moves
         self._askers: dict[int, _Asker] = {}
         self._listers: dict[int, _Lister] = {}
-        # Unused scratch: rows of one word, enough for every question; and the same with room for
-        # the legal moves of `FEW` states, enough for every role.
+        # Unused scratch: rows of one word, enough for every query; and the same with room for the
+        # legal moves of `FEW` states, enough for every role.
         self._rows: list[Packed] = []
         self._lists: list[tuple[Packed, IntArray]] = []
 
-    def ask(self, asked: Query, packed: Packed) -> Packed:
-        """`[L, asked.starts[-1]]` words of the literals that hold, whatever moves are made."""
-        key = id(asked)  # queries live as long as the machine
+    def ask(self, query: Query, packed: Packed) -> Packed:
+        """`[L, query.starts[-1]]` the words of a query's literals, which depend on no move."""
+        key = id(query)  # queries live as long as the machine
         if key not in self._askers and len(packed) == 1 and query_word.is_spared(_PLAIN_STEPS):
-            return evaluate_plainly(asked, packed)
-        packed, none = np.ascontiguousarray(packed), _NO_MOVES[len(packed)]
-        asker = self._askers.get(key) or self._asker(asked, packed, none, _NO_ROWS)
+            return evaluate_plainly(query, packed)
+        packed, no_moves = np.ascontiguousarray(packed), _NO_MOVES[len(packed)]
+        asker = self._askers.get(key) or self._asker(query, packed, no_moves, _NO_ROWS)
         out = np.empty((len(packed), asker.words), dtype=np.uint64)
         spare = self._rows
         try:
             rows = spare.pop()
         except IndexError:
             rows = self._new_rows()
-        asker.code(asked, packed, none, _NO_ROWS, out, rows)
+        asker.code(query, packed, no_moves, _NO_ROWS, out, rows)
         spare.append(rows)
         return out
 
     def stepped(self, packed: Packed, joint_moves: IntArray) -> Packed | None:
-        """The answer to the query `step`; None if there are more states, or moves are wrong."""
+        """The words of `step`; None if there are more than 64 states, or a role lacks a move."""
         shape = len(packed), len(self._moves.numbers)
         if len(packed) > NARROW or joint_moves.shape != shape or joint_moves.dtype != np.int64:
             return None
         packed, moves = np.ascontiguousarray(packed), np.ascontiguousarray(joint_moves)
-        asked, move_rows = self._queries.step, self._moves.rows
-        asker = self._askers.get(id(asked)) or self._asker(asked, packed, moves, move_rows)
+        query, move_rows = self._queries.step, self._moves.rows
+        asker = self._askers.get(id(query)) or self._asker(query, packed, moves, move_rows)
         out = np.empty((len(packed), asker.words), dtype=np.uint64)
         spare = self._rows
         try:
             rows = spare.pop()
         except IndexError:
             rows = self._new_rows()
-        done = asker.code(asked, packed, moves, move_rows, out, rows)
+        is_valid = asker.code(query, packed, moves, move_rows, out, rows)
         spare.append(rows)
-        return out if done else None
+        return out if is_valid else None
 
     def legal(self, packed: Packed, role: int) -> tuple[int, Ragged] | None:
         """The first state in which a role is stuck, or -1, and its legal moves.
 
-        None if there are too many states, or if so few have been asked about that no kernel is
-        loaded for them.
+        None if there are more than `FEW` states, or if loading a kernel is not worth it yet.
         """
         if len(packed) > FEW:
             return None
@@ -257,71 +257,74 @@ class _FewStates:
                 return None
             lister = self._lister(packed, role)
         offsets = np.empty(len(packed) + 1, dtype=np.int64)
-        asked = self._queries.legal(role)
+        query = self._queries.legal(role)
         spare = self._lists
         try:
             scratch = spare.pop()
         except IndexError:
             scratch = self._new_list()
         rows, values = scratch
-        stuck = lister.code(asked, packed, lister.names, offsets, values, rows)
-        found = values[: offsets[-1]].copy()
+        stuck = lister.code(query, packed, lister.names, offsets, values, rows)
+        moves = values[: offsets[-1]].copy()
         spare.append(scratch)
-        return stuck, Ragged(offsets, found)
+        return stuck, Ragged(offsets, moves)
 
-    def _asker(self, asked: Query, packed: Packed, moves: IntArray, move_rows: I32) -> _Asker:
-        words = int(asked.starts[-1])
+    def _asker(self, query: Query, packed: Packed, moves: IntArray, move_rows: I32) -> _Asker:
+        words = int(query.starts[-1])
         out = np.empty((len(packed), words), dtype=np.uint64)
         rows = self._new_rows()
-        code = query_word.code_for(asked, packed, moves, move_rows, out, rows)
-        return self._askers.setdefault(id(asked), _Asker(code, words))
+        code = query_word.code_for(query, packed, moves, move_rows, out, rows)
+        return self._askers.setdefault(id(query), _Asker(code, words))
 
     def _lister(self, packed: Packed, role: int) -> _Lister:
-        asked, names = self._queries.legal(role), self._moves.numbers[role]
+        query, names = self._queries.legal(role), self._moves.numbers[role]
         (rows, values), offsets = self._new_list(), np.zeros(1, dtype=np.int64)
-        code = legal_word.code_for(asked, packed, names, offsets, values, rows)
+        code = legal_word.code_for(query, packed, names, offsets, values, rows)
         return self._listers.setdefault(role, _Lister(code, names))
 
     def _new_rows(self) -> Packed:
         queries = self._queries
-        asked = [queries.terminal, queries.goals, queries.step]
-        asked += map(queries.legal, range(len(self._moves.numbers)))
-        return np.empty(max(each.num_rows for each in asked), dtype=np.uint64)
+        all_queries = [queries.terminal, queries.goals, queries.step]
+        all_queries += map(queries.legal, range(len(self._moves.numbers)))
+        return np.empty(max(query.num_rows for query in all_queries), dtype=np.uint64)
 
     def _new_list(self) -> tuple[Packed, IntArray]:
         most = max(map(len, self._moves.numbers))
         return self._new_rows(), np.empty(FEW * most, dtype=np.int64)
 
 
-def evaluate_plainly(asked: Query, packed: Packed) -> Packed:
+def evaluate_plainly(query: Query, packed: Packed) -> Packed:
     """Evaluate K literals without kernels, one state after the other: `[L, ceil(K / 64)]`."""
-    held = unpack(packed, len(asked.row_of))
-    inverted = asked.wires.inverted != 0
-    found = [_rows(asked, lane.tolist()) for lane in held]
-    bits = np.array(found, dtype=np.bool_)[:, asked.wires.rows] ^ inverted
+    fluents = unpack(packed, len(query.row_of))
+    inverted = query.wires.inverted != 0
+    row_values = [_rows(query, lane.tolist()) for lane in fluents]
+    bits = np.array(row_values, dtype=np.bool_)[:, query.wires.rows] ^ inverted
     packed_bytes = np.ascontiguousarray(np.packbits(bits, axis=1, bitorder="little"))
     return packed_bytes.view("<u8").astype(np.uint64)
 
 
-def _rows(asked: Query, held: list[bool]) -> list[bool]:
+def _rows(query: Query, fluents: list[bool]) -> list[bool]:
     """The values of all rows, given the fluents that hold."""
-    rows = [False] * asked.num_rows
-    for row, value in zip(asked.row_of.tolist(), held, strict=True):
+    rows = [False] * query.num_rows
+    for row, value in zip(query.row_of.tolist(), fluents, strict=True):
         rows[row] = value
-    run_plainly(asked.tape, rows)
+    run_plainly(query.tape, rows)
     return rows
 
 
 def run_plainly(tape: Tape, rows: list[bool]) -> None:
-    """Evaluate the gates of a tape of one part, in a lane that plays on."""
+    """Evaluate the gates of a tape of one part, in a lane that plays on.
+
+    The plain twin of `block_kernels.run_tape`: kernels are tested against it.
+    """
     plus, minus, outputs = tape.plus.tolist(), tape.minus.tolist(), tape.outputs.tolist()
     inputs, initial = tape.inputs.tolist(), (tape.initial != 0).tolist()
     at = 0
-    for first, end, loop, _, _, both, one, none, written in tape.segments.tolist():
-        if loop:
+    for first, end, is_loop, _, _, nands, implications, ors, written in tape.segments.tolist():
+        if is_loop:
             for gate in range(first, end):
                 rows[outputs[gate]] = initial[gate]
-        wanted = [(True, True)] * both + [(True, False)] * one + [(False, False)] * none
+        pairs = [(True, True)] * nands + [(True, False)] * implications + [(False, False)] * ors
         changes, start = True, at
         while changes:
             changes, at = False, start
@@ -331,8 +334,8 @@ def run_plainly(tape: Tape, rows: list[bool]) -> None:
                 value = all(rows[row] for row in inputs[at:middle])
                 value = value and not any(rows[row] for row in inputs[middle:last])
                 at = last
-                for pair in wanted:
+                for pair in pairs:
                     value = value and (rows[inputs[at]], rows[inputs[at + 1]]) != pair
                     at += 2
-                changes |= bool(loop) and value != rows[outputs[gate]]
+                changes |= bool(is_loop) and value != rows[outputs[gate]]
                 rows[outputs[gate]] = value != (written == TURNED)

@@ -1,4 +1,9 @@
-"""Moves and percepts of a circuit: their numbers, and the moves that may be behind percepts."""
+"""Ids of the moves and percepts of a circuit, and the moves that may have caused percepts.
+
+Kernels write percepts as rows of bits, and joint moves as ids. `CircuitPercepts` turns rows into
+percept ids, and back; `MoveTable` numbers the moves; `Clues` infers from percepts which moves may
+have caused them.
+"""
 
 from __future__ import annotations
 
@@ -24,20 +29,20 @@ from ggp.machine.threads import made_once
 Rows = NDArray[np.uint64]
 
 Spell = Callable[[Rows], list[tuple[str, ...]]]
-"""Gives the percepts, sorted, that each of some rows of words stands for."""
+"""Returns the percepts, sorted, for each row of words."""
 
 Read = Callable[[Sequence[tuple[str, ...]]], tuple[Rows, BoolArray]]
-"""Gives the rows of some sets of percepts, and whether each has one; other rows are meaningless."""
+"""Returns the row of each set of percepts, and whether it has one; if not, its row is arbitrary."""
 
 _AT_ONCE = 1 << 12
-"""Number of rows that are spelled or read at once, which bounds memory."""
+"""Number of rows that are spelled or read together, which bounds memory."""
 
 
 class RowPercepts:
-    """The percept ids of rows of words, each of which always stands for the same set.
+    """Percept ids of rows of words; equal rows have equal ids.
 
     Args:
-        read: gives the rows of sets of percepts; None if they are never asked for.
+        read: returns the rows of sets of percepts; None if `rows_of` is never called.
     """
 
     def __init__(
@@ -51,7 +56,7 @@ class RowPercepts:
         self._spell = spell
         self._read = read
         self._rows = RowTable(words)
-        self._alone: dict[bytes, IntArray] = {}
+        self._ids_of_row: dict[bytes, IntArray] = {}
         self._ids = np.zeros(0, dtype=np.int64)
         self._num_read = 0
         self._read_rows = np.zeros((1, words), dtype=np.uint64)
@@ -62,17 +67,17 @@ class RowPercepts:
         if len(rows) > 1:
             with self._table.growing:
                 return self.numbered(rows)
-        # A few lookups take less time than calls of kernels.
+        # A lookup takes less time than the call of a kernel.
         key = rows.tobytes()
-        found = self._alone.get(key)
-        if found is None:
+        ids = self._ids_of_row.get(key)
+        if ids is None:
             with self._table.growing:
-                found = self._alone[key] = self.numbered(rows)
-        return found
+                ids = self._ids_of_row[key] = self.numbered(rows)
+        return ids
 
     def numbered(self, rows: Rows) -> IntArray:
         """The same as `ids`, for a caller that holds the lock of the table."""
-        numbers = self._rows.numbers(rows)
+        indices = self._rows.numbers(rows)
         if len(self._rows) > len(self._ids):
             new = self._rows.rows[len(self._ids) :]
             ids = [
@@ -81,12 +86,12 @@ class RowPercepts:
                 for percepts in self._spell(new[start : start + _AT_ONCE])
             ]
             self._ids = np.concatenate([self._ids, np.array(ids, dtype=np.int64)])
-        return self._ids[numbers]
+        return self._ids[indices]
 
     def rows_of(self, ids: IntArray) -> tuple[Rows, BoolArray]:
-        """`[L]` rows of ids, and whether each has one: sets that the role cannot see have none.
+        """`[L]` rows of ids, and whether each has one: a set that the role cannot see has none.
 
-        Unknown ids (-1) are allowed; their rows are meaningless.
+        Unknown ids (-1) are allowed; their rows are arbitrary.
         """
         assert self._read is not None
         with self._table.growing:
@@ -101,13 +106,13 @@ class RowPercepts:
 
 
 class CircuitPercepts:
-    """The percept ids of a machine: of sets of bits, or of joint moves in plain GDL.
+    """The percept ids of a machine: of rows of bits, or of joint moves in plain GDL.
 
     Args:
-        roles: of the game.
+        roles: the roles of the game.
         is_gdl2: false for plain GDL, where every role sees the joint move.
         growing: held while tables grow.
-        known: whether the game can have a percept.
+        is_percept: whether the game can have a percept.
     """
 
     def __init__(
@@ -116,7 +121,7 @@ class CircuitPercepts:
         roles: tuple[str, ...],
         moves: MoveTable,
         growing: RLock,
-        known: Callable[[str], bool],
+        is_percept: Callable[[str], bool],
         *,
         is_gdl2: bool,
     ) -> None:
@@ -125,15 +130,15 @@ class CircuitPercepts:
         self._moves = moves
         self._growing = growing
         self.is_gdl2 = is_gdl2
-        self.table = PerceptTable(known, growing)
+        self.table = PerceptTable(is_percept, growing)
 
     def after(
-        self, asked: Query, words: Rows, joint_moves: IntArray, only: int | None = None
+        self, step: Query, words: Rows, joint_moves: IntArray, only: int | None = None
     ) -> IntArray:
-        """`[L, R]` ids after joint moves of the game, with the answer to `Queries.step`.
+        """`[L, R]` ids after joint moves, from the words of `Queries.step`.
 
         Args:
-            only: the only role whose ids are wanted, and whose part of the answer is given;
+            only: the only role whose ids are computed, `words` being its part of the answer;
                 default: all.
         """
         percepts = np.zeros((len(words), len(self._roles)), dtype=np.int64)
@@ -146,16 +151,16 @@ class CircuitPercepts:
         elif len(words) == 1:
             for role, rows in enumerate(self._by_role):
                 if rows is not None:
-                    percepts[:, role] = rows.ids(asked.part(words, 1 + role))
+                    percepts[:, role] = rows.ids(step.part(words, 1 + role))
         else:
             with self._growing:  # once for all roles
                 for role, rows in enumerate(self._by_role):
                     if rows is not None:
-                        percepts[:, role] = rows.numbered(asked.part(words, 1 + role))
+                        percepts[:, role] = rows.numbered(step.part(words, 1 + role))
         return percepts
 
     def of_role(self, role: int) -> RowPercepts | None:
-        """The percepts of a role by rows of bits; None where it has none of its own."""
+        """The percept ids of a role by rows of bits; None in plain GDL, or if it never sees any."""
         return self._by_role[role] if self.is_gdl2 else None
 
     @made_once
@@ -184,7 +189,7 @@ class CircuitPercepts:
 
 
 def percept_names(circuit: Circuit, *, is_gdl2: bool) -> frozenset[str]:
-    """All percepts that there may be; in plain GDL everybody sees the joint move."""
+    """All percepts that any role may get; in plain GDL everybody sees the joint move."""
     if is_gdl2:
         return frozenset(name for outputs in circuit.sees for name in outputs.names)
     return frozenset(
@@ -196,10 +201,10 @@ def percept_names(circuit: Circuit, *, is_gdl2: bool) -> frozenset[str]:
 
 def _speller(names: tuple[str, ...]) -> Spell:
     def spell(rows: Packed) -> list[tuple[str, ...]]:
-        found, places = places_of_bits(rows)
-        is_named = places < len(names)
-        spelled = [names[place] for place in places[is_named].tolist()]
-        bounds = np.searchsorted(found[is_named], np.arange(len(rows) + 1)).tolist()
+        lanes, indices = places_of_bits(rows)
+        has_name = indices < len(names)
+        spelled = [names[index] for index in indices[has_name].tolist()]
+        bounds = np.searchsorted(lanes[has_name], np.arange(len(rows) + 1)).tolist()
         return [tuple(spelled[start:end]) for start, end in pairwise(bounds)]
 
     return spell
@@ -209,25 +214,25 @@ def _reader(names: tuple[str, ...]) -> Read:
     place_of = {name: k for k, name in enumerate(names)}
 
     def read(sets: Sequence[tuple[str, ...]]) -> tuple[Packed, BoolArray]:
-        places = [[place_of.get(name, -1) for name in percepts] for percepts in sets]
-        lanes = np.repeat(np.arange(len(sets)), [len(each) for each in places])
-        told = np.array(list(chain.from_iterable(places)), dtype=np.int64)
+        bit_lists = [[place_of.get(name, -1) for name in percepts] for percepts in sets]
+        lanes = np.repeat(np.arange(len(sets)), [len(indices) for indices in bit_lists])
+        bits = np.array(list(chain.from_iterable(bit_lists)), dtype=np.int64)
         readable = np.ones(len(sets), dtype=np.bool_)
-        readable[lanes[told < 0]] = False
-        return rows_of_bits(lanes, told, len(sets), words_for(len(names))), readable
+        readable[lanes[bits < 0]] = False
+        return rows_of_bits(lanes, bits, len(sets), words_for(len(names))), readable
 
     return read
 
 
 # ------------------------------------------------------------------------
-# The moves of a circuit: their numbers, and the rows of a block that they drive.
+# The moves of a circuit: their ids, and their rows in a block.
 
 
 class MoveTable:
-    """M moves of all roles, each with a number.
+    """M moves of all roles, each with an id: moves of equal text share one.
 
     Attributes:
-        numbers: for each role, the numbers of its moves, in the order of the circuit.
+        numbers: for each role, the ids of its moves, in the order of the circuit.
     """
 
     def __init__(self, queries: Queries) -> None:
@@ -242,14 +247,14 @@ class MoveTable:
         ]
 
     def id(self, move: str) -> int | None:
-        """The number of a move, None if there is no such move."""
+        """The id of a move, None if there is no such move."""
         return self._ids.get(canonical_term(move))
 
     def text(self, move: int) -> str:
         """A move as canonical KIF.
 
         Raises:
-            MachineError: no move has this number.
+            MachineError: no move has this id.
         """
         if not 0 <= move < len(self._texts):
             raise MachineError(f"there is no move number {move}")
@@ -266,7 +271,7 @@ class MoveTable:
 
     @made_once
     def places(self) -> list[I32]:
-        """For each role, `[M]` place of each move among its own, -1 if it has no such move."""
+        """For each role, `[M]` index of each move among its own, -1 if it has no such move."""
         first = self._queries.first_move_row + self._queries.role_moves[:-1, None]
         return list(np.where(self.rows < 0, -1, self.rows - first).astype(np.int32))
 
@@ -274,7 +279,7 @@ class MoveTable:
         """`[L, R]` row in `Queries.step` of each move of the circuit's roles.
 
         Raises:
-            MachineError: they have another shape, or are not moves of these roles.
+            MachineError: the shape is wrong, or a role has no such move.
         """
         if joint_moves.shape != (num_lanes, len(self._roles)):
             raise MachineError(
@@ -296,43 +301,46 @@ class MoveTable:
 # Infers from percepts the moves that may have caused them, in any state.
 #
 # Chance deals three of 52 cards, and the role sees which: one of 22,100 moves can have caused that.
-# The circuit shows this without any trial. With one move of a role set and all its others not, and
-# nothing known of the state and of the other roles, a net may be 1, or 0, or either. For a gate,
-# these two sets of moves, those with which it may be 1 and those with which it may be 0, follow
-# from the sets of its inputs:
+# The circuit shows this without trying moves. If a role makes one move and no other, while the
+# state and the other roles' moves are unknown, a net may be 1, or 0, or either. So each net has two
+# sets of moves: with which it may be 1, and with which it may be 0. The sets of a gate follow from
+# those of its inputs:
 #
-#     may be 1    AND: of all inputs        inverted: may be 0
-#     may be 0    AND: of some input        inverted: may be 1
+#     may be 1    the intersection, over all inputs, of may be 1 (of may be 0, for inverted inputs)
+#     may be 0    the union, over all inputs, of may be 0 (of may be 1, for inverted inputs)
 #
-# So a move may have caused a set of percepts if every percept in it may be 1 with the move, and
-# every other percept may be 0. The moves that are left need not be possible; the others are
-# impossible.
+# A move may have caused a set of percepts if, with it, every percept of the set may be 1 and every
+# other percept may be 0. The inference is sound in one direction: a move that it excludes is
+# impossible, but a move that it leaves may be impossible, too, because inputs are treated as if
+# they did not depend on each other.
 
 MOST_GATES, MOST_BITS = 20_000, 1 << 29
-"""Gates, and gates times moves, above which nothing is inferred: these take a second and 128 MB."""
+"""Greatest number of gates, and of gates times moves, for inference: a second, and 128 MB."""
 
 MOST_CLUES = 64
-"""Number of different percepts of one batch that are used for inference."""
+"""Greatest number of different percepts of one batch that are used for inference."""
 
 MOST_KNOWN = 1024
-"""Number of answers that are remembered."""
+"""Greatest number of answers in the cache."""
 
 
 class _Rails(NamedTuple):
-    """Moves by gate, between the moves of one role and the percepts of another, packed in bytes.
+    """Sets of moves for each gate between the moves of one role and the percepts of another.
+
+    Sets are packed in bytes.
 
     Attributes:
-        slots: `[gates]` row of each gate, -1 if moves do not matter to it.
-        ones, zeros: `[K, bytes]` moves with which a gate may be 1, or 0.
+        slots: `[gates]` row of each gate, -1 if it does not depend on these moves.
+        one_moves, zero_moves: `[K, bytes]` moves with which a gate may be 1, or 0.
     """
 
     slots: IntArray
-    ones: NDArray[np.uint8]
-    zeros: NDArray[np.uint8]
+    one_moves: NDArray[np.uint8]
+    zero_moves: NDArray[np.uint8]
 
 
 class Clues:
-    """Finds moves that may have caused percepts.
+    """Finds the moves that may have caused percepts.
 
     Args:
         circuit: the circuit of the game.
@@ -344,7 +352,7 @@ class Clues:
         self._first_move = 1 + len(circuit.fluents) + np.cumsum([0, *sizes])
         self._first_gate = 1 + circuit.num_inputs
         self._rails: dict[tuple[int, int], _Rails | None] = {}
-        self._known: dict[tuple[tuple[str, ...], int, int], Packed | None] = {}
+        self._answers: dict[tuple[tuple[str, ...], int, int], Packed | None] = {}
 
     def moves_behind(self, percepts: tuple[str, ...], role: int, mover: int) -> Packed | None:
         """Moves of a role that may have caused the percepts of another.
@@ -355,47 +363,48 @@ class Clues:
             mover: the role that moves.
 
         Returns:
-            One bit for each of the mover's moves, in the order of the circuit; None if it is not
-            inferred: the circuit has loops, or is too large. If it is too large for all percepts,
-                only those that
-            were seen count, and not those that would be seen too.
+            One bit for each of the mover's moves, in the order of the circuit; None if nothing is
+            inferred, because the circuit has loops or is too large. If it is too large only with
+            all percepts, the inference uses the percepts that were seen, and not the absence of
+            others.
         """
         key = percepts, role, mover
-        if key not in self._known:
-            if len(self._known) >= MOST_KNOWN:
-                self._known.clear()
+        if key not in self._answers:
+            if len(self._answers) >= MOST_KNOWN:
+                self._answers.clear()
             names = self._circuit.sees[role].names
             seen = set(percepts)
-            held = np.array([name in seen for name in names], dtype=np.bool_)
-            found = self._behind(held, role, mover) if held.sum() == len(seen) else None
-            self._known[key] = None if found is None else pack(found)
-        return self._known[key]
+            mask = np.array([name in seen for name in names], dtype=np.bool_)
+            moves = self._moves_behind(mask, role, mover) if mask.sum() == len(seen) else None
+            self._answers[key] = None if moves is None else pack(moves)
+        return self._answers[key]
 
-    def _behind(self, seen: BoolArray, role: int, mover: int) -> BoolArray | None:
+    def _moves_behind(self, seen: BoolArray, role: int, mover: int) -> BoolArray | None:
         key = role, mover
         literals = self._circuit.sees[role].literals
         if key not in self._rails:
-            self._rails[key] = self._found(literals, mover)
+            self._rails[key] = self._new_rails(literals, mover)
         rails = self._rails[key]
         if rails is None and seen.any():
-            # Percepts that were seen tell most and are few; there may be tens of thousands more.
+            # Percepts that were seen exclude the most moves, and are few, where there may be tens
+            # of thousands of others.
             literals, seen = literals[seen], seen[seen]
-            rails = self._found(literals, mover)
+            rails = self._new_rails(literals, mover)
         if rails is None:
             return None
         first, end = self._first_move[mover], self._first_move[mover + 1]
         nets, holds = literals >> 1, seen ^ (literals & 1).astype(np.bool_)
-        allowed = _but_for(end - first, *_split(nets, holds, first, end))
+        moves = _possible_moves(end - first, *_split(nets, holds, first, end))
         gates = nets - self._first_gate
         touched = np.flatnonzero(gates >= 0)
         slots = rails.slots[gates[touched]]
-        packed = np.packbits(allowed)
-        for place, slot in zip(touched[slots >= 0], slots[slots >= 0], strict=True):
-            packed &= (rails.ones if holds[place] else rails.zeros)[slot]
+        packed = np.packbits(moves)
+        for index, slot in zip(touched[slots >= 0], slots[slots >= 0], strict=True):
+            packed &= (rails.one_moves if holds[index] else rails.zero_moves)[slot]
         return np.unpackbits(packed, count=int(end - first)).astype(np.bool_)
 
-    def _found(self, literals: Literals, mover: int) -> _Rails | None:
-        """The gates between the moves of a role and some literals; None if they are too many."""
+    def _new_rails(self, literals: Literals, mover: int) -> _Rails | None:
+        """The sets of gates between a role's moves and some literals; None if they are too many."""
         circuit = self._circuit
         first, end = self._first_move[mover], self._first_move[mover + 1]
         if circuit.loops:
@@ -408,44 +417,44 @@ class Clues:
             return None
         slots = np.full(circuit.num_gates, -1, dtype=np.int64)
         slots[gates] = np.arange(len(gates))
-        ones = np.empty((len(gates), (int(end - first) + 7) // 8), dtype=np.uint8)
-        zeros = np.empty_like(ones)
-        rails = _Rails(slots, ones, zeros)
+        one_moves = np.empty((len(gates), (int(end - first) + 7) // 8), dtype=np.uint8)
+        zero_moves = np.empty_like(one_moves)
+        rails = _Rails(slots, one_moves, zero_moves)
         for slot, gate in enumerate(gates.tolist()):
             start, stop = circuit.offsets[gate : gate + 2]
             self._follow(circuit.literals[start:stop].astype(np.int64), rails, slot, first, end)
         return rails
 
     def _follow(self, literals: IntArray, rails: _Rails, slot: int, first: int, end: int) -> None:
-        """Find the moves with which one gate may be 1 and 0, from those of its inputs."""
+        """Write the moves with which a gate may be 1, and 0, from the sets of its inputs."""
         nets, plain = literals >> 1, (literals & 1) == 0
         gates = np.where(nets >= self._first_gate, nets - self._first_gate, -1)
         inner = np.where(gates >= 0, rails.slots[gates], -1)
         is_move = (nets >= first) & (nets < end)
         is_free = (inner < 0) & ~is_move & (literals != FALSE) & (literals != TRUE)
-        one = np.packbits(_but_for(end - first, *_split(nets, plain, first, end)))
+        on = np.packbits(_possible_moves(end - first, *_split(nets, plain, first, end)))
         # An AND is 0 if its inputs that are moves are not all 1.
-        zero = np.full_like(one, 255) if is_free.any() or (literals == FALSE).any() else ~one
+        off = np.full_like(on, 255) if is_free.any() or (literals == FALSE).any() else ~on
         if (literals == FALSE).any():
-            one[:] = 0
+            on[:] = 0
         for k in np.flatnonzero(inner >= 0):
-            may, may_not = rails.ones[inner[k]], rails.zeros[inner[k]]
-            one &= may if plain[k] else may_not
-            zero |= may_not if plain[k] else may
-        rails.ones[slot], rails.zeros[slot] = one, zero
+            may, may_not = rails.one_moves[inner[k]], rails.zero_moves[inner[k]]
+            on &= may if plain[k] else may_not
+            off |= may_not if plain[k] else may
+        rails.one_moves[slot], rails.zero_moves[slot] = on, off
 
 
 def _split(nets: IntArray, holds: BoolArray, first: int, end: int) -> tuple[IntArray, IntArray]:
-    """The moves among literals that must, or must not, hold: those made, and those not made."""
+    """The moves among literals that must be made, and the moves that must not."""
     is_move = (nets >= first) & (nets < end)
     return nets[is_move & holds] - first, nets[is_move & ~holds] - first
 
 
-def _but_for(size: int, made: IntArray, not_made: IntArray) -> BoolArray:
-    """Whether each of some moves may be the one that is made."""
-    allowed = np.ones(size, dtype=np.bool_)
-    if len(made):
-        allowed[:] = False
-        allowed[made] = (made == made[0]).all()
-    allowed[not_made] = False
-    return allowed
+def _possible_moves(size: int, must_hold: IntArray, must_not_hold: IntArray) -> BoolArray:
+    """`[size]` whether each move may be the only one that is made."""
+    is_possible = np.ones(size, dtype=np.bool_)
+    if len(must_hold):
+        is_possible[:] = False
+        is_possible[must_hold] = (must_hold == must_hold[0]).all()
+    is_possible[must_not_hold] = False
+    return is_possible

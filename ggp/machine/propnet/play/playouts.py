@@ -1,5 +1,9 @@
-"""Whole random playouts: queues of them are made, played and summed up; unusual goal values that
-they meet are warned about."""
+"""Plays random playouts to their ends: makes queues, plays them on several threads, sums results.
+
+In come packed states and limits, out come goals and steps for each state or for each trial. The
+kernels of `kernels.block_playouts` play; this module divides a queue among threads, watches the
+clock between calls of kernels, and warns of unusual goal values.
+"""
 
 from __future__ import annotations
 
@@ -38,14 +42,14 @@ from ggp.machine.threads import made_once
 from ggp.run.clocks import TellsTime
 
 UNIFORM: I32 = np.zeros(0, dtype=np.int32)
-"""The odds of a queue whose moves are drawn uniformly."""
+"""`Queue.odds` for uniform draws."""
 
 NO_CREDITS: FloatArray = np.zeros((0, 2))
-"""The credits of a queue that does not want any."""
+"""`Queue.credits` for none."""
 
 
 class _Even(NamedTuple):
-    """The arrays of entries that are all played once; they are never written to."""
+    """Read-only arrays of a queue in which every state is its own entry, played once."""
 
     place: IntArray
     once: IntArray
@@ -67,7 +71,7 @@ class Queues:
 
     Args:
         goal_values: warns about unusual goal values.
-        goal_range: the bounds of usual ones.
+        goal_range: the least and the greatest usual goal value.
     """
 
     def __init__(
@@ -82,36 +86,36 @@ class Queues:
             for role, outputs in enumerate(queries.circuit.goals)
             for name in outputs.names
         ]
-        # Role, place and number (NaN if it is not a number) of unusual values.
+        # Role, index and number (NaN if it is not a number) of unusual values.
         self._unusual = [(r, k, v) for k, (r, v) in enumerate(values) if not low <= v <= high]
         self._even = _Even.of(0)
 
     def once(self, packed: Packed, odds: I32 = UNIFORM, credits: FloatArray = NO_CREDITS) -> Queue:
-        """A queue in which every lane is played out once, and the goals of all roles are wanted.
+        """A queue that plays every lane once, for the goals of all roles.
 
-        Sums have arbitrary values before the lanes are played.
+        Its sums are arbitrary until the lanes are played.
 
         Args:
             odds, credits: see `Queue`.
         """
-        num, even = len(packed), self._even
-        if num > len(even.place):
-            # Kept, because memory that was never touched before costs more than short playouts.
-            self._even = even = _Even.of(2 * num)
+        num_entries, even = len(packed), self._even
+        if num_entries > len(even.place):
+            # Reused, because touching new memory costs more than short playouts.
+            self._even = even = _Even.of(2 * num_entries)
         return Queue(
             packed,
-            even.place[:num],
-            even.once[:num],
+            even.place[:num_entries],
+            even.once[:num_entries],
             -1,
-            even.none[:num],
-            even.place[:num],
-            even.weight[:num],
+            even.none[:num_entries],
+            even.place[:num_entries],
+            even.weight[:num_entries],
             np.array([0, self._num_roles], dtype=np.int32),
             0.0,
-            np.empty((num, self._num_roles)),
-            np.empty((num, 1)),
-            np.empty(num, dtype=np.int64),
-            *self._seen(),
+            np.empty((num_entries, self._num_roles)),
+            np.empty((num_entries, 1)),
+            np.empty(num_entries, dtype=np.int64),
+            *self._blank_flags(),
             odds,
             credits,
         )
@@ -121,7 +125,7 @@ class Queues:
         packed: Packed,
         role: int,
         trials: TrialBatch,
-        places: I32,
+        indices: I32,
         cut_value: float,
         *,
         spread: bool,
@@ -129,7 +133,7 @@ class Queues:
         """A queue of trials of a role's moves, for the goals of that role.
 
         Args:
-            places: place of each move among those of the role.
+            indices: index of each move among the moves of the role.
             cut_value, spread: see `TrialPlayer.playouts_after`.
         """
         return Queue(
@@ -137,7 +141,7 @@ class Queues:
             np.ascontiguousarray(trials.lanes),
             np.ascontiguousarray(trials.counts),
             role,
-            places,
+            indices,
             np.ascontiguousarray(trials.into),
             trials.weights,
             np.array([role, role + 1], dtype=np.int32),
@@ -145,27 +149,27 @@ class Queues:
             np.zeros((trials.num_sums, 1)),
             np.zeros((trials.num_sums, 3 if spread else 0)),
             np.zeros(trials.num_sums, dtype=np.int64),
-            *self._seen(),
+            *self._blank_flags(),
             UNIFORM,
             NO_CREDITS,
         )
 
-    def _seen(self) -> tuple[BoolArray, BoolArray]:
-        """Arrays for goal values met, and for faults of goals: none yet."""
+    def _blank_flags(self) -> tuple[BoolArray, BoolArray]:
+        """New arrays for `Queue.occurred` and `Queue.faults`."""
         return (
             np.zeros(len(self._plan.goal_values), dtype=np.bool_),
             np.zeros((self._num_roles, 2), dtype=np.bool_),
         )
 
     def warn_of_goals(self, queue: Queue) -> None:
-        """Warn about unusual goal values that were met."""
+        """Warn about unusual goal values that occurred in a queue."""
         warn = self._goal_values
         for role in np.flatnonzero(queue.faults[:, 0]).tolist():
             warn.several(role)
         for role in np.flatnonzero(queue.faults[:, 1]).tolist():
             warn.none(role)
-        for role, place, value in self._unusual:
-            if queue.met[place]:
+        for role, index, value in self._unusual:
+            if queue.occurred[index]:
                 if np.isnan(value):
                     warn.no_number(role)
                 else:
@@ -190,15 +194,15 @@ class CircuitPlayouts:
         self._queries = queries
         self.queues = Queues(queries, goal_values, goal_range)
         self.player = QueuePlayer(queries.playout, threads)
-        # The weights last drawn by, and what they are to kernels: used again if nobody can have
-        # changed them since.
+        # The last weights, and their odds for kernels: valid again if the array is read-only, so
+        # that nobody can have changed it since.
         self._last_odds: tuple[IntArray | None, I32] = (None, UNIFORM)
 
     def once(
         self, packed: Packed, rng: np.random.Generator, limits: PlayoutLimits
     ) -> tuple[Playouts, int]:
-        """See `Machine.playout`; with the number of states stepped."""
-        return self._played(self.queues.once(packed), rng, limits)
+        """The playouts of `Machine.playout`, and the number of states stepped."""
+        return self._play_entries(self.queues.once(packed), rng, limits)
 
     def weighed(
         self,
@@ -209,51 +213,55 @@ class CircuitPlayouts:
         rng: np.random.Generator,
         limits: PlayoutLimits,
     ) -> tuple[Playouts, int]:
-        """See `WeightedPlayer.playout_by_weights`; with the number of states stepped.
+        """The playouts of `WeightedPlayer.playout_by_weights`, and the number of states stepped.
 
         Args:
             numbers: ids of the moves of each role that draws by weight, in the order of the
                 circuit.
         """
-        known, odds = self._last_odds
-        if known is not weights or weights.flags.writeable:
+        last_weights, odds = self._last_odds
+        if last_weights is not weights or weights.flags.writeable:
             odds = self._odds(numbers, weights)
             self._last_odds = weights, odds
         first = self._first_moves
-        found = np.zeros((first[-1], 2))
-        queue = self.queues.once(packed, odds, found)
-        played = self._played(queue, rng, limits)
+        move_credits = np.zeros((first[-1], 2))
+        queue = self.queues.once(packed, odds, move_credits)
+        playouts = self._play_entries(queue, rng, limits)
         for role, moves in numbers.items():
-            credits[role, moves] += found[first[role] : first[role + 1]]
-        return played
+            credits[role, moves] += move_credits[first[role] : first[role + 1]]
+        return playouts
 
     def _odds(self, numbers: Mapping[int, IntArray], weights: IntArray) -> I32:
-        """The weights as those of `PlayoutPlan.move_rows`."""
+        """The weights in the order of `PlayoutPlan.move_rows`.
+
+        Raises:
+            ValueError: a weight is less than 1, or the weights of a role are too large together.
+        """
         for role, moves in numbers.items():
-            # Kernels have room for no more.
-            chosen = weights[role, moves]
-            if chosen.min(initial=1) < 1 or chosen.sum() > MOST_SUM:
+            # Sliced numbers of kernels have room for no more.
+            role_weights = weights[role, moves]
+            if role_weights.min(initial=1) < 1 or role_weights.sum() > MOST_SUM:
                 raise ValueError(
                     f"the weights of the moves of role {role} must be at least 1, and at most "
                     f"{MOST_SUM:,} together"
                 )
         first = self._first_moves
         odds = np.ones(len(self._queries.playout.move_rows), dtype=np.int32)
-        every = np.ones(first[-1], dtype=np.int32)
+        circuit_odds = np.ones(first[-1], dtype=np.int32)
         for role, moves in numbers.items():
-            every[first[role] : first[role + 1]] = weights[role, moves]
-        places, moves_there = self._places
-        odds[places] = every[moves_there]
+            circuit_odds[first[role] : first[role + 1]] = weights[role, moves]
+        indices, moves_at = self._places
+        odds[indices] = circuit_odds[moves_at]
         return odds
 
     @made_once
     def _places(self) -> tuple[IntArray, IntArray]:
-        """Places of moves among `PlayoutPlan.move_rows`, and which move of the circuit each is."""
+        """Indices of moves in `PlayoutPlan.move_rows`, and the circuit's index of each move."""
         plan = self._queries.playout
-        # Rows of moves follow those of fluents; what is beyond fills groups up.
+        # Rows of moves follow the rows of fluents; fillers have rows beyond both.
         moves = plan.move_rows.astype(np.int64) - (1 + len(plan.state_rows))
-        places = np.flatnonzero(moves < self._first_moves[-1])
-        return places, moves[places]
+        indices = np.flatnonzero(moves < self._first_moves[-1])
+        return indices, moves[indices]
 
     @made_once
     def _first_moves(self) -> list[int]:
@@ -261,41 +269,41 @@ class CircuitPlayouts:
         counts = [len(outputs.names) for outputs in self._queries.circuit.legal]
         return [sum(counts[:role]) for role in range(len(counts) + 1)]
 
-    def _played(
+    def _play_entries(
         self, queue: Queue, rng: np.random.Generator, limits: PlayoutLimits
     ) -> tuple[Playouts, int]:
-        """Play a queue in which each state is an entry and a sum of its own."""
+        """Play a queue in which each state is its own entry, with its own sum."""
         steps = np.empty(len(queue.lanes), dtype=np.int64)
         finished = np.empty(len(queue.lanes), dtype=np.bool_)
 
-        def done(first: int, end: int) -> None:
+        def report(first: int, end: int) -> None:
             steps[first:end] = queue.spread[first:end, 0]
             np.equal(queue.unfinished[first:end], 0, out=finished[first:end])
 
-        visited = self._play(queue, rng, limits, done)
+        visited = self._play(queue, rng, limits, report)
         return Playouts(queue.goals, steps, finished), visited
 
     def summed(
         self, queue: Queue, rng: np.random.Generator, limits: PlayoutLimits
     ) -> tuple[PlayoutSums, int]:
-        """The sums of a queue of trials; with the number of states stepped."""
+        """The sums of a queue of trials, and the number of states stepped."""
         visited = self._play(queue, rng, limits)
-        found = queue.spread.T if queue.spread.size else np.zeros((3, 0))
-        return PlayoutSums(queue.goals[:, 0], not queue.unfinished.any(), *found), visited
+        spreads = queue.spread.T if queue.spread.size else np.zeros((3, 0))
+        return PlayoutSums(queue.goals[:, 0], not queue.unfinished.any(), *spreads), visited
 
     def _play(
         self,
         queue: Queue,
         rng: np.random.Generator,
         limits: PlayoutLimits,
-        done: Done | None = None,
+        report: Report | None = None,
     ) -> int:
-        visited = self.player.play(queue, rng, limits, done)
+        visited = self.player.play(queue, rng, limits, report)
         self.queues.warn_of_goals(queue)
         return visited
 
     def warm_up(self, packed: Packed) -> None:
-        """Load every kernel; goal values that are met are not warned about."""
+        """Load every kernel, without warning of goal values."""
         self.player.play(self.queues.once(packed), np.random.default_rng(0), PlayoutLimits(2))
 
     def use_one_thread(self) -> None:
@@ -306,22 +314,22 @@ class CircuitPlayouts:
 # ------------------------------------------------------------------------
 # Plays a whole queue in runs of similar size, each with a random stream of its own.
 #
-# Threads share the runs, and it does not matter which thread plays which: bits come from a run's
-# key, and runs that count in the same sum are played by one thread, in order.
+# Results do not depend on the number of threads, nor on which thread plays which run: random bits
+# come from a run's key, and runs that add to the same sum form a *chain*, which one thread plays in
+# order, so that sums of floats are rounded alike.
 
 LANES_A_RUN = 1 << 14
-"""Number of playouts that share one block, one after the other, and one random stream; more if they
-are of one entry of the queue."""
+"""Number of playouts of a run, which share one random stream; more if an entry has more."""
 
 PARTS_A_THREAD = 16
-"""Number of parts for each thread that a queue is divided into, if it has so many runs."""
+"""Number of parts for each thread into which a queue is divided, if it has enough chains."""
 
 LOOK_AT_CLOCK_S = 0.02
-"""Seconds that a kernel plays between two looks at the clock."""
+"""Greatest number of seconds that a kernel should play between two looks at the clock."""
 
 
-Done = Callable[[int, int], None]
-"""Called with the first and the end of entries that have been played."""
+Report = Callable[[int, int], None]
+"""Called with the range of entries that have just been played: the first, and the end."""
 
 
 class _Run(NamedTuple):
@@ -346,9 +354,9 @@ class QueuePlayer:
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
         self._blocks: list[Block] = []
-        # Number of steps of a block that fit between two looks at the clock.
+        # Number of steps of a block between two looks at the clock.
         self._budget = 1
-        # Seconds of a step, as measured in the last call.
+        # Seconds of a step, measured in the last call of a kernel.
         self._step_s = 0.0
 
     def play(
@@ -356,12 +364,12 @@ class QueuePlayer:
         queue: Queue,
         rng: np.random.Generator,
         limits: PlayoutLimits,
-        done: Done | None = None,
+        report: Report | None = None,
     ) -> int:
         """Play every entry to its end; the use of `rng` does not depend on the threads.
 
         Args:
-            done: called for entries `first .. end` when they have been played, if each has a sum
+            report: called for entries `first .. end` when they have been played, if each has a sum
                 of its own, by the thread that played them.
 
         Returns:
@@ -375,26 +383,26 @@ class QueuePlayer:
         bounds = _bounds(queue)
         keys = rng.integers(0, 1 << 64, size=len(bounds) - 1, dtype=np.uint64).tolist()
         runs = [_Run(*run) for run in zip(bounds, bounds[1:], keys, strict=False)]
-        # Threads would add to the same credits.
+        # All runs add to the same credits, so one thread plays them.
         if self._pool is None or len(runs) < 2 or len(queue.credits):
-            return self._play(queue, deque([runs]), max_steps, until_s, clock, done)
+            return self._play(queue, deque([runs]), max_steps, until_s, clock, report)
         chains = deque(self._parts(_chains(queue, runs)))
-        helpers = min(self._threads, len(chains)) - 1
-        others = [
-            self._pool.submit(self._play, queue, chains, max_steps, until_s, clock, done)
-            for _ in range(helpers)
+        num_helpers = min(self._threads, len(chains)) - 1
+        futures = [
+            self._pool.submit(self._play, queue, chains, max_steps, until_s, clock, report)
+            for _ in range(num_helpers)
         ]
-        visited = self._play(queue, chains, max_steps, until_s, clock, done)
-        return visited + sum(other.result() for other in others)
+        visited = self._play(queue, chains, max_steps, until_s, clock, report)
+        return visited + sum(future.result() for future in futures)
 
     def _parts(self, chains: list[list[_Run]]) -> Iterator[list[_Run]]:
-        """Parts of neighbouring chains, as many as it takes for all threads to end together."""
+        """Parts of neighbouring chains, enough that all threads end at about the same time."""
         size = -(-len(chains) // (PARTS_A_THREAD * self._threads))
         for start in range(0, len(chains), size):
             yield [run for chain in chains[start : start + size] for run in chain]
 
     def use_one_thread(self) -> None:
-        """Use one thread from now on: threads of the pool may exist in another process only."""
+        """Use one thread from now on: after a fork, the pool's threads are in the other process."""
         self._threads, self._pool = 1, None
 
     def _play(
@@ -404,11 +412,11 @@ class QueuePlayer:
         max_steps: int,
         until_s: float,
         clock: TellsTime,
-        done: Done | None,
+        report: Report | None,
     ) -> int:
-        """Play chains of runs as long as there are any; returns the number of states stepped."""
-        # Threads take blocks and chains, and give blocks back, at the same time: each of these is
-        # one atomic operation.
+        """Play chains of runs until none is left; returns the number of states stepped."""
+        # Other threads take chains and blocks, and return blocks, at the same time: so each of
+        # these steps is one atomic operation of a list or deque.
         try:
             block = self._blocks.pop()
         except IndexError:
@@ -428,8 +436,8 @@ class QueuePlayer:
                     _clear(queue, runs[0].first, runs[-1].end)
                 self._play_block(queue, block, max_steps, until_s, clock)
                 visited += int(block.at[VISITED])
-                if queue.role < 0 and done is not None:
-                    done(runs[0].first, runs[-1].end)
+                if queue.role < 0 and report is not None:
+                    report(runs[0].first, runs[-1].end)
         self._blocks.append(block)
         return visited
 
@@ -438,8 +446,8 @@ class QueuePlayer:
     ) -> None:
         started_s = clock()
         while started_s < until_s:
-            # Kernels check neither the clock nor for interrupts. They are called with about as many
-            # steps as fit.
+            # Kernels check neither the clock nor interrupts, so a call gets about as many steps as
+            # fit the time between two looks.
             budget, left_s = self._budget, until_s - started_s
             if budget * self._step_s > left_s:
                 budget = max(1, int(left_s / self._step_s))
@@ -457,18 +465,18 @@ class QueuePlayer:
 
 
 def _bounds(queue: Queue) -> list[int]:
-    """The entry at which each run begins, and the end."""
-    num = len(queue.counts)
+    """The entry at which each run begins, and the end; no entry is split over runs."""
+    num_entries = len(queue.counts)
     if queue.role < 0:
-        return [*range(0, num, LANES_A_RUN), num]
+        return [*range(0, num_entries, LANES_A_RUN), num_entries]
     ends = np.cumsum(queue.counts)
-    marks = np.arange(LANES_A_RUN, int(ends[-1]) if num else 0, LANES_A_RUN)
+    marks = np.arange(LANES_A_RUN, int(ends[-1]) if num_entries else 0, LANES_A_RUN)
     bounds = [0, *dict.fromkeys((np.searchsorted(ends, marks) + 1).tolist())]
-    return bounds if bounds[-1] == num else [*bounds, num]
+    return bounds if bounds[-1] == num_entries else [*bounds, num_entries]
 
 
 def _chains(queue: Queue, runs: list[_Run]) -> list[list[_Run]]:
-    """Chains of runs such that no two chains count in the same sum."""
+    """Chains of consecutive runs such that no two chains add to the same sum."""
     if queue.role < 0:
         return [[run] for run in runs]
     so_far, from_here = _extremes(queue.into)
@@ -481,24 +489,24 @@ def _chains(queue: Queue, runs: list[_Run]) -> list[list[_Run]]:
 
 
 def _clear(queue: Queue, first: int, end: int) -> None:
-    """Clear the sums of entries that have one each; threads do so side by side."""
+    """Clear the sums of entries that have one each, in the thread that plays them."""
     for sums in (queue.goals, queue.spread, queue.unfinished):
         sums[first:end] = 0
 
 
 def _extremes(into: IntArray) -> tuple[IntArray, IntArray]:
-    """`[E]` the largest number up to each place, and the least from there on."""
+    """`[E]` the largest sum index up to each entry, and the least from it on."""
     return np.maximum.accumulate(into), np.minimum.accumulate(into[::-1])[::-1]
 
 
 def _give_up(plan: PlayoutPlan, queue: Queue, block: Block) -> None:
-    """Judge lanes that have ended, and record those not finished, and entries not begun."""
+    """Judge the lanes that have ended, and record lanes and entries that were not finished."""
     at = block.at
     waiting = slice(at[NEXT], block.bounds[at[LAST]])
-    left, into = queue.counts[waiting].copy(), queue.into[waiting]
-    left[:1] -= at[PLACED]
-    np.add.at(queue.unfinished, into, left)
-    lost = queue.weights[waiting] * left * queue.cut_value
+    remaining, into = queue.counts[waiting].copy(), queue.into[waiting]
+    remaining[:1] -= at[PLACED]
+    np.add.at(queue.unfinished, into, remaining)
+    lost = queue.weights[waiting] * remaining * queue.cut_value
     np.add.at(queue.goals, into, lost[:, None])
     if queue.spread.shape[1] > 1:
         np.add.at(queue.spread[:, 1], into, lost * queue.cut_value)
@@ -508,8 +516,8 @@ def _give_up(plan: PlayoutPlan, queue: Queue, block: Block) -> None:
 
 
 def _with_credits(block: Block, queue: Queue, width: tuple[int, ...]) -> Block:
-    """The block, with room to remember moves if the queue wants them credited."""
-    number = len(queue.credits) * words_of(width)
-    if number <= len(block.made):
+    """The block, with room for the moves of each lane if the queue credits moves."""
+    size = len(queue.credits) * words_of(width)
+    if size <= len(block.history):
         return block
-    return block._replace(made=aligned_words(number))
+    return block._replace(history=aligned_words(size))

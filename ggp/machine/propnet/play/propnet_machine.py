@@ -1,4 +1,8 @@
-"""The fast machine: `Machine` on a circuit of bits."""
+"""The fast machine: `Machine` on a circuit of bits.
+
+It checks that states are its own, passes their packed bits to the classes that do the work
+(`Answers`, `CircuitPercepts`, `CircuitPlayouts`, `CircuitTurns`), and wraps the results.
+"""
 
 from __future__ import annotations
 
@@ -57,13 +61,13 @@ from ggp.run.clocks import TellsTime
 class PropnetMachine(CircuitTurns):
     """`Machine` on a circuit; several threads may use it at once (see `ggp.machine.threads`).
 
-    What it does beyond `Machine` is for callers that ask `on_circuit`.
+    Callers reach its additional methods through `on_circuit`.
 
     Args:
         circuit: the circuit of the game.
         is_gdl2: false for plain GDL, where every role sees the joint move.
-        told_by: the name in percepts that contain it in GDL-II, None if none do (see
-            `ggp.gdl.analysis.joint_move_percepts`).
+        told_by: in GDL-II, the name of the percepts that contain the joint move, None if there
+            are none (see `ggp.gdl.analysis.joint_move_percepts`).
         threads: number of processors to use; results do not depend on it.
         reports: the reports of how the circuit was optimised.
 
@@ -107,7 +111,7 @@ class PropnetMachine(CircuitTurns):
             is_gdl2=is_gdl2,
         )
         name = PLAIN if not is_gdl2 else told_by
-        self._told = None if name is None else JointMovesTold(name, self.growing)
+        self._joint_moves_told = None if name is None else JointMovesTold(name, self.growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
         keep_freed_memory()
 
@@ -119,7 +123,7 @@ class PropnetMachine(CircuitTurns):
     def concatenate(self, batches: Sequence[States]) -> PropnetStates:
         packed = [self._packed(batch) for batch in batches]
         joined = np.concatenate([self._initial[None][:0], *packed])
-        # For single lanes it may be in Fortran order, for which kernels would be compiled anew.
+        # A single lane may be in Fortran order, for which kernels would be compiled again.
         return self._states(np.ascontiguousarray(joined))
 
     def groups(self, states: States) -> IntArray:
@@ -135,14 +139,14 @@ class PropnetMachine(CircuitTurns):
         values = np.zeros((len(packed), len(self.roles)))
         # Lanes with the same goal values are settled together.
         for role, (texts, group) in enumerate(self._answers.goal_values(packed)):
-            settled = [self._goal_values.settle(role, each) for each in texts]
-            values[:, role] = np.array(settled, dtype=np.float64)[group]
+            numbers = [self._goal_values.settle(role, candidates) for candidates in texts]
+            values[:, role] = np.array(numbers, dtype=np.float64)[group]
         return values
 
     def goal_texts(self, states: States) -> list[tuple[tuple[str, ...], ...]]:
         """See `GoalTexts`."""
-        found = self._answers.goal_values(self._packed(states))
-        columns = [[texts[k] for k in group.tolist()] for texts, group in found]
+        answers = self._answers.goal_values(self._packed(states))
+        columns = [[texts[k] for k in group.tolist()] for texts, group in answers]
         return list(zip(*columns, strict=True))
 
     def legal(self, states: States, role: int, *, allow_stuck: bool = False) -> Ragged:
@@ -157,11 +161,11 @@ class PropnetMachine(CircuitTurns):
 
     def step(self, states: States, joint_moves: IntArray) -> Stepped:
         packed, joint_moves = self._packed(states), np.asarray(joint_moves)
-        asked = self._queries.step
+        query = self._queries.step
         words = self._answers.stepped(packed, joint_moves)
         self.states_visited += len(packed)
-        successors = self._states(np.ascontiguousarray(asked.part(words, 0)))
-        return Stepped(successors, self._percepts.after(asked, words, joint_moves))
+        successors = self._states(np.ascontiguousarray(query.part(words, 0)))
+        return Stepped(successors, self._percepts.after(query, words, joint_moves))
 
     def step_matching(
         self,
@@ -175,19 +179,19 @@ class PropnetMachine(CircuitTurns):
         if rows is None:
             return None
         packed = self._packed(states)
-        wanted, possible = rows.rows_of(percepts)
+        targets, possible = rows.rows_of(percepts)
         if ((percepts != UNKNOWN) & ~possible).any():
             return None
-        matches, after = self._answers.matching(packed, lanes, joint_moves, role, percepts, wanted)
+        matches, new = self._answers.matching(packed, lanes, joint_moves, role, percepts, targets)
         self.states_visited += len(lanes)
-        return matches, self._states(after)
+        return matches, self._states(new)
 
     def legal_behind(
         self, states: States, mover: int, percepts: IntArray, role: int, more_than: int
     ) -> tuple[Ragged, IntArray] | None:
-        """Legal moves of a role without those that cannot have caused what another role sees.
+        """The legal moves of a role that may have caused the percepts of another role.
 
-        Moves that are left may still give other percepts.
+        The converse does not hold: a move in the list may still lead to other percepts.
 
         Args:
             states: L states; where the mover is stuck it has no moves.
@@ -197,7 +201,8 @@ class PropnetMachine(CircuitTurns):
             more_than: lanes with no more legal moves than this keep all of them.
 
         Returns:
-            The moves, and `[L]` the number of legal ones; None where the mover never has more.
+            The moves, and `[L]` the number of legal ones; None if the mover never has more than
+            `more_than`.
         """
         if not self._is_gdl2 or len(self._moves.numbers[mover]) <= more_than:
             return None
@@ -205,9 +210,9 @@ class PropnetMachine(CircuitTurns):
         totals = np.bitwise_count(moves).sum(axis=1, dtype=np.int64)
         long = (totals > more_than) & (percepts != UNKNOWN)
         for seen in np.unique(percepts[long])[:MOST_CLUES].tolist():
-            behind = self._clues.moves_behind(self.percept_texts(seen), role, mover)
-            if behind is not None:
-                moves[long & (percepts == seen)] &= behind
+            possible = self._clues.moves_behind(self.percept_texts(seen), role, mover)
+            if possible is not None:
+                moves[long & (percepts == seen)] &= possible
         return self._answers.listed(moves, mover), totals
 
     def playout(
@@ -220,9 +225,9 @@ class PropnetMachine(CircuitTurns):
     ) -> Playouts:
         packed = self._packed(states)
         limits = PlayoutLimits(max_steps, max_seconds, clock)
-        found, visited = self._playouts.once(packed, rng, limits)
+        playouts, visited = self._playouts.once(packed, rng, limits)
         self.states_visited += visited
-        return found
+        return playouts
 
     @property
     def num_moves(self) -> int:
@@ -241,23 +246,23 @@ class PropnetMachine(CircuitTurns):
     ) -> Playouts:
         """Like `Machine.playout`, but each role draws its legal moves by weight.
 
-        With weights of 1 everywhere the playouts are those of `Machine.playout`.
+        If all weights are 1, the playouts are those of `Machine.playout`.
 
         Args:
-            weights: `[R, M]` by move id, at least 1; those of `random` are not looked at. Those of
-                the moves that a role has add up to at most `MOST_SUM`.
-            credits: `[R, M, 2]` gets added, for each move, in how many finished playouts its role
-                made it, and the sum of the role's goals in them.
+            weights: `[R, M]` by move id, at least 1; those of `random` are ignored. The weights of
+                a role's moves add up to at most `MOST_SUM`.
+            credits: `[R, M, 2]`. For each move of a role, the number of finished playouts in which
+                the role made it, and the sum of the role's goals in them, are added.
 
         Raises:
-            ValueError: a weight is less than 1, or there is too much weight.
+            ValueError: a weight is less than 1, or the weights of a role are too large together.
         """
         packed, numbers = self._packed(states), enumerate(self._moves.numbers)
-        own = {role: moves for role, moves in numbers if role != self.random_role}
+        weighed = {role: moves for role, moves in numbers if role != self.random_role}
         limits = PlayoutLimits(max_steps, max_seconds, clock)
-        found, visited = self._playouts.weighed(packed, own, weights, credits, rng, limits)
+        playouts, visited = self._playouts.weighed(packed, weighed, weights, credits, rng, limits)
         self.states_visited += visited
-        return found
+        return playouts
 
     def playouts_after(
         self,
@@ -270,22 +275,22 @@ class PropnetMachine(CircuitTurns):
         spread: bool,
         limits: PlayoutLimits = UNLIMITED,
     ) -> PlayoutSums:
-        """Try moves of a role: make them in their states, and play on randomly to the end.
+        """Sums over playouts that begin with given moves of a role.
 
-        The other roles' moves are random from the first one on. In a lane where the move tried is
+        The other roles' moves are random from the first one on. In a lane where the given move is
         not legal, a random legal move takes its place.
 
         Args:
             cut_value: the value of playouts that do not finish.
             spread: also sum up squares and steps.
         """
-        packed, places = self._packed(states), self._moves.places[role][trials.moves]
+        packed, indices = self._packed(states), self._moves.places[role][trials.moves]
         queue = self._playouts.queues.of_trials(
-            packed, role, trials, places, cut_value, spread=spread
+            packed, role, trials, indices, cut_value, spread=spread
         )
-        found, visited = self._playouts.summed(queue, rng, limits)
+        sums, visited = self._playouts.summed(queue, rng, limits)
         self.states_visited += visited
-        return found
+        return sums
 
     @made_once
     def _playouts(self) -> CircuitPlayouts:
@@ -309,7 +314,7 @@ class PropnetMachine(CircuitTurns):
             raise MachineError(f"there is no set of percepts number {percept}") from None
 
     def told_moves(self, percepts: IntArray) -> IntArray | None:
-        return None if self._told is None else self._told.of(self, percepts)
+        return None if self._joint_moves_told is None else self._joint_moves_told.of(self, percepts)
 
     @property
     def fluent_names(self) -> tuple[str, ...]:
@@ -321,10 +326,10 @@ class PropnetMachine(CircuitTurns):
         return self._fluents.words(self._packed(states))
 
     def from_fluent_bits(self, bits: BoolArray) -> PropnetStates:
-        """The states in which these fluents hold, given as by `fluent_bits`.
+        """The states in which these fluents hold, in the form of `fluent_bits`.
 
-        The caller must know that there can be such states: machines take for granted whatever holds
-        in all states that can be reached.
+        The states must be reachable: the circuit is optimised by facts that hold in all reachable
+        states, and may give wrong answers in others.
         """
         return self._states(self._fluents.of_bits(bits))
 
@@ -370,11 +375,11 @@ class PropnetMachine(CircuitTurns):
         """Load or compile every kernel, so that no later call waits for that."""
         load_at_once()
         states = self.initial(2)
-        many = self.initial(NARROW + 1)
+        wide = self.initial(NARROW + 1)
         self.groups(states)
         RowTable(1).numbers(np.arange(1000, dtype=np.uint64)[:, None])  # a table that grows
-        self._answers.ask(self._queries.goals, many.packed)
-        self.legal(many, 0, allow_stuck=True)
+        self._answers.ask(self._queries.goals, wide.packed)
+        self.legal(wide, 0, allow_stuck=True)
         moves = [self._some_moves(states, role) for role in range(len(self.roles))]
         joint_moves = np.stack(moves, axis=1)
         if (joint_moves != UNKNOWN).all():
@@ -397,11 +402,11 @@ class PropnetMachine(CircuitTurns):
     # ---------------------------------------------------------------- private
 
     def _some_moves(self, states: States, role: int) -> IntArray:
-        """`[L]` some legal move of a role in each lane, `UNKNOWN` where there is none."""
+        """`[L]` the first legal move of a role in each lane, `UNKNOWN` where there is none."""
         legal = self.legal(states, role, allow_stuck=True)
         moves = np.full(len(states), UNKNOWN, dtype=np.int64)
-        some = np.flatnonzero(legal.counts)
-        moves[some] = legal.values[legal.offsets[some]]
+        playing = np.flatnonzero(legal.counts)
+        moves[playing] = legal.values[legal.offsets[playing]]
         return moves
 
     @made_once
@@ -420,19 +425,19 @@ class PropnetMachine(CircuitTurns):
             raise MachineError("these states belong to another machine")
         return states.packed
 
-    def _is_copy(self, other: object) -> bool:
-        return isinstance(other, PropnetMachine) and other.growing is self.growing
+    def _is_copy(self, machine: object) -> bool:
+        return isinstance(machine, PropnetMachine) and machine.growing is self.growing
 
 
 # ------------------------------------------------------------------------
-# The fluents of packed states, as bits, words and texts; those that always hold are added.
+# The fluents of packed states, as bits, words and texts, with the fluents that always hold.
 
 
 class Fluents:
     """The fluents of a circuit.
 
     Attributes:
-        names: `[F]` as canonical KIF: those of the circuit, then those that hold in every state.
+        names: `[F]` as canonical KIF: fluents of the circuit, then fluents that always hold.
     """
 
     def __init__(self, circuit: Circuit) -> None:
@@ -444,9 +449,9 @@ class Fluents:
         if len(self.names) == self._num_packed:
             return packed
         constant = pack(np.arange(len(self.names)) >= self._num_packed)
-        held = np.repeat(constant[None], len(packed), axis=0)
-        held[:, : packed.shape[1]] |= packed
-        return held
+        words = np.repeat(constant[None], len(packed), axis=0)
+        words[:, : packed.shape[1]] |= packed
+        return words
 
     def bits(self, packed: Packed) -> BoolArray:
         """`[L, F]` whether each fluent holds."""
@@ -459,11 +464,11 @@ class Fluents:
         ]
 
     def of_bits(self, bits: BoolArray) -> Packed:
-        """The states in which these hold, given as by `bits`."""
+        """The states in which these fluents hold, in the form of `bits`."""
         return pack_rows(bits[:, : self._num_packed])
 
     def of_texts(self, texts: Sequence[tuple[str, ...]]) -> Packed:
-        """The same, given as by `texts`.
+        """The states in which these fluents hold, in the form of `texts`.
 
         Raises:
             MachineError: a text is no fluent of the circuit.
@@ -482,10 +487,11 @@ class Fluents:
 
 
 # ------------------------------------------------------------------------
-# Keeps freed memory for the next arrays, as far as the C library can be told to.
+# Keeps freed memory for the next arrays, if the C library is glibc.
 #
-# Results of a batch of playouts are some megabytes, which glibc takes from the system and gives
-# back at once. To get them anew, page by page, takes up to as long as the playouts.
+# The results of a batch of playouts take some megabytes. By default glibc returns such a block to
+# the system as soon as it is freed, and fetching it again, page by page, can take as long as the
+# playouts.
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 """Parameters of `mallopt`, from malloc.h."""
@@ -496,7 +502,7 @@ ARRAY_BYTES = 32 << 20
 
 @cache
 def keep_freed_memory() -> None:
-    """Tell the C library to keep freed memory, once; only glibc knows how."""
+    """Make glibc keep freed memory; other C libraries are left alone."""
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         mallopt(_M_MMAP_THRESHOLD, ARRAY_BYTES)

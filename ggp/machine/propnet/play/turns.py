@@ -1,9 +1,10 @@
-"""Turns of many lanes at once on a circuit, and what may be done after them.
+"""Makes the moves of many lanes at once, and looks at the successors, for searches and trees.
 
-A search over boards asks the same of every successor: is the game over, who is to move, what can be
-captured. To read states, ask, and write lists of moves for each question takes several times as
-long as the gates. Here they are asked together, and only what the answers are needed for is
-written.
+In come packed states and joint moves, out come successors, percepts and whether the game is over.
+A search over boards asks the same questions about every successor: is the game over, who is to
+move, what can be captured? With one call for each, reading states and writing lists of moves would
+take several times as long as the gates. So one kernel call answers all of them, and writes only the
+parts that the caller uses.
 """
 
 from __future__ import annotations
@@ -38,20 +39,20 @@ from ggp.machine.rows import RowTable
 from ggp.machine.threads import made_once
 
 WIDTH = (0,)
-"""Lanes side by side in kernels that make turns, 512: waves of a search are often no longer, and
+"""The width of kernels that make turns, 512 lanes: waves of a search are often no longer, and
 blocks that are twice as wide are no faster."""
 
 MOST_PHASES = 2
 """Phases that have circuits of their own: most often one for each role."""
 
 Scratch = tuple[Packed, Packed, Packed, Packed]
-"""What `make_turns` writes on: `blank`, `rows`, `known`, `square`."""
+"""Working memory of `make_turns`: `blank`, `rows`, `marks`, `square`."""
 
 _NO_LISTS = np.zeros((0, 0), dtype=np.int64), np.zeros(0, dtype=np.int64)
 
 
-class TurnsTold(NamedTuple):
-    """What is told of K joint moves: the same as in `Turned`."""
+class TurnAnswers(NamedTuple):
+    """The fields of `Turned` after K joint moves, without the successors."""
 
     percepts: IntArray
     over: BoolArray
@@ -82,9 +83,9 @@ class CircuitTurns:
 
         Args:
             states: L states.
-            lanes: `[K]` the state of each joint move; equal ones had better be neighbours.
+            lanes: `[K]` the state of each joint move; fastest if equal ones are neighbours.
             joint_moves: `[K, R]` move ids.
-            percepts: whether percepts are wanted.
+            percepts: whether to compute percepts.
             before: the moves of each role in the L states, if successors' moves are to be compared
                 with them.
 
@@ -95,7 +96,7 @@ class CircuitTurns:
             MachineError: these are no moves of the roles.
         """
         out = np.empty((len(joint_moves), self.num_words), dtype=np.uint64)
-        told = self.told_by(
+        answers = self.write_turns(
             write_states,
             out,
             states,
@@ -104,9 +105,9 @@ class CircuitTurns:
             percepts=percepts,
             before=before,
         )
-        return Turned(self._states(out), *told)
+        return Turned(self._states(out), *answers)
 
-    def told_by(
+    def write_turns(
         self,
         write: Write,
         into: Any,
@@ -118,25 +119,27 @@ class CircuitTurns:
         only: int | None = None,
         before: Sequence[Ragged] = (),
         width: tuple[int, ...] = WIDTH,
-    ) -> TurnsTold:
-        """What is told of turns; other arguments, and errors, as for `turned`.
+    ) -> TurnAnswers:
+        """Make joint moves with a kernel that writes the successors in a form of its own.
+
+        Other arguments, and errors, are those of `turned`.
 
         Args:
             write, into: how a kernel writes successors, and where: see `make_turns`.
-            only: the only role whose percepts are wanted; default: all.
+            only: the only role whose percepts are computed; default: all.
             width: lanes side by side in the kernel.
         """
-        packed, step, number = self._packed(states), self._queries.step, len(joint_moves)
+        packed, step, num_turns = self._packed(states), self._queries.step, len(joint_moves)
         look = self._queries.look if before else self._queries.terminal
         circuit = self.turn_circuit(look) if only is None else self._circuit_for(only, look)
         words = (len(circuit.sees.rows) + 63) >> 6
-        seen = np.empty((number if percepts else 0, words), dtype=np.uint64)
-        over = np.empty(number, dtype=np.bool_)
-        choices = np.empty((number, len(before)), dtype=np.int64)
-        news, agains = np.empty((2, number, len(before)), dtype=np.bool_)
+        seen = np.empty((num_turns if percepts else 0, words), dtype=np.uint64)
+        over = np.empty(num_turns, dtype=np.bool_)
+        choices = np.empty((num_turns, len(before)), dtype=np.int64)
+        news, agains = np.empty((2, num_turns, len(before)), dtype=np.bool_)
         lists = _NO_LISTS if not before else _joined(before)
         with self.turn_scratch(look, width) as scratch:
-            done = make_turns(
+            are_legal = make_turns(
                 write,
                 into,
                 circuit,
@@ -152,15 +155,15 @@ class CircuitTurns:
                 agains,
                 width,
             )
-        if not done:
+        if not are_legal:
             # Raises an error that says what is wrong.
-            self._moves.rows_of(joint_moves, number)
-        self.states_visited += number
-        found = np.zeros((0, len(self.roles)), dtype=np.int64)
+            self._moves.rows_of(joint_moves, num_turns)
+        self.states_visited += num_turns
+        percept_ids = np.zeros((0, len(self.roles)), dtype=np.int64)
         if percepts:
-            asked = step._replace(starts=step.starts - step.starts[1])
-            found = self._percepts.after(asked, seen, joint_moves, only)
-        return TurnsTold(found, over, MovesTold(choices, news, agains) if before else None)
+            query = step._replace(starts=step.starts - step.starts[1])
+            percept_ids = self._percepts.after(query, seen, joint_moves, only)
+        return TurnAnswers(percept_ids, over, MovesTold(choices, news, agains) if before else None)
 
     def choices(self, states: States) -> IntArray:
         """`[L, R]` number of moves of each role, 2 for more, which means nothing where the game is
@@ -173,42 +176,45 @@ class CircuitTurns:
 
     @property
     def looks(self) -> Query:
-        """What is asked of states by kernels of searches."""
+        """The query that kernels of searches evaluate in states."""
         return self._queries.moves
 
     @property
     def looks_ahead(self) -> Query:
-        """What is asked of successors by kernels of searches."""
+        """The query that kernels of searches evaluate in successors."""
         return self._queries.look
 
     def turn_circuit(self, look: Query) -> TurnCircuit:
-        """What such kernels, and our own, ask of the circuit; `look`: of successors."""
+        """The circuit as kernels that make turns read it; `look`: the query about successors."""
         return self._circuit(self._queries.step, look)
 
     def turn_phases(self, state: Packed) -> TurnPhases:
-        """The same for kernels that make legal moves and ask for no percepts, with `looks_ahead`.
+        """The circuits of phases, for kernels that make legal moves and ignore percepts.
+
+        Their query about successors is `looks_ahead`.
 
         Args:
-            state: if there is no circuit for its phase, and still room for one, it is made.
+            state: a packed state. If its phase has no circuit, one is made, unless there are
+                `MOST_PHASES` already.
         """
         self._in_phase(state[None])
-        some = list(self._small.items())[:MOST_PHASES]
+        by_phase = list(self._small.items())[:MOST_PHASES]
         phases = np.full(MOST_PHASES, NO_PHASE)
-        phases[: len(some)] = [phase for phase, _ in some]
+        phases[: len(by_phase)] = [phase for phase, _ in by_phase]
         whole = self._whole_turns
-        circuits = [self._circuit(each.advance, each.look) for _, each in some]
+        circuits = [self._circuit(queries.advance, queries.look) for _, queries in by_phase]
         first, second = (*circuits, whole, whole)[:MOST_PHASES]
         fluents = self._queries.deciding.astype(np.int32)
         return TurnPhases(whole, first, second, phases, fluents)
 
     def moves_circuit(self, packed: Packed) -> TurnCircuit:
-        """The same for kernels that look at the moves (`looks`) in states."""
+        """The circuit for kernels that list the moves (`looks`) in these states."""
         queries = self._in_phase(packed)
         return self._circuit(self._queries.step, queries.moves)
 
     @property
     def num_fluents(self) -> int:
-        """Fluents that can change: these are the bits of packed states."""
+        """Number of fluents that can change: the bits of a packed state."""
         return len(self._queries.circuit.next)
 
     @property
@@ -246,12 +252,12 @@ class CircuitTurns:
     # ---------------------------------------------------------------- private
 
     def lister(self) -> Lister:
-        """What kernels need that list moves and goals by themselves."""
+        """A new lister, for kernels that list moves, goals and percepts of new states."""
         queries, step = self._queries, self._queries.step
-        asked = step._replace(starts=step.starts - step.starts[1])
+        query = step._replace(starts=step.starts - step.starts[1])
         low, high = self.goal_range
-        number = 64 * int(queries.goals.starts[-1])
-        points, usual = np.zeros(number), np.zeros(number, dtype=np.int64)
+        size = 64 * int(queries.goals.starts[-1])
+        points, usual = np.zeros(size), np.zeros(size, dtype=np.int64)
         for outputs, start in zip(queries.circuit.goals, queries.goals.starts, strict=False):
             values = np.array([number_or_nan(name) for name in outputs.names])
             is_usual, first = (values >= low) & (values <= high), 64 * start
@@ -273,7 +279,7 @@ class CircuitTurns:
             queries,
             self.turn_circuit(queries.look),
             goals,
-            partial(self._percepts.after, asked),
+            partial(self._percepts.after, query),
             is_open=not self._percepts.is_gdl2,
             width=WIDTH,
         )
@@ -296,14 +302,14 @@ class CircuitTurns:
 
     @made_once
     def _circuits(self) -> dict[tuple[int, int], TurnCircuit]:
-        """By what is asked of states and successors."""
+        """Circuits by the queries about states and about successors."""
         return {}
 
     def _circuit(self, step: Query, look: Query) -> TurnCircuit:
-        found = self._circuits.get((id(step), id(look)))
-        if found is None:
+        circuit = self._circuits.get((id(step), id(look)))
+        if circuit is None:
             moves, first = self._moves, 64 * step.starts[1]
-            found = self._circuits[id(step), id(look)] = TurnCircuit(
+            circuit = self._circuits[id(step), id(look)] = TurnCircuit(
                 step,
                 step.literals(0, len(self._queries.circuit.next)),
                 Wires(step.wires.rows[first:], step.wires.inverted[first:]),
@@ -313,45 +319,45 @@ class CircuitTurns:
                 self._begins,
                 np.concatenate(moves.numbers[: len(self.roles)]),
             )
-        return found
+        return circuit
 
     def _circuit_for(self, role: int, look: Query) -> TurnCircuit:
         """The same as `turn_circuit`, with the percepts of one role."""
         step, key = self._queries.step, (role, id(look))
-        found = self._of_role.get(key)
-        if found is None:
+        circuit = self._of_role.get(key)
+        if circuit is None:
             whole = self.turn_circuit(look)
             starts = 64 * (step.starts[1 + role : 3 + role] - step.starts[1])
             part = slice(*starts.tolist())
             sees = Wires(whole.sees.rows[part], whole.sees.inverted[part])
-            found = self._of_role[key] = whole._replace(sees=sees)
-        return found
+            circuit = self._of_role[key] = whole._replace(sees=sees)
+        return circuit
 
     @made_once
     def _of_role(self) -> dict[tuple[int, int], TurnCircuit]:
-        """By role, and what is asked of successors."""
+        """Circuits by role, and by the query about successors."""
         return {}
 
     @made_once
     def _whole_turns(self) -> TurnCircuit:
-        """Without percepts, for any phase."""
+        """The circuit for any phase, without percepts."""
         queries = self._queries
         has_room = queries.advance.num_rows <= queries.step.num_rows
         return self._circuit(queries.advance if has_room else queries.step, queries.look)
 
     @made_once
     def _small(self) -> dict[int, Queries]:
-        """Questions in phases, `MOST_PHASES` of them."""
+        """The queries of each phase that has a circuit, at most `MOST_PHASES`."""
         return {}
 
     @made_once
     def _deciding_bits(self) -> list[tuple[int, np.uint64]]:
-        """The words of a packed state in which deciding fluents are, and which bits they are."""
+        """For each word of a packed state with deciding fluents: its index, and their mask."""
         bits = pack(np.isin(np.arange(64 * self.num_words), self._queries.deciding))
         return [(int(word), bits[word]) for word in np.flatnonzero(bits)]
 
     def _in_phase(self, packed: Packed) -> Queries:
-        """The questions to ask of states: if all are in one phase, those of this phase."""
+        """The queries for some states: the queries of their phase if all are in the same one."""
         queries, fluents = self._queries, self._queries.deciding
         if not len(fluents) or not len(packed):
             return queries
@@ -359,17 +365,18 @@ class CircuitTurns:
             first = packed[0, word] & mask
             if len(packed) > 1 and (packed[:, word] & mask != first).any():
                 return queries
-        held = packed[0, fluents >> 6] >> (fluents & 63).astype(np.uint64) & np.uint64(1) > 0
-        phase = int(held @ (1 << np.arange(len(held))))
+        is_true = packed[0, fluents >> 6] >> (fluents & 63).astype(np.uint64) & np.uint64(1) > 0
+        phase = int(is_true @ (1 << np.arange(len(is_true))))
         if phase not in self._small and len(self._small) < MOST_PHASES:
-            small = queries.where(held)
+            small = queries.in_phase(is_true)
             pairs = (
                 (small.advance, queries.step),
                 (small.look, queries.look),
                 (small.moves, queries.moves),
             )
-            # Scratch is made for the whole circuit.
-            has_room = all(each.num_rows <= whole.num_rows for each, whole in pairs)
+            # A phase may only replace the circuit if its rows fit scratch, whose size is that of
+            # the whole circuit.
+            has_room = all(query.num_rows <= whole_query.num_rows for query, whole_query in pairs)
             self._small.setdefault(phase, small if has_room else queries)
         return self._small.get(phase, queries)
 
@@ -386,41 +393,42 @@ class CircuitTurns:
 
 def fluents_read(look: Query) -> I32:
     """The fluents that a query reads."""
-    read = np.unique(np.concatenate([look.tape.inputs, look.wires.rows]))
-    return (read[(read > 0) & (read <= len(look.row_of))] - 1).astype(np.int32)
+    inputs = np.unique(np.concatenate([look.tape.inputs, look.wires.rows]))
+    return (inputs[(inputs > 0) & (inputs <= len(look.row_of))] - 1).astype(np.int32)
 
 
 def _joined(lists: Sequence[Ragged]) -> tuple[IntArray, IntArray]:
     """The offsets of all lists, as rows, and their values, one after the other."""
-    ends = np.cumsum([0, *(len(each.values) for each in lists)])
-    offsets = np.stack([each.offsets + end for each, end in zip(lists, ends, strict=False)])
-    return offsets, np.concatenate([each.values for each in lists])
+    ends = np.cumsum([0, *(len(moves.values) for moves in lists)])
+    offsets = np.stack([moves.offsets + end for moves, end in zip(lists, ends, strict=False)])
+    return offsets, np.concatenate([moves.values for moves in lists])
 
 
 # ------------------------------------------------------------------------
-# What kernels need that ask a circuit about new states by themselves: see `kernels.lanes.growing`.
+# The working memory of kernels that grow trees: see `kernels.lanes.growing`.
 #
-# A lister belongs to one tree, and to one thread: it has scratch of its own, and a table of the
-# percepts that were seen. Those it lacks it learns from the machine, which spells them.
+# A lister belongs to one tree and to one thread, because it has its own scratch and its own table
+# of percept ids. A kernel can look ids up but not make them: it stops at percepts that the table
+# lacks, and `learn` gets their ids from the machine.
 
 
 FIRST_MOVES = 1 << 12
-"""Moves that there is room for at first."""
+"""Number of moves that a new lister has room for."""
 
 Spell = Callable[[Packed, IntArray], IntArray]
-"""Gives the percept ids of all roles by the words of percepts after joint moves, and by these."""
+"""Returns `[K, R]` percept ids after K joint moves: from the words of percepts, and the moves."""
 
 
 class Lister:
     """The `Listing` of one tree.
 
     Args:
-        circuit: with `Queries.look`.
+        circuit: its query about successors is `Queries.look`.
         is_open: whether percepts are joint moves.
-        width: of the kernel.
+        width: width of the kernel.
 
     Attributes:
-        listing: for kernels.
+        listing: the arrays that kernels read and write.
     """
 
     def __init__(
@@ -463,26 +471,26 @@ class Lister:
         )
 
     def make_room(self, moves: int) -> None:
-        """Make room for lists with so many moves."""
+        """Make room for lists of this many moves."""
         if moves > len(self.listing.values):
             self.listing = self.listing._replace(values=np.empty(2 * moves, dtype=np.int64))
 
     def learn(self, moves: IntArray) -> None:
         """Learn the ids of the percepts after `[K, R]` joint moves, which were just listed."""
         listing, seen, count = self.listing, self.listing.seen, len(moves)
-        told = self._spell(listing.words[:count], moves)
+        ids = self._spell(listing.words[:count], moves)
         if seen.is_open:
-            self._know(moves.astype(np.uint64), told[:, 0])
+            self._know(moves.astype(np.uint64), ids[:, 0])
         else:
             for role, (start, end) in enumerate(zip(seen.starts, seen.starts[1:], strict=False)):
                 keys = np.zeros((count, seen.key.shape[1]), dtype=np.uint64)
                 keys[:, 0], keys[:, 1 : 1 + end - start] = role, listing.words[:count, start:end]
-                self._know(keys, told[:, role])
+                self._know(keys, ids[:, role])
         rows, slots = self._table.tables
         self.listing = listing._replace(seen=self.listing.seen._replace(keys=rows, slots=slots))
 
     def _know(self, keys: Packed, ids: IntArray) -> None:
         listing, numbers = self.listing, self._table.numbers(keys)
-        known = enlarged(listing.seen.ids, len(self._table), 0)
-        known[numbers] = ids
-        self.listing = listing._replace(seen=listing.seen._replace(ids=known))
+        all_ids = enlarged(listing.seen.ids, len(self._table), 0)
+        all_ids[numbers] = ids
+        self.listing = listing._replace(seen=listing.seen._replace(ids=all_ids))

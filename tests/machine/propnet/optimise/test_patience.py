@@ -31,12 +31,12 @@ rules += "(<= terminal (true b)) (goal player 100)"
 circuit = build_circuit(ground(normalize(parse(rules))))
 work = Work(10**9)
 literal = 2 * (1 + circuit.fluents.index("a"))
-solver = Solver(circuit, [literal], work)
+solver, limit = Solver(circuit, [literal], work), SearchLimit(10, work.most)
 for i in range(400):
     try:
         with patience(WorkDeadline(clock_s=time.monotonic() + 1e-4 + i % 50 * 1e-6)):
             while True:
-                solver.find([solver.sign(literal)], lambda example: None, SearchLimit(10, work.most))
+                solver.find([solver.literal(literal)], lambda example: None, limit)
     except TookTooLong:
         pass
 print("came to its end")

@@ -109,7 +109,7 @@ def test_playouts_are_the_same_whatever_is_put_together(
         machine = PropnetMachine(circuit, is_gdl2=False)
         plan = machine.playout_plan
         assert (len(plan.phases) > 0) != plain
-        assert (len(plan.within) > 0) == (dealt and not plain)
+        assert (len(plan.excluded) > 0) == (dealt and not plain)
         assert plan.always.all() == plain
         assert (plan.act.segments[:, 8] == WHOLE).all() == plain
         for states in (machine.initial(lanes), machine.from_fluent_bits(stray)):

@@ -78,7 +78,7 @@ def test_cards_that_are_never_dealt_are_left_out() -> None:
     hands = {circuit.fluents[f] for f in np.flatnonzero(holds)}
     assert "(hand red 4)" in hands
     assert "(hand red 5)" not in hands
-    assert found.asked.tolist() == [True, False]
+    assert found.is_tested.tolist() == [True, False]
     assert found.circuits[0].num_literals < 0.8 * found.circuits[1].num_literals
     assert found.circuits[1].num_literals < 0.6 * circuit.num_literals
 
@@ -93,7 +93,7 @@ def test_lanes_play_on_after_an_opening(
     plan = machine.playout_plan
     opening = phases_of(circuit).fluents
     assert {circuit.fluents[f] for f in opening} == {f"(line {n})" for n in range(1, 5)}
-    assert plan.asked.all()
+    assert plan.tested.all()
     size = 20_000
     played = machine.playout(machine.initial(size), np.random.default_rng(0))
     assert played.finished.all()

@@ -1,6 +1,6 @@
 """Grounds rules by gringo, the grounder of clingo.
 
-In come rules, out goes a `GroundProgram`. Begin with `grounding`. `forecast` says beforehand if it
-is hopeless; `aspif` reads the output of gringo, and `simplify` leaves out what is decided before
-play.
+In come rules, out goes a `GroundProgram`. Begin with `grounding`. `forecast` estimates the number
+of ground rules first, and refuses hopeless games; `aspif` reads the output of gringo, and
+`simplify` removes rules and atoms whose values are known before play.
 """

@@ -1,10 +1,12 @@
-"""Reads ground rules in the format in which gringo writes them (aspif).
+"""Reads ground rules in gringo's output format (aspif), while gringo still writes.
 
-A rule is a line of numbers: `1 0 1 HEAD 0 SIZE CONDITIONS...`, with 1 as the second number if the
-head may hold or not. `4 LENGTH TEXT 1 ATOM` gives the meaning of an atom, `4 LENGTH TEXT 0`
-something that always holds. Arrays read millions of lines several times as fast as calls from
-clingo pass them on one by one, and a kernel reads them several times as fast again, but takes as
-long to load as arrays take for some megabytes.
+In come lines from a pipe, out go arrays of rules (`Ground`). A rule is a line of numbers:
+`1 0 1 HEAD 0 SIZE CONDITIONS...`, with 1 as the second number if the head may hold or not.
+`4 LENGTH TEXT 1 ATOM` gives the text of an atom, `4 LENGTH TEXT 0` one that always holds.
+
+There are two readers. Numpy reads millions of lines several times as fast as clingo's callbacks
+would pass them on. A kernel is several times as fast again, but loading it takes as long as numpy
+needs for some megabytes, so it reads only the rest of long outputs (`LONG`).
 """
 
 from __future__ import annotations
@@ -38,7 +40,10 @@ _SPACE, _LINE_END, _MINUS, _ZERO = 32, 10, 45, 48
 def read_rules(
     text: Bytes, heads: I32, sizes: I32, conditions: I32, inputs: I32, counts: NDArray[np.int64]
 ) -> int:
-    """Read complete lines of rules; returns 0, or the code of what is wrong with them.
+    """Read complete lines of rules; returns 0, or the code of an error.
+
+    A state machine over characters, one pass: `index` is the index of the number in its line, and
+    its meaning follows from it.
 
     Args:
         text: lines of numbers with one space between them.
@@ -49,8 +54,8 @@ def read_rules(
         counts: `[3]` number of heads, conditions and inputs that were written.
     """
     num_rules, num_conditions, num_inputs = 0, 0, 0
-    # In a line: the place of the next number, and the numbers read before its conditions.
-    place, may_be, head = 0, 0, 0
+    # In a line: the index of the next number, and the numbers read before its conditions.
+    index, may_be, head = 0, 0, 0
     number, sign = 0, 1
     for character in text:
         if character == _MINUS:
@@ -59,19 +64,19 @@ def read_rules(
             number = 10 * number + character - _ZERO
         else:
             number *= sign
-            if place == 0 and number != 1:
+            if index == 0 and number != 1:
                 # A line with nothing but 0 ends the output.
                 if number != 0 or character != _LINE_END:
                     return NOT_A_RULE
-            elif place == 1:
+            elif index == 1:
                 may_be = number
-            elif place == 2 and number != 1:
+            elif index == 2 and number != 1:
                 return HEADS
-            elif place == 3:
+            elif index == 3:
                 head = number
-            elif place == 4 and number != 0:
+            elif index == 4 and number != 0:
                 return WEIGHTS
-            elif place == 5:
+            elif index == 5:
                 if may_be == 1:
                     inputs[num_inputs] = head
                     num_inputs += 1
@@ -79,10 +84,10 @@ def read_rules(
                     heads[num_rules] = head
                     sizes[num_rules] = number
                     num_rules += 1
-            elif place > 5 and may_be != 1:
+            elif index > 5 and may_be != 1:
                 conditions[num_conditions] = number
                 num_conditions += 1
-            place = 0 if character == _LINE_END else place + 1
+            index = 0 if character == _LINE_END else index + 1
             number, sign = 0, 1
     counts[0], counts[1], counts[2] = num_rules, num_conditions, num_inputs
     return 0
@@ -91,16 +96,16 @@ def read_rules(
 # ------------------------------------------------------------------------
 
 CHUNK = 1 << 20
-"""Bytes of lines that are processed at once."""
+"""Bytes of lines that are processed together."""
 
 LONG = 1 << 24
-"""Bytes after which a kernel reads the rest: arrays take a quarter of a second for these."""
+"""Bytes after which a kernel reads the rest: numpy takes a quarter of a second for these."""
 
 _SHORTEST = 12
 """Least number of bytes of a rule."""
 
 _FIXED = 6
-"""Count of the numbers of a rule before its conditions."""
+"""Number of numbers of a rule before its conditions."""
 
 
 class Ground(NamedTuple):
@@ -118,11 +123,11 @@ class Ground(NamedTuple):
 
 
 class AspifReader:
-    """Reads, in a thread, what clingo writes to `path`, until that is closed everywhere.
+    """Reads the output that clingo writes to `path`, in a thread, until every writer has closed it.
 
     Args:
-        counts: called in that thread with the numbers of further rules and of their conditions;
-            what it raises ends the reading.
+        counts: called in that thread with the numbers of further rules and of their conditions; an
+            error in it ends the reading.
     """
 
     def __init__(self, counts: Callable[[int, int], None] | None = None) -> None:
@@ -136,7 +141,7 @@ class AspifReader:
         try:
             self._thread.start()
         except RuntimeError as error:
-            # A thread needs a stack, for which there is too little memory.
+            # There is too little memory for the thread's stack.
             raise MemoryError(str(error)) from error
 
     @property
@@ -152,7 +157,7 @@ class AspifReader:
         os.close(self._write_end)
 
     def result(self) -> Ground:
-        """The rules that were read, once clingo has closed the file and this context was left.
+        """The rules, once clingo has closed the file and this context has ended.
 
         Raises:
             MachineError: they are not ground rules of a game.
@@ -190,13 +195,13 @@ class AspifReader:
         """Read some complete lines."""
         if text.startswith(b"asp "):
             text = text[text.index(b"\n") + 1 :]
-        # The meanings of atoms come after all rules.
+        # The texts of atoms come after all rules.
         first = 0 if text.startswith(b"4 ") else text.find(b"\n4 ") + 1
         if first or text.startswith(b"4 "):
             lines = text[first:].splitlines(keepends=True)
-            self._atoms += [_shown(line) for line in lines if line.startswith(b"4 ")]
-            others = [line for line in lines if not line.startswith(b"4 ")]
-            text = b"".join([text[:first], *others])
+            self._atoms += [_shown_atom(line) for line in lines if line.startswith(b"4 ")]
+            rest = [line for line in lines if not line.startswith(b"4 ")]
+            text = b"".join([text[:first], *rest])
         if text:
             self._num_bytes += len(text)
             read = _rules if self._num_bytes <= LONG else many_rules
@@ -205,7 +210,7 @@ class AspifReader:
                 self._counts(len(self._parts[-1][0]), len(self._parts[-1][2]))
 
 
-def _shown(line: bytes) -> tuple[str, int]:
+def _shown_atom(line: bytes) -> tuple[str, int]:
     _, length, rest = line.decode().split(" ", 2)
     name, conditions = rest[: int(length)], rest[int(length) :].split()
     if conditions == ["0"]:
@@ -216,7 +221,7 @@ def _shown(line: bytes) -> tuple[str, int]:
 
 
 def _rules(text: bytes) -> tuple[Atoms, Atoms, Atoms, Atoms]:
-    """Heads, sizes and conditions of rules, and the heads that may hold or not."""
+    """Heads, sizes and conditions of rules, and the heads that may hold or not, by numpy."""
     numbers = np.fromstring(text, dtype=np.int32, sep=" ")
     characters = np.frombuffer(text, dtype=np.uint8)
     # Each number ends with a space or at the end of its line.
@@ -236,7 +241,7 @@ def _rules(text: bytes) -> tuple[Atoms, Atoms, Atoms, Atoms]:
 def _spread(
     of_rules: NDArray[np.bool_], rules: NDArray[np.bool_], lengths: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """A property of each rule, spread to all numbers of all lines."""
+    """A property of each rule, repeated for all numbers of its line; false in other lines."""
     of_lines = np.zeros(len(rules), dtype=np.bool_)
     of_lines[rules] = of_rules
     return np.repeat(of_lines, lengths)
@@ -262,15 +267,15 @@ def many_rules(text: bytes) -> tuple[Atoms, Atoms, Atoms, Atoms]:
 
 
 _WRONG = {
-    NOT_A_RULE: "wrote something else than rules",
-    HEADS: "made a rule with not one head",
+    NOT_A_RULE: "wrote lines that are not rules",
+    HEADS: "made a rule without exactly one head",
     WEIGHTS: "made a rule with weights",
 }
 
 
 def _check(numbers: Atoms, starts: NDArray[np.int64]) -> None:
     if not np.all(numbers[starts] == 1):
-        raise MachineError("clingo wrote something else than rules")
+        raise MachineError("clingo wrote lines that are not rules")
     heads = numbers[starts + 2]
     if not np.all(heads == 1):
         raise MachineError(f"clingo made a rule with {heads[heads != 1][0]} heads")

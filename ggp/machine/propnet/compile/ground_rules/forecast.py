@@ -1,11 +1,13 @@
-"""Forecasts the number of ground rules of a game before it is ground.
+"""Forecasts the number of ground rules of a game before it is ground, and counts them meanwhile.
 
+In come rules and estimates (`Sizes`), out goes a `GroundingForecast`, which names the costly rules.
 Some rulesheets cannot be ground: a rule that deals three cards of fifty joins all triples with
-everything that depends on them. Nobody should have to wait until memory or time run out to learn
-that. The estimates of `Sizes` are summed up by the rules as their author wrote them, and compared
-with what any grounding within the limits could hold. A forecast may be wrong by some factor, so
-rules are refused only where it is far too large (`DOUBT`); others are tried, and what gringo writes
-is counted. All of this is counts and no clock, so that the same rules are refused on every machine.
+everything that depends on them. Users should learn that before memory or time run out. The
+estimates are summed up for each rule as its author wrote it, and compared with the greatest number
+that any grounding within the limits could reach. A forecast may be wrong by some factor, so rules
+are refused only if it is far too large (`DOUBT`); others are tried, and a `Counter` stops gringo
+when it writes too many. All limits are counts, not seconds, so that every machine refuses the same
+rules.
 """
 
 from __future__ import annotations
@@ -31,13 +33,13 @@ BYTES_PER_RULE = 128
 """Lower bound on the bytes that a ground rule takes: 190 to 310 were measured, with the circuit."""
 
 DOUBT = 2.0
-"""Rules are refused if this many times more are expected than the limits could hold."""
+"""Rules are refused if more than this many times the limit are expected."""
 
 BYTES_PER_CONDITION = 8
 """Further bytes that each condition of a ground rule takes while it is read and assembled."""
 
 BETWEEN = 1_000_000
-"""Number of further rules after which their count is reported."""
+"""Number of rules between two reports of their count."""
 
 MOST_SHOWN = 3
 """Number of rules that a forecast names, the ones that become most ground rules first."""
@@ -46,7 +48,7 @@ Verdict = Literal["yes", "perhaps", "no"]
 
 
 class Costly(NamedTuple):
-    """A rule of the author that becomes many ground rules.
+    """A rule of the rulesheet that becomes many ground rules.
 
     Attributes:
         rule: the rule as KIF, after normalisation.
@@ -64,9 +66,9 @@ class GroundingForecast(NamedTuple):
 
     Attributes:
         rules: expected number of ground rules.
-        relations: number of those that derive each relation of the author, the greatest first.
-        costly: the rules that become most of them, the greatest first.
-        is_sure: false where terms may grow, so that nothing is known of how far.
+        relations: number of ground rules for each relation of the rulesheet, the greatest first.
+        costly: the rules that become the most ground rules, the greatest first.
+        is_sure: false if terms may grow, so that no bound is known.
     """
 
     rules: float
@@ -108,29 +110,29 @@ class GroundingForecast(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """The forecast in the form that `from_json` reads."""
-        return {**self._asdict(), "costly": [each._asdict() for each in self.costly]}
+        return {**self._asdict(), "costly": [rule._asdict() for rule in self.costly]}
 
     @staticmethod
-    def from_json(found: Any) -> GroundingForecast:
+    def from_json(stored: Any) -> GroundingForecast:
         """A forecast that was stored.
 
         Raises:
             MachineError: it is not a forecast.
         """
         try:
-            costly = [Costly(**each) for each in found["costly"]]
+            costly = [Costly(**rule) for rule in stored["costly"]]
             return GroundingForecast(
-                float(found["rules"]),
-                {str(name): float(count) for name, count in found["relations"].items()},
+                float(stored["rules"]),
+                {str(name): float(count) for name, count in stored["relations"].items()},
                 tuple(Costly(str(a), int(b), float(c)) for a, b, c in costly),
-                bool(found["is_sure"]),
+                bool(stored["is_sure"]),
             )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise MachineError(f"not a forecast: {error!r}") from error
 
 
 def most_rules(limits: Limits) -> int:
-    """Number of ground rules that no machine could make a circuit of within the limits."""
+    """Greatest number of ground rules that could become a circuit within the limits."""
     by_time = RULES_PER_SECOND * limits.grounding_seconds
     return max(1, int(min(by_time, limits.grounding_bytes / BYTES_PER_RULE)))
 
@@ -143,7 +145,7 @@ class Watch:
         limits: the limits in force.
         foreseen: called with the forecast.
         written: called with the number of rules so far.
-        end: ends the process, with an error; returns only where the process must end by itself.
+        end: ends the process with an error; returns only if the caller must raise it.
     """
 
     limits: Limits
@@ -170,11 +172,11 @@ class Counter:
         Raises:
             ReasonerLimitError: there are too many.
         """
-        before, self._number = self._number, self._number + number
+        previous, self._number = self._number, self._number + number
         self._bytes += BYTES_PER_RULE * number + BYTES_PER_CONDITION * conditions
         too_large = self._bytes > self._watch.limits.grounding_bytes
         is_over = self._number > self._most or too_large
-        if is_over or self._number // BETWEEN > before // BETWEEN:
+        if is_over or self._number // BETWEEN > previous // BETWEEN:
             self._watch.written(self._number)
         if is_over:
             error = too_many(self._watch.limits)
@@ -201,7 +203,7 @@ def forecast(
         program: the program they come from.
         rules: the rules as they will be ground.
         static: relations that depend neither on the state nor on moves.
-        extents: estimates for the rules, with what has been counted.
+        extents: estimates for the rules, with the counted tables.
         is_sure: see `GroundingForecast`.
     """
     sizes = Sizes(rules, extents)
@@ -217,23 +219,23 @@ def forecast(
         by_rule[key] = by_rule.get(key, 0.0) + count
         name = _name(signature(whole.head))
         relations[name] = relations.get(name, 0.0) + count
-    # Each fluent may hold or not, in the first state and in others, and each move may be made.
+    # Besides, the translation has two choice rules for each fluent, and one for each move.
     total = sum(by_rule.values()) + 2 * sizes.atoms("true") + sizes.atoms("legal")
-    most = sorted(by_rule, key=lambda key: -by_rule[key])[:MOST_SHOWN]
+    largest = sorted(by_rule, key=lambda key: -by_rule[key])[:MOST_SHOWN]
     return GroundingForecast(
         total,
-        dict(sorted(relations.items(), key=lambda each: -each[1])),
-        tuple(Costly(str(first[key]), first[key].start, by_rule[key]) for key in most),
+        dict(sorted(relations.items(), key=lambda pair: -pair[1])),
+        tuple(Costly(str(first[key]), first[key].start, by_rule[key]) for key in largest),
         is_sure,
     )
 
 
 def _count(rule: NormalRule, sizes: Sizes, static: frozenset[Signature]) -> float:
-    """Number of ground rules of a rule: facts come once, however often they are derived."""
+    """Number of ground rules of a rule: facts count once, however often they are derived."""
     if not rule.body:
         return 1.0
     if signature(rule.head) in static or rule.head.name.startswith((MAY, ASKED)):
-        return sizes.made(rule)
+        return sizes.derived_atoms(rule)
     return sizes.instances(rule)
 
 
@@ -242,18 +244,18 @@ def _name(relation: Signature) -> str:
     return f"{name}/{arity}"
 
 
-def to_bytes(found: GroundingForecast) -> bytes:
+def to_bytes(content: GroundingForecast) -> bytes:
     """A forecast as bytes to pass between processes."""
-    return json.dumps(found.to_json()).encode()
+    return json.dumps(content.to_json()).encode()
 
 
-def from_bytes(data: bytes) -> GroundingForecast:
-    """The forecast that `to_bytes` was given.
+def from_bytes(message: bytes) -> GroundingForecast:
+    """Read the bytes of `to_bytes`.
 
     Raises:
-        MachineError: the bytes are something else.
+        MachineError: the bytes are no forecast.
     """
     try:
-        return GroundingForecast.from_json(json.loads(data))
+        return GroundingForecast.from_json(json.loads(message))
     except ValueError as error:
         raise MachineError(f"not a forecast: {error}") from error

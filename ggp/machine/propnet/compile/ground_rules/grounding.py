@@ -1,7 +1,9 @@
-"""Grounds rules: runs clingo's grounder on a translated game.
+"""Grounds rules: runs gringo, clingo's grounder, on a translated game.
 
-This is the only module that calls clingo's grounder. Grounding may take any time and memory, so
-strangers' rules are ground in a child process (see `child.py`).
+In comes a `Program`, out goes a `GroundProgram`. `ground` splits the rules (`rewriting.splits`),
+translates them (`rewriting.translate`), reads gringo's output (`aspif`) and simplifies it
+(`simplify`). This is the only module that calls the grounder. Grounding may take any time and
+memory, so strangers' rules are ground in a child process (see `compile.circuits`).
 """
 
 from __future__ import annotations
@@ -63,10 +65,10 @@ MAX_TERM_SIZE = 2_000
 """Greatest number of functions in one fluent, move or percept."""
 
 MAX_COUNTED = 20_000
-"""Number of atoms of a relation that are counted to decide which rules to split."""
+"""Greatest number of atoms of a relation that are counted to decide which rules to split."""
 
 MAX_UNCHECKED_DEPTH = 4
-"""Where functions cannot nest deeper than this, the size of terms is not checked."""
+"""If functions cannot nest deeper than this, the size of terms is not checked."""
 
 
 def ground(
@@ -80,7 +82,7 @@ def ground(
     Args:
         program: normalised rules.
         split: whether to split rules where that gives fewer ground rules.
-        watch: callbacks about the progress; None to go on however many rules there are.
+        watch: callbacks about the progress; None to ground any number of rules.
 
     Raises:
         MachineError: clingo failed.
@@ -88,11 +90,11 @@ def ground(
         MemoryError: there is not enough memory.
     """
     fixed = _Fixed(program.roles, watch)
-    found = None
+    forecast_split = None
     if split and watch is not None:
-        found = _foreseen(program, watch, fixed.count)
+        forecast_split = _foreseen(program, watch, fixed.count)
     if split:
-        rules = asked_for(program, found or split_rules(program, fixed.count))
+        rules = asked_for(program, forecast_split or split_rules(program, fixed.count))
     else:
         rules = whole_rules(program)
     translation = translate(program.roles, rules)
@@ -102,12 +104,12 @@ def ground(
             translation, lambda part: _Clingo(_TermSizes()).ground(part), endless=endless
         )
         states = translation.text if fluents is None else translation.of_states((), fluents)
-        made = _ground(states, may_grow=True, watch=watch)
+        ground_rules = _ground(states, may_grow=True, watch=watch)
     else:
-        made = fixed.with_rest(translation) or _ground(
+        ground_rules = fixed.with_rest(translation) or _ground(
             translation.text, may_grow=False, watch=watch
         )
-    return _ground_program(program.roles, translation, made)
+    return _ground_program(program.roles, translation, ground_rules)
 
 
 def foresee(program: Program, limits: Limits) -> GroundingForecast:
@@ -115,19 +117,19 @@ def foresee(program: Program, limits: Limits) -> GroundingForecast:
 
     Args:
         program: normalised rules.
-        limits: if far too many are expected for these, rules restricted to what is asked for are
-            estimated as well, and the lower number is taken.
+        limits: if far too many rules are expected for these, the rules restricted to relevant atoms
+            are estimated as well, and the lower number is taken.
     """
     return _foresee(program, limits, _counted)[0]
 
 
 def _foreseen(program: Program, watch: Watch, count: Count) -> Split | None:
-    """The split rules, if facts were counted for that; ends with an error if it is hopeless."""
-    expected, found = _foresee(program, watch.limits, count)
+    """The split rules, or None if facts were not counted for them; raises if it is hopeless."""
+    expected, split = _foresee(program, watch.limits, count)
     watch.foreseen(expected)
     if expected.verdict(watch.limits) == "no":
         raise too_many(watch.limits, expected.cause(program))
-    return found
+    return split
 
 
 def _foresee(
@@ -135,26 +137,29 @@ def _foresee(
 ) -> tuple[GroundingForecast, Split | None]:
     is_sure = not terms_grow(program.rules, MAX_UNCHECKED_DEPTH)
     # Facts whose terms grow may be infinitely many.
-    found = split_rules(program, count, MOST_FACTS if is_sure else 0.0)
-    expected = _forecast(program, found, found.rules, is_sure=is_sure)
+    split = split_rules(program, count, MOST_FACTS if is_sure else 0.0)
+    expected = _forecast(program, split, split.rules, is_sure=is_sure)
     if expected.verdict(limits) == "no":
-        fewer = _forecast(program, found, asked_for(program, found), is_sure=is_sure)
-        expected = min(expected, fewer, key=lambda each: each.rules)
-    return expected, found if found.is_counted else None
+        fewer = _forecast(program, split, asked_for(program, split), is_sure=is_sure)
+        expected = min(expected, fewer, key=lambda estimate: estimate.rules)
+    return expected, split if split.is_counted else None
 
 
 def _forecast(
-    program: Program, found: Split, rules: Sequence[NormalRule], *, is_sure: bool
+    program: Program, split: Split, rules: Sequence[NormalRule], *, is_sure: bool
 ) -> GroundingForecast:
     static = static_relations(rules)
-    # For relations that are not counted to the end, estimates by rules are better.
-    known = {key: table for key, table in found.counted.items() if table.size < MAX_COUNTED}
-    extents = Extents(rules, static, known)
+    # If counting stopped at the limit, estimates by rules are better.
+    tables = {key: table for key, table in split.counted.items() if table.size < MAX_COUNTED}
+    extents = Extents(rules, static, tables)
     return forecast(program, rules, static, extents, is_sure=is_sure)
 
 
 class _Fixed:
-    """The rules that depend on nothing: they are ground once, to count atoms, and not again.
+    """The rules that depend neither on states nor on moves, ground once for two uses.
+
+    First their atoms are counted, to decide which other rules to split; then the other rules are
+    ground in the same clingo program, so that these need not be ground again.
 
     Args:
         roles: the roles of the game.
@@ -178,11 +183,11 @@ class _Fixed:
             return _sizes_of(self._translation, self._clingo)
 
     def with_rest(self, whole: Translation) -> Ground | None:
-        """All ground rules of a game; None if its rules do not begin with those already ground."""
+        """All ground rules of a game; None if its rules do not begin with the ground ones."""
         clingo_, self._clingo = self._clingo, None
         if clingo_ is None or self._translation is None or self._reader is None:
             return None
-        rest = whole.after(self._translation)
+        rest = whole.rest_after(self._translation)
         if rest is None:
             return None
         clingo_.ground(rest)
@@ -192,13 +197,13 @@ class _Fixed:
 
 
 class _TermTooLarge(Exception):
-    """Raised by an observer: clingo makes it anew from its class, so it must need no arguments."""
+    """Raised by an observer. Clingo makes it again from its class, so it takes no arguments."""
 
 
 class _TermSizes(clingo.Observer):
     """Refuses atoms with terms that would be too large as text, before they are written.
 
-    Terms that grow have most of their parts in common: each part is counted once.
+    Terms that grow share most of their parts, so each part's size is computed once.
     """
 
     def __init__(self) -> None:
@@ -209,18 +214,18 @@ class _TermSizes(clingo.Observer):
             raise _TermTooLarge
 
     def _size(self, symbol: Symbol) -> int:
-        """Number of functions inside of a term."""
+        """Number of functions inside a term, with a stack in place of recursion."""
         size, open_ = 0, [(symbol, _functions_in(symbol))]
         sizes = [0]
         while open_:
             term, parts = open_[-1]
             for part in parts:
-                known = self._sizes.get(part)
-                if known is None:
+                part_size = self._sizes.get(part)
+                if part_size is None:
                     open_.append((part, _functions_in(part)))
                     sizes.append(1)
                     break
-                sizes[-1] += known
+                sizes[-1] += part_size
             else:
                 open_.pop()
                 size = sizes.pop()
@@ -231,21 +236,21 @@ class _TermSizes(clingo.Observer):
 
 
 def _functions_in(symbol: Symbol) -> Iterator[Symbol]:
-    return (each for each in symbol.arguments if each.type is _FUNCTION)
+    return (argument for argument in symbol.arguments if argument.type is _FUNCTION)
 
 
 _FUNCTION = clingo.SymbolType.Function
 
 
 def _counted(rules: Sequence[NormalRule]) -> Tables:
-    """Count the atoms of relations that depend on nothing."""
+    """Count the atoms of relations that depend neither on states nor on moves."""
     if not any(rule.body for rule in rules):
         return {}
     return _sizes_of(translate((), rules), _Clingo())
 
 
 def _sizes_of(translation: Translation, clingo_: _Clingo) -> Tables:
-    """Tables of the atoms of a game's fixed rules, once ground."""
+    """Ground a game's fixed rules, and count the atoms of each relation."""
     control = clingo_.ground(translation.fixed)
     tables = {}
     for name, arity, _ in control.symbolic_atoms.signatures:
@@ -273,8 +278,8 @@ class _Clingo:
     """A clingo program that is ground part by part.
 
     Args:
-        observer: gets all atoms first.
-        path: the file that ground rules are written to, or None.
+        observer: receives all atoms before they are written.
+        path: the file for ground rules, or None to discard them.
     """
 
     def __init__(self, observer: clingo.Observer | None = None, path: str | None = None) -> None:
@@ -292,7 +297,7 @@ class _Clingo:
         self._num_parts = 0
 
     def ground(self, text: str) -> clingo.Control:
-        """Ground further rules, on which no earlier ones depend."""
+        """Ground further rules; no earlier rule may depend on them."""
         part = f"part{self._num_parts}"
         self._num_parts += 1
         try:
@@ -303,8 +308,8 @@ class _Clingo:
                 "functions in one term", MAX_TERM_SIZE, "grounding the rules"
             ) from error
         except RuntimeError as error:
-            said = "; ".join([str(error), *self._messages[:3]])
-            raise MachineError(f"clingo cannot ground the rules: {said}") from error
+            details = "; ".join([str(error), *self._messages[:3]])
+            raise MachineError(f"clingo cannot ground the rules: {details}") from error
         return self.control
 
 
@@ -334,7 +339,7 @@ def _ground_program(
 
 
 # ------------------------------------------------------------------------
-# Ground atoms by relation, as KIF, in place of the numbers that gringo prints.
+# Turns the atoms that gringo prints as numbers into KIF, by relation.
 
 _WITH_ROLE = frozenset({"does", "legal", "sees"})
 
@@ -342,24 +347,24 @@ _TOKEN = re.compile(r"f?([0-9]+)(\()?|,")
 
 
 class AtomTables:
-    """The atoms that a circuit needs by name.
+    """The named atoms of a circuit: fluents, moves, percepts, goals and `terminal`.
 
     Args:
         names: names of the rulesheet, by their numbers in texts of atoms.
-        atoms: the number of each atom after rules were simplified; `NEVER` if it cannot hold.
+        atoms: the number of each atom after simplification; `NEVER` if it cannot hold.
     """
 
     def __init__(self, names: Sequence[str], atoms: NDArray[np.int32]) -> None:
         self._names = names
         self._atoms = atoms
-        self._found: dict[str, list[tuple[str, int]]] = {}
+        self._by_relation: dict[str, list[tuple[str, int]]] = {}
         self._by_role: dict[tuple[str, str], list[tuple[str, int]]] = {}
         self._goals: dict[str, list[tuple[int, str, int]]] = {}
         self._kif: dict[str, str] = {}
         self.terminal: int | None = None
 
     def add(self, text: str, atom: int) -> None:
-        """Add an atom as clingo prints it, such as `legal(3,f17(4,5))`, with its number there."""
+        """Add an atom as clingo prints it, such as `legal(3,f17(4,5))`, with clingo's number."""
         number = int(self._atoms[atom])
         if number == NEVER:
             return
@@ -369,19 +374,19 @@ class AtomTables:
         elif relation == "ranked":
             rank, role, value = rest[:-1].split(",", 2)
             if role.isdecimal():
-                found = self._goals.setdefault(self._names[int(role)], [])
-                found.append((int(self._names[int(rank)]), self._text(value), number))
+                goals = self._goals.setdefault(self._names[int(role)], [])
+                goals.append((int(self._names[int(rank)]), self._text(value), number))
         elif relation in _WITH_ROLE:
             role, _, term = rest[:-1].partition(",")
             if role.isdecimal():
                 key = (relation, self._names[int(role)])
                 self._by_role.setdefault(key, []).append((self._text(term), number))
         else:
-            self._found.setdefault(relation, []).append((self._text(rest[:-1]), number))
+            self._by_relation.setdefault(relation, []).append((self._text(rest[:-1]), number))
 
     def named(self, relation: str) -> Named:
         """The terms of `init`, `true` or `next`, sorted."""
-        return tuple(sorted(self._found.get(relation, ())))
+        return tuple(sorted(self._by_relation.get(relation, ())))
 
     def by_role(self, relation: str, roles: Sequence[str]) -> tuple[Named, ...]:
         """For each role, the terms of `does`, `legal` or `sees`, sorted."""
@@ -400,10 +405,10 @@ class AtomTables:
         )
 
     def _text(self, term: str) -> str:
-        known = self._kif.get(term)
-        if known is None:
-            known = self._kif[term] = _TOKEN.sub(self._token, term)
-        return known
+        kif = self._kif.get(term)
+        if kif is None:
+            kif = self._kif[term] = _TOKEN.sub(self._token, term)
+        return kif
 
     def _token(self, match: re.Match[str]) -> str:
         number, opens = match.groups()
@@ -414,32 +419,34 @@ class AtomTables:
 
 
 # ------------------------------------------------------------------------
-# Finds fluents turn by turn, where terms grow without end but the game does not.
+# Finds the reachable fluents turn by turn, for games that end though their terms could grow for
+# ever.
 #
-# Grounding finds what may hold in any turn as if the game never ended. Where a fluent counts with
-# functions, as in (heap (s (s z))), that is without end, though a game of eight turns can reach
-# only nine of them. So we go through the game turn by turn, with the fluents that may hold and
-# those that surely do:
+# Grounding ignores `terminal`: it finds what may hold in any turn as if the game never ended. If a
+# fluent counts with functions, as in (heap (s (s z))), that never stops, though a game of eight
+# turns can reach only nine such terms. So the game is followed turn by turn, with the fluents that
+# may hold and the fluents that surely hold:
 #
-# turn   surely     maybe                            terminal
+#     turn   surely     maybe                            terminal
 #     0      (step 0)   (heap z)                         maybe
 #     1      (step 1)   (heap z) (heap (s z))            maybe
 #     2      (step 2)   (heap z) ... (heap (s (s z)))    in all such states: no other turn follows
 #
-# The fluents that may hold are those that grounding finds possible when each fluent before may hold
-# or not, and each legal move may be made or not; those that surely hold it finds to be facts. A
-# fluent that surely ends the game, such as the third heap if three are enough, has no part in what
-# follows.
+# Each turn is ground with every possible fluent free to hold or not, and every legal move free to
+# be made or not. A fluent that grounding then derives may hold in the next turn, and one that it
+# derives as a fact surely holds. So the sets contain all that a match can reach: the result is
+# sound. A fluent that surely ends the game, such as the third heap if three are enough, is dropped
+# from the turns that follow.
 
 MOST_LETTERS = 3_000_000
-"""Letters of programs, which take some seconds, after which we give up: grounding everything at
-once may be as fast. No time is measured, so that the same rules always become the same circuit."""
+"""Total letters of programs after which the search is given up, some seconds: grounding the whole
+game may be as fast. It is no limit in seconds, so that equal rules always give equal circuits."""
 
 _LETTERS_MORE = 2_000
 """The fixed cost of grounding a program, in letters."""
 
 MOST_ASKED = 32
-"""Greatest number of fluents in one turn that are tested for ending the game; of more, none is."""
+"""Greatest number of fluents in a turn that are tested for ending the game; if more, none is."""
 
 Run = Callable[[str], "Control"]
 
@@ -447,34 +454,34 @@ Run = Callable[[str], "Control"]
 def lasting_fluents(
     translation: Translation, run: Run, *, endless: bool = False
 ) -> list[str] | None:
-    """The fluents that may hold in some turn of a game that ends; None if no end was found.
+    """The fluents that may hold in some turn of a game that ends; None if no end is found.
 
     Args:
         translation: the translated game.
         run: grounds a program.
-        endless: whether terms that grow do so for ever if the game does not end, so that they
-            cannot all be ground at once.
+        endless: whether terms grow for ever if the game does not end, so that the whole game cannot
+            be ground instead.
 
     Returns:
         their terms as clingo prints them, sorted.
 
     Raises:
-        ReasonerLimitError: no end was found, and terms are endless.
+        ReasonerLimitError: no end is found, and terms grow for ever.
     """
     turns = _Turns(translation, run)
     start = turns.ground(frozenset(), frozenset())
     certain = frozenset(fluent for fluent, _ in _terms(start, "init"))
     possible = certain
     shallow = max(map(_depth, certain), default=0)
-    found: set[str] = set()
+    lasting: set[str] = set()
     seen: set[tuple[frozenset[str], frozenset[str]]] = set()
     enders: set[str] = set()
-    # Turns that repeat bring nothing new.
+    # A repeated turn adds nothing new.
     while (certain, possible) not in seen:
         seen.add((certain, possible))
-        # Only new fluents that grow are tested: others need no end.
-        deep = {each for each in possible - found if _depth(each) > shallow}
-        found |= possible
+        # Only new fluents with deeper terms are tested: others are finitely many.
+        deep = {f for f in possible - lasting if _depth(f) > shallow}
+        lasting |= possible
         if turns.letters > MOST_LETTERS:
             if endless and deep:
                 raise ReasonerLimitError("letters", MOST_LETTERS, "grounding the rules by turns")
@@ -482,21 +489,21 @@ def lasting_fluents(
         turn = turns.ground(certain, possible)
         if _ends(turn):
             break
-        asked = (deep | enders) & possible
-        if len(asked) > MOST_ASKED:
-            asked = set()
-        last = {each for each in asked if _ends(turns.ground(certain | {each}, possible))}
-        enders |= last
-        if last:
-            turn = turns.ground(certain, possible - last)
+        candidates = (deep | enders) & possible
+        if len(candidates) > MOST_ASKED:
+            candidates = set()
+        new_enders = {f for f in candidates if _ends(turns.ground(certain | {f}, possible))}
+        enders |= new_enders
+        if new_enders:
+            turn = turns.ground(certain, possible - new_enders)
         following = _terms(turn, "next")
         certain = frozenset(fluent for fluent, sure in following if sure)
         possible = frozenset(fluent for fluent, _ in following)
-    return sorted(found)
+    return sorted(lasting)
 
 
 class _Turns:
-    """Grounds turns, and counts the letters of their programs."""
+    """Grounds single turns, and counts the letters of their programs."""
 
     def __init__(self, translation: Translation, run: Run) -> None:
         self._translation, self._run = translation, run
@@ -515,7 +522,7 @@ def _terms(control: Control, name: str) -> list[tuple[str, bool]]:
 
 
 def _ends(control: Control) -> bool:
-    """Whether all these states are terminal."""
+    """Whether all states of a ground turn are terminal."""
     atoms: list[SymbolicAtom] = list(control.symbolic_atoms.by_signature("terminal", 0))
     return any(atom.is_fact for atom in atoms)
 

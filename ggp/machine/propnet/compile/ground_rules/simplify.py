@@ -1,4 +1,12 @@
-"""Simplifies ground rules by what is decided before play: facts, impossible conditions, repeats."""
+"""Simplifies ground rules by facts, impossible conditions and repeats, before gates are made.
+
+In come `GroundRules` as gringo writes them, out go fewer, with atoms numbered without gaps. The
+rule is that every remaining atom has the same value in every state: only atoms whose value is the
+same in all states are replaced, and only rules that can never apply, or repeat another, are
+dropped.
+
+At the end of the module is `GroundProgram`, from which circuits are made.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +25,7 @@ NEVER = -1
 """In `Simplified.atoms`, marks an atom that never holds."""
 
 _BITS = 33
-"""Bits of a number that stands for a condition: atoms have 31, and may be negated."""
+"""Bits of a condition in a sort key: atoms have 31 bits, and a negated condition is negative."""
 
 _MIX = (GOLDEN, np.uint64(0xC2B2AE3D27D4EB4F))
 
@@ -49,7 +57,7 @@ class Simplified(GroundRules):
 
 
 def simplify(rules: GroundRules, inputs: Atoms) -> Simplified:
-    """The same rules without those that are decided or repeated.
+    """Equivalent rules, without decided or repeated ones.
 
     Args:
         rules: the rules as the grounder gives them.
@@ -64,18 +72,18 @@ def simplify(rules: GroundRules, inputs: Atoms) -> Simplified:
     values = np.zeros(num_atoms, dtype=np.int8)
     values[ALWAYS] = 1
     while True:
-        known = _Known(rules, is_input, values)
-        known.spread()
-        rules = known.remaining()
+        propagation = _Propagation(rules, is_input, values)
+        propagation.spread()
+        rules = propagation.remaining()
         useless = _useless(rules)
         if not useless.any():
             return _renumbered(_without_repeats(rules), values, is_input)
-        # An atom may have lost its last rule.
-        rules = _kept(rules, ~useless)
+        # Again, because an atom may have lost its last rule.
+        rules = _selected(rules, ~useless)
 
 
-class _Known:
-    """The known value of each atom: 1 it holds, -1 it does not, 0 unknown.
+class _Propagation:
+    """Unit propagation over ground rules: the value of each atom, 1 true, -1 false, 0 unknown.
 
     Args:
         rules: rules of atoms, none of which is known.
@@ -98,20 +106,20 @@ class _Known:
         self._occurrences: tuple[IntArray, IntArray] | None = None
 
     def spread(self) -> None:
-        """Draw all conclusions from facts and from atoms without rules (unit propagation)."""
+        """Draw all conclusions from facts and from atoms without rules, wave by wave."""
         rules = self._rules
         holds = rules.heads[(self._missing == 0) & (self.values[rules.heads] == 0)]
         fails = np.flatnonzero((self._support == 0) & ~self._is_input & (self.values == 0))
         self.values[holds] = 1
         self.values[fails] = -1
-        used = np.zeros(len(self.values), dtype=np.bool_)
-        used[np.abs(rules.conditions)] = True
-        wave = np.concatenate([distinct(holds[used[holds]], len(used)), fails[used[fails]]])
+        read = np.zeros(len(self.values), dtype=np.bool_)
+        read[np.abs(rules.conditions)] = True
+        wave = np.concatenate([distinct(holds[read[holds]], len(read)), fails[read[fails]]])
         while len(wave):
             wave = self._follow(wave)
 
     def _follow(self, atoms: IntArray) -> IntArray:
-        """Draw the next conclusions from atoms that became known; returns those that follow."""
+        """Draw conclusions from atoms that became known; returns the atoms that become known."""
         heads = self._rules.heads
         owners, agrees = self._uses(atoms)
         # Rules with a condition that fails cannot apply, whatever else they need.
@@ -119,10 +127,10 @@ class _Known:
         failed = failed[self._missing[failed] >= 0]
         self._missing[failed] = -1
         np.subtract.at(self._support, heads[failed], 1)
-        met = owners[agrees]
-        met = met[self._missing[met] > 0]
-        np.subtract.at(self._missing, met, 1)
-        holds = distinct(heads[met[self._missing[met] == 0]], len(self.values))
+        satisfied = owners[agrees]
+        satisfied = satisfied[self._missing[satisfied] > 0]
+        np.subtract.at(self._missing, satisfied, 1)
+        holds = distinct(heads[satisfied[self._missing[satisfied] == 0]], len(self.values))
         fails = distinct(heads[failed], len(self.values))
         holds = holds[self.values[holds] == 0]
         fails = fails[(self._support[fails] == 0) & ~self._is_input[fails]]
@@ -132,30 +140,30 @@ class _Known:
         return np.concatenate([holds, fails]).astype(np.int64)
 
     def _uses(self, atoms: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
-        """The rules with some atoms in their conditions, and whether the known values agree."""
+        """The rules that have these atoms as conditions, and whether each condition is true."""
         conditions = self._rules.conditions
         if self._occurrences is None:
             order = np.argsort(np.abs(conditions), kind="stable")
             counts = np.bincount(np.abs(conditions), minlength=len(self.values))
             self._occurrences = order, np.concatenate([[0], np.cumsum(counts)])
         order, offsets = self._occurrences
-        places = order[take_segments(offsets, atoms)[1]]
-        owners = np.searchsorted(self._offsets, places, side="right") - 1
-        found = conditions[places]
-        return owners, (found > 0) == (self.values[np.abs(found)] > 0)
+        indices = order[take_segments(offsets, atoms)[1]]
+        owners = np.searchsorted(self._offsets, indices, side="right") - 1
+        occurrences = conditions[indices]
+        return owners, (occurrences > 0) == (self.values[np.abs(occurrences)] > 0)
 
     def remaining(self) -> GroundRules:
-        """The rules that may or may not apply, with the conditions that are not known."""
+        """The rules that are undecided, with their undecided conditions."""
         rules = self._rules
         keep = (self.values[rules.heads] == 0) & (self._missing > 0)
         undecided = self.values[np.abs(rules.conditions)] == 0
-        chosen = np.repeat(keep, rules.sizes) & undecided
-        owner = np.repeat(np.arange(len(keep)), rules.sizes)[chosen]
+        is_open = np.repeat(keep, rules.sizes) & undecided
+        owner = np.repeat(np.arange(len(keep)), rules.sizes)[is_open]
         sizes = np.bincount(owner, minlength=len(keep))[keep]
-        return GroundRules(rules.heads[keep], sizes.astype(np.int32), rules.conditions[chosen])
+        return GroundRules(rules.heads[keep], sizes.astype(np.int32), rules.conditions[is_open])
 
 
-def _kept(rules: GroundRules, keep: NDArray[np.bool_]) -> GroundRules:
+def _selected(rules: GroundRules, keep: NDArray[np.bool_]) -> GroundRules:
     conditions = rules.conditions[np.repeat(keep, rules.sizes)]
     return GroundRules(rules.heads[keep], rules.sizes[keep], conditions)
 
@@ -166,7 +174,7 @@ def _owners(rules: GroundRules) -> IntArray:
 
 
 def _useless(rules: GroundRules) -> NDArray[np.bool_]:
-    """Rules that contradict themselves, or need what they are to derive."""
+    """Whether each rule has contradictory conditions, or its head as a condition."""
     owner = _owners(rules)
     useless = np.zeros(len(rules.heads), dtype=np.bool_)
     useless[owner[rules.conditions == rules.heads[owner]]] = True
@@ -180,7 +188,7 @@ def _useless(rules: GroundRules) -> NDArray[np.bool_]:
 
 
 def _without_repeats(rules: GroundRules) -> GroundRules:
-    """The rules without repeated conditions and rules; conditions are in order."""
+    """The rules without repeated conditions and rules; conditions are sorted."""
     owner = _owners(rules)
     # In the largest games most rules have one condition.
     several = rules.sizes[owner] > 1
@@ -190,11 +198,11 @@ def _without_repeats(rules: GroundRules) -> GroundRules:
     new[1:] = keys[1:] != keys[:-1]
     conditions = rules.conditions.copy()
     conditions[several] = (keys & ((1 << _BITS) - 1)) - shift
-    kept = np.ones(len(conditions), dtype=np.bool_)
-    kept[several] = new
-    sizes = np.bincount(owner[kept], minlength=len(rules.heads)).astype(np.int32)
-    rules = GroundRules(rules.heads, sizes, conditions[kept])
-    return _kept(rules, _first_of_equals(rules))
+    is_first = np.ones(len(conditions), dtype=np.bool_)
+    is_first[several] = new
+    sizes = np.bincount(owner[is_first], minlength=len(rules.heads)).astype(np.int32)
+    rules = GroundRules(rules.heads, sizes, conditions[is_first])
+    return _selected(rules, _first_of_equals(rules))
 
 
 def _sorted_by_owner(owner: IntArray, values: IntArray) -> IntArray:
@@ -205,7 +213,7 @@ def _sorted_by_owner(owner: IntArray, values: IntArray) -> IntArray:
 
 
 def _first_of_equals(rules: GroundRules) -> NDArray[np.bool_]:
-    """The first of each set of equal rules, which are told apart by 128 bits of digest."""
+    """Whether each rule is the first of its equals; 128-bit digests distinguish rules."""
     heads, conditions = rules.heads, rules.conditions
     ends = np.cumsum(rules.sizes, dtype=np.int64)
     digests = []
@@ -215,7 +223,8 @@ def _first_of_equals(rules: GroundRules) -> NDArray[np.bool_]:
         digests.append(total[ends] - total[ends - rules.sizes])
     if not len(heads):
         return np.zeros(0, dtype=np.bool_)
-    # Sorting by one number takes a third of the time; equal rules still become neighbours.
+    # Sorting by one number takes a third of the time of sorting by three; equal rules still become
+    # neighbours.
     key = digests[0] + _mixed(heads, _MIX[1])
     order = np.argsort(key)
     columns = [heads[order], digests[1][order], key[order]]
@@ -235,11 +244,11 @@ def _mixed(numbers: Atoms, seed: np.uint64) -> NDArray[np.uint64]:
 def _renumbered(
     rules: GroundRules, values: NDArray[np.int8], is_input: NDArray[np.bool_]
 ) -> Simplified:
-    used = is_input.copy()
-    used[rules.heads] = True
-    used &= values == 0
+    has_number = is_input.copy()
+    has_number[rules.heads] = True
+    has_number &= values == 0
     atoms = np.full(len(values), NEVER, dtype=np.int32)
-    atoms[used] = np.arange(1, 1 + int(used.sum()), dtype=np.int32)
+    atoms[has_number] = np.arange(1, 1 + int(has_number.sum()), dtype=np.int32)
     atoms[values > 0] = ALWAYS
     signs = np.sign(rules.conditions)
     return Simplified(
@@ -251,13 +260,13 @@ def _renumbered(
 
 
 # ------------------------------------------------------------------------
-# Ground rules, the result of grounding from which circuits are made.
+# The result of grounding, from which circuits are made.
 
 ALWAYS = 0
-"""In place of the atom of something that always holds."""
+"""Stands for the atom of a term that always holds."""
 
 Named = tuple[tuple[str, int], ...]
-"""(term as canonical KIF, atom) sorted by text; the atom is `ALWAYS` for what always holds."""
+"""(term as canonical KIF, atom), sorted by text; the atom is `ALWAYS` if the term always holds."""
 
 
 @dataclass(frozen=True)
@@ -279,9 +288,9 @@ class GroundProgram:
         does: for each role, `does` of every possible move.
         legal: for each role, `legal` of moves.
         sees: for each role, `sees` of percepts.
-        goals: for each role, `goal` of values in the order in which they count: a value once for
-            each rule that gives it, in the order of the rules, the highest first of one rule.
-        terminal: the atom of `terminal`, `ALWAYS`, or None where it never holds.
+        goals: for each role, `goal` of values in the order in which they count: in the order of the
+            rules that give them, and the highest first of one rule.
+        terminal: the atom of `terminal`, `ALWAYS`, or None if it never holds.
     """
 
     roles: tuple[str, ...]

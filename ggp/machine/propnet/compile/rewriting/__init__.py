@@ -1,6 +1,6 @@
 """Rewrites rules into equivalent ones that cost less to ground.
 
-In come the rules of a game, out go those that the grounder reads. Begin with `translate`, which
-writes any game for the grounder, and `splits`, which decides what is done to large ones:
-`decompose` among them, by the estimates of `extents`.
+In come the rules of a game, out goes text that the grounder reads. Begin with `translate`, which
+writes that text, and `splits`, which decides how to rewrite the rules of large games. `decompose`
+splits single rules; `extents` estimates how many ground rules each would become.
 """

@@ -1,16 +1,16 @@
-"""Splits rules into smaller ones that mean the same and have fewer ground instances.
+"""Splits rules into equivalent smaller ones with fewer ground instances.
 
-A rule has about as many instances as there are values for all its variables together. Where a
-variable occurs in a few conditions only, these become a relation of their own without the
-variable: `p(X) :- q(X,Y), r(Y,Z), s(Z).` becomes `p(X) :- q(X,Y), t(Y).  t(Y) :- r(Y,Z), s(Z).`
-This is bucket elimination as in Bichler, Morak and Woltran, *lpopt: A Rule Optimization Tool
-for Answer Set Programming* (2016), except that estimates of the numbers of instances (`Extents`)
-decide what is split off, instead of numbers of variables.
+A rule has about as many instances as its variables have joint values. If a variable occurs in few
+conditions, these become a new relation without it: `p(X) :- q(X,Y), r(Y,Z), s(Z).` becomes
+`p(X) :- q(X,Y), t(Y).  t(Y) :- r(Y,Z), s(Z).` This is bucket elimination as in Bichler, Morak and
+Woltran, *lpopt: A Rule Optimization Tool for Answer Set Programming* (2016), except that estimates
+of the numbers of instances (`Extents`), not numbers of variables, decide which conditions to split
+off.
 
 With 10 values for each variable, the first rule above has 1,000 instances, and the two that replace
-it have 100 each. Had Y been eliminated first, q and r would have been joined: t(X,Z) would have
-1,000 instances, and nothing would be gained. So orders of elimination are tried, and a split is
-kept only where its parts are clearly cheaper than the whole (`WORTH`, `MIN_GAIN`).
+it have 100 each. If Y were eliminated first, q and r would be joined: t(X,Z) would have 1,000
+instances, and nothing would be gained. So sets of variables are tried, and a split is used only if
+its parts are clearly cheaper than the whole (`WORTH`, `MIN_GAIN`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ggp.gdl.terms import (
 from ggp.machine.propnet.compile.rewriting.extents import Extent, Extents, RelationSize, join
 
 MAX_VARIABLES = 12
-"""In rules with more variables to eliminate, only `MAX_TOGETHER` at a time are tried."""
+"""In rules with more variables to eliminate, sets of at most `MAX_TOGETHER` are tried."""
 
 MAX_TOGETHER = 2
 
@@ -46,12 +46,12 @@ MIN_GAIN = 20.0
 """A rule is only split if the parts are cheaper by this much."""
 
 GROUNDING_COST = 0.02
-"""Cost of an instance of a rule that does not become a ground rule, where a ground rule costs 1 and
-each of its conditions 1."""
+"""Cost of an instance of a rule that does not become a ground rule; a ground rule costs 1, and each
+of its conditions 1."""
 
 
 def project_locals(rules: Sequence[NormalRule]) -> list[NormalRule]:
-    """The rules, with each "there is no" as the negation of a relation of its own.
+    """The rules, with each condition "there is no ..." as the negation of a new relation.
 
     `(not (p ?x ?y))` where only `?y` is local becomes `(not (some;0 ?x))` with the rule
     `(<= (some;0 ?x) (p ?x ?y))`.
@@ -64,9 +64,9 @@ def project_locals(rules: Sequence[NormalRule]) -> list[NormalRule]:
         for i, literal in enumerate(rule.body):
             local = local_variables(rule, i)
             if local:
-                kept = [name for name in names_in([literal.atom]) if name not in local]
-                found = parts.atom([Literal(literal.atom)], kept, rule.start)
-                literal = Literal(found, True)
+                arguments = [name for name in names_in([literal.atom]) if name not in local]
+                projection = parts.atom([Literal(literal.atom)], arguments, rule.start)
+                literal = Literal(projection, True)
             body.append(literal)
         projected.append(NormalRule(rule.head, tuple(body), rule.start))
     return [*projected, *parts.rules]
@@ -78,20 +78,20 @@ def decompose(
     leave: frozenset[Signature] = frozenset(),
     prefix: str = "part",
     *,
-    asked: bool = False,
+    on_demand: bool = False,
 ) -> list[NormalRule]:
     """Equivalent rules, with new relations and fewer ground instances.
 
     Args:
         rules: rules in which no negated condition has a variable of its own.
-        extents: estimates of numbers of atoms. Those of the new relations are added.
-        leave: relations whose rules are left as they are.
+        extents: estimates of numbers of atoms; estimates of the new relations are added.
+        leave: relations whose rules are not split.
         prefix: the new relations are called `prefix;0`, `prefix;1`, ...
-        asked: whether it does not matter what binds the variables of tests in the new relations,
-            because these will hold only for what is asked for (see `demand`). A condition in their
-            rules then gives these variables.
+        on_demand: whether the new relations will be restricted to atoms that are asked for (see
+            `splits.restricted`). Then the question binds the variables of their tests, and a
+            condition with the prefix `GIVEN` stands for it.
     """
-    splitter = _Splitter(extents, prefix, asked)
+    splitter = _Splitter(extents, prefix, on_demand)
     split = []
     for rule in rules:
         split.append(rule if signature(rule.head) in leave else splitter.split(rule))
@@ -99,12 +99,12 @@ def decompose(
 
 
 GIVEN = "given;"
-"""Beginning of the names of conditions that give the variables bound when a rule is asked for."""
+"""Prefix of conditions that stand for the question: they list the variables that it binds."""
 
 
 def cost(rules: Sequence[NormalRule], extents: Extents) -> float:
     """The estimated cost of the ground instances of rules."""
-    splitter = _Splitter(extents, "", asked=False)
+    splitter = _Splitter(extents, "", on_demand=False)
     return sum(map(splitter.cost, rules))
 
 
@@ -120,17 +120,17 @@ class _Condition:
 
 @dataclass(frozen=True, slots=True)
 class _Split:
-    """A rule in two: `part` becomes a relation of the variables `kept`, `rest` stays."""
+    """A rule in two: `part` becomes a new relation of `arguments`, `rest` stays."""
 
     part: tuple[_Condition, ...]
-    kept: tuple[str, ...]
+    arguments: tuple[str, ...]
     rest: tuple[_Condition, ...]
 
     @property
     def table(self) -> RelationSize:
         """The estimated atoms of the new relation."""
         extent = _joined(self.part)
-        columns = tuple(extent.values[name] for name in self.kept)
+        columns = tuple(extent.values[name] for name in self.arguments)
         return RelationSize(min(extent.size, prod(columns)), columns)
 
     @property
@@ -141,7 +141,7 @@ class _Split:
     @property
     def key(self) -> Key:
         """A key that is equal if the new relation is the same."""
-        return NewRelations.key(self.literals, self.kept)
+        return NewRelations.key(self.literals, self.arguments)
 
     @property
     def is_static(self) -> bool:
@@ -150,11 +150,11 @@ class _Split:
 
 
 class _Splitter:
-    """Splits rules for as long as that makes them cheaper."""
+    """Splits rules as long as that makes them cheaper."""
 
-    def __init__(self, extents: Extents, prefix: str, asked: bool) -> None:
+    def __init__(self, extents: Extents, prefix: str, on_demand: bool) -> None:
         self._extents = extents
-        self._asked = asked
+        self._on_demand = on_demand
         self._parts = NewRelations(prefix)
         self._unfinished: set[Key] = set()
 
@@ -172,8 +172,8 @@ class _Splitter:
         head = names_in([rule.head])
         body = tuple(map(self._condition, rule.body))
         split = False
-        while (found := self._best(head, body)) is not None:
-            body = (self._condition(Literal(self._relation(found, rule.start))), *found.rest)
+        while (best := self._best(head, body)) is not None:
+            body = (self._condition(Literal(self._relation(best, rule.start))), *best.rest)
             split = True
         if not split:
             return rule
@@ -188,15 +188,15 @@ class _Splitter:
         )
 
     def _relation(self, split: _Split, start: int) -> Atom:
-        """The new relation with its variables; its own rule is split in turn."""
+        """The atom of the new relation, whose own rule is split in turn."""
         key = split.key
         is_new = not self._parts.has(key)
-        atom = self._parts.atom(split.literals, split.kept, start)
+        atom = self._parts.atom(split.literals, split.arguments, start)
         if is_new:
             self._extents.define(signature(atom), split.table, is_static=split.is_static)
-            number = len(self._parts.rules) - 1
+            index = len(self._parts.rules) - 1
             self._unfinished.add(key)
-            self._parts.rules[number] = self.split(self._parts.rules[number])
+            self._parts.rules[index] = self.split(self._parts.rules[index])
             self._unfinished.remove(key)
         return atom
 
@@ -205,19 +205,19 @@ class _Splitter:
             return None
         now = _cost(head, body)
         # Costs are estimates: a split that seems to gain little may lose.
-        best, least = None, min(WORTH * now, now - MIN_GAIN)
+        best, best_cost = None, min(WORTH * now, now - MIN_GAIN)
         for candidate in _splits(head, body, self._binders):
-            cost = self._cost_of_split(head, candidate, least)
-            # A relation must not be made of itself.
-            if cost < least and candidate.key not in self._unfinished:
-                best, least = candidate, cost
+            cost = self._cost_of_split(head, candidate, best_cost)
+            # A relation must not be defined by itself.
+            if cost < best_cost and candidate.key not in self._unfinished:
+                best, best_cost = candidate, cost
         return best
 
     def _binders(
         self, part: Sequence[_Condition], rest: Sequence[_Condition], bound: set[str]
     ) -> Sequence[_Condition]:
-        """The conditions that bind the variables of a part's tests; these are added to `bound`."""
-        if not self._asked:
+        """Conditions that bind the variables of a part's tests, which are added to `bound`."""
+        if not self._on_demand:
             return _copies(part, rest, bound)
         tested = names_in(x.literal.atom for x in part if not x.extent)
         names = [name for name in tested if name not in bound]
@@ -226,7 +226,7 @@ class _Splitter:
         bound.update(names)
         values = _joined(x for x in rest if x.extent).values
         columns = tuple(values[name] for name in names)
-        # Equal conditions have equal names, so that equal parts are found.
+        # Equal conditions get equal names, so that equal parts share a relation.
         name = GIVEN + "x".join(f"{number:.6g}" for number in columns)
         literal = Literal(Compound(name, tuple(map(Variable, names))))
         self._extents.define(
@@ -234,32 +234,32 @@ class _Splitter:
         )
         return (self._condition(literal),)
 
-    def _cost_of_split(self, head: Sequence[str], split: _Split, least: float) -> float:
-        """The cost of both rules; counting stops early if it is not below `least` anyway."""
+    def _cost_of_split(self, head: Sequence[str], split: _Split, limit: float) -> float:
+        """The cost of both rules; the sum stops early if it reaches `limit`."""
         table = split.table
-        extent = Extent(table.size, dict(zip(split.kept, table.columns, strict=True)))
-        new = _Condition(Literal(Symbol("part")), split.kept, split.is_static, extent)
+        extent = Extent(table.size, dict(zip(split.arguments, table.columns, strict=True)))
+        new = _Condition(Literal(Symbol("part")), split.arguments, split.is_static, extent)
         cost = _cost(head, (*split.rest, new))
-        if cost >= least:
+        if cost >= limit:
             return cost
         # A relation that was already made for another rule costs nothing.
         if self._parts.may_have(split.literals) and self._parts.has(split.key):
             return cost
-        return cost + _cost(split.kept, split.part)
+        return cost + _cost(split.arguments, split.part)
 
 
-# -------------------------------------------------------------------- what can be split off
+# -------------------------------------------------------------------- candidates for splits
 
 
 _Binders = Callable[[Sequence[_Condition], Sequence[_Condition], set[str]], Sequence[_Condition]]
 
 
 def _splits(head: Sequence[str], body: Sequence[_Condition], binders: _Binders) -> Iterator[_Split]:
-    """Ways to split the rule, one part without some variables that are not in the head."""
+    """Ways to split a rule: the rest loses some variables that are not in the head."""
     names = [name for name in dict.fromkeys(n for x in body for n in x.names) if name not in head]
     most = len(names) if len(names) <= MAX_VARIABLES else MAX_TOGETHER
-    for number in range(1, most + 1):
-        for dropped in combinations(names, number):
+    for size in range(1, most + 1):
+        for dropped in combinations(names, size):
             split = _without(frozenset(dropped), head, body, binders)
             if split is not None:
                 yield split
@@ -271,9 +271,9 @@ def _without(
     body: Sequence[_Condition],
     find_binders: _Binders,
 ) -> _Split | None:
-    """The rule split so that the rest does not have the dropped variables.
+    """The rule split so that the rest does not have the dropped variables; None if impossible.
 
-    Conditions that become facts and have no variables other than the part's go with the part.
+    Static conditions whose variables are all bound in the part move to the part.
     """
     part = [x for x in body if not dropped.isdisjoint(x.names)]
     rest = [x for x in body if dropped.isdisjoint(x.names)]
@@ -285,33 +285,34 @@ def _without(
     part += moved
     part += [x for x in binders if x not in part]
     # The rest must bind the variables that are given to the part.
-    given = {name for x in part if x.literal.atom.name.startswith(GIVEN) for name in x.names}
-    rest = [x for x in rest if x not in moved or not given.isdisjoint(x.names)]
+    given_names = {name for x in part if x.literal.atom.name.startswith(GIVEN) for name in x.names}
+    rest = [x for x in rest if x not in moved or not given_names.isdisjoint(x.names)]
     if not rest:
         return None
-    needed = set(head).union(*(x.names for x in rest))
-    kept = dict.fromkeys(name for x in part for name in x.names if name in needed)
-    return _Split(tuple(part), tuple(kept), tuple(rest))
+    rest_names = set(head).union(*(x.names for x in rest))
+    arguments = dict.fromkeys(name for x in part for name in x.names if name in rest_names)
+    return _Split(tuple(part), tuple(arguments), tuple(rest))
 
 
 def _copies(
     part: Sequence[_Condition], rest: Sequence[_Condition], bound: set[str]
 ) -> list[_Condition]:
-    """Copies of conditions of the rest that bind what the tests of the part need.
+    """Copies of conditions of the rest that bind the variables of the part's tests.
 
-    Their other variables are renamed. The variables they bind are added to `bound`.
+    The copies only restrict the part to values that the rest allows, so the meaning stays the same.
+    Their other variables are renamed. The variables that they bind are added to `bound`.
     """
     binders = []
     for name in (name for x in part if not x.extent for name in x.names):
         if name not in bound:
             candidates = [(x, x.extent) for x in rest if x.extent and name in x.names]
             best, extent = min(candidates, key=lambda x: (not x[0].is_static, x[1].size))
-            fresh = {each: f"{each};{name}" for each in best.names if each != name}
-            terms: dict[str, Term] = {each: Variable(new) for each, new in fresh.items()}
+            fresh = {variable: f"{variable};{name}" for variable in best.names if variable != name}
+            terms: dict[str, Term] = {variable: Variable(new) for variable, new in fresh.items()}
             binders.append(
                 _Condition(
                     Literal(with_names(best.literal.atom, terms)),
-                    tuple(fresh.get(each, each) for each in best.names),
+                    tuple(fresh.get(variable, variable) for variable in best.names),
                     best.is_static,
                     Extent(
                         extent.size,
@@ -323,7 +324,7 @@ def _copies(
     return binders
 
 
-# -------------------------------------------------------------------- what rules cost
+# -------------------------------------------------------------------- costs
 
 
 def _cost(head: Sequence[str], body: Sequence[_Condition]) -> float:
@@ -333,7 +334,7 @@ def _cost(head: Sequence[str], body: Sequence[_Condition]) -> float:
     if not moving:
         return GROUNDING_COST * whole.size
     matter = set(head).union(*(condition.names for condition in moving))
-    # Static conditions are facts and vanish: instances that differ only in them become equal.
+    # Static conditions vanish from ground rules: instances that differ only in them become equal.
     instances = min(whole.size, prod(whole.values[name] for name in matter))
     return instances * (1 + len(moving)) + GROUNDING_COST * whole.size
 
@@ -343,7 +344,8 @@ def _joined(body: Iterable[_Condition]) -> Extent:
 
 
 # ------------------------------------------------------------------------
-# Makes new relations of conditions of rules: equal conditions share one.
+# Makes new relations for conditions of rules: conditions that are equal up to the names of
+# variables share one.
 
 
 def names_in(terms: Iterable[Term]) -> list[str]:
@@ -352,7 +354,7 @@ def names_in(terms: Iterable[Term]) -> list[str]:
 
 
 Key = tuple[tuple[str, ...], tuple[Literal, ...]]
-"""The variables that are kept, and the conditions, whatever the names of variables are."""
+"""The arguments and the conditions of a relation, with variables renamed to numbers."""
 
 
 class NewRelations:
@@ -369,47 +371,47 @@ class NewRelations:
         self.rules: list[NormalRule] = []
 
     @staticmethod
-    def key(body: Sequence[Literal], kept: Sequence[str]) -> Key:
-        """The conditions up to the names of variables, and the variables that are kept."""
+    def key(body: Sequence[Literal], args: Sequence[str]) -> Key:
+        """The key of a relation: equal for bodies that are equal up to the names of variables."""
         names = names_in(literal.atom for literal in body)
         numbers: dict[str, Term] = {name: Variable(str(i)) for i, name in enumerate(names)}
         renamed = tuple(Literal(with_names(x.atom, numbers), x.negated) for x in body)
-        return tuple(str(numbers[name]) for name in kept), renamed
+        return tuple(str(numbers[name]) for name in args), renamed
 
     def has(self, key: Key) -> bool:
         """Whether there is a relation for these conditions already."""
         return key in self._relations
 
     def may_have(self, body: Sequence[Literal]) -> bool:
-        """Whether there is a relation for conditions of the same predicates: a quick check."""
+        """Whether some relation has conditions with the same predicates: a quick check."""
         return _shape(body) in self._shapes
 
-    def atom(self, body: Sequence[Literal], kept: Sequence[str], start: int) -> Atom:
-        """An atom that holds if conditions do for some values of the variables not kept.
+    def atom(self, body: Sequence[Literal], args: Sequence[str], start: int) -> Atom:
+        """An atom that holds if the conditions hold for some values of their other variables.
 
         Args:
-            start: source offset of the rule that they come from.
+            start: source offset of the rule that the conditions come from.
         """
-        key = self.key(body, kept)
+        key = self.key(body, args)
         name = self._relations.get(key)
         if name is None:
             name = self._relations[key] = f"{self._prefix};{len(self._relations)}"
             self._shapes.add(_shape(body))
-            self.rules.append(order_conditions(NormalRule(_atom(name, kept), tuple(body), start)))
-        return _atom(name, kept)
+            self.rules.append(order_conditions(NormalRule(_atom(name, args), tuple(body), start)))
+        return _atom(name, args)
 
 
 def _shape(body: Sequence[Literal]) -> tuple[str, ...]:
     return tuple(literal.atom.name for literal in body)
 
 
-def _atom(name: str, kept: Sequence[str]) -> Atom:
-    return Compound(name, tuple(map(Variable, kept))) if kept else Symbol(name)
+def _atom(name: str, args: Sequence[str]) -> Atom:
+    return Compound(name, tuple(map(Variable, args))) if args else Symbol(name)
 
 
 def with_names(atom: Atom, names: dict[str, Term]) -> Atom:
     """An atom with other terms for some of its variables."""
-    found = substitute(atom, names)
-    if isinstance(found, Variable):
+    renamed = substitute(atom, names)
+    if isinstance(renamed, Variable):
         raise ValueError("an atom cannot be a variable")
-    return found
+    return renamed

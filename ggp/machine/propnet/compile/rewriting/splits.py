@@ -1,7 +1,9 @@
-"""Chooses the rules to ground in place of the author's: split, and restricted to what is asked for.
+"""Chooses the rules to ground in place of the rulesheet's: equivalent, split, perhaps restricted.
 
-The rules that become facts come first, so that these can be counted, then the others. Where the
-ground rules of these are expected to cost too much, they are made only for what is asked for.
+In comes a `Program`, out go rules for `translate`. The static rules, which become facts, come
+first, so that `grounding` can count their atoms; by these counts the other rules are split
+(`decompose`). If their ground rules are still expected to cost too much, they are restricted to the
+atoms that other rules ask for (`restricted`).
 """
 
 from __future__ import annotations
@@ -42,29 +44,29 @@ from ggp.machine.propnet.compile.rewriting.extents import MAX_DOMAIN, Extents, R
 from ggp.machine.propnet.compile.rewriting.translate import ASKED, MAY, RANKED, with_ranks
 
 LARGE = 3_000_000.0
-"""Expected cost of ground rules above which they are made only for what is asked for."""
+"""Expected cost of ground rules above which rules are restricted to atoms that are asked for."""
 
 MOST_FACTS = 100_000.0
-"""Expected number of facts above which they are not counted to make a forecast: that takes half a
+"""Expected number of facts above which a forecast does not count them: counting these takes half a
 second."""
 
 Tables = Mapping[Signature, RelationSize]
 Count = Callable[[Sequence[NormalRule]], Tables]
-"""Counts the atoms of relations that depend on nothing."""
+"""Counts the atoms of static relations."""
 
 
 class Split(NamedTuple):
-    """Rules equivalent to those of a game.
+    """Rules equivalent to a game's.
 
     Attributes:
-        fixed: rules that become facts.
-        moving: the others, before they were split.
-        parts: the others, split.
+        fixed: static rules, which become facts.
+        moving: the other rules, before they were split.
+        parts: the other rules, split.
         static: relations that depend neither on the state nor on moves.
-        counted: the counted tables of these.
-        recursive: relations whose rules are left as they are.
-        extents: estimates that decide what to split, with the new relations.
-        is_counted: whether facts were counted for them.
+        counted: the counted tables of static relations.
+        recursive: relations whose rules are not split.
+        extents: the estimates by which rules were split, with the new relations.
+        is_counted: whether facts were counted for the estimates.
     """
 
     fixed: list[NormalRule]
@@ -83,10 +85,10 @@ class Split(NamedTuple):
 
 
 def whole_rules(program: Program) -> list[NormalRule]:
-    """The rules of a game as any grounding needs them."""
+    """The rules of a game, unsplit, in the form that grounding needs."""
     rules = with_ranks(program.rules, program.goal_ranks)
-    kept = unchanging(rules)
-    return project_locals([*with_unchanging(rules, kept), *always_true(kept)])
+    relations = unchanging(rules)
+    return project_locals([*with_unchanging(rules, relations), *always_true(relations)])
 
 
 def split(program: Program, count: Count, most_facts: float | None = None) -> Split:
@@ -98,56 +100,56 @@ def split(program: Program, count: Count, most_facts: float | None = None) -> Sp
         most_facts: expected number of facts above which they are not counted.
     """
     rules = whole_rules(program)
-    # If `goal` leads back to itself, it does so through its rules with ranks.
+    # If `goal` is recursive, it is so through its rules with ranks.
     recursive = program.recursive | ({RANKED} if GOAL in program.recursive else set())
     static = static_relations(rules)
     fixed = [rule for rule in rules if signature(rule.head) in static]
     moving = [rule for rule in rules if signature(rule.head) not in static]
     fixed = decompose(fixed, Extents(rules, static, {}), prefix="fixed")
-    few = most_facts is None or _facts(fixed) <= most_facts
-    counted = count(fixed) if few else {}
+    is_counted = most_facts is None or _facts(fixed) <= most_facts
+    counted = count(fixed) if is_counted else {}
     extents = Extents(rules, static, counted)
     parts = decompose(moving, extents, recursive)
-    return Split(fixed, moving, parts, static, counted, recursive, extents, few)
+    return Split(fixed, moving, parts, static, counted, recursive, extents, is_counted)
 
 
-def asked_for(program: Program, found: Split) -> list[NormalRule]:
-    """The rules to ground: if they cost too much, only for what is asked for."""
-    fixed, parts = found.fixed, found.parts
-    if cost(parts, found.extents) <= LARGE:
-        return found.rules
-    static = found.static | frozenset(signature(rule.head) for rule in fixed)
-    moving = with_differences([*fixed, *with_alternatives(found.moving)], static)[len(fixed) :]
-    extents = Extents([*fixed, *moving], static, found.counted)
-    asked = with_alternatives(decompose(moving, extents, found.recursive, asked=True), "or")
-    return restricted(program.roles, [*fixed, *asked], static, extents) or found.rules
+def asked_for(program: Program, split: Split) -> list[NormalRule]:
+    """The rules to ground: the split ones, or, if these cost too much, restricted ones."""
+    fixed, parts = split.fixed, split.parts
+    if cost(parts, split.extents) <= LARGE:
+        return split.rules
+    static = split.static | frozenset(signature(rule.head) for rule in fixed)
+    moving = with_differences([*fixed, *with_alternatives(split.moving)], static)[len(fixed) :]
+    extents = Extents([*fixed, *moving], static, split.counted)
+    demanded = with_alternatives(decompose(moving, extents, split.recursive, on_demand=True), "or")
+    return restricted(program.roles, [*fixed, *demanded], static, extents) or split.rules
 
 
 def expected_whole(program: Program) -> float:
-    """Expected number of ground rules if no rule is split: hardly fewer than there will be."""
+    """Expected number of ground rules if no rule is split; rarely too low."""
     rules = whole_rules(program)
     sizes = Sizes(rules, Extents(rules, static_relations(rules), {}), at_most=True)
     return sum(sizes.instances(rule) for rule in rules if rule.body)
 
 
 def _facts(rules: Sequence[NormalRule]) -> float:
-    """The number of facts that rules are expected to derive."""
+    """Expected number of facts that rules derive."""
     sizes = Sizes(rules, Extents(rules, frozenset(), {}))
     return sum(sizes.instances(rule) for rule in rules if rule.body)
 
 
 # ------------------------------------------------------------------------
-# Merges rules that differ in one condition into one rule, with a relation in its place.
+# Merges rules that differ in one condition into one rule, with a new relation for that condition.
 #
-# `(<= (p ?x) (q ?x ?y) (or (r ?y) (s ?y)))` is two rules once `or` is unfolded, and everything that
-# the rest of it becomes is made twice. As `(<= (p ?x) (q ?x ?y) (either ?y))`, it is made once, and
-# two small rules define `either`.
+# `(<= (p ?x) (q ?x ?y) (or (r ?y) (s ?y)))` is two rules once `or` is unfolded, and the instances
+# of the other conditions are ground twice. As `(<= (p ?x) (q ?x ?y) (either ?y))`, they are ground
+# once, and two small rules define `either`.
 
 
 def with_alternatives(rules: Sequence[NormalRule], prefix: str = "either") -> list[NormalRule]:
-    """Equivalent rules, in which those with one head that differ in one condition are one.
+    """Equivalent rules, in which rules with one head that differ in one condition are merged.
 
-    Only positive conditions are merged, and only where they bind the same variables.
+    Only positive conditions are merged, and only if they bind the same variables.
 
     Args:
         rules: some rules of a game; variables of different rules may have equal names by chance.
@@ -158,34 +160,34 @@ def with_alternatives(rules: Sequence[NormalRule], prefix: str = "either") -> li
         groups.setdefault(rule.head, []).append(rule)
     relations: dict[tuple[Literal, ...], Atom] = {}
     merged = [rule for group in groups.values() for rule in _merged(group, relations, prefix)]
-    merged += [NormalRule(head, (x,)) for found, head in relations.items() for x in found]
+    merged += [NormalRule(head, (x,)) for literals, head in relations.items() for x in literals]
     return merged
 
 
 def _merged(
     rules: list[NormalRule], relations: dict[tuple[Literal, ...], Atom], prefix: str
 ) -> list[NormalRule]:
-    """Rules of one head, merged as far as possible; adds new relations and their conditions."""
+    """Rules of one head, merged as long as two differ in one condition; adds to `relations`."""
     while len(rules) > 1:
-        places: dict[tuple[frozenset[Literal], tuple[str, ...]], list[tuple[int, Literal]]] = {}
-        for number, rule in enumerate(rules):
+        sites: dict[tuple[frozenset[Literal], tuple[str, ...]], list[tuple[int, Literal]]] = {}
+        for index, rule in enumerate(rules):
             for literal in rule.body:
                 if literal.binds and len(rule.body) > 1:
                     key = (frozenset(rule.body) - {literal}, _names(literal))
-                    places.setdefault(key, []).append((number, literal))
-        most = max(map(len, places.values()), default=0)
+                    sites.setdefault(key, []).append((index, literal))
+        most = max(map(len, sites.values()), default=0)
         if most < 2:
             break
-        (rest, names), found = next(place for place in places.items() if len(place[1]) == most)
-        alternatives = tuple(sorted((literal for _, literal in found), key=str))
+        (rest, names), uses = next(site for site in sites.items() if len(site[1]) == most)
+        alternatives = tuple(sorted((literal for _, literal in uses), key=str))
         name = f"{prefix};{len(relations)}"
         new = Compound(name, tuple(map(Variable, names))) if names else Symbol(name)
         either = relations.setdefault(tuple(dict.fromkeys(alternatives)), new)
-        first = rules[found[0][0]]
+        first = rules[uses[0][0]]
         body = (*(literal for literal in first.body if literal in rest), Literal(either))
-        gone = {number for number, _ in found}
-        kept = [rule for number, rule in enumerate(rules) if number not in gone]
-        rules = [*kept, order_conditions(NormalRule(first.head, body, first.start))]
+        merged_indices = {index for index, _ in uses}
+        unmerged = [rule for index, rule in enumerate(rules) if index not in merged_indices]
+        rules = [*unmerged, order_conditions(NormalRule(first.head, body, first.start))]
     return rules
 
 
@@ -194,40 +196,40 @@ def _names(literal: Literal) -> tuple[str, ...]:
 
 
 # ------------------------------------------------------------------------
-# Writes out conditions which say that two things differ.
+# Unfolds conditions that say that two things differ.
 #
 # A relation such as
 #
-# (<= (different ?x1 ?y1 ?x2 ?y2) (distinct ?x1 ?x2) (index ?x1) ...)
+#     (<= (different ?x1 ?y1 ?x2 ?y2) (distinct ?x1 ?x2) (index ?x1) ...)
 #     (<= (different ?x1 ?y1 ?x2 ?y2) (distinct ?y1 ?y2) (index ?x1) ...)
 #
-# holds for nearly all values. As one condition it ties all of its variables together; written out,
-# each rule compares one pair, and the others can be treated separately (see `decompose`).
+# holds for nearly all values. As one condition it ties all of its variables together. Unfolded,
+# each rule compares one pair, and the other variables can be split off (see `decompose`).
 
 MAX_RULES = 3
-"""Relations with more rules are left, as a rule that uses one becomes as many rules."""
+"""Relations with more rules are not unfolded: a rule that uses one would become as many rules."""
 
 _OTHERS = ";of"
 
 
 def with_differences(rules: Sequence[NormalRule], static: frozenset[Signature]) -> list[NormalRule]:
-    """Equivalent rules, with differences written out where other rules use them.
+    """Equivalent rules, with differences unfolded in the rules that use them.
 
     Args:
         rules: all rules of a game.
         static: relations that depend neither on the state nor on moves.
     """
-    found = _differences(rules, static)
+    differences = _differences(rules, static)
     written = []
     for rule in rules:
-        written += [rule] if signature(rule.head) in static else _written_out(rule, found)
+        written += [rule] if signature(rule.head) in static else _written_out(rule, differences)
     return written
 
 
 def _differences(
     rules: Sequence[NormalRule], static: frozenset[Signature]
 ) -> Mapping[Signature, Sequence[NormalRule]]:
-    """The relations all of whose rules compare two values and do not mention such relations."""
+    """The static relations all of whose rules compare two values, with these rules."""
     of: dict[Signature, list[NormalRule]] = {}
     for rule in rules:
         if signature(rule.head) in static:
@@ -249,62 +251,61 @@ def _compares(rule: NormalRule) -> bool:
 def _written_out(
     rule: NormalRule, differences: Mapping[Signature, Sequence[NormalRule]]
 ) -> list[NormalRule]:
-    """The rule, once for each way in which its first difference can hold, and so on."""
+    """The rule with its first difference unfolded, once for each rule of it, and so on."""
     head = {v.name for v in variables(rule.head)}
-    for place, literal in enumerate(rule.body):
+    for index, literal in enumerate(rule.body):
         alternatives = differences.get(signature(literal.atom), ()) if literal.binds else ()
         if not alternatives or head.issuperset(v.name for v in variables(literal.atom)):
             continue
-        made: list[NormalRule] = []
-        for number, alternative in enumerate(alternatives):
-            apart = {
-                v.name: Variable(f"{v.name}{_OTHERS}{place}.{number}")
+        variants: list[NormalRule] = []
+        for choice, alternative in enumerate(alternatives):
+            fresh = {
+                v.name: Variable(f"{v.name}{_OTHERS}{index}.{choice}")
                 for atom in (alternative.head, *(x.atom for x in alternative.body))
                 for v in variables(atom)
             }
-            binding = unify(substitute(alternative.head, apart), literal.atom)
+            binding = unify(substitute(alternative.head, fresh), literal.atom)
             if binding is None:
                 continue
             instead = [
-                Literal(atom_of(resolve(substitute(x.atom, apart), binding)), x.negated)
+                Literal(atom_of(resolve(substitute(x.atom, fresh), binding)), x.negated)
                 for x in alternative.body
             ]
-            body = [*rule.body[:place], *instead, *rule.body[place + 1 :]]
+            body = [*rule.body[:index], *instead, *rule.body[index + 1 :]]
             body = [Literal(atom_of(resolve(x.atom, binding)), x.negated) for x in body]
-            one = NormalRule(
+            variant = NormalRule(
                 atom_of(resolve(rule.head, binding)), tuple(dict.fromkeys(body)), rule.start
             )
-            made += _written_out(order_conditions(one), differences)
-        return made
+            variants += _written_out(order_conditions(variant), differences)
+        return variants
     return [rule]
 
 
 # ------------------------------------------------------------------------
 # Restricts rules to the atoms that are asked for (magic sets).
 #
-# A relation such as "black threatens (x, y) if (u, v) is ignored" has an atom for all values that
-# its variables can take, though the rules ask for few of them: squares of a king, and moves of a
-# piece. So for each relation another one holds what is asked for, and its rules apply to nothing
-# else. This is the magic-sets transformation (Beeri and Ramakrishnan, *On the Power of Magic*,
-# 1991).
+# A relation such as "black threatens (x, y) if (u, v) is ignored" has an atom for all values of its
+# variables, though other rules ask for few of them: squares of a king, and moves of a piece. So for
+# each relation, a second one holds the *questions*, the atoms that are asked for, and its rules
+# apply to these alone. This is the magic-sets transformation (Beeri and Ramakrishnan, *On the Power
+# of Magic*, 1991).
 #
-# The atoms asked for must be known before grounding, so they are found by rules in which everything
-# that may hold does hold: there are no negations, every fluent that may be reached is true, and
-# every legal move is made. These rules use facts alone, so gringo evaluates them like a database.
-# In `(<= (p ?x) (q ?x ?y) (not (r ?y)))`, if p is asked for a, then q is asked for a and anything,
-# and r for every b with q of a and b:
+# The questions must be known before grounding. So they are derived by rules in which everything
+# that may hold does hold: without negations, with every reachable fluent true and every legal move
+# made. These rules use facts alone, so gringo evaluates them like a database. In
+# `(<= (p ?x) (q ?x ?y) (not (r ?y)))`, if p is asked for a, then q is asked for a and anything, and
+# r for every b with q of a and b:
 #
-# may;q(X,Y)   :- asked;q(X), ...
+#     may;q(X,Y)   :- asked;q(X), ...
 #     asked;q(X)   :- asked;p(X).
 #     asked;r(Y)   :- asked;p(X), may;q(X,Y).
 #     p(X)         :- asked;p(X), q(X,Y), not r(Y).
 #
-# An argument that would be asked for with all its possible values is left out of the question.
+# If an argument would be asked for with all its possible values, the question does not have it.
 #
 # Why this is right: an atom that is asked for keeps its meaning. If a ground rule for it could
 # apply, all its positive conditions may hold; so the later conditions are asked for, and by
-# induction keep their meanings. Fluents, moves, and a game's percepts and goals are never
-# restricted themselves.
+# induction keep their meanings. Fluents, moves, percepts and goals are never restricted.
 
 _ROOTS = frozenset(KEYWORD_ARITY.items()) | {RANKED}
 
@@ -315,35 +316,35 @@ def restricted(
     static: frozenset[Signature],
     extents: Extents,
 ) -> list[NormalRule] | None:
-    """Rules that mean the same for what is asked for, and the rules that define what that is.
+    """Rules restricted to the atoms that are asked for, with the rules that derive these questions.
 
-    None if not even questions bind the variables that only they could bind.
+    None if some variables, which only a question could bind, are not bound by it.
 
     Args:
         roles: names of the roles.
         rules: rules in which no negated condition has a variable of its own.
-        static: relations that depend neither on the state nor on moves: they are left as they are.
+        static: relations that depend neither on the state nor on moves; they are not restricted.
         extents: estimates of the numbers of values of arguments.
     """
     plans = _Plans([rule for rule in rules if signature(rule.head) not in static], static, extents)
     if not plans.bind_all:
         return None
-    made = [rule for rule in rules if signature(rule.head) in static]
-    made += map(plans.restricted, plans.rules)
-    questions = dict.fromkeys(asked for rule in plans.rules for asked in plans.questions(rule))
-    return [*made, *questions, *_possible(roles, plans, questions)]
+    restricted_rules = [rule for rule in rules if signature(rule.head) in static]
+    restricted_rules += map(plans.restricted, plans.rules)
+    questions = dict.fromkeys(q for rule in plans.rules for q in plans.questions(rule))
+    return [*restricted_rules, *questions, *_possible(roles, plans, questions)]
 
 
 def _possible(
     roles: Sequence[str], plans: _Plans, questions: Iterable[NormalRule]
 ) -> Iterator[NormalRule]:
-    """The rules of what may hold, as far as questions, or other such rules, use them."""
+    """The rules of atoms that may hold, if questions, directly or through such rules, use them."""
     fluent, move = Variable("fluent"), Variable("move")
     true = Compound(MAY + TRUE[0], (fluent,))
     yield NormalRule(true, (Literal(Compound("init", (fluent,))),))
     yield NormalRule(true, (plans.may(Literal(Compound(NEXT[0], (fluent,)))),))
     for role in map(Symbol, roles):
-        # Moves that are legal in every state need no rules of what may hold.
+        # Moves that are legal in every state are facts, and need no rules of their own.
         legal = plans.may(Literal(Compound(LEGAL[0], (role, move))))
         yield NormalRule(Compound(MAY + DOES[0], (role, move)), (legal,))
     rules: dict[Signature, list[NormalRule]] = {}
@@ -352,11 +353,11 @@ def _possible(
     named = {(MAY + name, arity): (name, arity) for name, arity in rules}
     pending = [named.get(signature(x.atom)) for rule in questions for x in rule.body]
     pending += [NEXT, LEGAL]
-    done: set[Signature] = set()
+    finished: set[Signature] = set()
     while pending:
         relation = pending.pop()
-        if relation is not None and relation not in done:
-            done.add(relation)
+        if relation is not None and relation not in finished:
+            finished.add(relation)
             for rule in map(plans.possible, rules.get(relation, ())):
                 yield rule
                 pending += [named.get(signature(literal.atom)) for literal in rule.body]
@@ -367,11 +368,14 @@ class _Step:
     """A positive condition, and the conditions that are evaluated before it."""
 
     literal: Literal
-    before: tuple[Literal, ...]
+    earlier: tuple[Literal, ...]
 
 
 class _Plans:
-    """The order in which conditions are evaluated, and the arguments known when they are asked.
+    """The order in which conditions are evaluated, and the arguments that questions bind.
+
+    The bound arguments are a greatest fixpoint: all are assumed to be bound at first, and an
+    argument is dropped if some question does not bind it, or would ask for all its values.
 
     Args:
         rules: rules of relations that depend on the state or on moves.
@@ -386,53 +390,53 @@ class _Plans:
         self._static = static
         self._extents = extents
         relations = {signature(rule.head) for rule in rules}
-        self._known: dict[Signature, frozenset[int]] = {
+        self._bound: dict[Signature, frozenset[int]] = {
             relation: frozenset(range(relation[1]))
             for relation in sorted(relations - _ROOTS)
             if relation[1]
         }
-        """The arguments of a relation that are known wherever it is asked for."""
-        self._given: dict[Signature, frozenset[int]] = {}
-        """The arguments that must be known, because the rules do not bind them."""
+        """The arguments of each relation that every question for it binds."""
+        self._required: dict[Signature, frozenset[int]] = {}
+        """The arguments that questions must bind, because the rules do not."""
         for rule in rules:
             relation = signature(rule.head)
-            self._given[relation] = self._given.get(relation, frozenset()) | _given(rule)
+            self._required[relation] = self._required.get(relation, frozenset()) | _unbound(rule)
         while self._learn():
             pass
 
     @property
     def bind_all(self) -> bool:
-        """Whether arguments that must be known are known wherever a relation is asked for."""
-        return all(self._given[relation] <= known for relation, known in self._known.items())
+        """Whether every question binds the arguments that it must bind."""
+        return all(self._required[relation] <= bound for relation, bound in self._bound.items())
 
     def restricted(self, rule: NormalRule) -> NormalRule:
-        """The rule, restricted to what is asked for."""
+        """The rule, restricted to atoms that are asked for."""
         return NormalRule(rule.head, (*self._question(rule.head), *_conditions(rule)), rule.start)
 
     def possible(self, rule: NormalRule) -> NormalRule:
-        """The version of the rule that derives what may hold."""
+        """The version of the rule that derives atoms that may hold."""
         body = (self.may(x) for x in _conditions(rule) if self._is_sure(x))
         head = _renamed(rule.head, MAY)
         return NormalRule(head, (*self._question(rule.head), *body), rule.start)
 
     def questions(self, rule: NormalRule) -> Iterator[NormalRule]:
-        """The rules that derive what a rule asks for."""
-        given = self._question(rule.head)
+        """The rules that derive the atoms that a rule asks for."""
+        guard = self._question(rule.head)
         for step in self._steps(rule):
             for question in self._question(step.literal.atom):
-                before = (*given, *map(self.may, step.before))
-                body = _connected(question.atom, before)
+                context = (*guard, *map(self.may, step.earlier))
+                body = _connected(question.atom, context)
                 if question not in body:
                     yield NormalRule(question.atom, body, rule.start)
 
     def _question(self, atom: Atom) -> tuple[Literal, ...]:
         """The condition that an atom is asked for; empty if its relation is not restricted."""
         relation = signature(atom)
-        known = self._known.get(relation)
-        if not known or not isinstance(atom, Compound):
+        positions = self._bound.get(relation)
+        if not positions or not isinstance(atom, Compound):
             return ()
         name = f"{ASKED}{relation[0]};{relation[1]}"
-        return (Literal(Compound(name, tuple(atom.args[i] for i in sorted(known)))),)
+        return (Literal(Compound(name, tuple(atom.args[i] for i in sorted(positions)))),)
 
     def may(self, literal: Literal) -> Literal:
         """The condition that a literal may hold."""
@@ -441,114 +445,117 @@ class _Plans:
         return Literal(_renamed(literal.atom, MAY))
 
     def _is_sure(self, literal: Literal) -> bool:
-        """Whether a condition counts in rules of what may hold; negations may go either way."""
+        """Whether rules of atoms that may hold have this condition; negated ones only if static."""
         return not literal.negated or signature(literal.atom) in self._static
 
     def _learn(self) -> bool:
-        """Drop arguments that questions do not give, or give to no use; whether there were any."""
-        known = dict(self._known)
+        """Drop arguments that questions do not bind, or bind in vain; whether there were any."""
+        remaining = dict(self._bound)
         vain: dict[Signature, frozenset[int]] = {}
         for rule in self.rules:
             for step in self._steps(rule):
                 relation, atom = signature(step.literal.atom), step.literal.atom
-                if not self._known.get(relation) or not isinstance(atom, Compound):
+                if not self._bound.get(relation) or not isinstance(atom, Compound):
                     continue
                 names = self._names_before(rule, step)
-                said = frozenset(
-                    i for i in self._known[relation] if _variable_names(atom.args[i]) <= names
+                bound = frozenset(
+                    i for i in self._bound[relation] if _variable_names(atom.args[i]) <= names
                 )
-                known[relation] &= said
-                told = {i for i in said if not self._asks_for_all(rule, step, i)}
-                vain[relation] = vain.get(relation, known[relation]) - told
-        for relation, places in vain.items():
-            known[relation] -= places - self._given[relation]
-        changed = known != self._known
-        self._known = known
+                remaining[relation] &= bound
+                useful = {i for i in bound if not self._asks_for_all(rule, step, i)}
+                vain[relation] = vain.get(relation, remaining[relation]) - useful
+        for relation, indices in vain.items():
+            remaining[relation] -= indices - self._required[relation]
+        changed = remaining != self._bound
+        self._bound = remaining
         return changed
 
-    def _asks_for_all(self, rule: NormalRule, step: _Step, place: int) -> bool:
-        """Whether a question is asked with all values of an argument, whatever the others are.
+    def _asks_for_all(self, rule: NormalRule, step: _Step, index: int) -> bool:
+        """Whether a question lists all values of an argument, whatever the others are.
 
-        As far as is known, a piece may stand anywhere: so "is the square of a queen attacked" is
-        asked of all squares, and questions would only list these, together with everything else
-        that is asked.
+        A piece may stand anywhere: so "is the square of a queen attacked" is asked of all squares,
+        and the argument would only multiply the questions.
         """
         atom = step.literal.atom
         assert isinstance(atom, Compound)
-        term = atom.args[place]
-        if not isinstance(term, Variable) or term in (*atom.args[:place], *atom.args[place + 1 :]):
+        term = atom.args[index]
+        if not isinstance(term, Variable) or term in (*atom.args[:index], *atom.args[index + 1 :]):
             return False
         near = [
             x
-            for x in (*self._question(rule.head), *step.before)
+            for x in (*self._question(rule.head), *step.earlier)
             if term.name in _variable_names(x.atom)
         ]
         if near == list(self._question(rule.head)) and signature(rule.head) == signature(atom):
-            # Recursion that hands the argument on asks for no more than was asked for.
-            return isinstance(rule.head, Compound) and rule.head.args[place] == term
+            # Recursion that passes the argument on asks for no more values.
+            return isinstance(rule.head, Compound) and rule.head.args[index] == term
         if any(signature(x.atom) != TRUE or not x.binds for x in near):
             return False
-        asked = min(self._extents.of(x).values[term.name] for x in near)
-        all_of_them = self._extents.column(signature(atom), place)
-        return asked >= all_of_them and all_of_them < MAX_DOMAIN
+        num_asked = min(self._extents.of(x).values[term.name] for x in near)
+        num_possible = self._extents.column(signature(atom), index)
+        return num_asked >= num_possible and num_possible < MAX_DOMAIN
 
     def _names_before(self, rule: NormalRule, step: _Step) -> set[str]:
-        known = (*self._question(rule.head), *(x for x in step.before if x.binds))
-        return {name for x in known for name in _variable_names(x.atom)}
+        evaluated = (*self._question(rule.head), *(x for x in step.earlier if x.binds))
+        return {name for x in evaluated for name in _variable_names(x.atom)}
 
     def _steps(self, rule: NormalRule) -> Iterator[_Step]:
-        """The conditions that may be restricted to what is asked for, in a good order."""
-        asked = [x for x in _conditions(rule) if signature(x.atom) in self._known]
-        others = [x for x in _conditions(rule) if x not in asked and self._is_sure(x)]
+        """The conditions that may be restricted to questions, in the order of evaluation.
+
+        The condition with the fewest unbound arguments comes next; tests come as soon as they share
+        bound variables, and negated conditions come last.
+        """
+        restrictable = [x for x in _conditions(rule) if signature(x.atom) in self._bound]
+        checks = [x for x in _conditions(rule) if x not in restrictable and self._is_sure(x)]
         names = {name for x in self._question(rule.head) for name in _variable_names(x.atom)}
-        before = [x for x in others if signature(x.atom) not in self._static and x.binds]
-        names.update(name for x in before for name in _variable_names(x.atom))
-        left = [x for x in others if x not in before]
-        waiting = [x for x in asked if x.binds]
+        earlier = [x for x in checks if signature(x.atom) not in self._static and x.binds]
+        names.update(name for x in earlier for name in _variable_names(x.atom))
+        waiting_checks = [x for x in checks if x not in earlier]
+        waiting = [x for x in restrictable if x.binds]
         while waiting:
-            _join(left, before, names)
+            _join(waiting_checks, earlier, names)
             literal = min(waiting, key=lambda x: self._unknown(x, names))
             if self._unknown(literal, names)[0]:
-                _join(left, before, names, all_of_them=True)
+                _join(waiting_checks, earlier, names, take_all=True)
                 literal = min(waiting, key=lambda x: self._unknown(x, names))
             waiting.remove(literal)
-            yield _Step(literal, tuple(before))
-            before.append(literal)
+            yield _Step(literal, tuple(earlier))
+            earlier.append(literal)
             names |= _variable_names(literal.atom)
-        _join(left, before, names, all_of_them=True)
-        for literal in asked:
+        _join(waiting_checks, earlier, names, take_all=True)
+        for literal in restrictable:
             if literal.negated:
-                yield _Step(literal, tuple(before))
+                yield _Step(literal, tuple(earlier))
 
     def _unknown(self, literal: Literal, names: set[str]) -> tuple[bool, int]:
-        """Sort key for asking now: whether it is forbidden, and the number of unknown arguments."""
+        """Sort key of the next question: whether it is forbidden, and its unbound arguments."""
         atom = literal.atom
         assert isinstance(atom, Compound)
         unknown = {i for i, arg in enumerate(atom.args) if not _variable_names(arg) <= names}
-        return bool(unknown & self._given[signature(atom)]), len(unknown)
+        return bool(unknown & self._required[signature(atom)]), len(unknown)
 
 
 def _join(
-    left: list[Literal], before: list[Literal], names: set[str], *, all_of_them: bool = False
+    pending: list[Literal], earlier: list[Literal], names: set[str], *, take_all: bool = False
 ) -> None:
-    """Move conditions from `left` to `before` that say more about known variables.
+    """Move conditions from `pending` to `earlier` that restrict bound variables.
 
-    Conditions without known variables would only list values, possibly all: they wait.
+    Conditions without bound variables would only list values, possibly all: they wait.
     """
     moved = True
     while moved:
         moved = False
-        for literal in list(left):
-            found = _variable_names(literal.atom)
-            if found <= names or (literal.binds and (all_of_them or not found.isdisjoint(names))):
-                left.remove(literal)
-                before.append(literal)
-                names |= found
+        for literal in list(pending):
+            needs = _variable_names(literal.atom)
+            if needs <= names or (literal.binds and (take_all or not needs.isdisjoint(names))):
+                pending.remove(literal)
+                earlier.append(literal)
+                names |= needs
                 moved = True
 
 
-def _given(rule: NormalRule) -> frozenset[int]:
-    """Places of the head's arguments that the rule does not bind itself."""
+def _unbound(rule: NormalRule) -> frozenset[int]:
+    """Indices of the head's arguments that the rule does not bind."""
     head = rule.head.args if isinstance(rule.head, Compound) else ()
     names = {v.name for x in rule.body if _is_given(x) for v in variables(x.atom)}
     return frozenset(i for i, arg in enumerate(head) if _variable_names(arg) & names)
@@ -563,16 +570,16 @@ def _is_given(literal: Literal) -> bool:
 
 
 def _connected(atom: Atom, conditions: Sequence[Literal]) -> tuple[Literal, ...]:
-    """The conditions that are connected with an atom through shared variables."""
+    """The conditions that are connected to an atom through shared variables, in order."""
     names = _variable_names(atom)
-    left, found = list(conditions), []
+    pending, connected = list(conditions), []
     while True:
-        near = [x for x in left if not names.isdisjoint(_variable_names(x.atom))]
+        near = [x for x in pending if not names.isdisjoint(_variable_names(x.atom))]
         if not near:
-            # In their original order: equal rules are only recognised if they are equal as written.
-            return tuple(x for x in conditions if x in found)
-        found += near
-        left = [x for x in left if x not in near]
+            # In their original order, so that equal rules are equal as written.
+            return tuple(x for x in conditions if x in connected)
+        connected += near
+        pending = [x for x in pending if x not in near]
         names = names.union(*(_variable_names(x.atom) for x in near))
 
 

@@ -1,11 +1,12 @@
 """Translates rules to an answer-set program whose ground instances are the game's propositions.
 
-The reachable fluents and moves are what grounding finds when every fluent that may come to
-hold may also be false, and every legal move may or may not be made:
+In come normalised rules, out goes text for gringo (`Translation`). Choice rules make every fluent
+that may come to hold, and every legal move, free to hold or not, so that grounding derives all
+reachable fluents and moves:
 
     {true(F)} :- init(F).   {true(F)} :- next(F).   {does(R,M)} :- legal(R,M), player(R).
 
-Goals carry the rule they come from, because the first one counts: a rule of `goal` becomes one of
+The first rule that gives a goal counts. So goals carry their rule: a rule of `goal` becomes one of
 `goal;rank`, with the number of the rule as first argument.
 
 Rules are data: a constant becomes an integer, a function `f<N>`, a relation `p<N>`, a variable
@@ -36,8 +37,8 @@ from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature
 RANKED: Signature = ("goal;rank", 3)
 
 ASKED, MAY = "asked;", "may;"
-"""Beginnings of the names of the relations of what is asked for, and of what may hold: all of them
-are facts."""
+"""Prefixes of new relations: the atoms that are asked for, and the atoms that may hold. Both become
+facts."""
 
 _KEYWORDS: Mapping[Signature, str] = {
     sig: sig[0] for sig in (INIT, TRUE, NEXT, DOES, LEGAL, SEES, TERMINAL)
@@ -71,10 +72,10 @@ class Translation:
 
     @property
     def fixed(self) -> str:
-        """The program of rules that depend on no state, to which the rest of the game is added."""
+        """The program of rules that depend on no state; the rest of the game may be added later."""
         return _SHOW + self.rules
 
-    def after(self, fixed: Translation) -> str | None:
+    def rest_after(self, fixed: Translation) -> str | None:
         """The rest of `text` after a program of some of the rules has been ground.
 
         None if `text` does not begin with the same rules.
@@ -84,24 +85,24 @@ class Translation:
         return _FROM_START + _ANY_MOVE + self.rules.removeprefix(fixed.rules)
 
     def of_states(self, certain: Iterable[str], possible: Iterable[str]) -> str:
-        """The program of states with some fluents, whatever came before or comes after.
+        """The program of all states with some fluents, apart from earlier and later turns.
 
         Args:
             certain: terms of fluents that hold in all of these states, as clingo prints them.
             possible: terms of fluents that may hold or not.
         """
-        known = "".join(f"true({fluent}).\n" for fluent in certain)
-        open_ = "".join(f"{{true({fluent})}}.\n" for fluent in possible)
-        return known + open_ + _ANY_MOVE + self.rules
+        facts = "".join(f"true({fluent}).\n" for fluent in certain)
+        choices = "".join(f"{{true({fluent})}}.\n" for fluent in possible)
+        return facts + choices + _ANY_MOVE + self.rules
 
     def relation(self, predicate: str) -> str | None:
-        """The relation that a predicate of the text stands for; None for GDL's own."""
+        """The relation for a predicate of the text; None for GDL's own."""
         number = predicate.removeprefix("p")
         return self.names[int(number)] if number.isdecimal() else None
 
 
 def with_ranks(rules: Sequence[NormalRule], ranks: Sequence[int]) -> list[NormalRule]:
-    """The rules, with those of `goal` numbered by their ranks."""
+    """The rules, with each rule of `goal` as one of `goal;rank`."""
     rank = iter(ranks)
     ranked = []
     for rule in rules:
@@ -111,8 +112,8 @@ def with_ranks(rules: Sequence[NormalRule], ranks: Sequence[int]) -> list[Normal
         ranked.append(rule)
     if any(signature(literal.atom) == GOAL for rule in rules for literal in rule.body):
         role, value = Variable("role"), Variable("value")
-        found = Literal(Compound(RANKED[0], (Variable("rank"), role, value)))
-        ranked.append(NormalRule(Compound(GOAL[0], (role, value)), (found,)))
+        condition = Literal(Compound(RANKED[0], (Variable("rank"), role, value)))
+        ranked.append(NormalRule(Compound(GOAL[0], (role, value)), (condition,)))
     return ranked
 
 
@@ -164,8 +165,8 @@ class _RuleText:
     def _literal(self, literal: Literal) -> str:
         atom = literal.atom
         if literal.is_distinct and isinstance(atom, Compound):
-            left, right = map(self._term, atom.args)
-            return f"{left} != {right}"
+            a, b = map(self._term, atom.args)
+            return f"{a} != {b}"
         return f"not {self._atom(atom)}" if literal.negated else self._atom(atom)
 
     def _atom(self, atom: Atom) -> str:

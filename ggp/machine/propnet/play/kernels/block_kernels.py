@@ -1,7 +1,11 @@
-"""Evaluates tapes on blocks of lanes.
+"""Evaluates tapes and queries on blocks of lanes, a vector of lanes with each instruction.
 
 A block is a flat array of rows of `words_of(width)` words: bit b of word w of a row is lane
-`64 * w + b`.
+`64 * w + b`. `run_tape` is the inner loop of the backend: it reads the rows of a gate's inputs and
+writes its row. `run_query` loads packed states into a block first, and packs the answers after it.
+
+The rule that all kernels of blocks keep: no instruction mixes lanes, so that the result of a lane
+never depends on its neighbours.
 """
 
 from __future__ import annotations
@@ -39,7 +43,7 @@ from ggp.machine.propnet.play.kernels.lanes.packing import (
 from ggp.machine.propnet.play.kernels.tapes import I32, TURNED, U64, WHOLE, Query, Tape, Wires
 
 # ------------------------------------------------------------------------
-# Makes moves after which a role gets given percepts: only successors that agree are written.
+# Makes joint moves, and writes only the successors after which a role has given percepts.
 
 
 @kernel
@@ -52,7 +56,7 @@ def advance_matching(
     tape: Tape,
     wires: Wires,
     seen: Wires,
-    wanted: U64,
+    target_values: U64,
     percepts: NDArray[np.int64],
     rows: U64,
     square: U64,
@@ -60,21 +64,22 @@ def advance_matching(
     out: U64,
     width: tuple[int, ...],
 ) -> int:
-    """Like `query`, but only for joint moves after which some literals are as wanted.
+    """Like `run_query`, but only for joint moves after which some literals have given values.
 
     Args:
         packed: `[L, ...]` states.
         lanes: `[K]` state of each joint move; `moves[K, R]`.
         move_rows: `[R, M]` row of each move of each role.
         seen: the literals that are compared.
-        wanted: `[L, ceil(len(seen) / 64)]` their values wanted after a move in each state.
-        percepts: `[L]` a number for these values, the same for equal ones; `UNKNOWN` for any.
-        rows, square: `[num_rows, W]` and `[64]` scratch.
+        target_values: `[L, ceil(len(seen) / 64)]` the values to match after a move in each state.
+        percepts: `[L]` an id of these values, equal for equal ones; `UNKNOWN` if any will do.
+        rows, square: `[num_rows, W]` and `[64]` scratch; the rows of moves are 0, and are so
+            afterwards.
         matches: `[K]` indices of the joint moves that match.
         out: `[K, ceil(len(wires) / 64)]` the other literals, for the joint moves that match.
 
     Returns:
-        the number that match; -1 if a role has no such move.
+        the number of joint moves that match; -1 if a role has no such move.
     """
     words = words_of(width)
     for k in range(len(moves)):
@@ -84,7 +89,7 @@ def advance_matching(
                 return -1
     num_inputs = 1 + len(row_of)
     num_literals = len(wires.rows)
-    found = 0
+    num_matches = 0
     for first in range(0, len(lanes), 64 * words):
         count = min(64 * words, len(lanes) - first)
         for k in range(num_inputs * words):
@@ -93,7 +98,7 @@ def advance_matching(
         set_moves(move_rows, moves, first, count, rows, words)
         run_tape(tape, 0, rows, rows, width)
         for word in range((count + 63) >> 6):
-            agree = _agreeing(lanes, first, count, word, seen, wanted, percepts, rows, words)
+            agree = _agreeing(lanes, first, count, word, seen, target_values, percepts, rows, words)
             if not agree:
                 continue
             for block in range(out.shape[1]):
@@ -105,7 +110,7 @@ def advance_matching(
                         row = np.int64(wires.rows[k]) * words
                         square[bit] = rows[row + word] ^ wires.inverted[k]
                 transpose(square)
-                at = found
+                at = num_matches
                 bits = agree
                 while bits:
                     b = lowest_one(bits)
@@ -113,12 +118,12 @@ def advance_matching(
                     out[at, block] = square[b]
                     at += 1
             while agree:
-                matches[found] = first + 64 * word + lowest_one(agree)
+                matches[num_matches] = first + 64 * word + lowest_one(agree)
                 agree &= agree - np.uint64(1)
-                found += 1
-        # Not before, as a literal may be a move.
+                num_matches += 1
+        # Only now, because a literal may read the row of a move.
         clear_moves(move_rows, moves, first, count, rows, words)
-    return found
+    return num_matches
 
 
 @inlined
@@ -128,20 +133,20 @@ def _agreeing(
     count: int,
     word: int,
     seen: Wires,
-    wanted: U64,
+    target_values: U64,
     percepts: NDArray[np.int64],
     rows: U64,
     words: int,
 ) -> np.uint64:
-    """Lanes of a word in which literals are as wanted; equal neighbours are compared together."""
+    """Lanes of a word whose literals match; neighbours with equal targets are compared together."""
     out_of_line()
-    found = np.uint64(0)
+    agreeing = np.uint64(0)
     start = 64 * word
-    last = start + 64 if start + 64 < count else count
-    while start < last:
+    stop = start + 64 if start + 64 < count else count
+    while start < stop:
         state = lanes[first + start]
         end = start + 1
-        while end < last and percepts[lanes[first + end]] == percepts[state]:
+        while end < stop and percepts[lanes[first + end]] == percepts[state]:
             end += 1
         agree = _ALL << np.uint64(start & 63)
         if end & 63:
@@ -149,14 +154,14 @@ def _agreeing(
         if percepts[state] != UNKNOWN:
             for k in range(len(seen.rows)):
                 bits = rows[np.int64(seen.rows[k]) * words + word] ^ seen.inverted[k]
-                if not wanted[state, k >> 6] >> np.uint64(k & 63) & np.uint64(1):
+                if not target_values[state, k >> 6] >> np.uint64(k & 63) & np.uint64(1):
                     bits = ~bits
                 agree &= bits
                 if not agree:
                     break
-        found |= agree
+        agreeing |= agree
         start = end
-    return found
+    return agreeing
 
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -166,11 +171,12 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 def run_tape(tape: Tape, part: int, rows: U64, playing: U64, width: tuple[int, ...]) -> None:
     """Evaluate the gates of a part of a tape in every lane of a block.
 
-    Rows of inputs change only in lanes of the mask `playing`, which may be anything if none is
-    written.
+    Gates that write into the rows of inputs do so only in lanes of the mask `playing`; a tape
+    without such gates ignores it.
 
-    Most gates have two or three inputs, or up to four pairs. Those have loops of their own, because
-    finding out the number of inputs of a gate takes longer than reading them.
+    Gates of one shape are side by side, so a segment chooses its loop once. Most gates have two or
+    three inputs, or up to four pairs: these shapes have unrolled loops, because a loop over a
+    gate's inputs takes longer than reading them.
     """
     out_of_line()
     at = tape.parts[part, 2]
@@ -213,7 +219,7 @@ def _run_singles(
     """Evaluate gates of two or three single inputs.
 
     Args:
-        singles: as many zeros as a gate has inputs: code is made for each number.
+        singles: one zero for each input of a gate; each length is compiled separately.
 
     Returns:
         the place of the next gate's inputs.
@@ -222,15 +228,15 @@ def _run_singles(
     words = words_of(width)
     first, end, plus = tape.segments[s, 0], tape.segments[s, 1], tape.segments[s, 3]
     written, lanes = tape.segments[s, 8], load(playing, 0, width)
-    left, middle = _inversion(plus, 0, width), _inversion(plus, 1, width)
-    right = _inversion(plus, 2, width)
+    flip_a, flip_b = _inversion(plus, 0, width), _inversion(plus, 1, width)
+    flip_c = _inversion(plus, 2, width)
     at = start
     for g in range(first, end):
-        a = bxor(_row(tape, at, rows, width), left)
-        b = bxor(_row(tape, at + 1, rows, width), middle)
+        a = bxor(_row(tape, at, rows, width), flip_a)
+        b = bxor(_row(tape, at + 1, rows, width), flip_b)
         value = band(a, b)
         if len(singles) > 2:
-            value = band(value, bxor(_row(tape, at + 2, rows, width), right))
+            value = band(value, bxor(_row(tape, at + 2, rows, width), flip_c))
         at += len(singles)
         _write(rows, item(tape.outputs, g) * words, value, written, lanes, width)
     return at
@@ -247,37 +253,38 @@ def _run_pairs(
     pairs: tuple[int, ...],
     width: tuple[int, ...],
 ) -> int:
-    """Evaluate gates of up to one single input, and one to four pairs whose first row must hold.
+    """Evaluate gates of up to one single input and one to four `nands` or `implications`.
 
     Args:
-        singles, pairs: as many zeros as a gate has of these: code is made for each number.
+        singles, pairs: one zero for each of a gate's singles or pairs; each length is compiled
+            separately.
 
     Returns:
         the place of the next gate's inputs.
     """
     out_of_line()
     words = words_of(width)
-    first, end, both = tape.segments[s, 0], tape.segments[s, 1], tape.segments[s, 5]
+    first, end, nands = tape.segments[s, 0], tape.segments[s, 1], tape.segments[s, 5]
     written, lanes = tape.segments[s, 8], load(playing, 0, width)
-    single = _inversion(tape.segments[s, 4], 0, width)
-    # The pairs whose second row is inverted.
-    b, d = _inversion(both, 0, width), _inversion(both, 1, width)
-    f, h = _inversion(both, 2, width), _inversion(both, 3, width)
+    flip = _inversion(tape.segments[s, 4], 0, width)
+    # All ones for implications, whose second row is inverted.
+    b, d = _inversion(nands, 0, width), _inversion(nands, 1, width)
+    f, h = _inversion(nands, 2, width), _inversion(nands, 3, width)
     at = start
     for g in range(first, end):
-        wrong = splat(np.uint64(0), width)
+        fails = splat(np.uint64(0), width)
         if len(singles):
-            wrong = bxor(_row(tape, at, rows, width), single)
+            fails = bxor(_row(tape, at, rows, width), flip)
             at += 1
-        wrong = bor(wrong, _as_wanted(tape, at, rows, b, width))
+        fails = bor(fails, _as_wanted(tape, at, rows, b, width))
         if len(pairs) > 1:
-            wrong = bor(wrong, _as_wanted(tape, at + 2, rows, d, width))
+            fails = bor(fails, _as_wanted(tape, at + 2, rows, d, width))
         if len(pairs) > 2:
-            wrong = bor(wrong, _as_wanted(tape, at + 4, rows, f, width))
+            fails = bor(fails, _as_wanted(tape, at + 4, rows, f, width))
         if len(pairs) > 3:
-            wrong = bor(wrong, _as_wanted(tape, at + 6, rows, h, width))
+            fails = bor(fails, _as_wanted(tape, at + 6, rows, h, width))
         at += 2 * len(pairs)
-        value = bxor(wrong, splat(_ALL, width))
+        value = bxor(fails, splat(_ALL, width))
         _write(rows, item(tape.outputs, g) * words, value, written, lanes, width)
     return at
 
@@ -286,8 +293,8 @@ def _run_pairs(
 def _run_either(
     tape: Tape, s: int, start: int, rows: U64, playing: U64, width: tuple[int, ...]
 ) -> int:
-    """Evaluate gates of one single input, and a pair of which one row must hold: in circuits for a
-    phase, a quarter of those of `step`.
+    """Evaluate gates of one single input and one `ors` pair: in circuits for a phase, a quarter of
+    the gates of `step`.
 
     Returns:
         the place of the next gate's inputs.
@@ -296,33 +303,33 @@ def _run_either(
     words = words_of(width)
     first, end = tape.segments[s, 0], tape.segments[s, 1]
     written, lanes = tape.segments[s, 8], load(playing, 0, width)
-    single = _inversion(tape.segments[s, 3], 0, width)
+    flip = _inversion(tape.segments[s, 3], 0, width)
     at = start
     for g in range(first, end):
         either = bor(_row(tape, at + 1, rows, width), _row(tape, at + 2, rows, width))
-        value = band(bxor(_row(tape, at, rows, width), single), either)
+        value = band(bxor(_row(tape, at, rows, width), flip), either)
         at += 3
         _write(rows, item(tape.outputs, g) * words, value, written, lanes, width)
     return at
 
 
 @inlined
-def _inversion(straight: int, number: int, width: tuple[int, ...]) -> Any:
-    """All ones for an input that is inverted; the first `straight` are not."""
-    return splat(np.uint64(0) if number < straight else _ALL, width)
+def _inversion(straight: int, index: int, width: tuple[int, ...]) -> Any:
+    """All ones for an inverted input, zeros for one of the first `straight`, which are not."""
+    return splat(np.uint64(0) if index < straight else _ALL, width)
 
 
 @inlined
-def _as_wanted(tape: Tape, at: int, rows: U64, b: Any, width: tuple[int, ...]) -> Any:
-    """Lanes where the first row of a pair holds, and the second is as the pair wants it."""
-    return band(_row(tape, at, rows, width), bxor(_row(tape, at + 1, rows, width), b))
+def _as_wanted(tape: Tape, at: int, rows: U64, flip: Any, width: tuple[int, ...]) -> Any:
+    """Lanes where a pair fails: its first row holds, and so does the second, xored with `flip`."""
+    return band(_row(tape, at, rows, width), bxor(_row(tape, at + 1, rows, width), flip))
 
 
 @inlined
 def _write(
     rows: U64, at: int, value: Any, written: int, lanes: Any, width: tuple[int, ...]
 ) -> None:
-    """Write the value of a gate, see `WHOLE`."""
+    """Write the value of a gate: whole, or into an input's row in `lanes` only (see `WHOLE`)."""
     if written == WHOLE:
         store(rows, at, value)
     else:
@@ -348,30 +355,30 @@ def _run_any(
     words = words_of(width)
     first, end = tape.segments[s, 0], tape.segments[s, 1]
     plus, minus = tape.segments[s, 3], tape.segments[s, 4]
-    both, one = tape.segments[s, 5], tape.segments[s, 6]
-    none = tape.segments[s, 7]
+    nands, implications = tape.segments[s, 5], tape.segments[s, 6]
+    ors = tape.segments[s, 7]
     written, lanes = tape.segments[s, 8], load(playing, 0, width)
     at = start
     for g in range(first, end):
         value = splat(_ALL, width)
-        # Inputs taken as they are come first, so that none has to be tested for inversion.
+        # Plain inputs come first, so that no input has to be tested for inversion.
         for _ in range(plus):
             value = band(value, load(rows, item(tape.inputs, at) * words, width))
             at += 1
         for _ in range(minus):
             value = but_not(value, load(rows, item(tape.inputs, at) * words, width))
             at += 1
-        for _ in range(both):
+        for _ in range(nands):
             a = load(rows, item(tape.inputs, at) * words, width)
             b = load(rows, item(tape.inputs, at + 1) * words, width)
             value = but_not(value, band(a, b))
             at += 2
-        for _ in range(one):
+        for _ in range(implications):
             a = load(rows, item(tape.inputs, at) * words, width)
             b = load(rows, item(tape.inputs, at + 1) * words, width)
             value = but_not(value, but_not(a, b))
             at += 2
-        for _ in range(none):
+        for _ in range(ors):
             a = load(rows, item(tape.inputs, at) * words, width)
             b = load(rows, item(tape.inputs, at + 1) * words, width)
             value = band(value, bor(a, b))
@@ -391,7 +398,8 @@ def _run_loop(
     """
     out_of_line()
     words = words_of(width)
-    # From below: the first fixpoint that is reached is the least one.
+    # A loop is monotone in the atoms that it defines. So iterating from its initial values, with
+    # which no atom holds, reaches the least fixpoint first.
     for g in range(first, end):
         store(rows, item(tape.outputs, g) * words, splat(tape.initial[g], width))
     changes = True
@@ -415,8 +423,8 @@ def _run_loop(
 
 
 @kernel
-def query(
-    asked: Query,
+def run_query(
+    query: Query,
     packed: U64,
     moves: I32,
     out: U64,
@@ -424,26 +432,26 @@ def query(
     square: U64,
     width: tuple[int, ...],
 ) -> None:
-    """Evaluate K literals of every state and joint move: `out[L, ceil(K / 64)]`.
+    """Evaluate K literals in every state, after its joint move: `out[L, ceil(K / 64)]`.
 
     `moves`: `[L, R]` row of each role's move; `[L, 0]` if nothing depends on moves. `rows` and
-    `square`: `[num_rows * W]` and `[64]` scratch; the rows of moves are 0, and are so afterwards.
+    `square`: `[num_rows * W]` and `[64]` scratch. The rows of moves are 0 before and after.
     """
     words = words_of(width)
     for first in range(0, len(packed), 64 * words):
         count = len(packed) - first
         if count > 64 * words:
             count = 64 * words
-        for k in range((1 + len(asked.row_of)) * words):
+        for k in range((1 + len(query.row_of)) * words):
             rows[k] = np.uint64(0)
-        load_lanes(packed, first, count, asked.row_of, rows, words, square)
+        load_lanes(packed, first, count, query.row_of, rows, words, square)
         for lane in range(count):
             for role in range(moves.shape[1]):
                 row = np.int64(moves[first + lane, role])
                 rows[row * words + (lane >> 6)] |= np.uint64(1) << np.uint64(lane & 63)
-        run_tape(asked.tape, 0, rows, rows, width)
-        store_lanes(rows, asked.wires, count, out, first, square, width)
-        # Not before, as a literal may be a move.
+        run_tape(query.tape, 0, rows, rows, width)
+        store_lanes(rows, query.wires, count, out, first, square, width)
+        # Only now, because a literal may read the row of a move.
         for lane in range(count):
             for role in range(moves.shape[1]):
                 rows[np.int64(moves[first + lane, role]) * words + (lane >> 6)] = np.uint64(0)

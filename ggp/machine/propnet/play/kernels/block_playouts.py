@@ -1,4 +1,16 @@
-"""Plays random playouts of a queue of states, as many side by side as a block has lanes."""
+"""Plays the random playouts of a queue, as many side by side as a block has lanes.
+
+In come a `PlayoutPlan`, a `Queue` and a `Block` (see `blocks`); sums of goals and steps are added
+to the queue. Each step of a block evaluates `look`, ends the lanes whose game is over, draws a move
+of each role in the others, and evaluates `act`:
+
+    begin_run ─▶ look ─▶ end lanes ─▶ draw moves ─▶ act ─┐
+                  ▲          └▶ enough ended: judge, fill │
+                  └──────────────────────────────────────┘
+
+The rule: lanes in the first mask play on; nothing changes the state rows of any other lane until it
+has been judged.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +39,8 @@ from ggp.machine.propnet.play.kernels.block_kernels import run_tape
 from ggp.machine.propnet.play.kernels.blocks import (
     END,
     FRESH,
+    IN_PHASE,
     LAST,
-    MADE,
     NEXT,
     OLDEST,
     RUN,
@@ -57,7 +69,7 @@ from ggp.machine.propnet.play.kernels.choice import (
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Wires
 
 REFILL = 896
-"""New lanes are let in when no more than this number of 1,024 play on."""
+"""New lanes are let in when at most this number of 1,024 play on."""
 
 
 @kernel
@@ -69,7 +81,7 @@ def play(
     budget: int,
     width: tuple[int, ...],
 ) -> bool:
-    """Play until all runs of the block are over, or `budget` steps; returns whether they are."""
+    """Play `budget` steps, or until all runs of the block are over; returns whether they are."""
     words = words_of(width)
     at = block.at
     for _ in range(budget):
@@ -90,19 +102,21 @@ def play(
                 queue.spread,
                 words,
             )
-        # `OLDEST` may be too early, if it is of a lane that has ended since, but not too late: so
-        # lanes are rarely gone through.
+        # `OLDEST` is at most the step at which the oldest lane began. It may be earlier, if that
+        # lane has ended since; then the search finds nothing, and corrects it.
         if at[STEP] - at[OLDEST] >= max_steps:
             at[OLDEST] = find_old(block.masks, block.started, at[STEP], max_steps, words)
             lose(queue, block, words)
         alive = _count(block.masks, words)
         waiting = at[NEXT] < at[END]
-        # Where roles take turns, those with one legal move cost least if all lanes agree whose
-        # turn it is: new lanes wait for that.
+        # Where roles take turns, a role with one legal move costs least if all lanes agree whose
+        # turn it is. So new lanes wait until the turn comes round.
         in_turn = (at[STEP] + 1 - at[TOGETHER]) % plan.turns == 0
-        few = 1024 * alive <= REFILL * 64 * words
-        tidy = alive == 0 or (waiting and in_turn and few)
-        # Lanes that ended earlier still hold their last states, so one evaluation judges all.
+        has_room = 1024 * alive <= REFILL * 64 * words
+        tidy = alive == 0 or (waiting and in_turn and has_room)
+        # Lanes that ended earlier still hold their last states, so one evaluation judges all of
+        # them. With phases, `judge` is laid out separately, and would overwrite rows that `act`
+        # reads: so it runs after `act`.
         if tidy and not len(plan.phases):
             _judge(plan, queue, block, width)
         if alive:
@@ -128,7 +142,7 @@ def play(
 
 @inlined
 def _judge(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) -> None:
-    """Judge the lanes of the second mask."""
+    """Evaluate and record the goals of the lanes of the second mask."""
     out_of_line()
     run_tape(plan.judge, 0, block.rows, block.masks, width)
     if len(queue.credits):
@@ -138,19 +152,19 @@ def _judge(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]
 
 @inlined
 def _variant(plan: PlayoutPlan, block: Block, width: tuple[int, ...]) -> int:
-    """The variant of the phase that all lanes which play on are in; 0 if they differ."""
+    """The variant for the phase of the lanes that play on; 0 if they differ, or are in none."""
     out_of_line()
     words = words_of(width)
-    # Places of given moves are those of the first variant.
+    # Given moves are indexed as in the first variant, and strays are in no phase.
     if not block.at[FRESH] and not block.at[STRAY]:
         playing = load(block.masks, 0, width)
         for v in range(len(plan.phases)):
-            other = splat(np.uint64(0), width)
+            mismatch = splat(np.uint64(0), width)
             for k in range(len(plan.phase_rows)):
-                held = load(block.rows, item(plan.phase_rows, k) * words, width)
-                other = bor(other, bxor(held, splat(plan.phases[v, k], width)))
-            other = band(other, splat(plan.asked[v], width))
-            if not reduce_or(band(other, playing)):
+                value = load(block.rows, item(plan.phase_rows, k) * words, width)
+                mismatch = bor(mismatch, bxor(value, splat(plan.phases[v, k], width)))
+            mismatch = band(mismatch, splat(plan.tested[v], width))
+            if not reduce_or(band(mismatch, playing)):
                 return v + 1
     return 0
 
@@ -168,29 +182,29 @@ def _count(masks: U64, words: int) -> int:
 def move_lanes(
     plan: PlayoutPlan, queue: Queue, block: Block, variant: int, width: tuple[int, ...]
 ) -> None:
-    """Make a move in the lanes that play on; the others stay as they are."""
+    """Make a joint move in the lanes that play on; the others keep their states."""
     words = words_of(width)
-    rows, masks, at = block.rows, block.masks, block.at
-    if at[MADE] != (variant > 0):
+    rows, masks, at, first_moves = block.rows, block.masks, block.at, block.first_moves
+    if at[IN_PHASE] != (variant > 0):
         _clear_moves(plan, block, width)
-        at[MADE] = variant > 0
+        at[IN_PHASE] = variant > 0
     for role in range(plan.role_moves.shape[1] - 1):
         first = plan.role_moves[variant, role]
         end = plan.role_moves[variant, role + 1]
-        given = at[FRESH] and role == queue.role
+        has_first_moves = at[FRESH] and role == queue.role
         lanes = load(masks, 0, width)
-        if given:
+        if has_first_moves:
             at[FRESH] = 0
-            lanes = but_not(lanes, _legal_given(plan.legal, rows, block.given, first, end, width))
+            lanes = but_not(lanes, _keep_legal(plan.legal, rows, first_moves, first, end, width))
         store(masks, 2 * words, lanes)
         stuck = _draw_moves(plan, queue.odds, block, first, end, width)
         if stuck:
             lose(queue, block, words)
         if len(queue.credits):
             note_moves(plan, block, first, end, load(masks, 0, width), width)
-        if given:
+        if has_first_moves:
             block.groups[first // GROUP : end // GROUP] = POSSIBLE
-            _make_given(plan.move_rows, rows, block.given, first, end, width)
+            _make_first(plan.move_rows, rows, first_moves, first, end, width)
     run_tape(plan.act, variant, rows, masks, width)
     _update(plan, variant, rows, load(masks, 0, width), width)
 
@@ -205,7 +219,7 @@ def _draw_moves(
         odds: see `Queue`.
 
     Returns:
-        whether lanes had no move: these no longer play on, and are the third mask now.
+        whether some lanes had no legal move: these no longer play on, and form the third mask.
     """
     out_of_line()
     words = words_of(width)
@@ -214,27 +228,27 @@ def _draw_moves(
     lanes = load(masks, 2 * words, width)
     always, weighed = plan.always, len(odds) > 0
     if weighed:
-        used = add_weights(rows, legal, first, end, lanes, odds, always, groups, planes, width)
+        num_bits = add_weights(rows, legal, first, end, lanes, odds, always, groups, planes, width)
     else:
-        used = count_legal(rows, legal, first, end, lanes, always, groups, planes, width)
+        num_bits = count_legal(rows, legal, first, end, lanes, always, groups, planes, width)
     any_move = load(planes, 0, width)
-    for j in range(1, used):
+    for j in range(1, num_bits):
         any_move = bor(any_move, load(planes, j * words, width))
     stuck = but_not(lanes, any_move)
     lanes = band(lanes, any_move)
-    # Other lanes hold unreachable states, for which circuits may give any values: the use of
-    # random bits must not depend on them.
-    while used > 1 and not reduce_or(band(load(planes, (used - 1) * words, width), lanes)):
-        used -= 1
-    # With at most one legal move in every lane, the legal moves are those made.
-    if used == 1:
+    # Other lanes may hold unreachable states, for which circuits may give any values. The use of
+    # random bits must not depend on them, or a lane's playout would depend on its neighbours.
+    while num_bits > 1 and not reduce_or(band(load(planes, (num_bits - 1) * words, width), lanes)):
+        num_bits -= 1
+    # With at most one legal move in every lane, nothing is drawn.
+    if num_bits == 1:
         make_all(rows, legal, first, end, move_rows, groups, width)
     else:
-        draw_below(planes, used, lanes, block.rng, width)
+        draw_below(planes, num_bits, lanes, block.rng, width)
         if weighed:
-            pick_weighed(rows, legal, first, end, move_rows, odds, groups, planes, used, width)
+            pick_weighed(rows, legal, first, end, move_rows, odds, groups, planes, num_bits, width)
         else:
-            pick(rows, legal, first, end, move_rows, groups, planes, used, width)
+            pick(rows, legal, first, end, move_rows, groups, planes, num_bits, width)
     if not reduce_or(stuck):
         return False
     store(masks, 2 * words, stuck)
@@ -244,7 +258,10 @@ def _draw_moves(
 
 @inlined
 def _clear_moves(plan: PlayoutPlan, block: Block, width: tuple[int, ...]) -> None:
-    """Clear the rows of all moves, as a phase has other groups than the variant for any state."""
+    """Clear the rows of all moves: a phase groups moves differently than the variant for any state.
+
+    `groups` only says which of its own variant's rows hold bits.
+    """
     out_of_line()
     for group in range(len(block.groups)):
         clear_left(block.rows, plan.move_rows, group, block.groups, width)
@@ -254,7 +271,7 @@ def _clear_moves(plan: PlayoutPlan, block: Block, width: tuple[int, ...]) -> Non
 def _update(
     plan: PlayoutPlan, variant: int, rows: U64, playing: Any, width: tuple[int, ...]
 ) -> None:
-    """Let some lanes take over what `act` says; the others keep theirs, for `judge`."""
+    """Let lanes that play on take over their next state; the others keep theirs, for `judge`."""
     words = words_of(width)
     for k in range(plan.change_ends[variant], plan.change_ends[variant + 1]):
         at = item(plan.changed, k) * words
@@ -265,98 +282,98 @@ def _update(
 
 
 @inlined
-def _legal_given(
-    legal: Wires, rows: U64, given: U64, first: int, end: int, width: tuple[int, ...]
+def _keep_legal(
+    legal: Wires, rows: U64, first_moves: U64, first: int, end: int, width: tuple[int, ...]
 ) -> Any:
-    """Keep only the legal ones of the given moves; returns the lanes that have one."""
+    """Drop given moves that are not legal; returns the lanes that have a legal one."""
     words = words_of(width)
     lanes = splat(np.uint64(0), width)
     for m in range(first, end):
-        place = np.int64(m - first) * words
-        move = band(load(given, place, width), literal(rows, legal, m, width))
-        store(given, place, move)
+        offset = np.int64(m - first) * words
+        move = band(load(first_moves, offset, width), literal(rows, legal, m, width))
+        store(first_moves, offset, move)
         lanes = bor(lanes, move)
     return lanes
 
 
 @inlined
-def _make_given(
-    move_rows: I32, rows: U64, given: U64, first: int, end: int, width: tuple[int, ...]
+def _make_first(
+    move_rows: I32, rows: U64, first_moves: U64, first: int, end: int, width: tuple[int, ...]
 ) -> None:
-    """Make the given moves, in place of those that these lanes drew; none is given afterwards."""
+    """Make the given moves, in place of moves that these lanes drew, and clear `first_moves`."""
     words = words_of(width)
-    none = splat(np.uint64(0), width)
-    lanes = none
+    nothing = splat(np.uint64(0), width)
+    lanes = nothing
     for m in range(first, end):
-        lanes = bor(lanes, load(given, np.int64(m - first) * words, width))
+        lanes = bor(lanes, load(first_moves, np.int64(m - first) * words, width))
     for m in range(first, end):
-        place, row = np.int64(m - first) * words, item(move_rows, m) * words
-        drawn = but_not(load(rows, row, width), lanes)
-        store(rows, row, bor(drawn, load(given, place, width)))
-        store(given, place, none)
+        offset, row = np.int64(m - first) * words, item(move_rows, m) * words
+        random_moves = but_not(load(rows, row, width), lanes)
+        store(rows, row, bor(random_moves, load(first_moves, offset, width)))
+        store(first_moves, offset, nothing)
 
 
 # ------------------------------------------------------------------------
 # Credits moves with the goals of the playouts in which they were made.
 #
-# A block remembers for each move the lanes that made it since they were let in (`fill` forgets what
-# those before them made, whether they were judged or lost). When lanes are judged, a move is
-# credited with the goal of its role, once for each lane that made it: bits are counted, where lists
-# of the moves of each lane would have to be gone through.
+# A block remembers, for each move, the lanes that made it since they were let in; `fill` clears the
+# lanes that ended. When lanes are judged, a move is credited with the goal of its role, once for
+# each lane that made it. That takes a count of bits for each move, where lists of each lane's moves
+# would be walked one by one.
 
 
 @inlined
 def note_moves(
     plan: PlayoutPlan, block: Block, first: int, end: int, playing: Any, width: tuple[int, ...]
 ) -> None:
-    """Remember the moves `first .. end` that lanes have just made, in those that play on."""
+    """Remember which of the lanes that play on have just made the moves `first .. end`."""
     out_of_line()
     words = words_of(width)
-    number, base = len(block.made) // words, 1 + len(plan.state_rows)
+    num_moves, base = len(block.history) // words, 1 + len(plan.state_rows)
     for m in range(first, end):
         if block.groups[m // GROUP] != POSSIBLE:
             continue
         row = item(plan.move_rows, m)
-        if row - base < number:  # not one that fills a group up
-            place = np.int64(row - base) * words
+        if row - base < num_moves:  # not a filler
+            offset = np.int64(row - base) * words
             moved = band(playing, load(block.rows, np.int64(row) * words, width))
-            store(block.made, place, bor(load(block.made, place, width), moved))
+            store(block.history, offset, bor(load(block.history, offset, width), moved))
 
 
 @inlined
 def credit(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
     """Credit the moves of the lanes of the second mask, which are about to be judged."""
     out_of_line()
-    rows, masks, made, wires = block.rows, block.masks, block.made, plan.goals
-    number, base = len(made) // words, 1 + len(plan.state_rows)
+    rows, masks, history, wires = block.rows, block.masks, block.history, plan.goals
+    num_moves, base = len(history) // words, 1 + len(plan.state_rows)
     for role in range(queue.judged[0], queue.judged[1]):
         for w in range(words):
-            left = masks[words + w]
+            uncredited = masks[words + w]
             for k in range(plan.role_goals[role], plan.role_goals[role + 1]):
-                bits = (rows[np.int64(wires.rows[k]) * words + w] ^ wires.inverted[k]) & left
+                bits = (rows[np.int64(wires.rows[k]) * words + w] ^ wires.inverted[k]) & uncredited
                 # The first goal value in the order of the rules counts.
-                left &= ~bits
+                uncredited &= ~bits
                 if not bits:
                     continue
                 for m in range(plan.role_moves[0, role], plan.role_moves[0, role + 1]):
                     move = plan.move_rows[m] - base
-                    if move >= number:
+                    if move >= num_moves:
                         continue
-                    count = count_ones(made[np.int64(move) * words + w] & bits)
+                    count = count_ones(history[np.int64(move) * words + w] & bits)
                     queue.credits[move, 0] += count
                     queue.credits[move, 1] += count * plan.goal_values[k]
 
 
 # ------------------------------------------------------------------------
-# Ends lanes of a block: they are over and judged, or stopped after too many steps.
+# Ends lanes of a block: their game is over, or they are stopped after too many steps.
 #
-# The masks of a block mark the lanes that play on (the first), and those that are over and not
-# judged yet (the second). The third one holds the lanes that are being ended.
+# The first mask of a block marks the lanes that play on, the second the lanes that are over and not
+# judged yet. The third holds the lanes that are being ended. No lane is in both of the first two.
 
 
 @inlined
 def end_lanes(masks: U64, rows: U64, terminal: Wires, variant: int, width: tuple[int, ...]) -> bool:
-    """Move lanes that are over from the first to the third mask; returns whether there are any."""
+    """Move lanes that are over from the first mask to the others; returns whether there are any."""
     words = words_of(width)
     playing = load(masks, 0, width)
     over = bxor(
@@ -374,7 +391,7 @@ def end_lanes(masks: U64, rows: U64, terminal: Wires, variant: int, width: tuple
 
 @inlined
 def find_old(masks: U64, started: NDArray[np.int64], step: int, max_steps: int, words: int) -> int:
-    """Move lanes that played long enough to the third mask; returns when the oldest other began."""
+    """Move lanes that made `max_steps` to the third mask; returns when the oldest other began."""
     out_of_line()
     oldest = step
     for w in range(words):
@@ -405,7 +422,7 @@ def stop(
     spread: NDArray[np.float64],
     words: int,
 ) -> None:
-    """Record how far the lanes of the third mask came."""
+    """Record the steps of the lanes of the third mask; `started` then holds them."""
     out_of_line()
     for w in range(words):
         bits = masks[2 * words + w]
@@ -436,7 +453,7 @@ def _cut_off(
     unfinished: NDArray[np.int64],
     words: int,
 ) -> None:
-    """Record the stopped lanes of the third mask as unfinished."""
+    """Record the lanes of the third mask as unfinished, with the goal value `cut_value`."""
     out_of_line()
     for w in range(words):
         bits = masks[2 * words + w]
@@ -455,7 +472,7 @@ def _cut_off(
 
 @inlined
 def lose(queue: Queue, block: Block, words: int) -> None:
-    """Record that the lanes of the third mask stopped, and will not finish."""
+    """Record that the lanes of the third mask stopped before the end of their game."""
     stop(
         block.masks,
         block.entry_of,
@@ -483,11 +500,11 @@ def lose(queue: Queue, block: Block, words: int) -> None:
 
 @inlined
 def judge(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:  # noqa: C901
-    """Write down the goals of the lanes of the second mask."""
+    """Add up the goals of the lanes of the second mask, and clear it."""
     out_of_line()
     rows, masks, entry_of, steps = block.rows, block.masks, block.entry_of, block.started
     wires, values, role_goals = plan.goals, plan.goal_values, plan.role_goals
-    judged, into, weights, met = queue.judged, queue.into, queue.weights, queue.met
+    judged, into, weights, occurred = queue.judged, queue.into, queue.weights, queue.occurred
     goals, spread, faults = queue.goals, queue.spread, queue.faults
     for role in range(judged[0], judged[1]):
         first, end = role_goals[role], role_goals[role + 1]
@@ -495,24 +512,25 @@ def judge(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:  #
             lanes = masks[words + w]
             if not lanes:
                 continue
-            some = np.uint64(0)
+            settled = np.uint64(0)
             for k in range(first, end):
                 bits = (rows[np.int64(wires.rows[k]) * words + w] ^ wires.inverted[k]) & lanes
                 # The first goal value in the order of the rules counts.
-                again = bits & some
-                # Lanes are searched until one is found: if there is one, there are many.
-                if again and not faults[role, 0]:
+                repeats = bits & settled
+                # The search ends with the first lane that has two different goals: if there is one,
+                # there are many.
+                if repeats and not faults[role, 0]:
                     for j in range(first, k):
-                        held = rows[np.int64(wires.rows[j]) * words + w] ^ wires.inverted[j]
-                        if held & again and values[j] != values[k]:
+                        other_bits = rows[np.int64(wires.rows[j]) * words + w] ^ wires.inverted[j]
+                        if other_bits & repeats and values[j] != values[k]:
                             faults[role, 0] = True
-                bits &= ~some
+                bits &= ~settled
                 if not bits:
                     continue
-                some |= bits
-                # Threads share these: every write moves them from cache to cache.
-                if not met[k]:
-                    met[k] = True
+                settled |= bits
+                # Threads share this array, and every write moves it from cache to cache.
+                if not occurred[k]:
+                    occurred[k] = True
                 value = values[k]
                 if not value:
                     continue
@@ -528,7 +546,7 @@ def judge(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:  #
                     if spread.shape[1] > 1 and role == judged[0]:
                         spread[entry, 1] += weighted * value
                         spread[entry, 2] += weighted * steps[lane]
-            if lanes & ~some:
+            if lanes & ~settled:
                 faults[role, 1] = True
     for w in range(words, 2 * words):
         masks[w] = np.uint64(0)
@@ -540,16 +558,16 @@ def _note_goal(
     word: int,
     entry_of: NDArray[np.int64],
     goals: NDArray[np.float64],
-    place: int,
+    column: int,
     value: float,
 ) -> None:
-    """Record the goal of some lanes of a word, each of which has a sum of its own."""
+    """Record the goal of some lanes of a word, if each lane has its own sum."""
     out_of_line()
     if not ~bits:
         for lane in range(64 * word, 64 * word + 64):
-            goals[entry_of[lane], place] = value
+            goals[entry_of[lane], column] = value
         return
     while bits:
         lane = 64 * word + lowest_one(bits)
         bits &= bits - np.uint64(1)
-        goals[entry_of[lane], place] = value
+        goals[entry_of[lane], column] = value

@@ -1,17 +1,22 @@
-"""The data of playouts: a queue of states, and a block of those that are side by side now.
+"""The arrays of playouts: a plan, a queue of states, and the block of lanes that are played now.
 
-A row of a block holds one net of 1,024 lanes, a bit for each. Lanes end at different times, and a
-lane that has ended costs as much as one that plays on. So when enough have ended they are judged
-together, and others of the queue take their places:
+`layout.queries` makes the plan, `playouts` the queue, and `block_playouts` plays; here are the
+types, and the kernels that let lanes of the queue into the block. A row of a block holds one net of
+1,024 lanes, a bit for each. Lanes end at different times, and a lane that has ended costs as much
+as one that plays on. So when enough have ended, they are judged together, and states of the queue
+take their lanes:
 
     lanes       a b c d e f g h        ended: b, d, e, h
     refilled    a i c i j f g j        `entry_of` remembers which entry of the queue each lane has
 
 An entry of the queue is a state that is played a number of times, perhaps with a given first move:
-a *trial* of that move. Its lanes are filled together: bits of a row are or-ed with the mask
-of all equal lanes, so that a state costs as much for many lanes as for one. Lanes that
-begin together stay in step: where roles take turns, rows of moves that nobody can make are then
-skipped for the whole block.
+a *trial* of that move. Its lanes are filled together: the bits of a row are or-ed with the mask of
+these lanes, so that a state costs as much for many lanes as for one. Lanes that begin together stay
+in step: where roles take turns, moves that nobody can make are then skipped for the whole block.
+
+The rules of a block: no bit of a state is left in the rows of a lane when a new state is let in; a
+lane that has ended keeps its last state until it is judged; and every lane's random bits depend
+only on its run's key, not on other runs or threads.
 """
 
 from __future__ import annotations
@@ -40,38 +45,39 @@ from ggp.machine.propnet.play.kernels.tapes import I32, U64, Tape, Wires
 class PlayoutPlan(NamedTuple):
     """The tapes and wires of playouts; all tapes share their rows.
 
+    There are V variants of `look` and `act`, and of the wires from `changed` to `always`. The first
+    is for any state, and each of the others for a phase.
+
     Attributes:
-        look: terminal and legal, from the state.
-        act: the next state, from state and moves, after `look`. Gates overwrite some fluents (see
-            `straight`), and the others take over their next values afterwards.
-        judge: goals, after `look` and before `act`; where there are phases, between two steps.
-        num_rows: number of rows of all.
-        row_of: `[F]` row of each fluent, -1 for those that do not matter.
-        matter: `[ceil(F / 64)]` the bits of those that do.
+        look: evaluates terminal and legal moves, from the state.
+        act: evaluates the next state, from state and moves, after `look`. Some gates write straight
+            into the rows of fluents; the other fluents take over their next values afterwards.
+        judge: evaluates goals, after `look` and before `act`; in games with phases, between steps.
+        num_rows: number of rows of all tapes.
+        row_of: `[F]` row of each fluent, -1 if it does not matter to playouts.
+        matter: `[ceil(F / 64)]` the bits of the fluents that matter.
         state_rows: `[K]` rows of the fluents that matter.
-        within: `[T, 2, ceil(F / 64)]` of T steps which fluents must not hold, and which must, of
-            those that matter. A state that is so in none of them is in no phase; T is 0 where any
-            may be in one.
-        phase_rows: `[S]` rows of the fluents that say the phase.
-        asked: `[V - 1]` all ones or zeros: whether a phase is one of these fluents at all.
-        phases: `[V - 1, S]` all ones or zeros: what they are in each phase. Of the V variants the
-            first is for any state, and each of the others for a phase: parts of `look` and `act`,
-            and what follows.
+        excluded: `[T, 2, ceil(F / 64)]` in each of T steps, the fluents that cannot hold, and those
+            that cannot be false, among those that matter. A state is in a phase only if one step
+            excludes none of its values; with T = 0, any state may be in one.
+        phase_rows: `[S]` rows of the fluents that identify the phase.
+        tested: `[V - 1]` all ones or zeros: whether the phase tests these fluents at all.
+        phases: `[V - 1, S]` all ones or zeros: the values of these fluents in each phase.
         changed: `[C]` rows of the fluents that take over a value after `act`, of all variants.
-        change_ends: `[V + 1]` where those of each begin.
-        next: `[C]` where their next values are.
+        change_ends: `[V + 1]` where the changed fluents of each variant begin.
+        next: `[C]` the literals of their next values.
         terminal: `[V]` literals.
-        role_moves: `[V, R + 1]` where the moves of each role begin; each has a multiple of
-            `choice.GROUP` of them, the last of which may be fillers, never legal. For phases only
-            moves that may be legal then.
+        role_moves: `[V, R + 1]` where the moves of each role begin. Each role has a multiple of
+            `choice.GROUP` of them, the last of which may be fillers, which are never legal. A phase
+            has only moves that may be legal in it.
         legal: the literals of all roles' moves.
-        move_rows: the row each move drives; one that nobody reads for fillers.
+        move_rows: the row that each move drives; for fillers, a row that nothing reads.
         always: `[len(move_rows) / GROUP]` whether a group of moves is counted even if no lane has
-            one of them. In phases these are the groups that drive a row which other phases drive.
+            one of them: in phases, the groups with a row that another phase drives, too.
         role_goals: `[R + 1]` where the goal values of each role begin.
-        goals: literals.
-        goal_values: the number each counts as.
-        turns: steps after which it may be the same role's turn again.
+        goals: the literals of goal values.
+        goal_values: the number that each goal value counts as.
+        turns: number of steps after which it may be the same role's turn again.
     """
 
     look: Tape
@@ -81,9 +87,9 @@ class PlayoutPlan(NamedTuple):
     row_of: I32
     matter: U64
     state_rows: I32
-    within: U64
+    excluded: U64
     phase_rows: I32
-    asked: U64
+    tested: U64
     phases: U64
     changed: I32
     change_ends: NDArray[np.int64]
@@ -107,25 +113,24 @@ class Queue(NamedTuple):
         packed: `[L, ceil(F / 64)]` states.
         lanes: `[E]` state of each entry.
         counts: `[E]` number of playouts of each.
-        role: the role whose first moves are given; below 0 if every state is an entry and a sum of
-            its own, played once.
-        moves: `[E]` place of the first move among the moves of that role, -1 if it is not given;
+        role: the role whose first moves are given; below 0 if every state is its own entry, with
+            its own sum, and is played once.
+        moves: `[E]` index of the first move among the moves of that role, -1 if it is not given;
             if it is not legal, a random legal one is made.
         into: `[E]` the sum that an entry counts in.
         weights: `[E]` the weight of a playout.
-        judged: `[2]` first role whose goals are wanted, and the end: J roles.
+        judged: `[2]` first role whose goals are summed, and the end: J roles.
         cut_value: goal value of playouts that do not finish.
         goals: `[U, J]` sum of goal values.
-        spread: `[U, 3]` sums of steps, of squared goals of the first role wanted, of its goals
-            times steps; or `[U, 1]` or `[U, 0]`, as far as they are wanted.
+        spread: `[U, 3]` sums of steps, of squared goals of the first role judged, of its goals
+            times steps; `[U, 1]` or `[U, 0]` if only the first, or none, is summed.
         unfinished: `[U]` number of playouts that did not come to an end.
-        met: goal values that counted at some end, for all roles.
+        occurred: whether each goal value, of all roles, counted at some end.
         faults: `[R, 2]` whether a role had several goal values, or none, at an end.
         odds: `[len(PlayoutPlan.move_rows)]` the weight by which each move is drawn, at least 1;
             `[0]` where moves are drawn uniformly.
         credits: `[M, 2]` for each move of the roles of the circuit, the number of finished playouts
-            in which it was made, and the sum of its role's goal values in them; `[0, 2]` if not
-            wanted.
+            in which it was made, and the sum of its role's goal values in them; `[0, 2]` for none.
     """
 
     packed: U64
@@ -140,7 +145,7 @@ class Queue(NamedTuple):
     goals: NDArray[np.float64]
     spread: NDArray[np.float64]
     unfinished: NDArray[np.int64]
-    met: NDArray[np.bool_]
+    occurred: NDArray[np.bool_]
     faults: NDArray[np.bool_]
     odds: I32
     credits: NDArray[np.float64]
@@ -148,25 +153,24 @@ class Queue(NamedTuple):
 
 @by_reference
 class Block(NamedTuple):
-    """The lanes that are side by side now; it goes on where it stopped.
+    """The lanes that are played now; each call of `play` continues where the last one stopped.
 
     Attributes:
-        rows: all rows.
+        rows: `[num_rows * W]` the rows of `PlayoutPlan`.
         masks: `[3, W]` lanes that play on, that ended and are not judged yet, scratch.
-        entry_of: `[64 W]` entry of the queue.
+        entry_of: `[64 W]` entry of the queue that each lane plays.
         started: `[64 W]` step of the block at which each lane began; for one that has ended, the
             number of steps it made.
         rng: `[2, W]` state of the generators.
         planes: `[3 * MAX_PLANES, W]` scratch.
-        given: rows of the given first moves.
+        first_moves: rows of given first moves: the lanes that are to make each move of the role.
         groups: state of each group of moves, see `choice.IDLE`.
         square: `[64]` scratch.
-        made: rows of moves: the lanes that made them since they were let in. Empty until some queue
-            wants `credits`.
-        bounds: `[MOST_RUNS + 1]` where the runs begin that are played one after the other, as
-            entries of the queue.
+        history: rows of moves: the lanes that made them since they were let in. Empty until
+            some queue wants `credits`.
+        bounds: `[MOST_RUNS + 1]` entry of the queue at which each run begins, and the end.
         keys: `[MOST_RUNS]` keys of their random bits.
-        at: see below.
+        at: counters, see `NEXT`.
     """
 
     rows: U64
@@ -175,31 +179,38 @@ class Block(NamedTuple):
     started: NDArray[np.int64]
     rng: U64
     planes: U64
-    given: U64
+    first_moves: U64
     groups: Groups
     square: U64
-    made: U64
+    history: U64
     bounds: NDArray[np.int64]
     keys: U64
     at: NDArray[np.int64]
 
 
-NEXT, PLACED, END, STEP, OLDEST, TOGETHER, FRESH, VISITED, RUN, LAST, MADE, STRAY, LIKELY = range(
-    13
+NEXT, PLACED, END, STEP, OLDEST, TOGETHER, FRESH, VISITED, RUN, LAST, IN_PHASE, STRAY, LIKELY = (
+    range(13)
 )
-"""Places in `Block.at`: entry that is being filled in, number of its lanes placed; end of the
-entries of the run; steps of the block in it; earliest step at which a lane began, perhaps one that
-has ended; step at which all lanes began together; whether lanes are to make their first moves;
-lanes stepped in all runs; the run that is played, and the end of the runs; whether the last moves
-were made in a phase; whether some lane is in no phase, and the step that the last state was found
-to belong to, see `PlayoutPlan.within`."""
+"""Indices of `Block.at`:
+
+- `NEXT`, `PLACED`: the entry whose lanes are let in next, and how many of them have been let in.
+- `END`: the end of the run's entries.
+- `STEP`: the steps of the block in the run.
+- `OLDEST`: the earliest step at which a lane began, perhaps one that has ended since.
+- `TOGETHER`: the step at which all lanes began together.
+- `FRESH`: whether some lanes are still to make given first moves.
+- `VISITED`: lanes stepped in all runs.
+- `RUN`, `LAST`: the run that is played, and the end of the runs.
+- `IN_PHASE`: whether the last moves were made in a phase.
+- `STRAY`: whether some lane is in no phase.
+- `LIKELY`: the step to which the last state belonged, see `PlayoutPlan.excluded`."""
 
 MOST_RUNS = 64
-"""Greatest number of runs that a block is given at once."""
+"""Greatest number of runs for one call of `begin`."""
 
 
 def new_block(plan: PlayoutPlan, width: tuple[int, ...]) -> Block:
-    """A block to play with, after `begin`."""
+    """A block of zeros; call `begin` before it is played."""
     words = words_of(width)
     moves = int(np.diff(plan.role_moves[0]).max())
     return Block(
@@ -220,18 +231,18 @@ def new_block(plan: PlayoutPlan, width: tuple[int, ...]) -> Block:
 
 
 def begin(block: Block, bounds: Sequence[int], keys: Sequence[int]) -> None:
-    """Let a block play runs next, up to `MOST_RUNS`.
+    """Set the runs that a block plays next, up to `MOST_RUNS`.
 
     Args:
-        bounds: entries of the queue at which they begin, and the end.
-        keys: 64-bit keys that seed them.
+        bounds: entries of the queue at which the runs begin, and the end.
+        keys: 64-bit keys of their random bits.
     """
     block.bounds[: len(bounds)] = bounds
     block.keys[: len(keys)] = keys
-    # Bits left in the rows of moves stay there.
-    made = block.at[MADE]
+    # The rows of moves still hold their bits, so the block must remember whose they are.
+    in_phase = block.at[IN_PHASE]
     block.at[:] = 0
-    block.at[MADE] = made
+    block.at[IN_PHASE] = in_phase
     block.at[NEXT] = block.at[END] = bounds[0]
     block.at[LAST] = len(keys)
 
@@ -240,11 +251,11 @@ def begin(block: Block, bounds: Sequence[int], keys: Sequence[int]) -> None:
 def begin_run(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) -> None:
     """Let in the first lanes of the next run."""
     out_of_line()
-    at, masks, given = block.at, block.masks, block.given
+    at, masks, first_moves = block.at, block.masks, block.first_moves
     for k in range(len(masks)):
         masks[k] = np.uint64(0)
-    for k in range(len(given)):
-        given[k] = np.uint64(0)
+    for k in range(len(first_moves)):
+        first_moves[k] = np.uint64(0)
     seed_words(block.keys[at[RUN]], block.rng)
     at[NEXT], at[END] = block.bounds[at[RUN]], block.bounds[at[RUN] + 1]
     at[PLACED] = at[OLDEST] = at[TOGETHER] = at[FRESH] = at[STRAY] = 0
@@ -253,41 +264,46 @@ def begin_run(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, .
 
 @inlined
 def fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) -> None:  # noqa: C901
-    """Let lanes of the queue in where no lane plays on: see `PlayoutPlan`, `Queue`, `Block`."""
+    """Let entries of the queue into the lanes that do not play on.
+
+    Entries come in order, and several entries of one state are let in together: its bits are then
+    or-ed into the rows once. An entry may be split over several calls (see `PLACED`).
+    """
     out_of_line()
     words = words_of(width)
     state_rows, row_of, matter = plan.state_rows, plan.row_of, plan.matter
     packed, lanes, counts, moves = queue.packed, queue.lanes, queue.counts, queue.moves
     rows, masks, entry_of, started = block.rows, block.masks, block.entry_of, block.started
-    given, filled, at = block.given, block.square, block.at
+    first_moves, filled, at = block.first_moves, block.square, block.at
     if at[NEXT] == at[END]:
         return
     if at[FRESH]:
-        # All lanes that were let in last had ended when they came.
-        for k in range(len(given)):
-            given[k] = np.uint64(0)
+        # The lanes that were let in last were terminal at once, and made no first move.
+        for k in range(len(first_moves)):
+            first_moves[k] = np.uint64(0)
         at[FRESH] = 0
     playing = load(masks, 0, width)
     for k in range(len(state_rows)):
-        # New lanes are or-ed in, so no bits may be left of those that ended.
+        # New states are or-ed in, so no bits may be left of lanes that ended.
         row = np.int64(state_rows[k]) * words
         store(rows, row, band(load(rows, row, width), playing))
     if len(queue.credits):
-        for k in range(len(block.made) // words):
-            place = np.int64(k) * words
-            store(block.made, place, band(load(block.made, place, width), playing))
+        for k in range(len(block.history) // words):
+            offset = np.int64(k) * words
+            store(block.history, offset, band(load(block.history, offset, width), playing))
     num_words = packed.shape[1]
     word = 0
     free = ~masks[0]
     while word < words and at[NEXT] < at[END]:
-        # The lanes of one state, of which entries may follow each other.
+        # The lanes of one state, which several consecutive entries may have.
         state = lanes[at[NEXT]]
         first_word = word
         filled[word] = np.uint64(0)
         while at[NEXT] < at[END]:
             entry = at[NEXT]
-            if queue.role < 0 and not ~free and _alike(packed, state, entry, at[END]):
-                # Every entry is a state, once: a whole word of lanes takes little longer than one.
+            if queue.role < 0 and not ~free and _are_equal(packed, state, entry, at[END]):
+                # Every entry is one playout, and the next 64 states are equal: a whole word of
+                # lanes is filled in little more time than one lane.
                 for b in range(64):
                     entry_of[64 * word + b] = entry + b
                     started[64 * word + b] = at[STEP]
@@ -299,16 +315,16 @@ def fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) 
                 free = ~masks[word]
                 filled[word] = np.uint64(0)
                 continue
-            same = True
+            is_same = True
             if lanes[entry] != state:
                 for i in range(num_words):
                     if packed[lanes[entry], i] != packed[state, i]:
-                        same = False
-            if not same:
+                        is_same = False
+            if not is_same:
                 break
-            left = counts[entry] - at[PLACED]
+            remaining = counts[entry] - at[PLACED]
             move = np.int64(moves[entry])
-            while left > 0:
+            while remaining > 0:
                 if not free:
                     word += 1
                     if word == words:
@@ -316,21 +332,21 @@ def fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) 
                     free = ~masks[word]
                     filled[word] = np.uint64(0)
                     continue
-                taken = np.uint64(0)
-                while free and left > 0:
+                mask = np.uint64(0)
+                while free and remaining > 0:
                     lane = 64 * word + lowest_one(free)
                     rest = free & (free - np.uint64(1))
-                    taken |= free ^ rest
+                    mask |= free ^ rest
                     free = rest
                     entry_of[lane] = entry
                     started[lane] = at[STEP]
-                    left -= 1
-                filled[word] |= taken
+                    remaining -= 1
+                filled[word] |= mask
                 if move >= 0:
-                    given[move * words + word] |= taken
+                    first_moves[move * words + word] |= mask
                     at[FRESH] = 1
-            at[PLACED] = counts[entry] - left
-            if left > 0:
+            at[PLACED] = counts[entry] - remaining
+            if remaining > 0:
                 break
             at[NEXT] += 1
             at[PLACED] = 0
@@ -350,14 +366,17 @@ def fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) 
 
 @inlined
 def _is_within(plan: PlayoutPlan, packed: U64, state: int, at: NDArray[np.int64]) -> bool:
-    """Whether a state may be in a phase."""
+    """Whether a state may be in a phase: some step excludes none of its values.
+
+    States of a queue often belong to the same step, so the search begins with the last one's.
+    """
     out_of_line()
-    steps = len(plan.within)
+    steps = len(plan.excluded)
     for _ in range(steps):
         differ = np.uint64(0)
         for i in range(packed.shape[1]):
-            differ |= packed[state, i] & plan.within[at[LIKELY], 0, i]
-            differ |= ~packed[state, i] & plan.within[at[LIKELY], 1, i]
+            differ |= packed[state, i] & plan.excluded[at[LIKELY], 0, i]
+            differ |= ~packed[state, i] & plan.excluded[at[LIKELY], 1, i]
             if differ:
                 break
         if not differ:
@@ -367,7 +386,7 @@ def _is_within(plan: PlayoutPlan, packed: U64, state: int, at: NDArray[np.int64]
 
 
 @inlined
-def _alike(packed: U64, state: int, first: int, end: int) -> bool:
+def _are_equal(packed: U64, state: int, first: int, end: int) -> bool:
     """Whether the next 64 states all equal another one."""
     out_of_line()
     if end - first < 64:

@@ -1,9 +1,10 @@
-"""Draws uniformly random legal moves for all lanes of a block at once, bit-sliced.
+"""Draws a random legal move for every lane of a block at once, exactly uniformly, bit-sliced.
 
-Numbers of lanes are *sliced*: plane j holds bit j of every lane's number. Legal moves are
-counted in sliced numbers, a uniform number below the count is drawn for each lane by rejection
-(exactly uniform), and counting down from it meets the chosen move: a few vector instructions
-for each move and 1,024 lanes, where a scan would take that for each lane.
+In come the rows of a role's legal moves, out go the rows of its moves, with one bit set in each
+lane. Numbers are *sliced*: plane j holds bit j of every lane's number. Legal moves are counted in
+sliced numbers, a uniform number below the count is drawn for each lane by rejection, and counting
+down from it meets the chosen move. That takes a few vector instructions for each move and 1,024
+lanes; scanning lane by lane would take as many for each lane.
 
 An example of four lanes, written from the left, and three moves:
 
@@ -14,10 +15,12 @@ An example of four lanes, written from the left, and three moves:
     counting down: a is legal in lanes 0, 2, 3; there 2 0 0 becomes 1 - -: lanes 2 and 3 were at
     0 and choose a. b: lane 0 goes from 1 to 0, lane 1 was at 0 and chooses b. c: lane 0 chooses it.
 
-A lane "was at 0" if the borrow runs through all its planes; it is then left in `x` below.
+A lane "was at 0" if the borrow runs through all its planes. Its number then wraps round to the
+largest one, which no later move can bring down to 0 again: so no lane chooses twice.
 
-If there are many moves, most are legal in no lane of a block. Groups of these are not counted,
-and their rows are written only if bits were left in them.
+If there are many moves, most are legal in no lane of a block. A group of such moves is not counted.
+The rule for its rows: they are zero whenever its state is `IDLE`, so they are cleared only when an
+earlier step left bits in them.
 """
 
 from __future__ import annotations
@@ -50,18 +53,18 @@ MAX_PLANES = 24
 """Bits of a count: a role may have up to 2**24 - 1 moves."""
 
 GROUP = 4
-"""Number of moves counted and picked at once; each role's are filled up to a multiple of it."""
+"""Number of moves counted and picked together; each role's are filled up to a multiple of it."""
 
 Groups = NDArray[np.uint8]
 """One value for each group of moves."""
 
 SPARSE = 256
-"""Number of a role's moves from which on groups are left out if no lane has one: few moves are
-counted in less time than that test takes."""
+"""Roles with at least this many moves skip groups that are legal in no lane: for fewer moves the
+test takes longer than counting them."""
 
 IDLE, POSSIBLE, LEFT = range(3)
-"""State of a group of moves: no lane has one, and the rows that they drive are 0; some lane has
-one; no lane has one, but bits of earlier moves are left in the rows."""
+"""State of a group of moves: legal in no lane, and its rows are zero; legal in some lane, so its
+rows are written; legal in no lane, but bits of earlier moves are still in its rows."""
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -77,10 +80,7 @@ def seed_words(key: np.uint64, rng: U64) -> None:
 
 @inlined
 def literal(rows: U64, wires: Wires, k: int, width: tuple[int, ...]) -> Any:
-    """A literal in every lane: xor with all ones or all zeros inverts it, or not, without a branch.
-
-    A wire is a row and whether it is inverted.
-    """
+    """A literal in every lane: its row, xored with all ones if inverted, which avoids a branch."""
     row = load(rows, item(wires.rows, k) * words_of(width), width)
     return bxor(row, splat(item(wires.inverted, k), width))
 
@@ -99,57 +99,61 @@ def count_legal(
 ) -> int:
     """Count the literals `first .. end` of some lanes in sliced numbers; returns the planes used.
 
-    Both ends are multiples of `GROUP`. Other lanes get arbitrary numbers.
+    A ripple counter: planes 0 and 1 stay in registers (`units`, `twos`), the others in memory.
+    Both ends are multiples of `GROUP`. Lanes not in `lanes` get arbitrary numbers.
 
     Args:
         always: whether a group is counted even if no lane has one of its literals.
         groups: state of each group, filled in from `first` on; see `IDLE`.
-        planes: `[MAX_PLANES, W]`, filled in; planes above those used are undefined.
+        planes: `[MAX_PLANES, W]`, filled in; planes that are not used are undefined.
     """
     words = words_of(width)
-    ones = splat(np.uint64(0), width)
-    twos = ones
-    used = 2
+    units = splat(np.uint64(0), width)
+    twos = units
+    num_bits = 2
     for m in range(first, end, GROUP):
         group = m // GROUP
         w, x = literal(rows, wires, m, width), literal(rows, wires, m + 1, width)
         y, z = literal(rows, wires, m + 2, width), literal(rows, wires, m + 3, width)
         if not always[group] and not reduce_or(band(lanes, bor(bor(w, x), bor(y, z)))):
             groups[group] = LEFT if groups[group] else IDLE
-            if m + GROUP - first >= 1 << used:
-                store(planes, used * words, splat(np.uint64(0), width))
-                used += 1
+            if m + GROUP - first >= 1 << num_bits:
+                store(planes, num_bits * words, splat(np.uint64(0), width))
+                num_bits += 1
             continue
         groups[group] = POSSIBLE
         # Four moves are added up before a carry goes on to the planes in memory.
-        half = bxor(ones, w)
-        left = bor(band(ones, w), band(half, x))
-        ones = bxor(half, x)
-        half = bxor(ones, y)
-        right = bor(band(ones, y), band(half, z))
-        ones = bxor(half, z)
-        half = bxor(twos, left)
-        carry = bor(band(twos, left), band(half, right))
-        twos = bxor(half, right)
-        # As far as so many moves can carry, not as far as they do: then no branch is mispredicted.
-        for j in range(2, used):
+        half = bxor(units, w)
+        first_carry = bor(band(units, w), band(half, x))
+        units = bxor(half, x)
+        half = bxor(units, y)
+        second_carry = bor(band(units, y), band(half, z))
+        units = bxor(half, z)
+        half = bxor(twos, first_carry)
+        carry = bor(band(twos, first_carry), band(half, second_carry))
+        twos = bxor(half, second_carry)
+        # The carry goes through as many planes as it could reach after so many moves, not only as
+        # far as it does: so no branch is mispredicted.
+        for j in range(2, num_bits):
             old = load(planes, j * words, width)
             store(planes, j * words, bxor(old, carry))
             carry = band(old, carry)
-        if m + GROUP - first >= 1 << used:
-            store(planes, used * words, carry)
-            used += 1
-    store(planes, 0, ones)
+        if m + GROUP - first >= 1 << num_bits:
+            store(planes, num_bits * words, carry)
+            num_bits += 1
+    store(planes, 0, units)
     store(planes, words, twos)
-    return used
+    return num_bits
 
 
 @inlined
-def draw_below(planes: U64, used: int, lanes: Any, rng: U64, width: tuple[int, ...]) -> None:
+def draw_below(planes: U64, num_bits: int, lanes: Any, rng: U64, width: tuple[int, ...]) -> None:
     """Replace sliced counts by sliced uniform numbers below them, in some lanes.
 
-    Other lanes get arbitrary numbers. `planes`: `[3 * MAX_PLANES, W]`, the last two thirds are
-    scratch.
+    Rejection sampling in every lane: numbers of just enough bits are drawn until one is at most
+    count - 1. A count of 2 in one lane and of 3 in another needs 1 and 2 bits; only the second lane
+    can draw too high a number, and only it draws again. Lanes not in `lanes` get arbitrary numbers.
+    `planes`: `[3 * MAX_PLANES, W]`, the last two thirds are scratch.
     """
     words = words_of(width)
     # The second third: highest number allowed; the last third: the bits it needs.
@@ -158,24 +162,24 @@ def draw_below(planes: U64, used: int, lanes: Any, rng: U64, width: tuple[int, .
     # Minus 1: a plane changes while there is a borrow, and a 0 passes it on. A count of 0 wraps
     # round, in lanes that the mask leaves out.
     borrow = splat(_ALL, width)
-    for j in range(used):
+    for j in range(num_bits):
         x = load(planes, j * words, width)
         store(planes, limits + j * words, bxor(x, borrow))
         borrow = but_not(borrow, x)
     # No allowed number has a bit above the highest bit of the limit. Only the other bits
     # are drawn, so that more than half of all draws are allowed.
-    needed = splat(np.uint64(0), width)
-    for j in range(used - 1, -1, -1):
-        needed = bor(needed, load(planes, limits + j * words, width))
-        store(planes, above + j * words, needed)
-    # A lane that drew too high draws again, and only that lane: less than half of those that need
-    # n bits do. So the numbers are exactly uniform, which a multiplication would not make them.
+    bit_mask = splat(np.uint64(0), width)
+    for j in range(num_bits - 1, -1, -1):
+        bit_mask = bor(bit_mask, load(planes, limits + j * words, width))
+        store(planes, above + j * words, bit_mask)
+    # A lane that drew too high draws again, and only that lane: in expectation, fewer than half of
+    # the lanes. So the numbers are exactly uniform, which scaling a random number would not give.
     waiting = lanes
     a, b = load(rng, 0, width), load(rng, words, width)
     while reduce_or(waiting):
         # Compared from the lowest plane up, so that the highest differing bit decides.
         over = splat(np.uint64(0), width)
-        for j in range(used):
+        for j in range(num_bits):
             # xoroshiro128+ in every word. Every bit is used, so the weak lowest bit of a word is
             # mixed with a strong one.
             word = plus(a, b)
@@ -205,35 +209,35 @@ def pick(
     outputs: I32,
     groups: Groups,
     planes: U64,
-    used: int,
+    num_bits: int,
     width: tuple[int, ...],
 ) -> None:
-    """Set the row of the n-th legal move, where n are the sliced numbers in `planes` (used up).
+    """Set the row of each lane's n-th legal move, n being its sliced number in `planes`.
 
-    Both ends are multiples of `GROUP`, and at least two planes are used. Only groups that were
-    counted are considered.
+    The numbers are overwritten. Both ends are multiples of `GROUP`, and at least two planes are
+    used. Only groups that were counted are read.
     """
     words = words_of(width)
-    ones, twos = load(planes, 0, width), load(planes, words, width)
+    units, twos = load(planes, 0, width), load(planes, words, width)
     for m in range(first, end, GROUP):
         # Subtract 1 for each legal move. A borrow that no plane stops means that the number was 0:
-        # this is the move. The number is then below 0, and no later move can meet it again.
+        # this is the move. The number has then wrapped round, and no later move can reach 0 again.
         # Of two moves, at most one borrows from the twos; of four, one from the planes above.
         if groups[m // GROUP] != POSSIBLE:
             clear_left(rows, outputs, m // GROUP, groups, width)
             continue
         w = literal(rows, wires, m, width)
-        w_borrows = but_not(w, ones)
-        ones = bxor(ones, w)
+        w_borrows = but_not(w, units)
+        units = bxor(units, w)
         x = literal(rows, wires, m + 1, width)
-        x_borrows = but_not(x, ones)
-        ones = bxor(ones, x)
+        x_borrows = but_not(x, units)
+        units = bxor(units, x)
         y = literal(rows, wires, m + 2, width)
-        y_borrows = but_not(y, ones)
-        ones = bxor(ones, y)
+        y_borrows = but_not(y, units)
+        units = bxor(units, y)
         z = literal(rows, wires, m + 3, width)
-        z_borrows = but_not(z, ones)
-        ones = bxor(ones, z)
+        z_borrows = but_not(z, units)
+        units = bxor(units, z)
         pair = bor(w_borrows, x_borrows)
         first_pair = but_not(pair, twos)
         twos = bxor(twos, pair)
@@ -241,7 +245,7 @@ def pick(
         second_pair = but_not(pair, twos)
         twos = bxor(twos, pair)
         borrow = bor(first_pair, second_pair)
-        for j in range(2, used):
+        for j in range(2, num_bits):
             old = load(planes, j * words, width)
             store(planes, j * words, bxor(old, borrow))
             borrow = but_not(borrow, old)
@@ -274,7 +278,7 @@ def make_all(
 
 @inlined
 def clear_left(rows: U64, outputs: I32, group: int, groups: Groups, width: tuple[int, ...]) -> None:
-    """Clear the rows of a group if bits are left in them."""
+    """Clear the rows of a group, unless they are zero already."""
     if groups[group] != IDLE:
         for k in range(GROUP * group, GROUP * group + GROUP):
             store(rows, item(outputs, k) * words_of(width), splat(np.uint64(0), width))
@@ -284,15 +288,15 @@ def clear_left(rows: U64, outputs: I32, group: int, groups: Groups, width: tuple
 # ------------------------------------------------------------------------
 # Draws legal moves by weight, for all lanes of a block at once.
 #
-# Instead of legal moves, their weights are added up in sliced numbers. A uniform number below the
-# sum is drawn for each lane. Counting down from it by the weights of legal moves meets the chosen
-# one:
+# As above, but the weights of legal moves are added up in sliced numbers, not the moves. A uniform
+# number below the sum is drawn for each lane. Counting down from it by the weights of legal moves
+# meets the chosen one:
 #
-# legal, weight     a 3   b 1   c 4        sum 8, drawn 3
-#     counting down     0     -1               b is chosen: the first that borrows from nothing
+#     legal, weight     a 3   b 1   c 4        sum 8, drawn 3
+#     counting down     0     -1               b is chosen: the first that makes it negative
 #
-# All lanes share the weights, so the bits of a weight are the same for a whole vector. Weights of 1
-# draw exactly what is drawn uniformly, with the same random bits.
+# All lanes share the weights, so the bits of a weight are the same for a whole vector. With weights
+# of 1, the draws and the random bits are exactly those of uniform draws.
 
 
 @inlined
@@ -310,45 +314,45 @@ def add_weights(
 ) -> int:
     """Add up the weights of the literals `first .. end` in sliced numbers; returns the planes used.
 
-    If no lane has two literals, the only plane says which lanes have one, whatever it weighs. Other
-    arguments are those of `count_legal`.
+    If no lane has two literals, one plane is used: it marks the lanes with a literal, whatever its
+    weight. Other arguments are those of `count_legal`.
 
     Args:
         odds: the weight of each literal, at least 1.
     """
     words = words_of(width)
-    some = splat(np.uint64(0), width)
-    several = some
+    covered = splat(np.uint64(0), width)
+    several = covered
     for m in range(first, end, GROUP):
         group = m // GROUP
-        before = some
-        held = splat(np.uint64(0), width)
+        previous = covered
+        group_lanes = splat(np.uint64(0), width)
         for k in range(m, m + GROUP):
             x = literal(rows, wires, k, width)
-            several = bor(several, band(some, x))
-            some = bor(some, x)
-            held = bor(held, x)
-        if always[group] or reduce_or(band(lanes, held)):
+            several = bor(several, band(covered, x))
+            covered = bor(covered, x)
+            group_lanes = bor(group_lanes, x)
+        if always[group] or reduce_or(band(lanes, group_lanes)):
             groups[group] = POSSIBLE
         else:
-            # What lanes that do not matter have is left out.
-            some = before
+            # The literals of lanes that do not matter are ignored.
+            covered = previous
             groups[group] = LEFT if groups[group] else IDLE
     if not reduce_or(band(several, lanes)):
-        store(planes, 0, some)
+        store(planes, 0, covered)
         return 1
-    used, most = 0, 0
+    num_bits, max_sum = 0, 0
     for m in range(first, end):
         if groups[m // GROUP] != POSSIBLE:
             continue
         weight = int(odds[m])
-        most += weight
-        while most >> used:
-            store(planes, used * words, splat(np.uint64(0), width))
-            used += 1
+        max_sum += weight
+        while max_sum >> num_bits:
+            store(planes, num_bits * words, splat(np.uint64(0), width))
+            num_bits += 1
         x = literal(rows, wires, m, width)
         carry = splat(np.uint64(0), width)
-        for j in range(used):
+        for j in range(num_bits):
             old = load(planes, j * words, width)
             if (weight >> j) & 1:
                 half = bxor(old, x)
@@ -357,7 +361,7 @@ def add_weights(
             else:
                 store(planes, j * words, bxor(old, carry))
                 carry = band(old, carry)
-    return used
+    return num_bits
 
 
 @inlined
@@ -370,11 +374,12 @@ def pick_weighed(
     odds: I32,
     groups: Groups,
     planes: U64,
-    used: int,
+    num_bits: int,
     width: tuple[int, ...],
 ) -> None:
-    """Set the row of the first legal move whose weight exceeds what is left of the sliced numbers
-    in `planes` (used up). See `pick`.
+    """Set the row of the first legal move whose weight exceeds the rest of the lane's number.
+
+    The sliced numbers in `planes` are overwritten. See `pick`.
     """
     words = words_of(width)
     for m in range(first, end):
@@ -384,9 +389,10 @@ def pick_weighed(
             continue
         weight = int(odds[m])
         x = literal(rows, wires, m, width)
-        # Once a number is below 0 it stays so far above what follows that nothing borrows again.
+        # A number that went below 0 has wrapped round to more than the sum of all later weights: so
+        # nothing borrows from it again.
         borrow = splat(np.uint64(0), width)
-        for j in range(used):
+        for j in range(num_bits):
             old = load(planes, j * words, width)
             if (weight >> j) & 1:
                 half = bxor(old, x)

@@ -1,4 +1,4 @@
-"""States as packed bits, lane by lane, as batches hold them."""
+"""Batches of states as packed bits, lane by lane: the `States` of the circuit backend."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ggp.machine.arrays import Packed
 from ggp.machine.base import IntArray, ShownStates, States
 
 _FEW = 256
-"""Lanes that are copied, whatever they are."""
+"""Up to so many lanes are copied without a check whether they are all lanes in order."""
 
 
 class _TellsFluents(Protocol):
@@ -34,7 +34,7 @@ class PropnetStates(ShownStates):
 
     def take(self, lanes: IntArray) -> PropnetStates:
         """The lanes with these indices, in this order, repeats allowed."""
-        many = len(lanes) == len(self.packed) > _FEW
-        if many and lanes[0] == 0 and (np.diff(lanes) == 1).all():
+        is_long = len(lanes) == len(self.packed) > _FEW
+        if is_long and lanes[0] == 0 and (np.diff(lanes) == 1).all():
             return self  # to copy all of them would take as long as to make them
         return PropnetStates(self.owner, self.packed.take(lanes, axis=0))

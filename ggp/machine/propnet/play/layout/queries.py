@@ -1,8 +1,9 @@
-"""The questions that a machine asks a circuit, laid out for kernels when they are first asked.
+"""The queries of a machine: groups of a circuit's literals, laid out as tapes when first needed.
 
-A question needs only a part of the circuit, the cone of its literals: what is legal for a role does
-not depend on the gates of percepts. So `legal`, `terminal`, `goals` and `step` have a tape and rows
-each. Random playouts have rows of their own (see `plans`).
+In comes a `Circuit`, out go `Query`s and the `PlayoutPlan` for kernels. A query needs only the cone
+of its literals: the legal moves of a role do not depend on the gates of percepts. So `legal`,
+`terminal`, `goals` and `step` have a tape and rows each. Random playouts, which alternate between
+several cones, have one set of rows for all of them (see `playout_plan`).
 """
 
 from __future__ import annotations
@@ -26,16 +27,17 @@ from ggp.machine.propnet.play.layout.tape_layout import Laid, Stage, lay_out
 from ggp.machine.threads import made_once
 
 DECIDING = 32
-"""A fluent that is read by one of so many gates decides which others matter."""
+"""A fluent is deciding if more than one gate in so many reads it."""
 
 MOST_DECIDING = 4
+"""Greatest number of deciding fluents."""
 
 
 class Queries:
-    """The questions about one circuit.
+    """The queries about one circuit.
 
     Attributes:
-        role_moves: place of the first move of each of its roles, and the end.
+        role_moves: `[R + 1]` index of the first move of each of its roles, and the end.
     """
 
     def __init__(self, circuit: Circuit) -> None:
@@ -47,11 +49,11 @@ class Queries:
 
     def legal(self, role: int) -> Query:
         """The legal moves of a role in one group, `terminal` in the next."""
-        found = self._legal.get(role)
-        if found is None:
+        query = self._legal.get(role)
+        if query is None:
             outputs = self.circuit.legal[role].literals
-            found = self._legal.setdefault(role, self._query([outputs, self._terminal]))
-        return found
+            query = self._legal.setdefault(role, self._query([outputs, self._terminal]))
+        return query
 
     @made_once
     def terminal(self) -> Query:
@@ -65,7 +67,7 @@ class Queries:
 
     @made_once
     def look(self) -> Query:
-        """The same, then one group with `terminal`."""
+        """The legal moves of each role, a group each, then one group with `terminal`."""
         return self._query([*self._of_roles, self._terminal])
 
     @made_once
@@ -77,7 +79,7 @@ class Queries:
     def step(self) -> Query:
         """The next state, then a group of percepts for each role.
 
-        Rows from `first_move_row` on are those of the moves, role after role.
+        Moves have the rows from `first_move_row` on, role after role.
         """
         sees = [outputs.literals for outputs in self.circuit.sees]
         return self._query([self.circuit.next, *sees], moves=True)
@@ -98,9 +100,9 @@ class Queries:
         most = np.argsort(-read, kind="stable")[:MOST_DECIDING]
         return np.sort(most[DECIDING * read[most] > circuit.num_gates])
 
-    def where(self, holding: NDArray[np.bool_]) -> Queries:
-        """The questions about a smaller circuit, which says the same where those of the `deciding`
-        fluents hold, and legal moves are made."""
+    def in_phase(self, holding: NDArray[np.bool_]) -> Queries:
+        """The queries about a smaller circuit, valid while exactly these of the `deciding` fluents
+        hold and only legal moves are made."""
         return Queries(within_phase(self.circuit, self.deciding, holding))
 
     @property
@@ -125,7 +127,7 @@ class Queries:
         return playout_plan(self.circuit)
 
     def lay_out(self) -> None:
-        """Lay out every question, so that no later call waits for that.
+        """Lay out every query, so that no later call waits for that.
 
         Raises:
             IndexError, KeyError, ValueError: the circuit is not one of a game with these roles.
@@ -149,11 +151,11 @@ class Queries:
 
 
 def query_of(circuit: Circuit, groups: Sequence[Literals], *, moves: bool = False) -> Query:
-    """Groups of literals, laid out to be asked together.
+    """Groups of literals, laid out to be evaluated together.
 
     Args:
-        moves: whether they may depend on moves: these then have rows after those of the fluents, in
-            the order of the circuit.
+        moves: whether the literals may depend on moves. Moves then have rows after those of the
+            fluents, in the order of the circuit.
     """
     inputs = range(1, 1 + (circuit.num_inputs if moves else len(circuit.fluents)))
     padded = []
@@ -177,17 +179,16 @@ def query_of(circuit: Circuit, groups: Sequence[Literals], *, moves: bool = Fals
 # ------------------------------------------------------------------------
 # Lays out the tapes of random playouts.
 #
-# They use one set of rows from the first step to the last:
+# All stages share one set of rows, from the first step to the last:
 #
-# look    is it over, and what is legal?       each step
-#     judge   goals, from gates of `look`          when enough lanes have ended; of games with
+#     look    terminal and legal moves             each step
+#     judge   goals, from gates of `look`          when enough lanes have ended; in games with
 #                                                  phases from the state alone, after `act`
-#     fit     for moves that are made part by part: do they fit?     each step
 #     act     the next state, from gates of `look` and the moves just made     each step
 #
-# and have no rows for fluents that neither `look` nor `judge` depends on, now or in a later state,
-# such as what a player has seen, which only `sees` rules read. `look` and `act` come in several
-# variants: for any state, and for the phases of a game (see `phases`).
+# A fluent has a row only if `look` or `judge` depends on it, now or in a later state: others, such
+# as a memory of what a player saw, are read by `sees` rules alone. `look` and `act` come in several
+# variants: one for any state, and one for each phase of a game (see `phases`).
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -196,58 +197,58 @@ _LOOK, _JUDGE, _ACT = range(3)
 
 
 def playout_plan(circuit: Circuit) -> PlayoutPlan:
-    """The plan of random playouts, with only the fluents that matter for how a game goes on."""
+    """The plan of random playouts, with only the fluents that decide moves, ends and goals."""
     num_fluents = len(circuit.fluents)
     goals = np.concatenate([outputs.literals for outputs in circuit.goals])
-    look = np.concatenate([[circuit.terminal], *(each.literals for each in circuit.legal), goals])
+    look = np.concatenate([[circuit.terminal], *(o.literals for o in circuit.legal), goals])
     phases = phases_of(circuit)
-    # The fluents that literals depend on, in this state or through later ones; and those that
-    # identify the phase, which perhaps only percepts depend on.
-    asked = np.concatenate([look, 2 * (1 + phases.fluents)])
-    reached = cone(circuit, asked.astype(np.int32), through_time=True)
+    # The fluents that literals depend on, in this state or through later ones, and the fluents that
+    # identify the phase: perhaps nothing but percepts depends on these.
+    roots = np.concatenate([look, 2 * (1 + phases.fluents)])
+    reached = cone(circuit, roots.astype(np.int32), through_time=True)
     matter = np.flatnonzero(reached[1 : 1 + num_fluents])
     row_of = np.full(num_fluents, -1, dtype=np.int32)
     row_of[matter] = np.arange(1, 1 + len(matter))
     whole = _Variant.of(circuit, matter, None if phases.circuits else goals, every_move=True)
-    some = [_Variant.of(each, matter, None, every_move=False) for each in phases.circuits]
-    variants = [whole, *some]
-    laid = [each.laid for each in variants]
+    smaller = [_Variant.of(phase, matter, None, every_move=False) for phase in phases.circuits]
+    variants = [whole, *smaller]
+    laid = [variant.laid for variant in variants]
     judge, goal_wires, num_rows = laid[0].tapes[_JUDGE], laid[0].wires[_JUDGE], laid[0].num_rows
-    if some:
-        # The gates of a phase's `look` are not enough.
-        apart = lay_out(circuit, whole.inputs, [Stage(goals)])
-        judge, goal_wires, num_rows = apart.tapes[0], apart.wires[0], apart.num_rows
-    num_rows = max(num_rows, *(each.num_rows for each in laid))
-    move_rows = np.concatenate([each.move_rows for each in variants])
+    if smaller:
+        # A phase's `look` does not evaluate all gates that goals need.
+        judging = lay_out(circuit, whole.inputs, [Stage(goals)])
+        judge, goal_wires, num_rows = judging.tapes[0], judging.wires[0], judging.num_rows
+    num_rows = max(num_rows, *(layout.num_rows for layout in laid))
+    move_rows = np.concatenate([variant.move_rows for variant in variants])
     move_rows[move_rows < 0] = num_rows
-    legal = _together([each.legal for each in variants])
-    always = _always_counted([each.role_moves for each in variants], move_rows, num_rows)
+    legal = _together([variant.legal for variant in variants])
+    always = _always_counted([variant.role_moves for variant in variants], move_rows, num_rows)
     values = [number_or_nan(name) for outputs in circuit.goals for name in outputs.names]
-    ends = np.cumsum([0, *(int(each.role_moves[-1]) for each in variants)])
+    ends = np.cumsum([0, *(int(variant.role_moves[-1]) for variant in variants)])
     return PlayoutPlan(
-        look=_joined([each.tapes[_LOOK] for each in laid]),
-        act=_joined([each.tapes[_ACT] for each in laid]),
+        look=_joined([layout.tapes[_LOOK] for layout in laid]),
+        act=_joined([layout.tapes[_ACT] for layout in laid]),
         judge=judge,
         num_rows=num_rows + 1,
         row_of=row_of,
         matter=pack(row_of >= 0),
         state_rows=row_of[matter],
-        within=_packed_bounds(phases.within, row_of >= 0),
+        excluded=_excluded_values(phases.possible, row_of >= 0),
         phase_rows=row_of[phases.fluents],
-        asked=np.where(phases.asked, _ALL, np.uint64(0)),
+        tested=np.where(phases.is_tested, _ALL, np.uint64(0)),
         # In this order, or playouts would be compiled for each order of its columns.
         phases=np.ascontiguousarray(np.where(phases.values, _ALL, np.uint64(0))),
-        changed=np.concatenate([row_of[matter][each.changed] for each in variants]),
-        change_ends=offsets_of(np.array([len(each.changed) for each in variants])),
-        next=_together([each.next for each in variants]),
-        terminal=_together([each.terminal for each in variants]),
+        changed=np.concatenate([row_of[matter][variant.changed] for variant in variants]),
+        change_ends=offsets_of(np.array([len(variant.changed) for variant in variants])),
+        next=_together([variant.next for variant in variants]),
+        terminal=_together([variant.terminal for variant in variants]),
         role_moves=np.stack(
-            [each.role_moves + end for each, end in zip(variants, ends, strict=False)]
+            [variant.role_moves + end for variant, end in zip(variants, ends, strict=False)]
         ),
         legal=legal,
         move_rows=move_rows,
         always=always,
-        role_goals=np.cumsum([0, *(len(each.names) for each in circuit.goals)]).astype(np.int32),
+        role_goals=np.cumsum([0, *(len(o.names) for o in circuit.goals)]).astype(np.int32),
         goals=goal_wires,
         goal_values=np.nan_to_num(np.array(values, dtype=np.float64), nan=NO_NUMBER),
         turns=max(1, sum(role != RANDOM for role in circuit.roles)),
@@ -255,10 +256,10 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
 
 
 class _Variant(NamedTuple):
-    """A circuit that is laid out, and wires, as in `PlayoutPlan`.
+    """One circuit of playouts, laid out, with wires as in `PlayoutPlan`.
 
-    `inputs` are the nets that have the first rows. Rows of fillers are -1, and fluents that change
-    are places among those that matter.
+    `inputs` are the nets that have the first rows. `move_rows` is -1 for fillers, and `changed`
+    holds indices among the fluents that matter.
     """
 
     inputs: Sequence[int]
@@ -284,58 +285,59 @@ class _Variant(NamedTuple):
         Args:
             matter: fluents that have rows.
             goals: literals to judge by, None for none.
-            every_move: whether moves that can never be legal have a place, too.
+            every_move: whether to list moves that can never be legal, too.
         """
         first_move = 1 + len(circuit.fluents)
-        wanted = np.concatenate([each.literals for each in circuit.legal])
+        legal_literals = np.concatenate([outputs.literals for outputs in circuit.legal])
         role_of = np.repeat(
-            np.arange(len(circuit.legal)), [len(each.names) for each in circuit.legal]
+            np.arange(len(circuit.legal)), [len(outputs.names) for outputs in circuit.legal]
         )
-        kept = np.flatnonzero((wanted != FALSE) | every_move)
+        possible = np.flatnonzero((legal_literals != FALSE) | every_move)
         # In a phase, many fluents stay as they are.
         changed = np.flatnonzero(circuit.next[matter] != 2 * (1 + matter))
         following = circuit.next[matter][changed]
         net = following >> 1
         stages = [
-            Stage(np.concatenate([[circuit.terminal], wanted[kept]]).astype(np.int32)),
+            Stage(np.concatenate([[circuit.terminal], legal_literals[possible]]).astype(np.int32)),
             # Goals are judged only now and then, so moving on must not rely on gates of `judge`.
-            Stage(wanted[:0] if goals is None else goals, optional=True),
+            Stage(legal_literals[:0] if goals is None else goals, optional=True),
             # A value that a fluent takes over from another one is copied first, or it might be the
             # other's new value.
-            Stage(following, into=1 + matter[changed], apart=(net > 0) & (net < first_move)),
+            Stage(following, into=1 + matter[changed], copied=(net > 0) & (net < first_move)),
         ]
-        inputs = [*(1 + matter).tolist(), *range(first_move, first_move + len(wanted))]
+        inputs = [*(1 + matter).tolist(), *range(first_move, first_move + len(legal_literals))]
         laid = lay_out(circuit, inputs, stages)
-        seen, after = laid.wires[_LOOK], laid.wires[_ACT]
+        look, act = laid.wires[_LOOK], laid.wires[_ACT]
         copied = np.flatnonzero(~laid.straight[_ACT])
-        # Moves of a role are worked on in groups. What fills the last one up is never legal.
-        counts = np.bincount(role_of[kept], minlength=len(circuit.legal))
+        # Kernels work on groups of moves. Each role's last group is filled up with moves that are
+        # never legal.
+        counts = np.bincount(role_of[possible], minlength=len(circuit.legal))
         role_moves = np.concatenate([[0], np.cumsum(-(-counts // GROUP) * GROUP)])
-        place = np.arange(len(kept)) + np.repeat(
+        indices = np.arange(len(possible)) + np.repeat(
             role_moves[:-1] - np.cumsum(counts) + counts, counts
         )
         legal = Wires(
             np.zeros(role_moves[-1], dtype=np.int32), np.zeros(role_moves[-1], dtype=np.uint64)
         )
-        legal.rows[place], legal.inverted[place] = seen.rows[1:], seen.inverted[1:]
+        legal.rows[indices], legal.inverted[indices] = look.rows[1:], look.inverted[1:]
         move_rows = np.full(role_moves[-1], -1, dtype=np.int32)
-        move_rows[place] = 1 + len(matter) + kept
+        move_rows[indices] = 1 + len(matter) + possible
         return cls(
             inputs,
             laid,
             changed[copied],
-            Wires(after.rows[copied], after.inverted[copied]),
-            Wires(seen.rows[:1], seen.inverted[:1]),
+            Wires(act.rows[copied], act.inverted[copied]),
+            Wires(look.rows[:1], look.inverted[:1]),
             role_moves,
             legal,
             move_rows,
         )
 
 
-def _packed_bounds(within: NDArray[np.bool_], matter: NDArray[np.bool_]) -> U64:
-    """The value of `PlayoutPlan.within`: fluents that may not hold, and that may not be false."""
-    steps, _, num_fluents = within.shape
-    outside = (~within[:, ::-1] & matter).reshape(2 * steps, num_fluents)
+def _excluded_values(possible: NDArray[np.bool_], matter: NDArray[np.bool_]) -> U64:
+    """The value of `PlayoutPlan.excluded`: fluents that cannot hold, and that cannot be false."""
+    steps, _, num_fluents = possible.shape
+    outside = (~possible[:, ::-1] & matter).reshape(2 * steps, num_fluents)
     return pack_rows(outside).reshape(steps, 2, words_for(num_fluents))
 
 
@@ -347,7 +349,7 @@ def _always_counted(role_moves: Sequence[NDArray[np.int64]], move_rows: I32, unr
         move_rows: the rows of all variants.
         unread: the row of fillers.
     """
-    sizes = np.concatenate([np.diff(each) for each in role_moves])
+    sizes = np.concatenate([np.diff(bounds) for bounds in role_moves])
     always = np.repeat(sizes < SPARSE, sizes)
     in_phases = move_rows[role_moves[0][-1] :]
     shared = np.bincount(in_phases, minlength=unread + 1) > 1
@@ -375,6 +377,6 @@ def _joined(tapes: Sequence[Tape]) -> Tape:
 
 def _together(wires: Sequence[Wires]) -> Wires:
     return Wires(
-        np.concatenate([each.rows for each in wires]),
-        np.concatenate([each.inverted for each in wires]),
+        np.concatenate([wire_set.rows for wire_set in wires]),
+        np.concatenate([wire_set.inverted for wire_set in wires]),
     )

@@ -1,11 +1,13 @@
-"""Lays out the gates of some cones as tapes, and assigns rows to them.
+"""Lays out the gates of cones as tapes for kernels, and assigns rows to nets.
 
-Rows are numbered anew for each `lay_out`, so that a cone that needs few nets touches little memory.
-A row is used again as soon as it will not be read: the block of a circuit of 120,000 literals takes
-a tenth of the memory that a row for each net would take, and stays in the nearest caches.
+In come a `Circuit` and *stages*, the literals to evaluate one after the other (for example legal
+moves, then the next state); out goes a tape for each, with the rows of its literals. Three steps:
+`fuse` removes gates with a single reader, `in_order` orders the rest, and `lay_out` gives rows.
 
-A circuit is evaluated in *stages*, for example what is legal, then the next state. Stages share
-rows, and gates that one has evaluated need not be evaluated by later ones.
+Rows are numbered separately for each layout, so that a small cone touches little memory, and a row
+is reused as soon as its net will not be read again: the block of a circuit of 120,000 literals
+takes a tenth of the memory that one row for each net would take, and stays in the nearest caches.
+Stages share rows, and a stage reads gates of earlier stages instead of evaluating them again.
 """
 
 from __future__ import annotations
@@ -26,60 +28,69 @@ from ggp.machine.propnet.play.kernels.tapes import I32, STRAIGHT, TURNED, WHOLE,
 #
 # Two things make kernels fast, and they pull in different directions:
 #
-# - Long runs of gates of one shape: then no branch is mispredicted. - Few rows at a time: a net
-# that is read soon after it was made is still in the nearest cache.
+# - Long runs of gates of one shape: then no branch is mispredicted.
+# - Few rows at a time: a net that is read soon after it was written is still in the nearest cache.
 #
 # So gates are first put in depth-first order: a gate comes right after the last of its inputs, and
-# the one that drives the next value of a fluent after those that read its old value, unless these
-# dependences form circles. That order is cut into pieces, and within a piece gates of the same
-# shape are put side by side, as far as inputs, and fluents that gates overwrite, allow. Cones no
-# larger than a piece have the longest possible runs.
+# the gate that drives a fluent's next value after the gates that read its old value, unless these
+# dependences are circular. That order is cut into pieces, and within a piece gates of one shape are
+# put side by side. The invariants: a gate comes after its inputs, and a gate that overwrites a
+# fluent's row after every gate that reads the old value. A cone no larger than a piece has the
+# longest runs.
 
 # ------------------------------------------------------------------------
 # Fuses gates that only one other gate reads into it, so that they are stored nowhere.
 #
 # Half to nine tenths of the gates of large circuits have a single reader, and most of them have two
-# inputs. A *fused* gate is the AND of some rows as they are, of others inverted, and of pairs of
-# rows that are not both as the pair wants them:
+# inputs. A *fused* gate is the AND of single rows, plain or inverted, and of pairs of rows, each of
+# which is a negated gate of two inputs:
 #
-# g = not a and b h = c and not g becomes h = c and not (b and not a)
+#     g = not a and b
+#     h = c and not g      becomes     h = c and not (b and not a)
 #
-# That takes neither a store nor a load for g.
+# That saves the store and the load of g. It is sound only if nothing else reads g: so a gate is
+# fused if it has one reader, reads two inputs, is no target, and is in no loop.
 
 INSIDE = 2
-"""Number of literals of gates that may be inside others."""
+"""Number of literals of a gate that may be fused into its reader."""
 
 
 class Shape(NamedTuple):
     """The numbers of rows that a fused gate reads; kernels read them in this order.
 
+    A gate is the AND of all its parts.
+
     Attributes:
-        plus: rows taken as they are.
-        minus: rows taken inverted.
-        both, one, none: pairs that must not be as the pair wants them: both rows
-            holding; the first holding and the second not; neither holding.
+        plus: rows as they are.
+        minus: rows inverted.
+        nands: pairs of rows (a, b) that give `not (a and b)`.
+        implications: pairs that give `not (a and not b)`.
+        ors: pairs that give `a or b`.
+
+    >>> Shape(plus=1, minus=0, implications=1).reads  # c and not (b and not a)
+    3
     """
 
     plus: int
     minus: int
-    both: int = 0
-    one: int = 0
-    none: int = 0
+    nands: int = 0
+    implications: int = 0
+    ors: int = 0
 
     @property
     def reads(self) -> int:
         """Number of rows that are read."""
-        return self.plus + self.minus + 2 * (self.both + self.one + self.none)
+        return self.plus + self.minus + 2 * (self.nands + self.implications + self.ors)
 
 
 class FusedGates(NamedTuple):
-    """G gates with the gates inside them.
+    """G gates, with the gates that are fused into them.
 
     Attributes:
         gates: `[G]` their numbers in the circuit.
         shapes: `[G, 5]` the `Shape` of each.
-        first: `[G + 1]` where in `nets` the nets that each reads begin.
-        nets: the nets they read, each in the order of its shape.
+        first: `[G + 1]` where the nets of each gate begin in `nets`.
+        nets: the nets that gates read, gate by gate, in the order of their shapes.
     """
 
     gates: I64
@@ -89,11 +100,11 @@ class FusedGates(NamedTuple):
 
 
 def fuse(circuit: Circuit, stages: Sequence[I64], targets: Sequence[Literals]) -> list[FusedGates]:
-    """The gates of each stage, in circuit order; those that are inside others are left out.
+    """The gates of each stage, in circuit order, without gates that are fused into their readers.
 
     Args:
         stages: gates that each stage evaluates, in circuit order.
-        targets: literals that are wanted from each stage; they are not inside others.
+        targets: the literals to evaluate in each stage; their gates are never fused into others.
     """
     base = 1 + circuit.num_inputs
     sizes = np.diff(circuit.offsets)
@@ -101,30 +112,30 @@ def fuse(circuit: Circuit, stages: Sequence[I64], targets: Sequence[Literals]) -
     for loop in circuit.loops:
         in_loop[loop.start : loop.end] = True
     readers = np.zeros(base + circuit.num_gates, dtype=np.int64)
-    count = suited(_count_readers, circuit)
-    for gates, wanted in zip(stages, targets, strict=True):
-        count(circuit.offsets, circuit.literals, gates, in_loop, readers)
-        readers[wanted >> 1] += 2
+    count_readers = suited(_count_readers, circuit)
+    for gates, literals in zip(stages, targets, strict=True):
+        count_readers(circuit.offsets, circuit.literals, gates, in_loop, readers)
+        readers[literals >> 1] += 2
     fits = (readers[base:] == 1) & (sizes == INSIDE) & ~in_loop
     return [_fused(circuit, gates, fits) for gates in stages]
 
 
 def _fused(circuit: Circuit, gates: I64, fits: NDArray[np.bool_]) -> FusedGates:
-    """Fuse as many of some gates as possible into others. `fits`: `[gates]` whether each may be."""
+    """Fuse as many gates of a stage as possible; `fits`: `[gates]` whether each may be fused."""
     offsets = circuit.offsets
-    here = np.zeros(circuit.num_gates, dtype=np.bool_)
-    here[gates] = fits[gates]
+    candidates = np.zeros(circuit.num_gates, dtype=np.bool_)
+    candidates[gates] = fits[gates]
     inside = np.zeros(circuit.num_gates, dtype=np.bool_)
     shapes = np.zeros((len(gates), len(Shape._fields)), dtype=np.int64)
     nets = np.empty((offsets[gates + 1] - offsets[gates]).sum(), dtype=np.int64)
     num_nets = suited(_put_together, circuit)(
-        offsets, circuit.literals, 1 + circuit.num_inputs, gates, here, inside, shapes, nets
+        offsets, circuit.literals, 1 + circuit.num_inputs, gates, candidates, inside, shapes, nets
     )
-    alone = ~inside[gates]
-    shapes = shapes[alone]
-    reads = shapes @ np.array([Shape(*each).reads for each in np.eye(5, dtype=np.int64)])
+    is_outer = ~inside[gates]
+    shapes = shapes[is_outer]
+    reads = shapes @ np.array([Shape(*kind).reads for kind in np.eye(5, dtype=np.int64)])
     return FusedGates(
-        gates[alone], shapes, np.concatenate([[0], np.cumsum(reads)]), nets[:num_nets]
+        gates[is_outer], shapes, np.concatenate([[0], np.cumsum(reads)]), nets[:num_nets]
     )
 
 
@@ -135,7 +146,8 @@ def _count_readers(
     """Add to `readers`, `[nets]`, the number of times that gates read each net."""
     for k in range(len(gates)):
         gate = gates[k]
-        # Gates of loops are evaluated again and again, one by one: they count twice.
+        # The kernel for loops knows no pairs. So a gate in a loop counts as two readers, and its
+        # inputs are never fused into it.
         times = 2 if in_loop[gate] else 1
         for i in range(offsets[gate], offsets[gate + 1]):
             readers[literals[i] >> 1] += times
@@ -152,20 +164,23 @@ def _put_together(
     shapes: I64,
     nets: I64,
 ) -> int:
-    """Decide which gates are inside others, and which nets the others read.
+    """Decide which gates are fused into others, and which nets the others read.
+
+    A gate is fused only into a gate that is not itself fused, and only where it is read inverted: a
+    shape has one level of pairs.
 
     Args:
         base: net of the first gate.
         gates: `[K]` in circuit order.
-        fits: `[gates]` whether each may be inside.
-        inside: `[gates]` whether each is, filled in.
-        shapes: `[K, 5]` shape of each, all 0, filled in; those of gates inside others stay 0.
-        nets: nets read by gates that are not inside, filled in.
+        fits: `[gates]` whether each may be fused.
+        inside: `[gates]` whether each is fused, filled in.
+        shapes: `[K, 5]` shape of each, all 0, filled in; the shapes of fused gates stay 0.
+        nets: nets read by the other gates, filled in.
 
     Returns:
-        the number of nets they read.
+        the number of nets that they read.
     """
-    # From the last, so that readers come first.
+    # From the last gate, so that a reader is decided before its inputs.
     for k in range(len(gates) - 1, -1, -1):
         if not inside[gates[k]]:
             for i in range(offsets[gates[k]], offsets[gates[k] + 1]):
@@ -176,7 +191,7 @@ def _put_together(
     for k in range(len(gates)):
         if inside[gates[k]]:
             continue
-        # First the inputs as they are, then those inverted, then each kind of pair.
+        # First the plain inputs, then the inverted ones, then each kind of pair.
         pairs = False
         for kind in range(5):
             if kind == 2 and not pairs:
@@ -204,19 +219,20 @@ def _put_together(
 
 
 PIECE = 2048
-"""Number of gates that are ordered by shape together: the rows they drive fit the second cache."""
+"""Number of gates that are ordered by shape together: their rows fit the second-level cache."""
 
 SMALL_PIECE = 512
-"""The same where inputs take over the values of gates: the end of a piece should not come between
+"""The same in stages whose targets overwrite inputs: the end of a piece should not come between
 reading an input and overwriting it. Single states, which have no such stage, would take longer."""
 
 _PLACE, _MISSING, _READERS, _NEXT = range(4)
-"""Data of each gate: its place in the order, the number of its inputs still missing, the list of
-its readers, the next gate in the list of those that are ready."""
+"""Rows of `work`, for each gate: its position in the order, the number of its inputs that are not
+evaluated yet, the head of the list of its readers, the next gate in its list of ready gates."""
 
 _MET, _FIRST, _LAST, _SIZE, _SINCE, _SHAPES = range(4, 10)
-"""Data of each shape: the piece it was met in, the list of its gates that are ready, the last of
-that, their number, the moment since when there are some. And the shapes met in a piece."""
+"""Rows of `work`, for each shape: the piece it last occurred in, the first and the last of its
+ready gates, their number, and the moment since when there are some. `_SHAPES` lists a piece's
+shapes."""
 
 
 class Ordered(NamedTuple):
@@ -244,7 +260,7 @@ def in_order(
 
     Args:
         gates: in circuit order; all other gates that they need are evaluated already.
-        targets: the literals they are needed for.
+        targets: the literals of the stage.
         into: `[K]` inputs that take over the targets, see `Stage`.
         copied: `[K]` targets that are copied after all gates.
     """
@@ -255,8 +271,8 @@ def in_order(
             sorter.put_depth_first(first, end)
     straight = np.zeros(len(targets), dtype=np.bool_)
     if into is not None and copied is not None:
-        place = np.argsort(sorter.order)
-        straight = written_straight(circuit, gates, place, targets, into, copied)
+        positions = np.argsort(sorter.order)
+        straight = written_straight(circuit, gates, positions, targets, into, copied)
         sorter.write_straight(targets[straight], into[straight])
     segments = [np.zeros((0, 9), dtype=np.int64)]
     for first, end, loop in parts:
@@ -264,9 +280,9 @@ def in_order(
             segments.append(np.array([(first, end, 1, *Shape(0, 0), WHOLE)]))
         else:
             segments.append(sorter.put_side_by_side(first, end))
-    starts, taken = take_segments(gates.first, sorter.order)
+    starts, input_indices = take_segments(gates.first, sorter.order)
     ordered = FusedGates(
-        gates.gates[sorter.order], gates.shapes[sorter.order], starts, gates.nets[taken]
+        gates.gates[sorter.order], gates.shapes[sorter.order], starts, gates.nets[input_indices]
     )
     return Ordered(ordered, np.concatenate(segments), straight)
 
@@ -275,7 +291,7 @@ class _Sorter:
     """Puts gates in order, part by part.
 
     Attributes:
-        order: `[G]` places among the given gates; those that are in no part stay where they are.
+        order: `[G]` indices of the given gates; gates of no part stay where they are.
     """
 
     def __init__(
@@ -287,55 +303,56 @@ class _Sorter:
         self._gates = gates
         self._gate_of = np.full(base + circuit.num_gates, -1, dtype=np.int64)
         self._gate_of[base + gates.gates] = np.arange(size)
-        # The gate that drives each net that is read, or wanted.
+        # The gate that drives each net that is read, and each target.
         self._sources = self._gate_of[gates.nets]
-        self._wanted = self._gate_of[targets >> 1]
+        self._roots = self._gate_of[targets >> 1]
         # The shape of each gate, and the way it is written.
         self._kinds = np.pad(gates.shapes, ((0, 0), (0, 1)), constant_values=WHOLE)
         self._depth_first = suited(_depth_first, circuit)
         self._side_by_side = suited(_side_by_side, circuit)
         self.order = np.arange(size)
         self._readers = np.repeat(np.arange(size), np.diff(gates.first))
-        self._after = self._needs = gates.first, self._sources
+        self._predecessors = self._needs = gates.first, self._sources
         self._piece = PIECE if into is None else min(PIECE, SMALL_PIECE)
         if into is not None:
             taker = np.full(base + circuit.num_gates, -1, dtype=np.int64)
-            taker[into] = self._wanted
-            self._after = self._after_readers(taker[gates.nets])
-        self._stack = np.empty(len(self._after[1]) + size + 1, dtype=np.int64)
+            taker[into] = self._roots
+            self._predecessors = self._find_predecessors(taker[gates.nets])
+        self._stack = np.empty(len(self._predecessors[1]) + size + 1, dtype=np.int64)
         self._work = np.zeros((10, size), dtype=np.int64)
         self._work[[_PLACE, _MET]] = -1
 
-    def _after_readers(self, takers: I64) -> tuple[I64, I64]:
+    def _find_predecessors(self, takers: I64) -> tuple[I64, I64]:
         """The gates after which each gate comes in depth-first order, as offsets and gates.
 
-        These are the gates that it reads. And if an input takes over its value, they are those that
-        read that input: then it can be overwritten soon.
+        These are the gates that it reads and, if an input takes over its value, the gates that read
+        that input: after them the input can be overwritten.
 
         Args:
             takers: for each net that is read, the gate that drives the value it takes over, or -1.
         """
-        some = takers >= 0
-        later = np.concatenate([self._readers, takers[some]])
-        earlier = np.concatenate([self._sources, self._readers[some]])
+        is_taken = takers >= 0
+        later = np.concatenate([self._readers, takers[is_taken]])
+        earlier = np.concatenate([self._sources, self._readers[is_taken]])
         counts = np.bincount(later, minlength=len(self.order))
         return offsets_of(counts), earlier[np.argsort(later, kind="stable")]
 
     def put_depth_first(self, first: int, end: int) -> None:
-        """Put some consecutive gates in depth-first order; few stay where they are."""
+        """Put consecutive gates in depth-first order, unless they fit one piece."""
         if end - first > self._piece:
-            self._search(first, end, self._after, self._wanted)
-            if self._after is not self._needs:
-                # Readers of old values may form circles with the gates' inputs, and a search that
-                # comes back to a gate goes on without it. Inputs come first.
+            self._search(first, end, self._predecessors, self._roots)
+            if self._predecessors is not self._needs:
+                # Readers of old values and inputs may depend on each other in a circle. A search
+                # that comes back to a gate ignores that dependence, so a second search, by inputs
+                # alone, makes sure that every gate comes after its inputs.
                 self._search(first, end, self._needs, self.order[first:end].copy())
 
-    def _search(self, first: int, end: int, after: tuple[I64, I64], wanted: I64) -> None:
+    def _search(self, first: int, end: int, predecessors: tuple[I64, I64], roots: I64) -> None:
         waiting = np.ones(len(self.order), dtype=np.bool_)
-        self._depth_first(first, end, *after, wanted, waiting, self._stack, self.order)
+        self._depth_first(first, end, *predecessors, roots, waiting, self._stack, self.order)
 
     def write_straight(self, targets: Literals, into: I64) -> None:
-        """Keep gates that read some inputs before those that overwrite them.
+        """Keep gates that read some inputs before the gates that overwrite them.
 
         Args:
             targets: the literals that overwrite inputs.
@@ -349,14 +366,14 @@ class _Sorter:
         nets = self._gates.nets
         takers = np.where(nets < base, taker[np.minimum(nets, base - 1)], -1)
         takers[takers == self._readers] = -1
-        self._needs = self._after_readers(takers)
+        self._needs = self._find_predecessors(takers)
 
     def put_side_by_side(self, first: int, end: int) -> I64:
         """Put gates of one shape side by side, among consecutive gates; returns their segments."""
         order, kinds = self.order, self._kinds
         starts, sources = self._needs
         readers = np.repeat(np.arange(len(order)), np.diff(starts))
-        before = order.copy()
+        next_reader = order.copy()
         ends = np.empty(end - first, dtype=np.int64)
         size = min(self._piece, end - first)
         num_runs = self._side_by_side(
@@ -369,7 +386,7 @@ class _Sorter:
             readers,
             np.empty_like(readers),
             self._work,
-            before,
+            next_reader,
             order,
             ends,
         )
@@ -381,16 +398,16 @@ class _Sorter:
 
 
 def _numbers(circuit: Circuit, rows: I64) -> I64:
-    """`[L]` a number for each row of `[L, K]`, the same for equal rows."""
+    """`[L]` a number for each row of `[L, K]`, equal for equal rows."""
     if is_large(circuit):
         return first_seen(rows)[1]
-    known: dict[tuple[int, ...], int] = {}
-    found = [known.setdefault(row, len(known)) for row in map(tuple, rows.tolist())]
-    return np.array(found, dtype=np.int64)
+    number_of: dict[tuple[int, ...], int] = {}
+    numbers = [number_of.setdefault(row, len(number_of)) for row in map(tuple, rows.tolist())]
+    return np.array(numbers, dtype=np.int64)
 
 
 def _split_at_loops(circuit: Circuit, gates: I64) -> Iterator[tuple[int, int, bool]]:
-    """Where runs of gates in no loop, and loops, begin and end, and whether they are loops."""
+    """The first gate and the end of each run outside loops, and of each loop; whether it is one."""
     at = 0
     for loop in circuit.loops:
         first, end = np.searchsorted(gates, (loop.start, loop.end)).tolist()
@@ -409,25 +426,28 @@ def _depth_first(
     end: int,
     first: I64,
     sources: I64,
-    wanted: I64,
+    roots: I64,
     waiting: NDArray[np.bool_],
     stack: I64,
     order: I64,
 ) -> None:
-    """Order gates `begin .. end`, each after those it needs, and soon after the last of them.
+    """Order gates `begin .. end`, each after its sources, and soon after the last of them.
+
+    A depth-first search without recursion: the stack holds gates to visit, and `-1 - gate` for a
+    gate whose sources are all on the stack above it, which is put out when it comes up.
 
     Args:
-        first: where in `sources` those of each gate begin.
-        sources: the gates after which each comes, -1 for none.
-        wanted: gates that are wanted, -1 for other nets.
+        first: where the sources of each gate begin in `sources`.
+        sources: the gates after which each gate comes, -1 for none.
+        roots: gates of the targets, -1 for other nets.
         waiting: `[G]` all true.
         stack: scratch, with room for all gates and sources.
         order: filled in from `begin` on.
     """
     at = begin
-    # Gates that only later parts need come last.
-    for k in range(len(wanted) + end - begin):
-        stack[0] = wanted[k] if k < len(wanted) else begin + k - len(wanted)
+    # Gates that no root needs, but later parts do, come last.
+    for k in range(len(roots) + end - begin):
+        stack[0] = roots[k] if k < len(roots) else begin + k - len(roots)
         top = 1
         if stack[0] < 0:
             top = 0
@@ -456,28 +476,29 @@ def _side_by_side(  # noqa: C901
     sources: I64,
     shape_of: I64,
     readers: I64,
-    before: I64,
+    next_reader: I64,
     work: I64,
     order: I64,
-    found: I64,
+    sorted_gates: I64,
     ends: I64,
 ) -> int:
     """Put gates of one shape side by side, within each piece.
 
-    Of the shapes with ready gates, which have all their inputs, the most frequent one goes
-    next. Kernels are fastest on long runs.
+    A gate is *ready* when all its sources have been put out: so it comes after them. Of the shapes
+    with ready gates, the one with the most goes next, and its run takes gates that become ready
+    meanwhile, because kernels are fastest on long runs; the shape that waited longest wins a tie.
 
     Args:
-        begin, end: places of the gates in the order.
+        begin, end: positions of the gates in the order.
         piece: number of gates of a piece.
-        first: where in `sources` those of each gate begin.
+        first: where the sources of each gate begin in `sources`.
         sources: the gates that are read, -1 for other nets.
         shape_of: `[G]` number of the shape of each gate.
         readers: the gate that reads each source.
-        before: scratch, with room for all sources.
+        next_reader: scratch, with room for all sources.
         work: `[10, G]` scratch, see `_PLACE` and `_MET`, which are all -1.
         order: `[G]` the gates.
-        found: `[G]` filled in between `begin` and `end`.
+        sorted_gates: `[G]` filled in between `begin` and `end`.
         ends: where runs of one shape end, filled in.
 
     Returns:
@@ -492,14 +513,14 @@ def _side_by_side(  # noqa: C901
             work[_PLACE, order[k]] = k
             work[_READERS, order[k]] = -1
             work[_MISSING, order[k]] = 0
-        # From the last, since the reader that is found last becomes the first of the list.
+        # From the last gate, because each reader is put at the head of its list.
         for k in range(stop - 1, start - 1, -1):
             gate = order[k]
             for i in range(first[gate + 1] - 1, first[gate] - 1, -1):
                 source = sources[i]
                 if source >= 0 and work[_PLACE, source] >= start:
                     work[_MISSING, gate] += 1
-                    before[i] = work[_READERS, source]
+                    next_reader[i] = work[_READERS, source]
                     work[_READERS, source] = i
         shapes = moment = 0
         for k in range(start, stop):
@@ -512,20 +533,20 @@ def _side_by_side(  # noqa: C901
             if work[_MISSING, order[k]] == 0:
                 moment = _make_ready(work, order[k], shape, moment)
         while True:
-            shape, most = -1, 0
+            shape, max_size = -1, 0
             for k in range(shapes):
-                other = work[_SHAPES, k]
-                size = work[_SIZE, other]
-                if size > most or (
-                    size and size == most and work[_SINCE, other] < work[_SINCE, shape]
+                candidate = work[_SHAPES, k]
+                size = work[_SIZE, candidate]
+                if size > max_size or (
+                    size and size == max_size and work[_SINCE, candidate] < work[_SINCE, shape]
                 ):
-                    shape, most = other, size
+                    shape, max_size = candidate, size
             if shape < 0:
                 break
             # The run grows by gates that become ready meanwhile.
             gate = work[_FIRST, shape]
             while gate >= 0:
-                found[at] = gate
+                sorted_gates[at] = gate
                 at += 1
                 i = work[_READERS, gate]
                 while i >= 0:
@@ -533,7 +554,7 @@ def _side_by_side(  # noqa: C901
                     work[_MISSING, reader] -= 1
                     if work[_MISSING, reader] == 0:
                         moment = _make_ready(work, reader, shape_of[reader], moment)
-                    i = before[i]
+                    i = next_reader[i]
                 gate = work[_NEXT, gate]
             work[_SIZE, shape] = 0
             ends[runs] = at
@@ -556,13 +577,13 @@ def _make_ready(work: I64, gate: int, shape: int, moment: int) -> int:
 
 
 # ------------------------------------------------------------------------
-# Which fluents are overwritten by the gate that drives their next value.
+# Decides which gates write the next value of a fluent straight into its row.
 #
-# Fluents take over their next values after all gates have been evaluated. But where all gates that
-# read a fluent come before the one that drives its next value, that one can write *straight* into
-# the row of the fluent, and nothing is copied:
+# Fluents take over their next values after all gates have been evaluated. But if every gate that
+# reads a fluent comes before the gate that drives its next value, that gate can write *straight*
+# into the row of the fluent, and nothing is copied:
 #
-# gate 1    next of b, from a and b    writes the row of b: it is the last to read b
+#     gate 1    next of b, from a and b    writes the row of b: it is the last to read b
 #     gate 2    next of a, from a          writes the row of a
 #
 # In the other order gate 2 would need a row of its own, for gate 1 still reads a.
@@ -571,7 +592,7 @@ def _make_ready(work: I64, gate: int, shape: int, moment: int) -> int:
 def written_straight(
     circuit: Circuit,
     gates: FusedGates,
-    place: I64,
+    position: I64,
     targets: Literals,
     into: I64,
     copied: NDArray[np.bool_],
@@ -579,7 +600,7 @@ def written_straight(
     """`[K]` which targets can be written straight into the rows of the inputs that take them over.
 
     Args:
-        place: `[G]` where in the order each gate comes; gates of a loop follow each other.
+        position: `[G]` position of each gate in the order; gates of a loop are consecutive.
         targets: `[K]` literals.
         into: `[K]` the input that takes over each.
         copied: `[K]` which targets are copied after all gates.
@@ -589,19 +610,19 @@ def written_straight(
     writer[base + gates.gates] = np.arange(len(gates.gates))
     for loop in circuit.loops:
         writer[base + loop.start : base + loop.end] = -1
-    # The place of the last gate that reads each net.
+    # The position of the last gate that reads each net.
     read = np.full(base + circuit.num_gates, -1, dtype=np.int64)
-    np.maximum.at(read, gates.nets, np.repeat(place, np.diff(gates.first)))
+    np.maximum.at(read, gates.nets, np.repeat(position, np.diff(gates.first)))
     read[targets[copied] >> 1] = len(gates.gates)
     net = targets >> 1
     straight: NDArray[np.bool_] = writer[net] >= 0
-    # A gate writes into one row, and whoever else reads that row finds it as the input wants it:
-    # other gates, and other inputs that take over what it drives.
-    once = np.zeros(len(targets), dtype=np.bool_)
-    once[np.unique(net, return_index=True)[1]] = True
-    alone = (read[net] < 0) & (np.bincount(net)[net] == 1)
-    straight &= once & ((targets & 1 == 0) | alone)
-    straight[straight] = read[into[straight]] <= place[writer[net[straight]]]
+    # A gate writes one row, and writes it inverted if its input takes over the negation. So it may
+    # do so for one input only, and inverted only if nothing else reads the gate.
+    is_first = np.zeros(len(targets), dtype=np.bool_)
+    is_first[np.unique(net, return_index=True)[1]] = True
+    is_only_reader = (read[net] < 0) & (np.bincount(net)[net] == 1)
+    straight &= is_first & ((targets & 1 == 0) | is_only_reader)
+    straight[straight] = read[into[straight]] <= position[writer[net[straight]]]
     return straight
 
 
@@ -610,25 +631,25 @@ def written_straight(
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 _NEVER = 1 << 62
-"""The moment of something that never happens."""
+"""The death of rows that are never free again."""
 
 
 class Stage(NamedTuple):
-    """Literals to evaluate, after those of the stages before.
+    """Literals to evaluate after the literals of earlier stages.
 
     Attributes:
-        targets: the literals. They can be read from the end of the stage until the next stage
-            begins that is not optional.
-        optional: whether the stage is left out now and then; others then cannot rely on its gates.
-        into: `[K]` inputs that take over the targets, of the last stage; none if they do not. They
-            do so after all gates, or a gate writes the target straight into the row of the input.
-        apart: `[K]` whether a target must not be in the row of an input.
+        targets: the literals. Their rows are valid from the end of the stage until the next stage
+            that is not optional begins.
+        optional: whether the stage is sometimes skipped; later stages then ignore its gates.
+        into: `[K]` inputs that take over the targets, only in the last stage; None if there are
+            none. They do so after all gates, unless a gate writes straight into the input's row.
+        copied: `[K]` whether a target must be copied to a row that is not an input's.
     """
 
     targets: Literals
     optional: bool = False
     into: I64 | None = None
-    apart: NDArray[np.bool_] | None = None
+    copied: NDArray[np.bool_] | None = None
 
 
 class Laid(NamedTuple):
@@ -649,43 +670,44 @@ class Laid(NamedTuple):
 
 
 def lay_out(circuit: Circuit, inputs: Sequence[int], stages: Sequence[Stage]) -> Laid:
-    """Number the rows of the nets that stages need, and put their gates in order.
+    """Order the gates of stages, and assign rows to the nets that they need.
 
     Args:
-        inputs: nets that have rows 1, 2, ..., whether a stage needs them or not; no other net is
-            ever in these rows.
+        inputs: nets that have rows 1, 2, ..., whether a stage reads them or not; no other net ever
+            has these rows.
         stages: in the order in which they run, again and again.
     """
     base = 1 + circuit.num_inputs
-    known = np.zeros(base + circuit.num_gates, dtype=np.bool_)
-    known[0] = True
-    known[list(inputs)] = True
+    is_available = np.zeros(base + circuit.num_gates, dtype=np.bool_)
+    is_available[0] = True
+    is_available[list(inputs)] = True
     cones: list[I64] = []
     for stage in stages:
-        cones.append(np.flatnonzero(cone(circuit, stage.targets, known=known)[base:]))
+        cones.append(np.flatnonzero(cone(circuit, stage.targets, known=is_available)[base:]))
         if not stage.optional:
-            known[base + cones[-1]] = True
+            is_available[base + cones[-1]] = True
     planned: list[_Planned] = []
     for stage, gates in zip(stages, fuse(circuit, cones, [s.targets for s in stages]), strict=True):
-        ordered = in_order(circuit, gates, stage.targets, stage.into, stage.apart)
+        ordered = in_order(circuit, gates, stage.targets, stage.into, stage.copied)
         begin = planned[-1].end if planned else 0
         planned.append(_Planned(circuit, stage, ordered, begin))
-    for number, each in enumerate(planned):
-        later = [other.begin for other in planned[number + 1 :] if not other.stage.optional]
-        each.resumed = later[0] if later else planned[-1].end
+    for index, plan in enumerate(planned):
+        later = [p.begin for p in planned[index + 1 :] if not p.stage.optional]
+        plan.resumed = later[0] if later else planned[-1].end
     row = np.full(base + circuit.num_gates, -1, dtype=np.int32)
     row[0] = 0
     row[list(inputs)] = np.arange(1, len(inputs) + 1)
     outputs, num_rows = _rows(circuit, planned, row)
-    made = [_tape(circuit, *each, row) for each in zip(planned, outputs, strict=True)]
-    straight = [each.straight for each in planned]
-    return Laid([tape for tape, _ in made], [wires for _, wires in made], straight, num_rows)
+    tapes = [_tape(circuit, *plan, row) for plan in zip(planned, outputs, strict=True)]
+    straight = [plan.straight for plan in planned]
+    return Laid([tape for tape, _ in tapes], [wires for _, wires in tapes], straight, num_rows)
 
 
 class _Planned:
     """A stage with its gates in order.
 
-    Moments are counted through all stages: one at the beginning of a stage, and one for each gate.
+    A net's row is occupied from its birth to its death. Both are *moments*, counted through all
+    stages: one for the beginning of each stage, and one for each gate.
 
     Attributes:
         stage: the stage.
@@ -693,11 +715,11 @@ class _Planned:
         segments: `[S, 9]` see `Tape`.
         straight: `[K]` which targets gates write straight into the rows of inputs.
         into: `[G]` input into whose row a gate writes straight, -1 for none.
-        copied: targets that are copied, as gates of one input, those that are inverted last.
-        begin, end: moment when the stage begins, and when the next one does.
-        resumed: moment when the next stage begins that is not optional.
-        taken: `[G]` moment at which a gate takes its row.
-        read: `[G]` moment at which it has surely read its inputs.
+        copied: targets that are copied, as gates of one input, the inverted ones last.
+        begin, end: moments when the stage and the next one begin.
+        resumed: moment when the next stage that is not optional begins.
+        births: `[G]` moment at which a gate takes its row.
+        read: `[G]` moment at which a gate has read its inputs for the last time.
     """
 
     def __init__(self, circuit: Circuit, stage: Stage, ordered: Ordered, begin: int) -> None:
@@ -706,7 +728,7 @@ class _Planned:
         self.segments = segments = ordered.segments
         self.straight = straight = ordered.straight
         self.into = np.full(len(gates.gates), -1)
-        self.copied = np.flatnonzero([] if stage.apart is None else stage.apart)
+        self.copied = np.flatnonzero([] if stage.copied is None else stage.copied)
         self.copied = self.copied[np.argsort(stage.targets[self.copied] & 1, kind="stable")]
         if stage.into is not None:
             taker = np.full(1 + circuit.num_inputs + circuit.num_gates, -1)
@@ -714,81 +736,86 @@ class _Planned:
             self.into = taker[1 + circuit.num_inputs + gates.gates]
         self.begin = begin
         self.end = self.resumed = begin + 1 + len(gates.gates)
-        self.taken = np.arange(begin + 1, self.end)
-        self.read = self.taken.copy()
+        self.births = np.arange(begin + 1, self.end)
+        self.read = self.births.copy()
         for first, end in segments[segments[:, 2] != 0, :2].tolist():
-            # All gates of a loop run again and again.
-            self.taken[first:end] = begin + 1 + first
+            # All gates of a loop run again and again: they need their rows from its beginning, and
+            # their inputs until its end.
+            self.births[first:end] = begin + 1 + first
             self.read[first:end] = begin + 1 + end
 
-    def shown(self) -> int:
+    def wanted_until(self) -> int:
         """Moment until which targets are read."""
         return self.resumed if self.stage.into is None else self.end
 
 
 def _deaths(circuit: Circuit, planned: Sequence[_Planned]) -> I64:
-    """The moment from which on each gate is no longer read, for the gates of all stages in order.
+    """`[G]` the moment from which on a gate is no longer read, for the gates of all stages in
+    order.
 
-    The gate of that moment is the last that reads it, and can take its row.
+    The last gate that reads a row reads before it writes, so its output may have the same row.
     """
     base = 1 + circuit.num_inputs
-    number = np.full(base + circuit.num_gates, -1, dtype=np.int64)
-    dies = np.concatenate([each.read + 1 for each in planned])
+    index_of = np.full(base + circuit.num_gates, -1, dtype=np.int64)
+    deaths = np.concatenate([plan.read + 1 for plan in planned])
     first = 0
-    for each in planned:
-        gates = each.gates
-        number[base + gates.gates] = np.arange(first, first + len(gates.gates))
-        moments = np.repeat(each.read, np.diff(gates.first))
-        read = number[gates.nets]
-        if each.stage.optional:
-            # Gates of other stages stay, whether the stage runs or not.
-            moments = np.where(read < first, each.resumed, moments)
-        np.maximum.at(dies, read[read >= 0], moments[read >= 0])
-        shown = number[each.stage.targets >> 1]
-        np.maximum.at(dies, shown[shown >= 0], each.shown())
-        if each.stage.optional:
-            number[base + gates.gates] = -1
+    for plan in planned:
+        gates = plan.gates
+        index_of[base + gates.gates] = np.arange(first, first + len(gates.gates))
+        moments = np.repeat(plan.read, np.diff(gates.first))
+        read = index_of[gates.nets]
+        if plan.stage.optional:
+            # Rows of earlier stages stay occupied, whether this stage runs or not.
+            moments = np.where(read < first, plan.resumed, moments)
+        np.maximum.at(deaths, read[read >= 0], moments[read >= 0])
+        wanted_gates = index_of[plan.stage.targets >> 1]
+        np.maximum.at(deaths, wanted_gates[wanted_gates >= 0], plan.wanted_until())
+        if plan.stage.optional:
+            index_of[base + gates.gates] = -1
         first += len(gates.gates)
-    return dies
+    return deaths
 
 
 def _rows(circuit: Circuit, planned: Sequence[_Planned], row: I32) -> tuple[list[I64], int]:
-    """The rows driven by the gates, and then the copies, of each stage; and the number of rows.
+    """The rows of the gates, and then of the copies, of each stage; and the number of rows.
 
     Args:
-        row: rows of inputs and false; only gates that write straight into them get these.
+        row: rows of inputs and false; only gates that write straight into an input have its row.
     """
-    taken, dies, found = [], [], []
-    ends = np.cumsum([len(each.gates.gates) for each in planned])[:-1]
-    for each, its_deaths in zip(planned, np.split(_deaths(circuit, planned), ends), strict=True):
-        # Copies are the last to take rows, and no other net is ever in these again.
-        taken += [each.taken, np.full(len(each.copied), each.end - 1)]
-        dies += [its_deaths, np.full(len(each.copied), _NEVER)]
-        found += [np.where(each.into < 0, -1, row[each.into]), np.full(len(each.copied), -1)]
-    rows = np.concatenate(found)
-    own = rows < 0
-    all_dies = np.concatenate(dies)[own]
-    given, free = np.empty_like(all_dies), np.empty_like(all_dies)
+    births, deaths, fixed_rows = [], [], []
+    ends = np.cumsum([len(plan.gates.gates) for plan in planned])[:-1]
+    for plan, its_deaths in zip(planned, np.split(_deaths(circuit, planned), ends), strict=True):
+        # Copies are born last, and keep their rows for good.
+        births += [plan.births, np.full(len(plan.copied), plan.end - 1)]
+        deaths += [its_deaths, np.full(len(plan.copied), _NEVER)]
+        fixed_rows += [np.where(plan.into < 0, -1, row[plan.into]), np.full(len(plan.copied), -1)]
+    rows = np.concatenate(fixed_rows)
+    needs_row = rows < 0
+    free_deaths = np.concatenate(deaths)[needs_row]
+    new_rows, free = np.empty_like(free_deaths), np.empty_like(free_deaths)
     num_rows = suited(_give_rows, circuit)(
-        np.concatenate(taken)[own],
-        all_dies,
-        np.argsort(all_dies, kind="stable"),
+        np.concatenate(births)[needs_row],
+        free_deaths,
+        np.argsort(free_deaths, kind="stable"),
         free,
-        given,
+        new_rows,
         int(row.max()) + 1,
     )
-    rows[own] = given
-    ends = np.cumsum([len(each.gates.gates) + len(each.copied) for each in planned])[:-1]
+    rows[needs_row] = new_rows
+    ends = np.cumsum([len(plan.gates.gates) + len(plan.copied) for plan in planned])[:-1]
     return np.split(rows, ends), num_rows
 
 
 @kernel
-def _give_rows(taken: I64, dies: I64, by_death: I64, free: I64, rows: I64, num_rows: int) -> int:
+def _give_rows(births: I64, deaths: I64, by_death: I64, free: I64, rows: I64, num_rows: int) -> int:
     """Assign rows to gates, in order, and free them again.
 
+    Linear-scan register allocation: no two nets share a row between birth and death. A gate dies
+    after its birth, so the loop over deaths stops before it runs out of them.
+
     Args:
-        taken: `[G]` moment at which a gate takes a row.
-        dies: `[G]` moment from which on it is no longer read.
+        births: `[G]` moment at which a gate takes a row.
+        deaths: `[G]` moment from which on it is no longer read.
         by_death: `[G]` the gates in the order in which they die.
         free: `[G]` scratch.
         rows: `[G]` filled in.
@@ -798,13 +825,13 @@ def _give_rows(taken: I64, dies: I64, by_death: I64, free: I64, rows: I64, num_r
         the number of rows.
     """
     num_free = dead = 0
-    for gate in range(len(taken)):
-        while dies[by_death[dead]] <= taken[gate]:
+    for gate in range(len(births)):
+        while deaths[by_death[dead]] <= births[gate]:
             free[num_free] = rows[by_death[dead]]
             num_free += 1
             dead += 1
         if num_free:
-            # The row that was freed last is the most likely to be in a cache.
+            # The row that was freed last is the likeliest to be in a cache.
             num_free -= 1
             rows[gate] = free[num_free]
         else:
@@ -814,11 +841,11 @@ def _give_rows(taken: I64, dies: I64, by_death: I64, free: I64, rows: I64, num_r
 
 
 def _tape(circuit: Circuit, planned: _Planned, outputs: I64, row: I32) -> tuple[Tape, Wires]:
-    """The tape of a stage, and the places of its targets.
+    """The tape of a stage, and the wires of its targets.
 
     Args:
-        outputs: rows that its gates, and then its copies, drive.
-        row: of each net, -1 for none; changed.
+        outputs: rows of its gates, and then of its copies.
+        row: row of each net, -1 for none; updated with the gates of the stage.
     """
     base = 1 + circuit.num_inputs
     gates, copied, targets = planned.gates, planned.copied, planned.stage.targets
@@ -846,6 +873,6 @@ def _tape(circuit: Circuit, planned: _Planned, outputs: I64, row: I32) -> tuple[
         np.concatenate([initial[gates.gates], np.zeros(len(copied), dtype=np.uint64)]),
     )
     if planned.stage.optional:
-        # The tape may not have run when others do, so they must not use its gates.
+        # The stage may have been skipped, so later ones must not read its gates.
         row[base + gates.gates] = -1
     return tape, wires

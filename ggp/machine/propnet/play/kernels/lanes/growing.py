@@ -1,12 +1,13 @@
-"""All that a tree asks about new states, for kernels that add them by themselves.
+"""Makes joint moves and lists all that a tree stores about the successors, inside kernels.
 
-Joint moves of many lanes are made, and the block that holds the successors says which they are,
-what roles see, whether the game is over and what that is worth, and what may be done:
+In come packed states and joint moves, out come the packed successors, percept ids, whether the game
+is over, goals, and the legal moves of each role. All of it is evaluated in one block:
 
     states ─▶ rows ─▶ `step` ─▶ rows of successors ─▶ `look` ─▶ over? the moves of each role
 
-Percepts get their ids from a table that belongs to the tree. A set of percepts that it lacks must
-be spelled, which kernels cannot; so must goals that are not as usual.
+Two things kernels cannot do, and return to Python for: percepts get their ids from a table of the
+tree, and a set that the table lacks must be spelled as text (`find_percepts`); and goals that are
+missing, several, or out of range need a warning (`list_after`).
 """
 
 from __future__ import annotations
@@ -46,20 +47,21 @@ _ONE = np.uint64(1)
 
 @by_reference
 class Goals(NamedTuple):
-    """How goals are read.
+    """The query about goals, and the number that each goal value counts as.
 
     Attributes:
-        asked: a group of goal values for each role.
-        needed: the fluents that it reads.
-        points, usual: of each of its literals: what it adds to the goal of its role, and to the
-            number of usual goal values; 2 where it is not usual.
+        query: a group of goal values for each role.
+        fluents: the fluents that the query reads.
+        points: for each of its literals, the number that it adds to the goal of its role.
+        usual: 1 for each literal whose value lies in the range, 2 for others: a role's goals are
+            usual if these add up to 1.
         low, high: the range of goals.
-        optional: the role that needs none; -1 if all need one.
+        optional: the role that needs no goal; -1 if all need one.
         rows, mask: scratch.
     """
 
-    asked: Query
-    needed: I32
+    query: Query
+    fluents: I32
     points: FloatArray
     usual: IntArray
     low: float
@@ -76,8 +78,8 @@ class Seen(NamedTuple):
     Attributes:
         is_open: whether everybody sees joint moves.
         starts: `[R + 1]` word at which the percepts of each role begin.
-        keys, slots: `[N, K]` those known, see `ggp.machine.rows`.
-        ids: `[N]` of these.
+        keys, slots: the table of N known keys, `[N, K]`; see `ggp.machine.rows`.
+        ids: `[N]` percept id of each known key.
         key: `[1, K]` scratch.
     """
 
@@ -91,20 +93,21 @@ class Seen(NamedTuple):
 
 @by_reference
 class Listing(NamedTuple):
-    """What kernels need to list what comes of up to `64 * W` joint moves, and where they write it.
+    """The inputs, scratch and outputs of kernels that list up to `64 * W` joint moves.
 
     Attributes:
-        circuit, goals, seen: of the game.
-        blank, rows, square, ends: scratch: rows of `step`, of which those of inputs are zero, and
-            are so afterwards; rows of `look`; 64 words; `[64 * W]`.
+        circuit, goals, seen: see their types.
+        blank, rows, square, ends: scratch: rows of `step`, of which those of inputs are zero before
+            and after; rows of `look`; 64 words; `[64 * W]`.
         states: `[K, words]` the successors.
         words: `[K, words]` their percepts.
         percepts: `[K, R]` ids of these.
-        over: `[K]` whether the game is over; `worth`: `[K, R]` goals from 0 to 1 if it is.
+        over: `[K]` whether the game is over.
+        worth: `[K, R]` goals from 0 to 1, where it is over.
         counts: `[K, R]` scratch.
-        offsets: `[R, K + 1]` where the moves of each role in each lane begin in `values`; one role
-            follows the other. Where the game is over there are none.
-        values: the moves; there may be too few places.
+        offsets: `[R, K + 1]` where the moves of each role in each lane begin in `values`, role
+            after role. A terminal state has none.
+        values: the moves; the array may be too short (see `list_after`).
     """
 
     circuit: TurnCircuit
@@ -133,17 +136,16 @@ def list_after(
     count: int,
     width: tuple[int, ...],
 ) -> int:
-    """Make the first `count` joint moves, which their roles have, and list what comes of them, all
-    but the ids of percepts.
+    """Make the first `count` joint moves, and list everything about the successors but percept ids.
 
     Args:
         packed: `[L, ...]` states.
-        lanes: `[K]` state of each joint move; equal ones had better be neighbours.
-        moves: `[K, R]` joint moves; at most `64 * W` are made.
+        lanes: `[K]` state of each joint move; fastest if equal ones are neighbours.
+        moves: `[K, R]` joint moves of moves that the roles have; at most `64 * W` are made.
 
     Returns:
-        number of moves listed, or, if there is no room for as many, needed: then it must be called
-        again; -1 where goals are not as usual.
+        the number of moves in the lists; if `values` is shorter than that, the lists are
+        incomplete, and the call must be repeated with more room. -1 if goals are not usual.
     """
     circuit, words = listing.circuit, words_of(width)
     blank, rows, square, ends = listing.blank, listing.rows, listing.square, listing.ends
@@ -175,9 +177,11 @@ def list_after(
 
 
 @inlined
-def _list(listing: Listing, role: int, written: bool, width: tuple[int, ...]) -> None:
-    """Count the moves of a role in each lane, or write them; `ends` goes up with each move, and
-    `square` holds the lanes that matter from W on."""
+def _list(listing: Listing, role: int, is_writing: bool, width: tuple[int, ...]) -> None:
+    """Count the moves of a role in each lane, or write them.
+
+    `ends` goes up with each move. From word W on, `square` holds the lanes whose moves are listed.
+    """
     out_of_line()
     circuit, square, words = listing.circuit, listing.square, words_of(width)
     look = circuit.look
@@ -185,16 +189,16 @@ def _list(listing: Listing, role: int, written: bool, width: tuple[int, ...]) ->
     name = circuit.begins[role] - circuit.begins[0]
     playing = load(square, words, width)
     for k in range(64 * (look.starts[role + 1] - look.starts[role])):
-        held = band(literal(listing.rows, look.wires, first + k, width), playing)
-        if not reduce_or(held):
+        legal = band(literal(listing.rows, look.wires, first + k, width), playing)
+        if not reduce_or(legal):
             continue
-        store(square, 0, held)
+        store(square, 0, legal)
         for word in range(words):
             bits = square[word]
             while bits:
                 lane = 64 * word + lowest_one(bits)
                 bits &= bits - _ONE
-                if written:
+                if is_writing:
                     listing.values[listing.ends[lane]] = circuit.numbers[name + k]
                 listing.ends[lane] += 1
 
@@ -204,30 +208,30 @@ def _read_goals(listing: Listing, count: int, width: tuple[int, ...]) -> bool:
     """Write the goals of lanes where the game is over, while the block holds the successors.
 
     Returns:
-        whether they are as usual: one of each role in each.
+        whether all goals are usual: in each lane, one for each role, within the range.
     """
     out_of_line()
     goals, worth, counts, words = listing.goals, listing.worth, listing.counts, words_of(width)
-    mask, some = goals.mask, False
+    mask, any_over = goals.mask, False
     for word in range(words):
         mask[word] = np.uint64(0)
     for lane in range(count):
         if listing.over[lane]:
-            some = True
+            any_over = True
             mask[lane >> 6] |= _ONE << np.uint64(lane & 63)
             for role in range(worth.shape[1]):
                 worth[lane, role] = 0.0
                 counts[lane, role] = 0
-    if not some:
+    if not any_over:
         return True
-    ask_ahead(goals.asked, goals.needed, listing.circuit.next_, listing.blank, goals.rows, width)
+    ask_ahead(goals.query, goals.fluents, listing.circuit.next_, listing.blank, goals.rows, width)
     ended = load(mask, 0, width)
     for role in range(worth.shape[1]):
-        for k in range(64 * goals.asked.starts[role], 64 * goals.asked.starts[role + 1]):
-            held = band(literal(goals.rows, goals.asked.wires, k, width), ended)
-            if not reduce_or(held):
+        for k in range(64 * goals.query.starts[role], 64 * goals.query.starts[role + 1]):
+            lanes_with_goal = band(literal(goals.rows, goals.query.wires, k, width), ended)
+            if not reduce_or(lanes_with_goal):
                 continue
-            store(mask, words, held)
+            store(mask, words, lanes_with_goal)
             for word in range(words):
                 bits = mask[words + word]
                 while bits:
@@ -246,7 +250,7 @@ def _read_goals(listing: Listing, count: int, width: tuple[int, ...]) -> bool:
 
 @inlined
 def find_percepts(listing: Listing, moves: IntArray, count: int) -> bool:
-    """Write the ids of percepts after `list_after`; returns whether all are known."""
+    """Write the percept ids after `list_after`; returns whether the table had all of them."""
     out_of_line()
     seen, num_roles = listing.seen, len(listing.offsets)
     key = seen.key
@@ -254,26 +258,26 @@ def find_percepts(listing: Listing, moves: IntArray, count: int) -> bool:
         if seen.is_open:
             for role in range(num_roles):
                 key[0, role] = np.uint64(moves[lane, role])
-            number = seen.slots[place_of_row(key, 0, seen.keys, seen.slots)]
-            if number < 0:
+            slot = seen.slots[place_of_row(key, 0, seen.keys, seen.slots)]
+            if slot < 0:
                 return False
             for role in range(num_roles):
-                listing.percepts[lane, role] = seen.ids[number]
+                listing.percepts[lane, role] = seen.ids[slot]
             continue
         for role in range(num_roles):
             start, size = seen.starts[role], seen.starts[role + 1] - seen.starts[role]
-            told = np.uint64(0)
+            any_bits = np.uint64(0)
             for k in range(size):
                 key[0, 1 + k] = listing.words[lane, start + k]
-                told |= key[0, 1 + k]
+                any_bits |= key[0, 1 + k]
             listing.percepts[lane, role] = 0
-            if told == 0:
+            if any_bits == 0:
                 continue
             key[0, 0] = np.uint64(role)
             for k in range(1 + size, key.shape[1]):
                 key[0, k] = np.uint64(0)
-            number = seen.slots[place_of_row(key, 0, seen.keys, seen.slots)]
-            if number < 0:
+            slot = seen.slots[place_of_row(key, 0, seen.keys, seen.slots)]
+            if slot < 0:
                 return False
-            listing.percepts[lane, role] = seen.ids[number]
+            listing.percepts[lane, role] = seen.ids[slot]
     return True

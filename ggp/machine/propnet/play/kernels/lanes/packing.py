@@ -1,12 +1,15 @@
-"""Moves lanes in and out of blocks.
+"""Loads packed states into blocks of lanes, and packs lanes of blocks into states.
 
-Blocks have lanes side by side, packed states the other way round: `[L, ceil(F / 64)]`, bit f of a
-lane is fluent f. So 64 lanes of 64 fluents are a square of bits that is turned over its diagonal.
-That takes as long as moving some 150 bits one by one, and in most games far fewer fluents hold. So
-each square is moved in the way that is faster:
+A row of a block holds one fluent of many lanes; a packed state holds all fluents of one lane:
+`[L, ceil(F / 64)]`, bit f of a lane is fluent f. So 64 lanes of 64 fluents are a square of bits
+that must be transposed. That takes as long as moving some 150 bits one by one, and in most games
+far fewer fluents hold. So each square is moved in the way that is faster:
 
-    few bits, or lanes like their neighbours     a bit at a time, for all equal neighbours at once
-    many                                         the square is turned over
+    few bits, or lanes like their neighbours     bit by bit, for all equal neighbours at once
+    many                                         the square is transposed
+
+The rule for loading: the rows of fluents are zero before, because bits are or-ed or xor-ed in. Who
+loads must clear them again (`clear_runs`, `clear_moves`).
 """
 
 from __future__ import annotations
@@ -34,15 +37,15 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _ONE = np.uint64(1)
 
 MANY = 128
-"""With more bits than this a square is turned over."""
+"""A square with more bits than this is transposed."""
 
 _WORDS_AT_ONCE = 8
-"""So many words of whole rows are cleared in the time of one that has to be found."""
+"""This many words of whole rows are cleared in the time that it takes to find and clear one."""
 
 
 @inlined
 def transpose(bits: U64) -> None:
-    """Turn a 64 x 64 square of bits (64 words) over its diagonal, in place."""
+    """Transpose a 64 x 64 square of bits (64 words), in place."""
     # Swaps two quarters of the square, then of each of its quarters, and so on (Hacker's Delight,
     # section 7-3): 6 rounds instead of 4,096 single bits.
     mask = np.uint64(0x00000000FFFFFFFF)
@@ -59,17 +62,17 @@ def transpose(bits: U64) -> None:
 
 
 @inlined
-def copy_lane(source: U64, lane: int, target: U64, place: int) -> None:
+def copy_lane(source: U64, lane: int, target: U64, index: int) -> None:
     """Copy a packed state."""
     # Without a check for negative indices, several words are copied at once.
-    start, end = np.uint64(lane), np.uint64(place)
+    start, end = np.uint64(lane), np.uint64(index)
     for word in range(np.uint64(source.shape[1])):
         target[end, word] = source[start, word]
 
 
 @inlined
 def lanes_from(start: int, end: int) -> np.uint64:
-    """The bits of lanes `start` to `end` of a word; `end`: from `start + 1` to 64."""
+    """The mask of lanes `start .. end` of a word; `end`: from `start + 1` to 64."""
     return (_ALL << np.uint64(start)) & (_ALL >> np.uint64(64 - end))
 
 
@@ -79,29 +82,29 @@ def load_lanes(
 ) -> None:
     """Copy packed states `first .. first + count` to the lanes of a block.
 
-    All bits of these rows must be zero. `row_of`: `[F]` row of each fluent, -1 if it is not wanted.
+    All bits of these rows must be zero. `row_of`: `[F]` row of each fluent, -1 to leave it out.
     `square`: `[64]` scratch.
     """
     out_of_line()
     for start in range(0, count, 64):
-        num = min(64, count - start)
+        num_lanes = min(64, count - start)
         word = start >> 6
         for block in range(packed.shape[1]):
-            last = np.uint64(0)
-            ones = 0
-            for lane in range(num):
+            prior = np.uint64(0)
+            cost = 0
+            for lane in range(num_lanes):
                 bits = packed[first + start + lane, block]
-                if bits != last:
-                    ones += count_ones(bits) + 1
-                last = bits
+                if bits != prior:
+                    cost += count_ones(bits) + 1
+                prior = bits
                 square[lane] = bits
             # Most fluents of a large game hold in none of 64 states: their rows are zero already.
-            if not ones:
+            if not cost:
                 continue
-            if ones <= MANY:
-                _load_changes(square, num, row_of, 64 * block, rows, word, words)
+            if cost <= MANY:
+                _load_changes(square, num_lanes, row_of, 64 * block, rows, word, words)
                 continue
-            for lane in range(num, 64):
+            for lane in range(num_lanes, 64):
                 square[lane] = np.uint64(0)
             transpose(square)
             for bit in range(min(64, len(row_of) - 64 * block)):
@@ -112,9 +115,9 @@ def load_lanes(
 
 @inlined
 def _load_changes(
-    square: U64, num: int, row_of: I32, fluent: int, rows: U64, word: int, words: int
+    square: U64, num_lanes: int, row_of: I32, fluent: int, rows: U64, word: int, words: int
 ) -> None:
-    """Copy 64 fluents of up to 64 lanes to a block, those of equal neighbours together.
+    """Copy 64 fluents of up to 64 lanes to a block, equal neighbours together.
 
     Args:
         square: `[num]` the fluents that hold in each lane.
@@ -122,10 +125,10 @@ def _load_changes(
     """
     out_of_line()
     start = 0
-    while start < num:
+    while start < num_lanes:
         bits = square[start]
         end = start + 1
-        while end < num and square[end] == bits:
+        while end < num_lanes and square[end] == bits:
             end += 1
         lanes = lanes_from(start, end)
         while bits:
@@ -151,6 +154,9 @@ def load_runs(
 ) -> int:
     """Copy the states of neighbouring lanes to a block: only what differs from the one before.
 
+    A fluent that changes at some lane is toggled in that lane and all later ones of its word, so a
+    state costs as many words as it differs from its neighbour in fluents.
+
     Args:
         lanes: `[K]` the state of each lane; `first .. first + count` are copied.
         row_of: `[F]` row of each fluent; all bits of these rows must be zero.
@@ -159,51 +165,53 @@ def load_runs(
         how many words were written, some several times.
     """
     out_of_line()
-    start, written, last = 0, 0, -1
+    start, num_written, prior = 0, 0, -1
     while start < count:
         state, end = lanes[first + start], run_end(lanes, first, start, count)
         if not start & 63:
-            last = -1
-        # It holds in all lanes that follow, until another state says otherwise.
+            prior = -1
+        # Its bits are set in all lanes that follow, until another state toggles them.
         mask = _ALL << np.uint64(start & 63)
-        written += _toggle(packed, state, last, row_of, rows, start >> 6, words, mask)
-        start, last = end, state
+        num_written += _toggle(packed, state, prior, row_of, rows, start >> 6, words, mask)
+        start, prior = end, state
     if count & 63:
-        _toggle(packed, last, -1, row_of, rows, count >> 6, words, _ALL << np.uint64(count & 63))
-    return written
+        _toggle(packed, prior, -1, row_of, rows, count >> 6, words, _ALL << np.uint64(count & 63))
+    return num_written
 
 
 @inlined
 def _toggle(
     packed: U64,
     state: int,
-    last: int,
+    prior: int,
     row_of: I32,
     rows: U64,
     word: int,
     words: int,
     mask: np.uint64,
 ) -> int:
-    """Turn the lanes of a mask over for fluents in which a state differs from the last one, -1 for
-    none; returns the number of those that hold now."""
+    """Toggle the lanes of a mask for the fluents in which a state differs from the previous one.
+
+    `prior` is -1 for none. Returns the number of these fluents that hold now.
+    """
     out_of_line()
-    width, size, block, found = (0,), packed.shape[1], 0, 0
+    width, size, block, num_ones = (0,), packed.shape[1], 0, 0
     while block < size:
-        if last >= 0 and block + WORDS_PER_ITEM <= size:
+        if prior >= 0 and block + WORDS_PER_ITEM <= size:
             new = load(packed, state * size + block, width)
-            if not reduce_or(bxor(new, load(packed, last * size + block, width))):
+            if not reduce_or(bxor(new, load(packed, prior * size + block, width))):
                 block += WORDS_PER_ITEM
                 continue
         for k in range(block, min(block + WORDS_PER_ITEM, size)):
-            held = packed[state, k]
-            bits = held ^ packed[last, k] if last >= 0 else held
-            found += count_ones(bits & held)
+            fluents = packed[state, k]
+            bits = fluents ^ packed[prior, k] if prior >= 0 else fluents
+            num_ones += count_ones(bits & fluents)
             while bits:
                 row = np.int64(row_of[64 * k + lowest_one(bits)])
                 bits &= bits - _ONE
                 rows[row * words + word] ^= mask
         block += WORDS_PER_ITEM
-    return found
+    return num_ones
 
 
 @inlined
@@ -215,11 +223,11 @@ def clear_runs(
     row_of: I32,
     rows: U64,
     words: int,
-    written: int,
+    num_written: int,
 ) -> None:
-    """Undo `load_runs`, which wrote so many words."""
+    """Clear the rows after `load_runs`, which wrote `num_written` words, in the fastest way."""
     out_of_line()
-    if written * _WORDS_AT_ONCE > len(row_of) * words:
+    if num_written * _WORDS_AT_ONCE > len(row_of) * words:
         if packed.shape[1] >= WORDS_PER_ITEM:
             _clear_held(packed, lanes, first, count, row_of, rows, words)
             return
@@ -228,35 +236,35 @@ def clear_runs(
             for word in range(words):
                 rows[row + word] = np.uint64(0)
         return
-    start, last = 0, -1
+    start, prior = 0, -1
     while start < count:
         state, end = lanes[first + start], run_end(lanes, first, start, count)
         for block in range(packed.shape[1]):
             bits = packed[state, block]
             if start & 63:
-                bits &= ~packed[last, block]
+                bits &= ~packed[prior, block]
             while bits:
                 row = np.int64(row_of[64 * block + lowest_one(bits)])
                 bits &= bits - _ONE
                 rows[row * words + (start >> 6)] = np.uint64(0)
-        start, last = end, state
+        start, prior = end, state
 
 
 @inlined
 def _clear_held(
     packed: U64, lanes: IntArray, first: int, count: int, row_of: I32, rows: U64, words: int
 ) -> None:
-    """Clear the rows of the fluents that hold in some of the states: few, if these are alike."""
+    """Clear the rows of the fluents that hold in some state: few, if the states are alike."""
     width, size = (0,), packed.shape[1]
     for start in range(0, size, WORDS_PER_ITEM):
         block = min(start, size - WORDS_PER_ITEM)
-        held, last = splat(np.uint64(0), width), -1
+        fluents, prior = splat(np.uint64(0), width), -1
         for k in range(first, first + count):
-            if lanes[k] != last:
-                last = lanes[k]
-                held = bor(held, load(packed, last * size + block, width))
-        # The row of what is false is lent for a moment.
-        store(rows, 0, held)
+            if lanes[k] != prior:
+                prior = lanes[k]
+                fluents = bor(fluents, load(packed, prior * size + block, width))
+        # Row 0, which is false, serves as scratch, and is zero again afterwards.
+        store(rows, 0, fluents)
         for k in range(WORDS_PER_ITEM):
             bits = rows[k]
             rows[k] = np.uint64(0)
@@ -281,17 +289,17 @@ def store_lanes(
     out_of_line()
     for block in range(packed.shape[1]):
         size = min(64, len(wires.rows) - 64 * block)
-        ones = 0
+        num_ones = 0
         for k in range(64 * block, 64 * block + size):
-            ones += _ones_of(rows, wires, k, count, width)
-            if ones > MANY * (1 + (count >> 6)):
+            num_ones += _ones_of(rows, wires, k, count, width)
+            if num_ones > MANY * (1 + (count >> 6)):
                 break
-        if ones > MANY * (1 + (count >> 6)):
+        if num_ones > MANY * (1 + (count >> 6)):
             _store_squares(rows, wires, block, count, packed, first, square, words_of(width))
             continue
         for lane in range(first, first + count):
             packed[lane, block] = np.uint64(0)
-        if not ones:
+        if not num_ones:
             continue
         for bit in range(size):
             _store_bits(rows, wires, 64 * block + bit, count, packed, first, width)
@@ -299,15 +307,15 @@ def store_lanes(
 
 @inlined
 def _ones_of(rows: U64, wires: Wires, k: int, count: int, width: tuple[int, ...]) -> int:
-    """Number of the lanes of a block in which a literal holds."""
+    """Number of lanes in which a literal holds, counted in whole words."""
     words = words_of(width)
     row, inverted = np.int64(wires.rows[k]) * words, wires.inverted[k]
     if not reduce_or(bxor(load(rows, row, width), splat(inverted, width))):
         return 0
-    ones = 0
+    num_ones = 0
     for word in range((count + 63) >> 6):
-        ones += count_ones(rows[row + word] ^ inverted)
-    return ones
+        num_ones += count_ones(rows[row + word] ^ inverted)
+    return num_ones
 
 
 @inlined
@@ -320,7 +328,7 @@ def _store_bits(
     first: int,
     width: tuple[int, ...],
 ) -> None:
-    """Pack one literal of lanes 0 .. count where it holds."""
+    """Set the bit of one literal in the packed lanes 0 .. count where it holds."""
     words = words_of(width)
     row, inverted = np.int64(wires.rows[k]) * words, wires.inverted[k]
     if not reduce_or(bxor(load(rows, row, width), splat(inverted, width))):
@@ -345,7 +353,7 @@ def _store_squares(
     square: U64,
     words: int,
 ) -> None:
-    """Pack 64 literals of lanes 0 .. count."""
+    """Pack up to 64 literals of lanes 0 .. count, by transposing squares."""
     out_of_line()
     size = min(64, len(wires.rows) - 64 * block)
     for start in range(0, count, 64):
@@ -364,7 +372,7 @@ def _store_squares(
 def set_moves(
     move_rows: I32, moves: IntArray, first: int, count: int, rows: U64, words: int
 ) -> None:
-    """Set the bits of the moves that are made in the lanes of a block; see `clear_moves`."""
+    """Set the bits of the joint move of each lane of a block; see `clear_moves`."""
     for lane in range(count):
         for role in range(moves.shape[1]):
             row = np.int64(move_rows[role, moves[first + lane, role]])
@@ -380,7 +388,7 @@ def clear_moves(
     Args:
         move_rows: `[R, M]` row of each move of each role.
         moves: `[N, R]` joint moves of all lanes, of which the block has `count` from `first` on.
-        rows: of the block, with this many words each.
+        rows: the block, with `words` words for each row.
     """
     for lane in range(count):
         for role in range(moves.shape[1]):

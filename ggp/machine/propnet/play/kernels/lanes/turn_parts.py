@@ -1,7 +1,9 @@
-"""Parts of kernels that make turns, or look at what may be done after them.
+"""Building blocks of kernels that make turns: load states and moves, evaluate, read, clear.
 
-In a block the rows of `step` hold states and moves, and its literals the successors; what is asked
-about these (`look`) is evaluated from there, so that they need not be read again.
+`turning`, `growing` and the kernels of searches are made of these functions. The rows of a block
+hold states and moves; after `begin_turns` the literals of `step` are the successors. `look_ahead`
+copies them to the rows of a second query, so that successors are evaluated without being packed and
+read again. `end_turns` clears the rows of states and moves, which every kernel must leave zero.
 """
 
 from __future__ import annotations
@@ -41,22 +43,24 @@ _ONE = np.uint64(1)
 
 @by_reference
 class TurnCircuit(NamedTuple):
-    """What is asked of a circuit when turns are made.
+    """The queries of kernels that make turns, and the rows of moves.
 
     Attributes:
-        step: the next state and percepts; `next_`, `sees`: their literals.
-        look: the legal moves of some first roles, a group each, and then `terminal`.
-        needed: `[N]` the fluents that this reads.
+        step: the query about the next state and percepts.
+        next_, sees: its literals.
+        look: the query about successors: the legal moves of the first roles, a group each, and then
+            `terminal`.
+        look_fluents: `[N]` the fluents that `look` reads.
         move_rows: `[R, M]` row in `step` of each move of each role.
         begins: `[R]` row of the first move of each role.
-        numbers: the moves of all roles, from that row on.
+        numbers: the move ids of all roles, from that row on.
     """
 
     step: Query
     next_: Wires
     sees: Wires
     look: Query
-    needed: I32
+    look_fluents: I32
     move_rows: I32
     begins: IntArray
     numbers: IntArray
@@ -88,35 +92,35 @@ def begin_turns(
     """Evaluate `step` for `count` joint moves from `first` on; arguments as for `make_turns`.
 
     Returns:
-        how many words of states were written, for `end_turns`.
+        the number of words of states that were written, for `end_turns`.
     """
     words = words_of(width)
-    written = load_runs(packed, lanes, first, count, circuit.step.row_of, blank, words)
+    num_written = load_runs(packed, lanes, first, count, circuit.step.row_of, blank, words)
     set_moves(circuit.move_rows, moves, first, count, blank, words)
     run_tape(circuit.step.tape, 0, blank, blank, width)
-    return written
+    return num_written
 
 
 @inlined
 def look_ahead(
-    circuit: TurnCircuit, after: Wires, blank: U64, rows: U64, width: tuple[int, ...]
+    circuit: TurnCircuit, successors: Wires, blank: U64, rows: U64, width: tuple[int, ...]
 ) -> None:
-    """Evaluate `look` in the successors of a block; `after`: their literals, in `blank`."""
-    ask_ahead(circuit.look, circuit.needed, after, blank, rows, width)
+    """Evaluate `look` in the successors of a block; `successors`: their literals, in `blank`."""
+    ask_ahead(circuit.look, circuit.look_fluents, successors, blank, rows, width)
 
 
 @inlined
 def ask_ahead(
-    asked: Query, needed: I32, after: Wires, blank: U64, rows: U64, width: tuple[int, ...]
+    query: Query, fluents: I32, successors: Wires, blank: U64, rows: U64, width: tuple[int, ...]
 ) -> None:
-    """Evaluate any query in them; `needed`: the fluents that it reads."""
+    """Evaluate any query in the successors of a block; `fluents`: the fluents that it reads."""
     out_of_line()
     words = words_of(width)
-    for n in range(len(needed)):
-        fluent = needed[n]
-        row = np.int64(asked.row_of[fluent]) * words
-        store(rows, row, literal(blank, after, fluent, width))
-    run_tape(asked.tape, 0, rows, rows, width)
+    for n in range(len(fluents)):
+        fluent = fluents[n]
+        row = np.int64(query.row_of[fluent]) * words
+        store(rows, row, literal(blank, successors, fluent, width))
+    run_tape(query.tape, 0, rows, rows, width)
 
 
 @inlined
@@ -148,10 +152,10 @@ def end_turns(
     count: int,
     blank: U64,
     words: int,
-    written: int,
+    num_written: int,
 ) -> None:
-    """Clear the rows of states and moves; not before, as a literal may be one of them."""
-    clear_runs(packed, lanes, first, count, circuit.step.row_of, blank, words, written)
+    """Clear the rows of states and moves; literals may read these rows, so this comes last."""
+    clear_runs(packed, lanes, first, count, circuit.step.row_of, blank, words, num_written)
     clear_moves(circuit.move_rows, moves, first, count, blank, words)
 
 
@@ -171,8 +175,8 @@ def is_over(look: Query, rows: U64, lane: int, words: int) -> bool:
 @inlined
 def is_legal(circuit: TurnCircuit, rows: U64, role: int, move: int, lane: int, words: int) -> bool:
     """Whether a move of a role is legal in a lane where `look` was evaluated."""
-    place = np.int64(circuit.move_rows[role, move]) - circuit.begins[role]
-    return holds(rows, circuit.look.wires, 64 * circuit.look.starts[role] + place, lane, words)
+    index = np.int64(circuit.move_rows[role, move]) - circuit.begins[role]
+    return holds(rows, circuit.look.wires, 64 * circuit.look.starts[role] + index, lane, words)
 
 
 @inlined
@@ -193,7 +197,7 @@ def store_all(
     out: U64,
     width: tuple[int, ...],
 ) -> None:
-    """Write the successors of lanes 0 .. count of a block: their states, with what has changed."""
+    """Write the successors of lanes 0 .. count of a block: copies of states, with changed bits."""
     for lane in range(count):
         copy_lane(packed, lanes[first + lane], out, first + lane)
     for k in range(len(circuit.step.row_of)):
@@ -214,29 +218,30 @@ def store_some(
     count: int,
     changed: IntArray,
     differ: U64,
-    wanted: U64,
-    places: IntArray,
+    selected: U64,
+    indices: IntArray,
     out: U64,
 ) -> None:
     """Write the successors of some lanes of a block.
 
     Args:
         changed, differ: see `list_changed`.
-        wanted: `[W]` these; `places`: `[64 * W]` where they go.
+        selected: `[W]` mask of the lanes to write.
+        indices: `[64 * W]` index of each lane in `out`.
     """
     out_of_line()
-    words = len(wanted)
+    words = len(selected)
     for lane in range(count):
-        if wanted[lane >> 6] >> np.uint64(lane & 63) & _ONE:
-            copy_lane(packed, lanes[first + lane], out, places[lane])
+        if selected[lane >> 6] >> np.uint64(lane & 63) & _ONE:
+            copy_lane(packed, lanes[first + lane], out, indices[lane])
     for n in range(len(changed)):
         block, mark = changed[n] >> 6, _ONE << np.uint64(changed[n] & 63)
         for word in range((count + 63) >> 6):
-            bits = differ[n * words + word] & wanted[word]
+            bits = differ[n * words + word] & selected[word]
             while bits:
-                place = places[64 * word + lowest_one(bits)]
+                index = indices[64 * word + lowest_one(bits)]
                 bits &= bits - _ONE
-                out[place, block] ^= mark
+                out[index, block] ^= mark
 
 
 @inlined
@@ -256,7 +261,7 @@ def list_changed(
         differ: `[F * W]` out: the lanes in which each of these differs.
 
     Returns:
-        how many these are.
+        the number of these fluents.
     """
     out_of_line()
     words, next_ = words_of(width), circuit.next_
@@ -264,15 +269,15 @@ def list_changed(
         rest = min(max(count - 64 * word, 0), 64)
         differ[word] = lanes_from(0, rest) if rest else np.uint64(0)
     valid = load(differ, 0, width)
-    found = 0
+    num_changed = 0
     for k in range(len(circuit.step.row_of)):
         old = load(rows, np.int64(circuit.step.row_of[k]) * words, width)
-        different = band(bxor(old, literal(rows, next_, k, width)), valid)
-        if reduce_or(different):
-            changed[found] = k
-            store(differ, found * words, different)
-            found += 1
-    return found
+        lanes = band(bxor(old, literal(rows, next_, k, width)), valid)
+        if reduce_or(lanes):
+            changed[num_changed] = k
+            store(differ, num_changed * words, lanes)
+            num_changed += 1
+    return num_changed
 
 
 @inlined
@@ -286,7 +291,7 @@ def has_changed(circuit: TurnCircuit, k: int, rows: U64, width: tuple[int, ...])
 def changes(
     circuit: TurnCircuit, k: int, rows: U64, start: int, count: int, words: int
 ) -> np.uint64:
-    """The lanes from `start` on, of one word and below `count`, in which it differs."""
+    """The lanes `start .. start + 64`, below `count`, in which fluent k differs, as one word."""
     word, next_ = start >> 6, circuit.next_
     old = rows[np.int64(circuit.step.row_of[k]) * words + word]
     bits = old ^ rows[np.int64(next_.rows[k]) * words + word] ^ next_.inverted[k]
@@ -297,20 +302,20 @@ def changes(
 
 @inlined
 def count_moves(look: Query, role: int, rows: U64, counts: U64, width: tuple[int, ...]) -> None:
-    """`[2 * W]` the lanes of a block in which a role has a move, and those in which it has more."""
+    """`[2 * W]` the lanes of a block in which a role has a move, and in which it has several."""
     out_of_line()
-    one, two = splat(np.uint64(0), width), splat(np.uint64(0), width)
+    at_least_one, several = splat(np.uint64(0), width), splat(np.uint64(0), width)
     for k in range(64 * look.starts[role], 64 * look.starts[role + 1]):
-        held = literal(rows, look.wires, k, width)
-        two = bor(two, band(one, held))
-        one = bor(one, held)
-    store(counts, 0, one)
-    store(counts, words_of(width), two)
+        legal = literal(rows, look.wires, k, width)
+        several = bor(several, band(at_least_one, legal))
+        at_least_one = bor(at_least_one, legal)
+    store(counts, 0, at_least_one)
+    store(counts, words_of(width), several)
 
 
 @inlined
 def count_of(counts: U64, lane: int, words: int) -> int:
-    """Number of moves in a lane of a block, 2 for more, by what `count_moves` has found."""
+    """Number of moves in a lane of a block, 2 for more, from the masks of `count_moves`."""
     word, shift = lane >> 6, np.uint64(lane & 63)
-    ones, twos = counts[word] >> shift & _ONE, counts[words + word] >> shift & _ONE
-    return int(np.int64(ones) + np.int64(twos))
+    at_least_one, several = counts[word] >> shift & _ONE, counts[words + word] >> shift & _ONE
+    return int(np.int64(at_least_one) + np.int64(several))

@@ -1,8 +1,9 @@
-"""Makes the moves of many lanes, and says at once what may be done after them.
+"""Makes joint moves in many lanes, and evaluates the successors in the same block.
 
-Boards that a search looks at come from few states with many moves each. So a state is read once for
-all its lanes, which are neighbours, and a successor is written as the fluents in which it differs.
-What is asked about successors is evaluated in the same block: they need not be read again.
+In come packed states and joint moves, out come successors, percepts, whether the game is over, and
+comparisons of legal moves. A search makes many moves in each of few states. So a state is read once
+for all its lanes, which are neighbours, and a successor is written as the fluents in which it
+differs. The successors' literals are evaluated from the rows of `step`, without reading them again.
 
     states ─▶ rows ─▶ `step` ─▶ rows of successors ─▶ `look` ─▶ over? how many moves? new ones?
                         │
@@ -51,10 +52,10 @@ from ggp.machine.propnet.play.kernels.tapes import I32, U64, Query
 # ------------------------------------------------------------------------
 # Circuits for the phases of a game in kernels that make turns.
 #
-# Where it is the same role's turn in all lanes of a block, half of the circuit cannot matter. So
-# what a few *deciding* fluents say is looked up for each block, and if all lanes agree, a smaller
-# circuit is evaluated (see `layout.phases`). No clock is needed for that: as in kriegspiel, a role
-# may have several turns.
+# If it is the same role's turn in all lanes of a block, half of the circuit cannot matter. So for
+# each block, the values of a few *deciding* fluents are looked up, and if all lanes agree, a
+# smaller circuit is evaluated (see `layout.phases`). Turns need not alternate: in kriegspiel, a
+# role may have several in a row.
 
 _NONE = np.uint64(0)
 
@@ -63,14 +64,15 @@ NO_PHASE = -1
 
 @by_reference
 class TurnPhases(NamedTuple):
-    """Circuits that say the same in some states; D deciding fluents.
+    """The whole circuit, and equivalent smaller ones for two phases.
 
-    A phase is a number of D bits: which of these fluents hold.
+    A phase is a number of D bits: which of the deciding fluents hold.
 
     Attributes:
-        whole: in all states; `first`, `second`: in two phases.
-        phases: `[2]` these, `NO_PHASE` if there are none yet.
-        fluents: `[D]`.
+        whole: the circuit for any state.
+        first, second: the circuits for two phases.
+        phases: `[2]` the phases of `first` and `second`, `NO_PHASE` for none.
+        fluents: `[D]` the deciding fluents.
     """
 
     whole: TurnCircuit
@@ -84,49 +86,49 @@ class TurnPhases(NamedTuple):
 def phase_before(circuits: TurnPhases, packed: U64, lanes: IntArray, first: int, count: int) -> int:
     """The phase of the states of lanes `first .. first + count`; `NO_PHASE` if they differ."""
     out_of_line()
-    found, last = NO_PHASE, -1
+    common, prior = NO_PHASE, -1
     for k in range(first, first + count):
         state = lanes[k]
-        if state == last:
+        if state == prior:
             continue
-        last, phase = state, 0
+        prior, phase = state, 0
         for d in range(len(circuits.fluents)):
             fluent = circuits.fluents[d]
-            held = packed[state, fluent >> 6] >> np.uint64(fluent & 63) & _ONE
-            if held:
+            is_true = packed[state, fluent >> 6] >> np.uint64(fluent & 63) & _ONE
+            if is_true:
                 phase += 1 << d
-        if found not in (NO_PHASE, phase):
+        if common not in (NO_PHASE, phase):
             return NO_PHASE
-        found = phase
-    return found
+        common = phase
+    return common
 
 
 @inlined
 def phase_after(
-    circuits: TurnPhases, stepped: TurnCircuit, rows: U64, wanted: U64, words: int
+    circuits: TurnPhases, stepped: TurnCircuit, rows: U64, selected: U64, words: int
 ) -> int:
-    """The phase of the successors in the wanted lanes of a block where `step` was evaluated;
+    """The phase of the successors in the selected lanes of a block where `step` was evaluated;
     `NO_PHASE` if they differ."""
     out_of_line()
-    found = 0
+    phase = 0
     for d in range(len(circuits.fluents)):
         fluent = circuits.fluents[d]
         row = np.int64(stepped.next_.rows[fluent]) * words
         true, false = _NONE, _NONE
         for word in range(words):
-            held = rows[row + word] ^ stepped.next_.inverted[fluent]
-            true |= held & wanted[word]
-            false |= ~held & wanted[word]
+            value = rows[row + word] ^ stepped.next_.inverted[fluent]
+            true |= value & selected[word]
+            false |= ~value & selected[word]
         if true and false:
             return NO_PHASE
         if true:
-            found |= 1 << d
-    return found
+            phase |= 1 << d
+    return phase
 
 
 @inlined
 def circuit_in(circuits: TurnPhases, phase: int) -> TurnCircuit:
-    """The smallest circuit that will do in a phase."""
+    """The smallest circuit that is valid in a phase."""
     if phase == NO_PHASE:
         return circuits.whole
     if phase == circuits.phases[0]:
@@ -140,12 +142,12 @@ _ONE = np.uint64(1)
 
 
 Write = Callable[[TurnCircuit, U64, IntArray, int, int, U64, Any, tuple[int, ...]], None]
-"""Writes what is wanted of the successors in a block where `step` was evaluated.
+"""Writes the successors in a block where `step` was evaluated, in a form of the caller's choice.
 
 Args:
     circuit, packed, lanes, blank, width: see `make_turns`.
     first, count: the joint moves of the block.
-    into: what it writes to.
+    into: the arrays to write to.
 """
 
 
@@ -176,7 +178,7 @@ def make_turns(
     listed: IntArray,
     blank: U64,
     rows: U64,
-    known: U64,
+    marks: U64,
     square: U64,
     seen: U64,
     over: BoolArray,
@@ -190,28 +192,28 @@ def make_turns(
     Args:
         write, into: how successors are written, and where.
         packed: `[L, ...]` states.
-        lanes: `[K]` state of each joint move; equal ones had better be neighbours.
+        lanes: `[K]` state of each joint move; fastest if equal ones are neighbours.
         moves: `[K, R]` joint moves.
-        offsets, listed: `[R, L + 1]`, `[N]` moves that each role had in each state, one role after
-            the other; `[0, 0]` if no role's moves are to be compared.
-        blank, rows, known, square: scratch: rows of `step`, of which those of inputs are zero, and
-            are so afterwards; rows of `look`; rows for the moves of a role, zero likewise; 64
-            words.
-        seen: `[K, ceil(len(sees) / 64)]` out: percepts; `[0, 0]` if not wanted.
-        over: `[K]` out: whether each is terminal.
-        choices: `[K, R]` out: number of moves of each role, 2 for more; `[K, 0]` if not wanted.
+        offsets, listed: `[R, L + 1]`, `[N]` moves that each role had in each state, role after
+            role; `[0, 0]` to compare no moves.
+        blank, rows, marks, square: scratch: rows of `step`, of which those of inputs are zero
+            before and after; rows of `look`; rows for the moves of a role, zero before and after;
+            64 words.
+        seen: `[K, ceil(len(sees) / 64)]` out: percepts; `[0, 0]` for none.
+        over: `[K]` out: whether each successor is terminal.
+        choices: `[K, R]` out: number of moves of each role, 2 for more; `[K, 0]` for none.
         news: `[K, R]` out: whether a role has a move that it did not have before.
         agains: `[K, R]` out: whether a role still has the move that it made.
 
     Returns:
-        whether all roles have these moves; if not, nothing is made.
+        whether all roles have these moves; if not, no move is made.
     """
     if not are_moves(circuit, moves):
         return False
     words, look = words_of(width), circuit.look
     for first in range(0, len(lanes), 64 * words):
         count = min(64 * words, len(lanes) - first)
-        written = begin_turns(circuit, packed, lanes, moves, first, count, blank, width)
+        num_written = begin_turns(circuit, packed, lanes, moves, first, count, blank, width)
         write(circuit, packed, lanes, first, count, blank, into, width)
         if len(seen):
             store_lanes(blank, circuit.sees, count, seen, first, square, width)
@@ -220,10 +222,10 @@ def make_turns(
             over[first + lane] = is_over(look, rows, lane, words)
         _count_moves(look, rows, first, count, choices, square, width)
         for role in range(len(offsets)):
-            _mark(circuit, role, offsets, listed, lanes, first, count, known, words, True)
-            _compare(circuit, role, moves, first, count, rows, known, square, news, agains, width)
-            _mark(circuit, role, offsets, listed, lanes, first, count, known, words, False)
-        end_turns(circuit, packed, lanes, moves, first, count, blank, words, written)
+            _mark(circuit, role, offsets, listed, lanes, first, count, marks, words, True)
+            _compare(circuit, role, moves, first, count, rows, marks, square, news, agains, width)
+            _mark(circuit, role, offsets, listed, lanes, first, count, marks, words, False)
+        end_turns(circuit, packed, lanes, moves, first, count, blank, words, num_written)
     return True
 
 
@@ -271,20 +273,20 @@ def _compare(
     first: int,
     count: int,
     rows: U64,
-    known: U64,
+    marks: U64,
     square: U64,
     news: BoolArray,
     agains: BoolArray,
     width: tuple[int, ...],
 ) -> None:
-    """Compare the moves of a role in lanes 0 .. count of a block with those in `known`."""
+    """Compare the moves of a role in lanes 0 .. count of a block with the moves in `marks`."""
     out_of_line()
     words, look = words_of(width), circuit.look
     group = 64 * look.starts[role]
     new = splat(np.uint64(0), width)
     for k in range(64 * (look.starts[role + 1] - look.starts[role])):
-        held = literal(rows, look.wires, group + k, width)
-        new = bor(new, but_not(held, load(known, k * words, width)))
+        legal = literal(rows, look.wires, group + k, width)
+        new = bor(new, but_not(legal, load(marks, k * words, width)))
     store(square, 0, new)
     for lane in range(count):
         word, shift = lane >> 6, np.uint64(lane & 63)
@@ -302,18 +304,18 @@ def _mark(
     lanes: IntArray,
     first: int,
     count: int,
-    known: U64,
+    marks: U64,
     words: int,
     value: bool,
 ) -> None:
-    """Mark the moves that a role had before in the lanes of a block, or take the marks away."""
+    """Mark in `marks` the moves that a role had in the lanes of a block, or clear the marks."""
     out_of_line()
     start = 0
     while start < count:
         state, end = lanes[first + start], run_end(lanes, first, start, count)
         mask = lanes_from(start & 63, end - (start & ~63))
         for n in range(offsets[role, state], offsets[role, state + 1]):
-            place = np.int64(circuit.move_rows[role, listed[n]]) - circuit.begins[role]
-            at = place * words + (start >> 6)
-            known[at] = (known[at] | mask) if value else np.uint64(0)
+            index = np.int64(circuit.move_rows[role, listed[n]]) - circuit.begins[role]
+            at = index * words + (start >> 6)
+            marks[at] = (marks[at] | mask) if value else np.uint64(0)
         start = end
