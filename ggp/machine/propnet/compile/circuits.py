@@ -137,7 +137,7 @@ def build(
 def _stored(key: str, program: Program, cache: DiskCache) -> Built | Refusal | None:
     """The content of the cache, if it can be used."""
     best: Built | Refusal | None = None
-    for data in cache.each(key):
+    for data in cache.versions(key):
         try:
             found = from_bytes(data, key)
             if isinstance(found, Built) and found.circuit.roles != program.roles:

@@ -662,7 +662,7 @@ def lay_out(circuit: Circuit, inputs: Sequence[int], stages: Sequence[Stage]) ->
     known[list(inputs)] = True
     cones: list[I64] = []
     for stage in stages:
-        cones.append(np.flatnonzero(cone(circuit, stage.targets, known=known)[base:]))
+        cones.append(np.flatnonzero(cone(circuit, stage.targets, excluded=known)[base:]))
         if not stage.optional:
             known[base + cones[-1]] = True
     planned: list[_Planned] = []
