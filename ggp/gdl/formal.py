@@ -186,10 +186,12 @@ def check_dependencies(rules: Sequence[NormalRule], report: Diagnosis) -> None:
             rules[rule].start,
         )
     for relation, target, rule in forbidden_uses(graph):
-        report.error("dependency", says_forbidden(relation, target, rules[rule]), rules[rule].start)
+        report.error(
+            "dependency", forbidden_message(relation, target, rules[rule]), rules[rule].start
+        )
 
 
-def says_forbidden(relation: Signature, target: Signature, rule: NormalRule) -> str:
+def forbidden_message(relation: Signature, target: Signature, rule: NormalRule) -> str:
     """The message about a forbidden dependency of a relation on `target` through a rule."""
     return f"`{relation[0]}` must not depend on `{target[0]}`, but does through {rule.head}"
 
@@ -221,10 +223,10 @@ def check_endless(rules: Sequence[NormalRule], report: Diagnosis) -> None:
     """Report a rule that makes a relation hold for infinitely many terms in every state."""
     rule = endless_rule(rules)
     if rule is not None:
-        report.flaw("endless", says_endless(rule), "rule dropped", rule.start)
+        report.flaw("endless", endless_message(rule), "rule dropped", rule.start)
 
 
-def says_endless(rule: NormalRule) -> str:
+def endless_message(rule: NormalRule) -> str:
     """The message about a rule that makes a relation hold for infinitely many terms."""
     return (
         f"`{rule.head.name}` holds of infinitely many terms, each made of the one before by "
@@ -397,20 +399,20 @@ def check_goal_values(rules: Sequence[NormalRule], report: Diagnosis) -> None:
         value = rule.head.args[1]
         place = value.start if value.start >= 0 else rule.start
         if not isinstance(value, Variable):
-            wrong = what_is_wrong(value)
+            wrong = goal_value_error(value)
             if wrong:
                 report.breach("goal-value", f"the goal value {value} {wrong}", place)
             continue
         domains = domains or Domains(rules)
         for values in _possible(value, rule, domains):
-            if all(map(what_is_wrong, values)):
+            if all(map(goal_value_error, values)):
                 listed = ", ".join(map(str, values[:4])) + (", ..." if len(values) > 4 else "")
                 text = f"no value of {value} ({listed}) is a goal value: these are {_BOUNDS}"
                 report.breach("goal-value", text, place)
                 break
 
 
-def what_is_wrong(value: Term) -> str:
+def goal_value_error(value: Term) -> str:
     """The reason why a ground term is not a goal value; empty if it is one."""
     number = number_of(value.name) if isinstance(value, Symbol) else None
     if number is None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ggp.gdl.analysis.dependencies import RuleGraph, relations_reaching
 from ggp.gdl.analysis.growth import endless_rule
-from ggp.gdl.formal import Diagnosis, forbidden_uses, says_endless, says_forbidden
+from ggp.gdl.formal import Diagnosis, endless_message, forbidden_message, forbidden_uses
 from ggp.gdl.program import (
     DOES,
     GOAL,
@@ -35,12 +35,12 @@ def without_flaws(rules: Sequence[NormalRule], report: Diagnosis) -> list[Normal
     """The rules without cycles through negation, and without forbidden dependencies."""
     rest = _without_cycles(rules, report)
     while (endless := endless_rule(rest)) is not None:
-        report.flaw("endless", says_endless(endless), "rule dropped", endless.start)
+        report.flaw("endless", endless_message(endless), "rule dropped", endless.start)
         rest.remove(endless)
     uses = list(forbidden_uses(RuleGraph(rest)))
     for relation, target, rule in uses:
         without = "before there was a state" if relation == INIT else "as if nobody had moved"
-        message = says_forbidden(relation, target, rest[rule])
+        message = forbidden_message(relation, target, rest[rule])
         report.flaw("dependency", message, f"evaluated {without}", rest[rule].start)
     flawed = {relation for relation, _, _ in uses}
     if flawed & set(_OF_A_STATE):

@@ -287,7 +287,7 @@ class _Standby:
         self._was_tried = True
 
 
-def tell_moves(machine: Machine, program: Program, limits: Limits | None = None) -> Machine:
+def reveal_moves(machine: Machine, program: Program, limits: Limits | None = None) -> Machine:
     """The same game on a machine that shows every role the joint move, as in plain GDL.
 
     The circuit is not built again.

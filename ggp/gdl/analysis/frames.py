@@ -120,7 +120,7 @@ class Frames:
                         yield from self._required(literal.atom, seen)
 
 
-def says_vanished(fluent: str) -> str:
+def vanished_message(fluent: str) -> str:
     """The message for a fluent that has vanished."""
     name, num = signature(parse_term(fluent))
     general = f"({name}{''.join(f' ?x{i}' for i in range(1, num + 1))})"
