@@ -12,8 +12,8 @@ evaluated once in a state. Rules for calls that lead back to themselves (Zhou an
 1. A call of an open entry (one that is on the stack) uses its answers so far.
 2. Calls that depend on each other form a group. Its leader is the lowest one on the stack, since
    all others depend on it.
-3. When the rules of the leader are exhausted, they are tried again if it, or one of its group, got
-   an answer after another call had used its answers. Otherwise all entries of the group are
+3. When the rules of the leader are exhausted, they are tried again if answers were added after the
+   first use of unfinished ones in its group (`F_ASKED`). Otherwise all entries of the group are
    complete.
 """
 
@@ -171,7 +171,7 @@ def solve(m: Memory, root: int) -> int:  # noqa: C901
     The loop keeps its own stack, as kernels with recursion compile slowly. Between two steps, the
     variables below describe the top frame: `depth`, `base` (its first register), `entry` (-1 if its
     answers are not tabled), `procedure`, `pc` and `mode` (the next step). `added` counts new
-    answers since the start, so an entry got new answers if `added` grew after it was used.
+    answers since the start: if it has not grown since a use of answers, that use missed none.
     """
     code, frames, registers = m.code, m.stack.frames, m.stack.registers
     entries, counts = m.calls.entries, m.counts
