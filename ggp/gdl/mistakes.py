@@ -441,8 +441,8 @@ def check_control(rules: Sequence[Rule], roles: Sequence[str], report: Diagnosis
                 return
             pending.append(signature(atom))
     message = (
-        "no `legal` asks who has `control`, which means nothing by itself in GDL: all roles move "
-        "in every turn (in pyggp only those that have it)"
+        "no `legal` depends on `control`, which alone means nothing in GDL: all roles move in "
+        "every turn (in pyggp, only roles that have it)"
     )
     report.breach("control", message, first.start)
 

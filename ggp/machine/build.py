@@ -86,31 +86,31 @@ def _propnet(
     except ImportError as error:  # numba is imported later, and clingo elsewhere
         raise InstallationError(str(error)) from error
 
-    def laid_out(built: Built) -> Machine:
+    def laid_out(source: Built) -> Machine:
         machine = PropnetMachine(
-            built.circuit,
+            source.circuit,
             is_gdl2=program.is_gdl2,
             told_by=told_by(program),
             threads=limits.threads,
-            reports=built.reports,
+            reports=source.reports,
         )
         machine.lay_out()
         if ready:
             machine.warm_up()
         return machine
 
-    def built(*, anew: bool = False) -> Built:
+    def compiled(*, anew: bool = False) -> Built:
         try:
             return build(program, limits, anew=anew, foreseen=foreseen, meanwhile=meanwhile)
         except ReasonerLimitError as error:
             raise error.because(growth_message(program)) from None
 
     try:
-        return laid_out(built())
+        return laid_out(compiled())
     except (IndexError, KeyError, ValueError) as error:
         # The file holds a circuit of other rules.
         _log.info("the circuit of %s is built again: %r", program.source.name, error)
-        return laid_out(built(anew=True))
+        return laid_out(compiled(anew=True))
 
 
 def _auto(program: Program, limits: Limits, ready: bool) -> Machine:

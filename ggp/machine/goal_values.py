@@ -6,7 +6,7 @@ A goal value is a number from 0 to 100 (Love et al. 2006). A rulesheet may give 
 |---|---|---|
 | a number below 0 or above 100 | kept | kept |
 | something that is not a number | `GoalError` | 0 |
-| several values | that of the first rule in the rulesheet, of one rule the highest | the same |
+| several values | the first rule's in the rulesheet; of one rule, the highest | the same |
 | none | 0 | 0 |
 
 Dresden's game servers take the first rule that holds, too. The score of a match must not be a
@@ -81,7 +81,7 @@ class GoalValues:
         """Warn that the role has several goal values; `texts` may list them."""
         names = ", ".join(sorted(set(texts)))
         end = f" ({names})" if names else ""
-        self._warn(role, "several", f"has several goal values{end}: that of the first rule counts")
+        self._warn(role, "several", f"has several goal values{end}: the first rule's counts")
 
     def none(self, role: int) -> None:
         """Warn that the role has no goal value."""

@@ -284,18 +284,18 @@ def _compiler() -> Any:
             import ggp.machine.compiling.kernel_compiler as kernel_compiler
 
             return kernel_compiler
-        unknown = f"numba {found} is newer than what is known here"
+        unknown = f"numba {found} is newer than the tested versions"
     except (ImportError, AttributeError) as error:
         if isinstance(error, ImportError):
             demand_library(error, "numba", "llvmlite")
-        unknown = f"numba is not as it is known here ({error})"
+        unknown = f"numba differs from the tested versions ({error})"
     try:
         import ggp.machine.compiling.plain_compiler as plain_compiler
     except ImportError as error:
         raise BackendUnavailableError(
             "numba", f"it cannot be imported: {error}; `--backend prolog` plays without it"
         ) from error
-    _log.warning("%s: machine code is compiled in its own way, which takes longer", unknown)
+    _log.warning("%s: numba's own way of compiling is used, which takes longer", unknown)
     return plain_compiler
 
 
