@@ -1,6 +1,6 @@
 """The circuit of a game: AND gates with inverted wires, and the nets that depend on each other.
 
-`propnet` builds circuits from ground rules; machines evaluate them, and beliefs and solvers ask for
+`propnet` builds circuits from ground rules; machines evaluate them; beliefs and searches ask for
 cones. A *net* is an input or the output of a gate; a *literal* is `2 * net + inverted`. Net 0 is
 the constant false, so literal 0 is false and literal 1 is true. `x or y` is
 `not (not x and not y)`.

@@ -1,7 +1,7 @@
 """Enumerates the joint moves of many states, and collects their successors: the next layer.
 
-Solvers and exact beliefs use this to go through all states of a game, turn by turn. Joint moves are
-numbers in mixed radix, with one digit for each role:
+Solvers and exhaustive searches use this to go through all states of a game, turn by turn. Joint
+moves are numbers in mixed radix, with one digit for each role:
 
     us  other  random        we choose between 2, the other between 2, chance among 3
      0    0     0 1 2        chance averages three neighbours,
