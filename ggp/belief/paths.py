@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine
 from ggp.machine.compiling.jit import by_reference, inlined
-from ggp.machine.rows import RowTable, number_some
+from ggp.machine.rows import RowTable, number_lanes
 
 DRAWN = -2
 """Stands for a refused move that is not known: only that the executed one was drawn at random."""
@@ -90,7 +90,7 @@ class PathTree:
         try:
             yield lent
         finally:
-            self._index.has_grown(int(lent.sizes[0]))
+            self._index.set_size(int(lent.sizes[0]))
 
     def extend_views(
         self,
@@ -266,7 +266,7 @@ def number_paths(paths: PathRows, wanted: NDArray[np.uint64], count: int, found:
         whether there was room for all; if not, it must be called again for the same ones.
     """
     before = paths.sizes[0]
-    done, size = number_some(wanted, paths.rows, paths.slots, before, found, 0, count)
+    done, size = number_lanes(wanted, paths.rows, paths.slots, before, found, 0, count)
     paths.sizes[0] = size
     for path in range(before, size):
         paths.depths[path] = 1 + paths.depths[np.int64(paths.rows[path, 0])]

@@ -31,7 +31,7 @@ from ggp.console import (
 from ggp.errors import ConfigError, GDLError, GGPError, MachineError
 from ggp.gdl import print_sheet, read_rulesheet
 from ggp.gdl.analysis.frames import Frames
-from ggp.gdl.analysis.what_grows import with_growth
+from ggp.gdl.analysis.growth import with_growth
 from ggp.gdl.normalize import normalize
 from ggp.gdl.normalize import validate as diagnosed
 from ggp.gdl.source import Diagnostic, Rulesheet, diagnose, errors, gravest, printable

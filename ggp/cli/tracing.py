@@ -22,7 +22,7 @@ from ggp.cli.solving import time_option, turns_option
 from ggp.console import print_json, show_diagnostics, show_failure
 from ggp.errors import ConfigError, GGPError, IllegalMoveError, ReasonerLimitError
 from ggp.gdl import read_rulesheet
-from ggp.gdl.analysis.what_grows import with_growth
+from ggp.gdl.analysis.growth import with_growth
 from ggp.gdl.games import find_game
 from ggp.gdl.nearest import unknown
 from ggp.gdl.normalize import validate

@@ -2,11 +2,11 @@
 
     text, `source` -> `syntax` -> `terms` -> `normalize` -> `program`
 
-`normalize` is the file to open first: it has rules examined (`formal`, and `unmeant`: what no rule
-forbids and no author meant), made plain (`unfold` leaves plain literals, `safety` binds every
-variable, `repairs` mends what would make a game unplayable), and gives a `program`, which every
-backend compiles. `analysis` says what a program shows of its game. `games` finds rulesheets by
-name, `nearest` the name that was meant.
+Start with `normalize`. It checks the rules (`formal`, and `mistakes` for rules that are allowed but
+cannot be intended), reduces them to plain literals (`unfold`), binds every variable (`safety`),
+repairs rules that would make a game unplayable (`repairs`), and returns a `Program`, which every
+backend compiles. `analysis` derives properties of a game from its rules. `games` finds rulesheets
+by name; `nearest` suggests a name for a misspelled one.
 """
 
 from ggp.gdl.games import find_game, list_games, read_rulesheet

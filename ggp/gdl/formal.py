@@ -1,7 +1,10 @@
-"""Checks of the formal rules of GDL-II, and of those without which a game cannot be played.
+"""Checks of the formal rules of GDL-II, and of rules that a game needs to be playable.
+
+`normalize` runs these checks on the rules of a rulesheet, before and after it rewrites them. Each
+check reports problems to a `Diagnosis`; none repairs.
 
 Sources: Love et al. 2006 (GDL specification, sections on well-formed games), Thielscher 2010
-(GDL-II). Each check reports; none repairs.
+(GDL-II).
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from dataclasses import replace
 from ggp.errors import GDLValidationError
 from ggp.gdl.analysis.dependencies import RuleGraph, relation_components
 from ggp.gdl.analysis.domains import Domains, occurrences, position
-from ggp.gdl.analysis.what_grows import endless_rule
+from ggp.gdl.analysis.growth import endless_rule
 from ggp.gdl.program import (
     DOES,
     GOAL,
@@ -48,19 +51,19 @@ from ggp.gdl.terms import (
 )
 
 IGNORED = frozenset({("base", 1), ("input", 2), ("sees_xml", 2), ("sees_xml", 3), ("percept", 2)})
-"""Relations for viewers and for players that trust hints; they are no part of the semantics."""
+"""Relations for viewers and for players that trust hints; they have no meaning in play."""
 
-_MEANT = {
+_ADVICE = {
     "true": "(next ...) says what holds after the moves, (init ...) what holds at first",
     "does": "(legal role move) says what a role may do",
 }
-"""What is meant by a head that is none."""
+"""Advice for a keyword that is used as a head but cannot be one."""
 
 _HEAD_ONLY = (INIT, NEXT, SEES)
 
 
 def conditions(rule: Rule) -> Iterator[Term]:
-    """The relations in the body of a rule as read, with its connectives taken apart."""
+    """The relations in the body of an unnormalised rule, inside and outside of connectives."""
     pending = list(reversed(rule.body))
     while pending:
         term = pending.pop()
@@ -71,7 +74,7 @@ def conditions(rule: Rule) -> Iterator[Term]:
 
 
 def check_vocabulary(rules: Sequence[Rule], report: Diagnosis) -> None:
-    """Report names used with several arities, and keywords of wrong arity or in a wrong place."""
+    """Report names with several arities, and keywords with a wrong arity or in a wrong place."""
     relations: dict[str, dict[int, int]] = {}
     functions: dict[str, dict[int, int]] = {}
     for rule in rules:
@@ -93,7 +96,7 @@ def check_vocabulary(rules: Sequence[Rule], report: Diagnosis) -> None:
                 _note_functions(arg, functions)
         if signature(rule.head) in (TRUE, DOES):
             name = rule.head.name
-            message = f"`{name}` cannot be defined by a rule: rule dropped; {_MEANT[name]}"
+            message = f"`{name}` cannot be defined by a rule: rule dropped; {_ADVICE[name]}"
             report.breach("keyword-head", message, rule.start)
         for atom in conditions(rule):
             if not isinstance(atom, Variable) and signature(atom) in _HEAD_ONLY:
@@ -122,7 +125,7 @@ def _note_functions(term: Term, functions: dict[str, dict[int, int]]) -> None:
 
 
 def check_roles(rules: Sequence[Rule], report: Diagnosis) -> tuple[str, ...]:
-    """The roles in order of appearance; reports those that are not given by facts."""
+    """The roles in order of appearance; reports roles that are not given by facts."""
     roles: dict[str, None] = {}
     for rule in rules:
         if signature(rule.head) != ROLE or not isinstance(rule.head, Compound):
@@ -144,10 +147,10 @@ def check_roles(rules: Sequence[Rule], report: Diagnosis) -> tuple[str, ...]:
 def check_playable(
     read: Sequence[Rule], rules: Sequence[NormalRule], roles: Sequence[str], report: Diagnosis
 ) -> None:
-    """Report errors that keep play from starting, and warn of those that only play would show.
+    """Report errors that make play impossible, and warn of flaws that only show during play.
 
     Args:
-        read: the rules as they were read; those that can never apply are not in `rules`.
+        read: the rules before normalisation, which drops rules that can never apply.
     """
     written = {signature(rule.head) for rule in read}
     defined = {signature(rule.head) for rule in rules}
@@ -173,7 +176,7 @@ def _is_goal(rule: NormalRule) -> bool:
 
 
 def check_dependencies(rules: Sequence[NormalRule], report: Diagnosis) -> None:
-    """Check stratification, and what each keyword may depend on (GDL-II restrictions)."""
+    """Check stratification, and the dependencies that GDL-II allows each keyword."""
     graph = RuleGraph(rules)
     for rule, literal in graph.negative_cycles():
         report.error(
@@ -183,16 +186,22 @@ def check_dependencies(rules: Sequence[NormalRule], report: Diagnosis) -> None:
             rules[rule].start,
         )
     for relation, target, rule in forbidden_uses(graph):
-        report.error("dependency", says_forbidden(relation, target, rules[rule]), rules[rule].start)
+        report.error(
+            "dependency", forbidden_message(relation, target, rules[rule]), rules[rule].start
+        )
 
 
-def says_forbidden(relation: Signature, target: Signature, rule: NormalRule) -> str:
-    """The message for a relation that depends on `target` through a rule, as it must not."""
+def forbidden_message(relation: Signature, target: Signature, rule: NormalRule) -> str:
+    """The message about a forbidden dependency of a relation on `target` through a rule."""
     return f"`{relation[0]}` must not depend on `{target[0]}`, but does through {rule.head}"
 
 
 def forbidden_uses(graph: RuleGraph) -> Iterator[tuple[Signature, Signature, int]]:
-    """(relation, one it must not depend on but does, number of a rule through which it does)."""
+    """Yield forbidden dependencies: relation, target, index of a rule that causes it.
+
+    A dependency of `init` on `next`, `legal`, `goal` or `terminal` is harmless if these depend
+    neither on the state nor on moves.
+    """
     forbidden: dict[Signature, tuple[Signature, ...]] = {
         INIT: (TRUE, DOES, NEXT, LEGAL, SEES, GOAL, TERMINAL),
         LEGAL: (DOES, SEES, NEXT),
@@ -201,24 +210,24 @@ def forbidden_uses(graph: RuleGraph) -> Iterator[tuple[Signature, Signature, int
     }
     for relation, targets in forbidden.items():
         for target in targets:
-            found = graph.first_use(graph.heads(relation), frozenset({target}))
-            if found is not None and target in (NEXT, LEGAL, GOAL, TERMINAL):
+            rule = graph.first_use(graph.heads(relation), frozenset({target}))
+            if rule is not None and target in (NEXT, LEGAL, GOAL, TERMINAL):
                 state = frozenset({TRUE, DOES})
                 if graph.first_use(graph.heads(target), state) is None:
                     continue
-            if found is not None:
-                yield relation, target, found
+            if rule is not None:
+                yield relation, target, rule
 
 
 def check_endless(rules: Sequence[NormalRule], report: Diagnosis) -> None:
-    """Report a rule by which a relation holds of infinitely many terms in every state."""
+    """Report a rule that makes a relation hold for infinitely many terms in every state."""
     rule = endless_rule(rules)
     if rule is not None:
-        report.flaw("endless", says_endless(rule), "rule dropped", rule.start)
+        report.flaw("endless", endless_message(rule), "rule dropped", rule.start)
 
 
-def says_endless(rule: NormalRule) -> str:
-    """The message for a rule by which a relation holds of infinitely many terms."""
+def endless_message(rule: NormalRule) -> str:
+    """The message about a rule that makes a relation hold for infinitely many terms."""
     return (
         f"`{rule.head.name}` holds of infinitely many terms, each made of the one before by "
         f"{rule.head}; give the rule a condition that ends it"
@@ -226,7 +235,7 @@ def says_endless(rule: NormalRule) -> str:
 
 
 def check_recursion(rules: Sequence[NormalRule], report: Diagnosis) -> None:
-    """Check the recursion restriction: arguments of recursive calls are bound or handed down.
+    """Report arguments that break the recursion restriction.
 
     Every argument of a recursive condition must be ground, an argument of the head, or bound
     by a condition that does not take part in the recursion (Love et al., definition 15).
@@ -236,16 +245,16 @@ def check_recursion(rules: Sequence[NormalRule], report: Diagnosis) -> None:
         for sig in component:
             component_of[sig] = number
     for rule in rules:
-        own = component_of.get(signature(rule.head))
+        head_component = component_of.get(signature(rule.head))
         head_args = rule.head.args if isinstance(rule.head, Compound) else ()
         outside = {
             v.name
             for x in rule.body
-            if x.binds and component_of.get(signature(x.atom)) != own
+            if x.binds and component_of.get(signature(x.atom)) != head_component
             for v in variables(x.atom)
         }
         for literal in rule.body:
-            if component_of.get(signature(literal.atom)) != own or not isinstance(
+            if component_of.get(signature(literal.atom)) != head_component or not isinstance(
                 literal.atom, Compound
             ):
                 continue
@@ -262,7 +271,7 @@ def check_recursion(rules: Sequence[NormalRule], report: Diagnosis) -> None:
 
 
 # ------------------------------------------------------------------------
-# Collecting the problems of one rulesheet while it is checked and normalised.
+# The diagnostics of one rulesheet, collected while it is checked and normalised.
 
 FORMAL_READER_RULES = frozenset(
     {
@@ -275,14 +284,14 @@ FORMAL_READER_RULES = frozenset(
         "tuple",
     }
 )
-"""Repairs made while reading that break the letter of the specification."""
+"""Names of repairs by the parser that hide a breach of the specification."""
 
 
 class Diagnosis:
-    """The problems of a rulesheet, with one entry for each place and rule.
+    """Collects the diagnostics of a rulesheet, without duplicates.
 
-    `strict` turns breaches of the formal rules that were repaired into errors, `lenient` turns
-    flaws of single rules into warnings.
+    `strict` turns repaired breaches of the formal rules into errors; `lenient` turns flaws of
+    single rules into warnings.
     """
 
     def __init__(self, rulesheet: Rulesheet, *, strict: bool, lenient: bool = False) -> None:
@@ -290,17 +299,17 @@ class Diagnosis:
         self._strict, self.lenient = strict, lenient
         self._is_used = True
         self._once: set[tuple[str, str]] = set()
-        self._found: dict[tuple[str, str, int], Diagnostic] = {}
+        self._diagnostics: dict[tuple[str, str, int], Diagnostic] = {}
         for diagnostic in rulesheet.diagnostics:
             severity = diagnostic.severity
             if strict and diagnostic.rule in FORMAL_READER_RULES:
                 severity = "error"
-            key = (diagnostic.rule, diagnostic.message, len(self._found))
-            self._found[key] = replace(diagnostic, severity=severity)
+            key = (diagnostic.rule, diagnostic.message, len(self._diagnostics))
+            self._diagnostics[key] = replace(diagnostic, severity=severity)
 
     @contextmanager
     def of_unused_rules(self) -> Iterator[None]:
-        """Report problems meanwhile as breaches of the formal rules: nothing depends on them."""
+        """Within this context, report errors as breaches: play does not depend on the rules."""
         self._is_used = False
         try:
             yield
@@ -312,28 +321,28 @@ class Diagnosis:
         self._add("error" if self._is_used or self._strict else "warning", rule, message, offset)
 
     def flaw(self, rule: str, message: str, remedy: str, offset: int) -> None:
-        """Report a flaw that makes the rulesheet unplayable; if lenient, warn and add `remedy`."""
+        """Report a flaw that makes the game unplayable; if lenient, warn and name the repair."""
         if self.lenient:
             self._add("warning", rule, f"{message}: {remedy}", offset)
         else:
             self.error(rule, message, offset)
 
     def breach(self, rule: str, message: str, offset: int) -> None:
-        """Report a breach of the formal rules that was repaired: an error only when strict."""
+        """Report a repaired breach of the formal rules: an error only when strict."""
         self._add("error" if self._strict else "warning", rule, message, offset)
 
     def warn(self, rule: str, message: str, offset: int) -> None:
-        """Warn of something that the formal rules allow but the author may not have meant."""
+        """Warn of something that the formal rules allow but the author may not intend."""
         self._add("warning", rule, message, offset)
 
     def warn_once(self, rule: str, message: str, offset: int) -> None:
-        """Like `warn`, but only at the first place."""
+        """Like `warn`, but only for the first occurrence of a message."""
         if (rule, message) not in self._once:
             self._once.add((rule, message))
             self.warn(rule, message, offset)
 
     def breach_once(self, rule: str, message: str, offset: int) -> None:
-        """Like `breach`, but only at the first place."""
+        """Like `breach`, but only for the first occurrence of a message."""
         if (rule, message) not in self._once:
             self._once.add((rule, message))
             self.breach(rule, message, offset)
@@ -343,16 +352,16 @@ class Diagnosis:
         return self._source.position(offset)[0]
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Everything found, in text order."""
-        return tuple(sorted(self._found.values(), key=lambda d: (d.line, d.column)))
+        """All diagnostics, in text order."""
+        return tuple(sorted(self._diagnostics.values(), key=lambda d: (d.line, d.column)))
 
     def raise_errors(self) -> None:
-        """Raise `GDLValidationError` for all errors found, if there are any."""
-        found = errors(self.diagnostics())
-        if found:
-            first = found[0]
+        """Raise `GDLValidationError` about all errors, if there are any."""
+        problems = errors(self.diagnostics())
+        if problems:
+            first = problems[0]
             raise GDLValidationError(
-                joined(found),
+                joined(problems),
                 rule=first.rule,
                 diagnostics=self.diagnostics(),
                 line=first.line,
@@ -362,20 +371,19 @@ class Diagnosis:
 
     def _add(self, severity: Severity, rule: str, message: str, offset: int) -> None:
         key = (rule, message, offset)
-        if key not in self._found:
-            self._found[key] = diagnose(self._source, severity, rule, message, offset)
+        if key not in self._diagnostics:
+            self._diagnostics[key] = diagnose(self._source, severity, rule, message, offset)
 
 
 # ------------------------------------------------------------------------
-# Finds goal values that are not allowed, as far as the rules alone show them.
+# Goal values that are certainly wrong, found from the rules alone.
 #
-# A goal value is a whole number from 0 to 100 (Love et al. 2006). Only what is certain is reported:
-# that a rule gives a wrong value whenever it applies. A variable may well take a wrong value in one
-# state of many that are never reached, so it is reported only if one of its conditions gives it no
-# value that is allowed.
+# A goal value is a whole number from 0 to 100 (Love et al. 2006). A rule is reported only if it
+# gives a wrong value whenever it applies. A variable might take a wrong value only in states that
+# are never reached, so it is reported only if one of its conditions gives it wrong values alone.
 
 MAX_VALUES = 1_000
-"""Variables with more values than this are not looked into."""
+"""Variables with more values than this are not checked."""
 
 _WHOLE = re.compile(r"[0-9]+")
 
@@ -391,21 +399,21 @@ def check_goal_values(rules: Sequence[NormalRule], report: Diagnosis) -> None:
         value = rule.head.args[1]
         place = value.start if value.start >= 0 else rule.start
         if not isinstance(value, Variable):
-            wrong = what_is_wrong(value)
+            wrong = goal_value_error(value)
             if wrong:
                 report.breach("goal-value", f"the goal value {value} {wrong}", place)
             continue
         domains = domains or Domains(rules)
         for values in _possible(value, rule, domains):
-            if all(map(what_is_wrong, values)):
-                shown = ", ".join(map(str, values[:4])) + (", ..." if len(values) > 4 else "")
-                text = f"no value of {value} ({shown}) is a goal value: these are {_BOUNDS}"
+            if all(map(goal_value_error, values)):
+                listed = ", ".join(map(str, values[:4])) + (", ..." if len(values) > 4 else "")
+                text = f"no value of {value} ({listed}) is a goal value: these are {_BOUNDS}"
                 report.breach("goal-value", text, place)
                 break
 
 
-def what_is_wrong(value: Term) -> str:
-    """The reason why a ground term is no goal value; empty if it is one."""
+def goal_value_error(value: Term) -> str:
+    """The reason why a ground term is not a goal value; empty if it is one."""
     number = number_of(value.name) if isinstance(value, Symbol) else None
     if number is None:
         return f"is not a number: goal values go from {_BOUNDS}; in play it is an error"
@@ -417,7 +425,7 @@ def what_is_wrong(value: Term) -> str:
 
 
 def _possible(variable: Variable, rule: NormalRule, domains: Domains) -> Iterator[list[Term]]:
-    """For each condition that binds a variable, the values it can give it, where they are known."""
+    """Yield the values that each condition can give to a variable, if they are known."""
     for literal in rule.body:
         if not literal.binds:
             continue
@@ -430,20 +438,19 @@ def _possible(variable: Variable, rule: NormalRule, domains: Domains) -> Iterato
 # ------------------------------------------------------------------------
 # The least and the greatest goal value that the rules of a game can give.
 #
-# Goal values go from 0 to 100, but real rulesheets may give others, which are kept. What a rule
-# gives is written in its head, or comes from a variable, whose values flow from constants to where
-# it stands (`Domains`): no state has to be visited.
+# Goal values should go from 0 to 100, but some rulesheets give others, which are kept. A rule gives
+# either a constant in its head, or a variable, whose values flow there from constants (`Domains`).
+# So no state has to be visited.
 
 MOST_FLOWS = 100_000
-"""Number of times that values may flow between positions; so many take seconds."""
+"""Flows of values between positions before bounds are given up, after some seconds."""
 
 
 def goal_bounds(program: Program) -> tuple[float, float] | None:
-    """The least and the greatest goal value of any role but `random`; None if they are not known.
+    """The least and the greatest goal value of any role except `random`; None if unknown.
 
-    From 0 to 100 at least, even if the rules give less, or the game has no rules: that is what a
-    match is usually worth. Values that are no numbers are left out, as a match that ends with them
-    has no score.
+    The bounds include 0 and 100, the usual range, even if the rules use less of it or there are no
+    rules. Values that are not numbers are ignored, since a match that ends with one has no score.
     """
     texts: list[str] = []
     has_variables = False

@@ -1,4 +1,4 @@
-"""Finds rulesheets: by path, or by name among the games that come with the package."""
+"""Finds rulesheets by path, or by name among the games that come with the package."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ from ggp.gdl.source import Rulesheet
 from ggp.gdl.syntax.parser import parse
 
 LONG_GAMES = frozenset({"kriegspiel", "kriegspiel_5x5"})
-"""Games whose matches have hundreds of joint moves, left out by whatever goes through all games."""
+"""Games whose matches have hundreds of joint moves; loops over all games leave them out."""
 
 _SUFFIXES = (".gdl", ".kif")
 _MAX_MB = 10
 
 
 def find_game(name_or_path: str) -> Path:
-    """The rulesheet at a path, or of a game by its bare name such as `exploding_bomb`.
+    """The path of a rulesheet, given as a path or as the name of a game.
+
+    >>> find_game("exploding_bomb").name
+    'exploding_bomb.gdl'
 
     Raises:
-        ConfigError: there is neither; the message lists the games, unless a file was meant.
+        ConfigError: there is neither; the message lists the games, unless a path was given.
     """
     if os.path.isfile(name_or_path):
         return Path(name_or_path)
@@ -37,11 +40,11 @@ def find_game(name_or_path: str) -> Path:
     )
     is_path = name_or_path.endswith(_SUFFIXES)
     possible = "there is no such file; `ggp games` lists the games without one" if is_path else come
-    raise ConfigError(unknown("game", name_or_path, (*games, *_beside(name_or_path)), possible))
+    raise ConfigError(unknown("game", name_or_path, (*games, *_neighbours(name_or_path)), possible))
 
 
 def find_companion(name_or_path: str, suffix: str) -> Path:
-    """The file at a path, or one that comes with the games, by its name without the suffix.
+    """The file at a path, or a file that comes with the games, by its name without the suffix.
 
     Raises:
         ConfigError: there is neither.
@@ -55,13 +58,13 @@ def find_companion(name_or_path: str, suffix: str) -> Path:
 
 
 def comes_with_games(name: str, suffix: str) -> bool:
-    """Whether a name is that of a file that comes with the games, and not a path."""
+    """Whether a name means a file that comes with the games, and not a path."""
     is_plain = os.path.basename(name) == name and not os.path.lexists(name)
     return is_plain and any(os.path.isfile(folder / f"{name}{suffix}") for folder in _folders())
 
 
 def game_that_comes(name: str) -> Path | None:
-    """The rulesheet of a game that comes with the package; None where there is none."""
+    """The path of a game that comes with the package; None if there is no such game."""
     return _games().get(name)
 
 
@@ -71,10 +74,10 @@ def list_games() -> list[str]:
 
 
 def read_rulesheet(name_or_path: str) -> Rulesheet:
-    """The rulesheet at a path or of a game by its name.
+    """The parsed rulesheet at a path, or of a game by its name.
 
     Raises:
-        ConfigError: there is none, or its file cannot be read or is larger than 10 MB.
+        ConfigError: there is no such file, it cannot be read, or it is larger than 10 MB.
         GDLSyntaxError: it is not GDL.
     """
     path = find_game(name_or_path)
@@ -100,8 +103,8 @@ def read_file(path: Path) -> bytes:
     return data
 
 
-def _beside(path: str) -> Iterator[str]:
-    """The paths of rulesheets in the folder that a path names, a few at most."""
+def _neighbours(path: str) -> Iterator[str]:
+    """Yield the paths of rulesheets in the folder of a path."""
     folder = os.path.dirname(path)
     try:
         with os.scandir(folder or ".") as entries:
@@ -116,13 +119,13 @@ def _games() -> dict[str, Path]:
     """Name and path of each game, sorted by name."""
     for folder in _folders():
         if folder.is_dir():
-            found = (path for path in folder.iterdir() if path.suffix in _SUFFIXES)
-            return {path.stem: path for path in sorted(found)}
+            paths = (path for path in folder.iterdir() if path.suffix in _SUFFIXES)
+            return {path.stem: path for path in sorted(paths)}
     return {}
 
 
 def _folders() -> tuple[Path, Path]:
-    """Where games may be."""
+    """The folders that may hold the games."""
     package = Path(__file__).resolve().parents[1]
     # A wheel carries the games inside the package, a checkout has them beside it.
     return package / "_games", package.parent / "games"

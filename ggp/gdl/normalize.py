@@ -1,7 +1,8 @@
-"""Turns a rulesheet as written into a `Program` that means exactly what it says.
+"""Turns a parsed rulesheet into a `Program`, in the form that every backend compiles.
 
-`docs/reference/gdl-ii.md` says how gaps and mistakes of rulesheets are treated. Every repair is
-reported.
+`normalize` checks the rules, rewrites them step by step, and reports every repair. `validate` does
+the same only to list all problems, and looks for likely mistakes as well.
+`docs/reference/gdl-ii.md` says how gaps and mistakes of rulesheets are treated.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ggp.gdl.formal import (
     check_vocabulary,
 )
 from ggp.gdl.games import read_rulesheet
+from ggp.gdl.mistakes import OPERATORS, check_control, check_notation, check_possible
 from ggp.gdl.nearest import did_you_mean
 from ggp.gdl.program import (
     DISTINCT,
@@ -47,12 +49,11 @@ from ggp.gdl.safety import bind_variables
 from ggp.gdl.source import Diagnostic, Rulesheet
 from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature, variables
 from ggp.gdl.unfold import Unfolder
-from ggp.gdl.unmeant import OPERATORS, check_control, check_notation, check_possible
 
 _GIVEN = frozenset({TRUE, DOES, DISTINCT})
 """Relations that need no rules."""
 
-_ASKED = "fluent: (true {})"
+_FLUENT = "fluent: (true {})"
 
 _ROOTS = (ROLE, INIT, LEGAL, NEXT, SEES, GOAL, TERMINAL)
 
@@ -62,12 +63,12 @@ def normalize(rulesheet: Rulesheet, *, strict: bool = False, lenient: bool = Fal
 
     Args:
         rulesheet: a value that `parse` returned.
-        strict: hold the rulesheet to the formal rules: what would be repaired is an error.
-        lenient: drop or repair single rules that would make it unplayable, with a warning.
+        strict: make every breach of the formal rules an error, even if it could be repaired.
+        lenient: drop or repair single rules that would make the game unplayable, with a warning.
 
     Raises:
         GDLValidationError: the rulesheet cannot be played (or, when strict, breaks a formal
-            rule); the error lists all problems found.
+            rule); the error lists all problems.
     """
     report = Diagnosis(rulesheet, strict=strict, lenient=lenient)
     program = _normalize(rulesheet, report)
@@ -76,12 +77,16 @@ def normalize(rulesheet: Rulesheet, *, strict: bool = False, lenient: bool = Fal
 
 
 def load(name_or_path: str, *, strict: bool = False) -> Program:
-    """Find, read and normalise a game (see `find_game`, `parse`, `normalize`)."""
+    """The program of a game, by name or path (see `find_game`, `parse`, `normalize`).
+
+    >>> load("monty_hall").roles
+    ('candidate', 'random')
+    """
     return normalize(read_rulesheet(name_or_path), strict=strict)
 
 
 def validate(rulesheet: Rulesheet, *, strict: bool = False) -> tuple[Diagnostic, ...]:
-    """Everything that is wrong with a rulesheet, in text order; empty if nothing is."""
+    """All problems of a rulesheet, in text order; empty if there are none."""
     report = Diagnosis(rulesheet, strict=strict)
     try:
         _normalize(rulesheet, report, advises=True)
@@ -91,10 +96,10 @@ def validate(rulesheet: Rulesheet, *, strict: bool = False) -> tuple[Diagnostic,
 
 
 def _normalize(rulesheet: Rulesheet, report: Diagnosis, *, advises: bool = False) -> Program:
-    """The program; errors are only reported.
+    """The program; errors go to the report and are not raised.
 
     Args:
-        advises: also look for things that no formal rule forbids but no author can have meant.
+        advises: also report likely mistakes that no formal rule forbids (see `mistakes`).
     """
     check_vocabulary(rulesheet.rules, report)
     roles = check_roles(rulesheet.rules, report)
@@ -135,18 +140,18 @@ def _normalize(rulesheet: Rulesheet, report: Diagnosis, *, advises: bool = False
 
 
 def _check_unused(rules: Sequence[NormalRule], report: Diagnosis) -> None:
-    """Report what is wrong with rules that nothing uses yet.
+    """Report problems of rules that nothing uses yet.
 
-    They hurt nobody, so only the letter of the specification makes errors of it. Hints to players
-    (`IGNORED`) often break it, and are none of our business.
+    Play does not depend on them, so they are errors only when strict. Hints to players (`IGNORED`)
+    often break the formal rules, and are not checked.
     """
     rules = _without_undefined(rules)
-    used = relations_needed(rules, (*_ROOTS, *IGNORED))
-    unused = [rule for rule in rules if signature(rule.head) not in used]
+    reachable = relations_needed(rules, (*_ROOTS, *IGNORED))
+    unused = [rule for rule in rules if signature(rule.head) not in reachable]
     if not unused:
         return
     with report.of_unused_rules():
-        unused = bind_variables(unused, report, _keep(rules, used))
+        unused = bind_variables(unused, report, _keep(rules, reachable))
         check_dependencies(unused, report)
         check_recursion(unused, report)
         check_endless(unused, report)
@@ -157,7 +162,7 @@ def _is_reserved(head: Atom) -> bool:
 
 
 def _is_no_role(rule: NormalRule) -> bool:
-    """Whether a rule for `role` is anything but a fact about a name (see `check_roles`)."""
+    """Whether a rule for `role` is not a fact about a name (see `check_roles`)."""
     if signature(rule.head) != ROLE or not isinstance(rule.head, Compound):
         return False
     return bool(rule.body) or not isinstance(rule.head.args[0], Symbol)
@@ -168,14 +173,14 @@ def _keep(rules: Sequence[NormalRule], relations: frozenset[Signature]) -> list[
 
 
 def _without_duplicates(rules: Sequence[Rule], report: Diagnosis) -> list[Rule]:
-    """The rules without those that repeat an earlier one up to the names of variables."""
+    """The rules without duplicates; names of variables make no difference."""
     seen: dict[Rule, Rule] = {}
     for rule in rules:
         first = seen.setdefault(_canonical(rule), rule)
         if first is not rule:
             line = report.line_of(first.start)
-            what = "rule" if rule.body else "fact"
-            report.warn("duplicate", f"{what} already given in line {line}: dropped", rule.start)
+            kind = "rule" if rule.body else "fact"
+            report.warn("duplicate", f"{kind} already given in line {line}: dropped", rule.start)
     return list(seen.values())
 
 
@@ -235,53 +240,57 @@ def _report_undefined(rules: Sequence[NormalRule], report: Diagnosis) -> None:
             if (name, arity) not in defined and not (
                 name in KEYWORD_ARITY and arity != KEYWORD_ARITY[name]
             ):
-                tell = report.breach_once if name in OPERATORS else report.warn_once
-                meant = did_you_mean(name, names) or OPERATORS.get(name, "")
+                warn = report.breach_once if name in OPERATORS else report.warn_once
+                advice = did_you_mean(name, names) or OPERATORS.get(name, "")
                 if (name, arity) in uses:
-                    meant = f"; ask for a {uses[name, arity]}"
-                tell(
+                    advice = f"; ask for a {uses[name, arity]}"
+                warn(
                     "undefined",
-                    f"relation `{name}` with {arity} arguments is not defined: it is false{meant}",
+                    f"relation `{name}` with {arity} arguments is not defined: it is false{advice}",
                     literal.atom.start if literal.atom.start >= 0 else rule.start,
                 )
 
 
 def _uses(rules: Sequence[NormalRule]) -> dict[Signature, str]:
-    """How conditions ask for each function of a move or a fluent."""
-    found: dict[Signature, str] = {}
-    for relation, what in ((LEGAL, "move: (does role {})"), (INIT, _ASKED), (NEXT, _ASKED)):
+    """For each function of a move or fluent, the condition to write for it, for messages."""
+    uses: dict[Signature, str] = {}
+    for relation, use in ((LEGAL, "move: (does role {})"), (INIT, _FLUENT), (NEXT, _FLUENT)):
         for rule in rules:
             if signature(rule.head) == relation and isinstance(rule.head, Compound):
                 term = rule.head.args[-1]
                 if not isinstance(term, Variable):
                     shape = f"({term.name} ...)" if isinstance(term, Compound) else term.name
-                    found[signature(term)] = what.format(shape)
-    return found
+                    uses[signature(term)] = use.format(shape)
+    return uses
 
 
 def _without_undefined(rules: Sequence[NormalRule]) -> list[NormalRule]:
-    """The rules with undefined relations taken to be false: some conditions go, and some rules."""
-    left = Counter(signature(rule.head) for rule in rules)
+    """The rules with undefined relations taken to be false.
+
+    Their negations hold, so these conditions go. A rule with a positive condition on one can never
+    apply, so it goes; if it was the last rule of its relation, that becomes undefined as well.
+    """
+    num_rules = Counter(signature(rule.head) for rule in rules)
     defined = _defined(rules)
     users: dict[Signature, list[int]] = {}
-    for number, rule in enumerate(rules):
+    for index, rule in enumerate(rules):
         for sig in {signature(x.atom) for x in rule.body if not x.negated}:
-            users.setdefault(sig, []).append(number)
+            users.setdefault(sig, []).append(index)
     pending = [sig for sig in users if sig not in defined]
     dropped: set[int] = set()
     while pending:
-        for number in users.get(pending.pop(), ()):
-            head = signature(rules[number].head)
-            if number not in dropped:
-                dropped.add(number)
-                left[head] -= 1
-                if not left[head] and head not in _GIVEN:
+        for index in users.get(pending.pop(), ()):
+            head = signature(rules[index].head)
+            if index not in dropped:
+                dropped.add(index)
+                num_rules[head] -= 1
+                if not num_rules[head] and head not in _GIVEN:
                     defined.discard(head)
                     pending.append(head)
     return [
         NormalRule(
             rule.head, tuple(x for x in rule.body if signature(x.atom) in defined), rule.start
         )
-        for number, rule in enumerate(rules)
-        if number not in dropped
+        for index, rule in enumerate(rules)
+        if index not in dropped
     ]

@@ -1,9 +1,12 @@
-"""Normalised rules, which every backend compiles.
+"""Normalised rules: `normalize` makes a `Program` from a rulesheet, and every backend compiles it.
 
-In a `Program` the rules mean exactly what they say: every variable of a head, of a `distinct`
-and (unless it is local to it) of a negated condition is bound by a positive condition that
-comes before it; the only connective left is the negation of a single relation; every relation
-that is used is defined; and negation is stratified.
+The rules of a `Program` keep four invariants:
+
+- Every variable of a head, of a `distinct`, and of a negated condition (unless it is local to that
+  condition) is bound by an earlier positive condition.
+- The only connective is the negation of a single relation.
+- Every relation that a condition uses has rules.
+- Negation is stratified.
 """
 
 from __future__ import annotations
@@ -48,7 +51,7 @@ RANDOM = "random"
 """Name of the role that stands for chance."""
 
 LEAST_GOAL, MOST_GOAL = 0.0, 100.0
-"""Bounds of goal values (Love et al. 2006)."""
+"""Bounds on goal values (Love et al. 2006)."""
 
 Atom = Symbol | Compound
 
@@ -79,7 +82,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class NormalRule:
-    """A rule of a `Program`; `start` is the offset in the source of the rule it came from."""
+    """A rule of a `Program`; `start` is the offset of its original rule in the source."""
 
     head: Atom
     body: tuple[Literal, ...] = ()
@@ -97,7 +100,7 @@ class Program:
 
     Attributes:
         roles: names in the order of the rulesheet.
-        rules: only those that the game's semantics can reach; no duplicates.
+        rules: the rules that a keyword depends on, without duplicates.
         is_gdl2: false for plain GDL (neither `sees` nor `random`), where every role sees the whole
             joint move as percepts `(did ROLE MOVE)`.
         static: relations that depend neither on the state nor on moves.
@@ -105,10 +108,15 @@ class Program:
         spelling: folded name -> spelling in the source, where that differs.
         source: the text that the rules came from.
         diagnostics: every repair, in text order.
+
+    >>> from ggp.gdl.normalize import load
+    >>> program = load("tic_tac_toe")
+    >>> program.roles, program.is_gdl2
+    (('xplayer', 'oplayer'), False)
     """
 
     prefix: ClassVar[str] = ""
-    """Begins the names of games that are no rulesheets."""
+    """The beginning of this kind of game's names: empty for rulesheets."""
 
     roles: tuple[str, ...]
     rules: tuple[NormalRule, ...]
@@ -129,10 +137,10 @@ class Program:
 
     @cached_property
     def goal_ranks(self) -> tuple[int, ...]:
-        """For each rule of `goal`, the number (from 0) of the rule of the rulesheet it came from.
+        """For each rule of `goal`, the number (from 0) of its original rule in the rulesheet.
 
-        Where rules give several goal values, that of the first rule counts (of one rule, the
-        highest).
+        Of several goal values, the one from the first rule counts; of several from one rule, the
+        highest.
         """
         written: dict[object, int] = {}
         return tuple(
@@ -153,12 +161,12 @@ class Program:
         return describe(self.source.text)
 
     def as_program(self) -> Program:
-        """It is one; other games have these rules to look into (`ggp.machine.definition`)."""
+        """This program itself; see `GameDefinition.as_program` in `ggp.machine.definition`."""
         return self
 
 
 def without_rules(roles: Sequence[str], name: str) -> Program:
-    """A program without rules, for a game that is defined in another way."""
+    """A program without rules, for a game that is not defined by a rulesheet."""
     no_relations: frozenset[Signature] = frozenset()
     return Program(tuple(roles), (), True, no_relations, no_relations, {}, Source(name, ""), ())
 
@@ -175,7 +183,7 @@ def atom_of(term: Term) -> Atom:
 
 
 def number_of(text: str) -> float | None:
-    """The finite number that a name stands for; None if it does not stand for one."""
+    """The finite number that a name spells; None if it is not a finite number."""
     try:
         value = float(text)
     except ValueError:
@@ -184,7 +192,7 @@ def number_of(text: str) -> float | None:
 
 
 def value_order(text: str) -> tuple[float, str]:
-    """Key that sorts the goal values of one rule: those that are no numbers, then the highest."""
+    """Sort key for the goal values of one rule: first non-numbers, then numbers, highest first."""
     number = number_of(text)
     return (-math.inf if number is None else -number, text)
 
@@ -201,17 +209,18 @@ def local_variables(rule: NormalRule, index: int) -> frozenset[str]:
     literal = rule.body[index]
     if not literal.negated:
         return frozenset()
-    others = {v.name for v in variables(rule.head)}
-    for i, other in enumerate(rule.body):
+    outside = {v.name for v in variables(rule.head)}
+    for i, condition in enumerate(rule.body):
         if i != index:
-            others.update(v.name for v in variables(other.atom))
-    return frozenset(v.name for v in variables(literal.atom)) - others
+            outside.update(v.name for v in variables(condition.atom))
+    return frozenset(v.name for v in variables(literal.atom)) - outside
 
 
 def unify(left: Term, right: Term) -> dict[str, Term] | None:
-    """A most general unifier (resolved only one level deep per entry), or None.
+    """A most general unifier, or None if the terms do not unify.
 
-    The two terms must not share variable names unless they mean the same variable.
+    Values may contain variables that have values themselves (triangular form): see `resolve`. A
+    variable name that occurs in both terms means the same variable.
     """
     binding: dict[str, Term] = {}
 
@@ -247,7 +256,7 @@ def unify(left: Term, right: Term) -> dict[str, Term] | None:
 
 
 def resolve(term: Term, binding: Mapping[str, Term]) -> Term:
-    """Apply a unifier all the way down."""
+    """Apply a unifier from `unify`, repeatedly until no variable has a value."""
     if isinstance(term, Variable):
         return resolve(binding[term.name], binding) if term.name in binding else term
     if isinstance(term, Compound):

@@ -1,4 +1,9 @@
-"""Binds every variable: orders conditions, and gives a range to what nothing binds."""
+"""Binds every variable of the rules: orders conditions, and gives unbound variables a range.
+
+In come rules of literals from `unfold`; out go the same rules, in which every variable gets its
+values from an earlier positive condition. A variable without one is a breach of GDL. It is repaired
+by a new condition, on a relation of the values that fit its place (`Domains`).
+"""
 
 from __future__ import annotations
 
@@ -24,10 +29,10 @@ MAX_DOMAIN = 20_000
 """Greatest number of values that an unbound variable may range over."""
 
 _APART = ";not;"
-"""Part of the names of variables that several negations share but that are different in each."""
+"""Part of the names of variables that several negations share, renamed in each of them."""
 
 _RANGE = "domain;"
-"""Beginning of the names of relations that hold the values of variables which nothing binds."""
+"""Prefix of relations that hold the values of an unbound variable."""
 
 _ROLE_POSITIONS = frozenset(
     position(relation, 0) for relation in (ROLE, ("legal", 2), ("sees", 2), ("goal", 2))
@@ -35,20 +40,20 @@ _ROLE_POSITIONS = frozenset(
 
 
 def bind_variables(
-    rules: Sequence[NormalRule], report: Diagnosis, others: Sequence[NormalRule] = ()
+    rules: Sequence[NormalRule], report: Diagnosis, context: Sequence[NormalRule] = ()
 ) -> list[NormalRule]:
-    """Every rule with its variables bound, and its conditions in an order that can be evaluated.
+    """The rules with every variable bound, and conditions in an order that can be evaluated.
 
-    A variable that no positive condition binds is repaired, and reported. If it occurs only under
+    A variable that no positive condition binds is reported and repaired. If it occurs only under
     negations, it means "there is no", separately in each of them. Otherwise it ranges over the
-    roles if it is a role argument, and over the values that its argument position can take if not.
-    Rules whose variable has no possible value are dropped.
+    roles if it is a role argument, and else over the values that its argument position can take.
+    A rule is dropped if such a variable has no possible value.
 
     Args:
-        others: further rules of the game, which say what values there are.
+        context: further rules of the game, from which values may come.
     """
     rules = list(map(_renamed_apart, rules))
-    ranges = _Ranges([*rules, *others], report)
+    ranges = _Ranges([*rules, *context], report)
     bound = []
     for rule in rules:
         repaired = _bind_rule(rule, ranges, report)
@@ -58,12 +63,12 @@ def bind_variables(
 
 
 def is_range(relation: Signature) -> bool:
-    """Whether a relation holds the values of a variable that nothing binds."""
+    """Whether a relation holds the values of an unbound variable."""
     return relation[0].startswith(_RANGE)
 
 
 def order_conditions(rule: NormalRule) -> NormalRule:
-    """The rule with tests (`not`, `distinct`) as soon as all of their variables are bound."""
+    """The rule with each test (`not`, `distinct`) moved to where all its variables are bound."""
     if all(literal.binds for literal in rule.body):
         return rule
     waiting: list[tuple[Literal, frozenset[str]]] = []
@@ -90,7 +95,11 @@ def order_conditions(rule: NormalRule) -> NormalRule:
 
 
 class _Ranges:
-    """Literals that make an unbound variable range over something."""
+    """Makes the conditions that give values to unbound variables, and the facts for them.
+
+    Attributes:
+        facts: the values of each new relation.
+    """
 
     def __init__(self, rules: Sequence[NormalRule], report: Diagnosis) -> None:
         self._rules = rules
@@ -107,18 +116,18 @@ class _Ranges:
             return Literal(Compound("role", (variable,)))
         relation = None
         if in_head and signature(rule.head)[0] not in KEYWORD_ARITY:
-            relation = self._relation(in_head, self._asked, rule.start)
+            relation = self._relation(in_head, self._domains_with_uses, rule.start)
             in_head = ()
         for place in (*in_head, *in_body):
-            relation = relation or self._relation((place,), self._made, rule.start)
+            relation = relation or self._relation((place,), self._domains, rule.start)
         return Literal(Compound(relation, (variable,))) if relation else None
 
     @cached_property
-    def _made(self) -> Domains:
+    def _domains(self) -> Domains:
         return Domains(self._rules)
 
     @cached_property
-    def _asked(self) -> Domains:
+    def _domains_with_uses(self) -> Domains:
         return Domains(with_uses(self._rules))
 
     def _relation(self, places: tuple[Position, ...], domains: Domains, start: int) -> str | None:
@@ -142,29 +151,29 @@ class _Ranges:
 
 
 def _renamed_apart(rule: NormalRule) -> NormalRule:
-    """The rule with each variable that occurs in several negated conditions only renamed in each.
+    """Rename variables that occur only in negated conditions, in each of these conditions.
 
-    Reasoners look for a proof of each negated condition by itself, and nothing that they find there
-    binds a variable: "nobody buys and nobody resets", whatever the variables are called.
+    Reasoners prove each negated condition separately, and such a proof binds no variable: "nobody
+    buys and nobody resets", whatever the names of the variables.
     """
     names = [{v.name for v in variables(literal.atom)} for literal in rule.body]
-    others = {v.name for v in variables(rule.head)}
-    others.update(
-        n for x, found in zip(rule.body, names, strict=True) if not x.negated for n in found
+    fixed = {v.name for v in variables(rule.head)}
+    fixed.update(
+        n for x, members in zip(rule.body, names, strict=True) if not x.negated for n in members
     )
-    times = Counter(name for found in names for name in found - others)
-    shared = {name for name, number in times.items() if number > 1}
+    times = Counter(name for members in names for name in members - fixed)
+    shared = {name for name, count in times.items() if count > 1}
     if not shared:
         return rule
     body = []
     for i, literal in enumerate(rule.body):
         if literal.negated:
-            apart: dict[str, Term] = {
+            binding: dict[str, Term] = {
                 v.name: Variable(f"{v.name}{_APART}{i}", v.start)
                 for v in variables(literal.atom)
                 if v.name in shared
             }
-            literal = Literal(atom_of(substitute(literal.atom, apart)), True)
+            literal = Literal(atom_of(substitute(literal.atom, binding)), True)
         body.append(literal)
     return NormalRule(rule.head, tuple(body), rule.start)
 
@@ -183,14 +192,14 @@ def _bind_rule(rule: NormalRule, ranges: _Ranges, report: Diagnosis) -> NormalRu
     for name in dict.fromkeys(v.name for v in rule_variables(rule)):
         if name not in unbound:
             continue
-        at = unbound[name].start if unbound[name].start >= 0 else rule.start
-        shown = "?" + name.split(";")[0]
+        place = unbound[name].start if unbound[name].start >= 0 else rule.start
+        label = "?" + name.split(";")[0]
         if name in local:
-            what = "`not`s: each is" if _APART in name else "this `not`:"
+            subject = "`not`s: each is" if _APART in name else "this `not`:"
             report.breach(
                 "unsafe-not",
-                f'{shown} occurs only under {what} read as "there is no {shown} such that ..."',
-                at,
+                f'{label} occurs only under {subject} read as "there is no {label} such that ..."',
+                place,
             )
             continue
         in_head = any(v.name == name for v in variables(rule.head))
@@ -199,21 +208,21 @@ def _bind_rule(rule: NormalRule, ranges: _Ranges, report: Diagnosis) -> NormalRu
         if range_of is not None:
             is_role = signature(range_of.atom) == ROLE
             over = "the roles" if is_role else "the values it can take"
-            meant = _meant(name, rule, by_use=not is_role)
-            report.breach(kind, f"nothing binds {shown}: it ranges over {over}{meant}", at)
+            hint = _hint(name, rule, by_use=not is_role)
+            report.breach(kind, f"nothing binds {label}: it ranges over {over}{hint}", place)
             extra.append(range_of)
         elif in_head and _is_written(rule):
-            meant = _meant(name, rule, by_use=True)
-            message = f"nothing binds {shown} and it has no possible value{meant}"
-            report.flaw(kind, message, "rule dropped", at)
+            hint = _hint(name, rule, by_use=True)
+            message = f"nothing binds {label} and it has no possible value{hint}"
+            report.flaw(kind, message, "rule dropped", place)
             return None
         elif in_head or any(name == n for x in body if x.negated for n, _ in occurrences(x.atom)):
             report.breach(
-                kind, f"nothing binds {shown} and it has no possible value: rule dropped", at
+                kind, f"nothing binds {label} and it has no possible value: rule dropped", place
             )
             return None
         else:
-            report.breach(kind, f"nothing binds {shown}: the `distinct` is taken to hold", at)
+            report.breach(kind, f"nothing binds {label}: the `distinct` is taken to hold", place)
             body = tuple(
                 x
                 for x in body
@@ -227,21 +236,22 @@ def _is_written(rule: NormalRule) -> bool:
     return ";" not in signature(rule.head)[0]
 
 
-def _meant(name: str, rule: NormalRule, *, by_use: bool) -> str:
-    """The variable that was probably meant by an unbound one of a head, as a question.
+def _hint(name: str, rule: NormalRule, *, by_use: bool) -> str:
+    """The question whether another variable was meant by an unbound one of a head.
 
-    It is one with a similar name; failing that, with `by_use`, the only one that nothing else uses.
+    The candidate has a similar name. Failing that, with `by_use`, it is the only bound variable
+    that occurs once.
     """
     if not any(v.name == name for v in variables(rule.head)):
         return ""
     times = Counter(v.name for v in rule_variables(rule))
     bound = dict.fromkeys(v.name for x in rule.body if x.binds for v in variables(x.atom))
-    alone = [other for other in bound if times[other] == 1]
-    meant = nearest(name, bound) or (alone[0] if by_use and len(alone) == 1 else None)
-    return "" if meant is None else f"; did you mean `?{meant}`?"
+    singles = [candidate for candidate in bound if times[candidate] == 1]
+    guess = nearest(name, bound) or (singles[0] if by_use and len(singles) == 1 else None)
+    return "" if guess is None else f"; did you mean `?{guess}`?"
 
 
 def _places(name: str, atoms: Sequence[Term]) -> tuple[Position, ...]:
     """The distinct positions of a variable in some atoms."""
-    found = (at for atom in atoms for variable, at in occurrences(atom) if variable == name)
-    return tuple(dict.fromkeys(found))
+    positions = (at for atom in atoms for variable, at in occurrences(atom) if variable == name)
+    return tuple(dict.fromkeys(positions))

@@ -1,4 +1,4 @@
-"""Source texts, the places in them, and the problems found there."""
+"""Source texts with their lines and columns, diagnostics about them, and the parsed `Rulesheet`."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from ggp.gdl.terms import Rule
 Severity = Literal["error", "warning"]
 
 MOST_SHOWN = 20
-"""Most problems of a text that are shown at once: a text with more is something else."""
+"""Diagnostics shown for one text; a text with more is hardly a rulesheet."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-# Servers send a rulesheet as one line, so a message shows only this many characters on each side.
+# Servers send a rulesheet as one line, so a message shows only this many characters on each side
+# of the error.
 _EXCERPT = 100
 
 
 @dataclass(frozen=True)
 class Source:
-    """A text, and the name that messages give it (a path, or `<text>`)."""
+    """A text, and its name in messages (a path, or `<text>`)."""
 
     name: str
     text: str
@@ -33,7 +34,7 @@ class Source:
         return [0, *(end.end() for end in _LINE_END.finditer(self.text))]
 
     def position(self, offset: int) -> tuple[int, int]:
-        """1-based line and column of a character offset; (0, 0) if there is no offset."""
+        """1-based line and column of a character offset; (0, 0) for a negative offset."""
         if offset < 0:
             return 0, 0
         line = bisect_right(self._line_starts, offset)
@@ -47,14 +48,14 @@ class Source:
         return self.text[start:end]
 
     def excerpt(self, offset: int) -> tuple[str, int]:
-        """The line around a character offset, shortened if it is long, and the place in it."""
+        """The line around a character offset, shortened if long, and the offset within it."""
         if offset < 0:
             return "", 0
         line_start, line_end = self._line_bounds(self.position(offset)[0])
         start, end = max(line_start, offset - _EXCERPT), min(line_end, offset + _EXCERPT)
-        before = "..." if start > line_start else ""
-        after = "..." if end < line_end else ""
-        return before + self.text[start:end] + after, len(before) + offset - start
+        lead = "..." if start > line_start else ""
+        tail = "..." if end < line_end else ""
+        return lead + self.text[start:end] + tail, len(lead) + offset - start
 
     def _line_bounds(self, number: int) -> tuple[int, int]:
         starts, text = self._line_starts, self.text
@@ -66,16 +67,24 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One problem of a rulesheet.
+    """One problem in a rulesheet.
 
     Attributes:
-        severity: "error" keeps the rulesheet from being used, "warning" was repaired.
-        rule: short name of the rule that was broken, e.g. "unsafe-head".
-        message: what is wrong and how it was repaired, without position.
+        severity: an "error" makes the rulesheet unusable, a "warning" was repaired.
+        rule: short name of the rule that was broken, such as "unsafe-head".
+        message: the problem and its repair, without the position.
         name: name of the source.
-        line, column: 1-based, 0 where there is no position.
-        context: the line of text, shortened around the place if it is long.
-        caret: 0-based place in `context`, -1 if it is `column - 1`.
+        line, column: 1-based; 0 without a position.
+        context: the line of text, shortened around the column if long.
+        caret: 0-based column in `context`; -1 for `column - 1`.
+
+    >>> from ggp.gdl import parse
+    >>> from ggp.gdl.normalize import validate
+    >>> sheet = parse("(role red) (legal red pass) (<= terminal (true (hto 1)))", "game.kif")
+    >>> print(validate(sheet)[-1])
+    game.kif:1:48: warning: (hto 1) is never true: no `init` or `next` makes it [never-true]
+    (role red) (legal red pass) (<= terminal (true (hto 1)))
+                                                   ^
     """
 
     severity: Severity
@@ -88,9 +97,9 @@ class Diagnostic:
     caret: int = -1
 
     def __str__(self) -> str:
-        """`file:line:column: error: text [rule]`, then the line and a caret under the place."""
-        where = f"{self.name}:{self.line}:{self.column}" if self.line else self.name
-        text = f"{where}: {self.severity}: {printable(self.message)} [{self.rule}]"
+        """`file:line:column: error: text [rule]`, then the line, and a caret under the column."""
+        place = f"{self.name}:{self.line}:{self.column}" if self.line else self.name
+        text = f"{place}: {self.severity}: {printable(self.message)} [{self.rule}]"
         if not self.line:
             return text
         caret = self.caret if self.caret >= 0 else self.column - 1
@@ -99,7 +108,7 @@ class Diagnostic:
 
 
 def printable(text: str) -> str:
-    """The text with a blank in place of each character that could disturb a terminal."""
+    """The text, with a blank for each character that could disturb a terminal."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\t" else " " for c in text)
@@ -114,15 +123,15 @@ def diagnose(
     return Diagnostic(severity, rule, message, source.name, line, column, context, caret)
 
 
-def joined(found: Sequence[Diagnostic]) -> str:
-    """The message of an error that has several causes: the first of them, and how many more."""
-    more = len(found) - MOST_SHOWN
-    end = [f"{more:,} more errors"] if more > 0 else []
-    return "\n".join([*map(str, found[:MOST_SHOWN]), *end])
+def joined(diagnostics: Sequence[Diagnostic]) -> str:
+    """The message of an error with several causes: the first diagnostics, and how many follow."""
+    num_more = len(diagnostics) - MOST_SHOWN
+    end = [f"{num_more:,} more errors"] if num_more > 0 else []
+    return "\n".join([*map(str, diagnostics[:MOST_SHOWN]), *end])
 
 
 def gravest(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """Those to show if not all are: errors before warnings, in text order."""
+    """The diagnostics to show: errors rather than warnings, at most `MOST_SHOWN`, in text order."""
     graves = sorted(range(len(diagnostics)), key=lambda i: diagnostics[i].severity)
     return [diagnostics[i] for i in sorted(graves[:MOST_SHOWN])]
 
@@ -134,16 +143,23 @@ def errors(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 @dataclass(frozen=True)
 class Rulesheet:
-    """A rulesheet as it was read: rules in text order, before any normalisation.
+    """A parsed rulesheet: rules in text order, before any normalisation.
 
     Attributes:
-        source: the text it was read from.
-        syntax: the syntax it was written in.
+        source: the text that was parsed.
+        syntax: the syntax of that text.
         rules: facts and rules.
-        spelling: folded name -> the spelling that comes first in the text, for names that are not
-            written in lower case there (servers want answers in their own spelling); and "" for
-            `tuple`, if a KIF text has terms without a name (see `ggp.gdl.syntax.tuples`).
-        diagnostics: the repairs made while reading, as warnings.
+        spelling: folded name -> its first spelling in the text, for names that are not in lower
+            case there (servers expect answers in their own spelling); and "" for `tuple` if a KIF
+            text has terms without a name (see `ggp.gdl.syntax.tuples`).
+        diagnostics: warnings about repairs made by the parser.
+
+    >>> from ggp.gdl import parse
+    >>> sheet = parse("role(white). terminal :- true(won(X)).")
+    >>> sheet.syntax
+    'infix'
+    >>> print(*sheet.rules)
+    (role white) (<= terminal (true (won ?x)))
     """
 
     source: Source

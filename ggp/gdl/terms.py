@@ -1,8 +1,15 @@
 """Immutable terms and rules: the syntax tree that both GDL syntaxes share.
 
-GDL is read as data: a rule is a head term and body terms, and the connectives `not`, `or`,
-`and` and `distinct` are compounds like any other, so printing and parsing are one to one.
-Names are folded to lower case when read. Positions never take part in comparisons.
+The parsers build these terms, and all later stages read them. A rule is a head term and body
+terms. The connectives `not`, `or`, `and` and `distinct` are compounds like any other, so printing
+and parsing are inverse to each other. Names are folded to lower case when read. Comparisons ignore
+positions.
+
+    >>> cell = Compound("cell", (Symbol("1"), Variable("x")))
+    >>> str(cell), signature(cell)
+    ('(cell 1 ?x)', ('cell', 2))
+    >>> str(substitute(cell, {"x": Symbol("blank")}))
+    '(cell 1 blank)'
 """
 
 from __future__ import annotations
@@ -18,9 +25,9 @@ class Symbol:
     """A constant, or a relation or function without arguments: `red`, `100`, `terminal`.
 
     Attributes:
-        name: lower case; any characters but white space, parentheses and `;`; never empty and
-            never beginning with `?`.
-        start: character offset in the source text, -1 where there is none.
+        name: in lower case; any characters except white space, parentheses and `;`; never empty,
+            and does not begin with `?`.
+        start: character offset in the source text; -1 without a source.
     """
 
     name: str
@@ -50,7 +57,7 @@ class Compound:
     start: int = field(default=NO_POSITION, compare=False, repr=False)
 
     def __str__(self) -> str:
-        # A game may build terms deeper than Python's stack, so only flat ones are joined here.
+        # Without recursion, because a game may build terms deeper than Python's stack.
         pieces: list[str] = []
         pending: list[Term | str] = [self]
         while pending:
@@ -112,7 +119,7 @@ def variables(term: Term) -> Iterator[Variable]:
 
 
 def substitute(term: Term, binding: Mapping[str, Term]) -> Term:
-    """The term with its variables replaced by name; `binding` is applied once, not repeatedly."""
+    """The term with its variables replaced; values are not searched for further variables."""
     if isinstance(term, Variable):
         return binding.get(term.name, term)
     if isinstance(term, Compound):

@@ -1,4 +1,9 @@
-"""Unfolds `or`, `and` and nested negation into rules of plain literals."""
+"""Unfolds `or`, `and` and nested negation into rules of plain literals.
+
+In come rules with connectives, as the parser read them; out go `NormalRule`s. A disjunction becomes
+several rules (disjunctive normal form). A negated conjunction, or a disjunction with too many
+alternatives, becomes a relation of its own.
+"""
 
 from __future__ import annotations
 
@@ -27,36 +32,36 @@ Conjunction = tuple[Literal, ...]
 
 
 class Unfolder:
-    """Turns rules as read into rules of literals.
+    """Turns parsed rules into rules of literals.
 
-    New relations express what a single rule cannot: a negated conjunction, or a disjunction too
-    large to multiply out. Their names contain a `;`, which no rulesheet can spell.
+    New relations stand for what literals cannot express: a negated conjunction, or a disjunction
+    too large to multiply out. Their names contain a `;`, which no rulesheet can spell.
     """
 
     def __init__(self) -> None:
-        self._made: list[NormalRule] = []
+        self._new_rules: list[NormalRule] = []
         self._count = 0
 
     def unfold(self, rule: Rule) -> list[NormalRule]:
-        """The rules that together mean what `rule` means; empty if no alternative can hold."""
+        """Rules that together mean the same as `rule`; empty if no alternative can hold."""
         if not isinstance(rule.head, Symbol | Compound):
             raise ValueError(f"not a relation: {rule.head}")
-        self._made = []
+        self._new_rules = []
         rules = self._expand(rule.head, rule.body, rule.start)
-        return [*rules, *self._made]
+        return [*rules, *self._new_rules]
 
     def _expand(self, head: Atom, body: Sequence[Term], start: int) -> list[NormalRule]:
         branches = []
         size = 1
-        # A variable that only negations have is read in each of them by itself.
+        # A variable that occurs only under negations is local to each of them.
         shared = _outside_of_negations(head, body)
         of_head = {v.name for v in variables(head)}
         names = [{v.name for v in variables(condition)} for condition in body]
-        times = Counter(name for each in names for name in each)
-        for condition, own in zip(body, names, strict=True):
+        times = Counter(name for members in names for name in members)
+        for condition, own_names in zip(body, names, strict=True):
             outside: set[str] = set()
             if signature(condition)[0] in CONNECTIVES:
-                outside = {n for n in shared if n in of_head or times[n] > (n in own)}
+                outside = {n for n in shared if n in of_head or times[n] > (n in own_names)}
             alternatives = self._alternatives(condition, True, outside, start)
             if size * len(alternatives) > MAX_ALTERNATIVES:
                 alternatives = [(self._relation_of(alternatives, outside, start),)]
@@ -72,9 +77,11 @@ class Unfolder:
     def _alternatives(
         self, condition: Term, positive: bool, outside: set[str], start: int
     ) -> list[Conjunction]:
-        """The disjunction of conjunctions that equals `condition`, or its negation.
+        """A disjunction of conjunctions equivalent to `condition`, or to its negation.
 
-        `outside` holds the variables that occur elsewhere in the rule.
+        Args:
+            positive: false for the negation.
+            outside: the variables that occur elsewhere in the rule.
         """
         name, arity = signature(condition)
         args = condition.args if isinstance(condition, Compound) else ()
@@ -92,8 +99,8 @@ class Unfolder:
                 if positive:
                     parts.append(self._alternatives(arg, True, _with(outside, args, i), start))
                 else:
-                    apart = _rename_local(arg, outside, i)
-                    parts.append(self._alternatives(apart, False, outside, start))
+                    renamed = _rename_local(arg, outside, i)
+                    parts.append(self._alternatives(renamed, False, outside, start))
             return [tuple(x for part in choice for x in part) for choice in product(*parts)]
         if name == "and":
             relation = self._relation_of(
@@ -110,23 +117,23 @@ class Unfolder:
         self, alternatives: Sequence[Conjunction], outside: set[str], start: int
     ) -> Literal:
         """A new relation that holds if one of the alternatives does."""
-        used = dict.fromkeys(
+        names = dict.fromkeys(
             v.name for part in alternatives for x in part for v in variables(x.atom)
         )
-        args = tuple(Variable(name) for name in used if name in outside)
+        args = tuple(Variable(name) for name in names if name in outside)
         self._count += 1
         name = f"one;{start};{self._count}"
         head: Atom = Compound(name, args) if args else Symbol(name)
         for part in alternatives:
             merged = _apply_equalities(head, part)
             if merged is not None:
-                self._made.append(NormalRule(merged[0], merged[1], start))
+                self._new_rules.append(NormalRule(merged[0], merged[1], start))
         return Literal(head)
 
 
 def _outside_of_negations(head: Atom, body: Sequence[Term]) -> set[str]:
     """Variables of a head, of conditions under no negation or two, and of every `distinct`."""
-    found = {v.name for v in variables(head)}
+    names = {v.name for v in variables(head)}
     pending = [(condition, True) for condition in body]
     while pending:
         condition, positive = pending.pop()
@@ -137,8 +144,8 @@ def _outside_of_negations(head: Atom, body: Sequence[Term]) -> set[str]:
         elif name in ("and", "or"):
             pending.extend((arg, positive) for arg in args)
         elif positive or name == "distinct":
-            found.update(v.name for v in variables(condition))
-    return found
+            names.update(v.name for v in variables(condition))
+    return names
 
 
 def _with(outside: set[str], args: Sequence[Term], skip: int) -> set[str]:
@@ -148,7 +155,7 @@ def _with(outside: set[str], args: Sequence[Term], skip: int) -> set[str]:
 
 
 def _rename_local(term: Term, outside: set[str], number: int) -> Term:
-    """Rename local variables: under a negation, each part of an `or` has its own "there is no"."""
+    """Rename local variables: under a negation, each part of an `or` quantifies its own."""
     local = {v.name for v in variables(term)} - outside
     return substitute(term, {name: Variable(f"{name};{number}") for name in local})
 
@@ -165,9 +172,9 @@ def _apply_equalities(
     binding = unify(left, right)
     if binding is None:
         return None
-    kept = [x for x in body if x not in equal]
+    rest = [x for x in body if x not in equal]
     new_head = atom_of(resolve(head, binding))
-    return new_head, tuple(Literal(atom_of(resolve(x.atom, binding)), x.negated) for x in kept)
+    return new_head, tuple(Literal(atom_of(resolve(x.atom, binding)), x.negated) for x in rest)
 
 
 def _argument(literal: Literal, index: int) -> Term:

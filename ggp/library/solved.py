@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ggp.errors import SolvingError
-from ggp.gdl.analysis.what_grows import with_growth
+from ggp.gdl.analysis.growth import with_growth
 from ggp.given import checked_count, checked_seed
 from ggp.library.games import Game, load
 from ggp.machine.abilities import utilities_of

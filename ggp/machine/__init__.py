@@ -1,14 +1,15 @@
-"""Game machines: rules as batched state machines.
+"""Game machines: the rules of a game as functions of batches of states.
 
-In comes a `GameDefinition`, out goes a `Machine`. Begin with `base`, the one central abstraction,
-then `abilities`, what some machines can do beyond it. Those that have the game as a `circuit` of
-gates do most (`on_circuit`). `definition` says what a game is, whoever defined it; `games` finds
-games and builds machines of them, by the table in `frontends`. The backends, one of which `build`
-picks for a rulesheet: `prolog` is the reference, `propnet` is fast, `relational` is for rules that
-do not ground, `gambit` for files of Gambit's. They have in common `arrays`, `rows`, `mixing` of
-words (hashes, random streams), `goal_values`, `boards`, `percepts`, the room `compiling` (of
-kernels), and how work is shared (`threads`, `forks`). `layers` is for whoever plays out games with
-them: joint moves of many states, and what follows, equal states merged.
+In comes a `GameDefinition`, out goes a `Machine`. Start with `base`, the central protocol, then
+`abilities`, protocols for what only some machines can do. Machines with a `circuit` of gates can do
+most (`on_circuit`). `definition` is the protocol of a game, however it is defined. `games` finds
+games and builds their machines, from the table in `frontends`.
+
+For a rulesheet, `build` picks one of the backends: `prolog` is the reference, `propnet` is fast,
+`relational` is for rules that do not ground; `gambit` plays Gambit's files. They share `arrays`,
+`rows` (tables of rows), `mixing` (hashes, random streams), `goal_values`, `boards`, `percepts`,
+`compiling` (of kernels), and `threads` and `forks` (parallel work). `layers` enumerates the joint
+moves of many states and merges equal successors.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "BACKENDS":  # their frontends need not be imported before
+    if name == "BACKENDS":  # only then are the frontends imported
         return backends()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,7 @@
-"""Abilities that some machines have beyond `Machine`. Callers ask, and do without where one lacks.
+"""Protocols for abilities that only some machines have, beyond `Machine`.
 
-A machine that has the game as a circuit has many at once (see `on_circuit`); each of the others is
-a protocol of its own, which callers ask for with `isinstance`.
+Searches and beliefs test for an ability with `isinstance`, and take a slower way without it.
+Machines with a circuit have many further methods: see `on_circuit`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from ggp.run.clocks import TellsTime
 
 
 class MovesTold(NamedTuple):
-    """What is told of the moves after K joint moves; it means nothing where the game is over.
+    """A summary of the legal moves after K joint moves; undefined in terminal states.
 
     Attributes:
-        choices: `[K, R]` number of moves of each role, 2 for more.
+        choices: `[K, R]` number of legal moves of each role, at most 2.
         news: `[K, R]` whether a role has a move that it did not have before.
-        agains: `[K, R]` whether it still has the move that it made.
+        agains: `[K, R]` whether a role still has the move that it just made.
     """
 
     choices: IntArray
@@ -39,7 +39,7 @@ class MovesTold(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[MovesTold]) -> MovesTold | None:
-        """What was told in several batches; None if in none."""
+        """The summaries of several batches, one after the other; None if there are none."""
         return cls(*map(np.concatenate, zip(*parts, strict=True))) if parts else None
 
 
@@ -47,10 +47,10 @@ class Turned(NamedTuple):
     """K successors.
 
     Attributes:
-        states: these.
-        percepts: `[K, R]` percept ids of each role; none if not wanted.
-        over: `[K]` whether each is terminal.
-        told: of the moves afterwards; None if not known.
+        states: the successors.
+        percepts: `[K, R]` percept ids of each role; empty if the caller needs none.
+        over: `[K]` whether each successor is terminal.
+        told: a summary of the legal moves in the successors; None if unknown.
     """
 
     states: States
@@ -60,14 +60,14 @@ class Turned(NamedTuple):
 
 
 class TrialBatch(NamedTuple):
-    """E moves to be tried, each a number of times in one state, and the U sums to add up.
+    """E entries, each for a number of playouts after one move in one state, added to U sums.
 
     Attributes:
-        lanes: `[E]` state of each; those of one state had better be neighbours.
-        moves: `[E]` move ids.
-        counts: `[E]` number of times that each is tried.
-        into: `[E]` the sum that its playouts are added to, below U.
-        weights: `[E]` the weight of each of its playouts.
+        lanes: `[E]` the state; faster if entries of the same state are neighbours.
+        moves: `[E]` the move id.
+        counts: `[E]` the number of playouts.
+        into: `[E]` the index of the sum for these playouts.
+        weights: `[E]` the weight of each of these playouts.
         num_sums: U.
     """
 
@@ -80,14 +80,14 @@ class TrialBatch(NamedTuple):
 
 
 class PlayoutSums(NamedTuple):
-    """Random playouts of trials, summed up; those that did not finish count as `cut_value`.
+    """Weighted sums over random playouts; an unfinished playout counts as `cut_value`.
 
     Attributes:
-        goals: `[U]` weighted sum of a role's goal values.
-        finished: whether all finished, see `Playouts`.
-        steps: `[U]` the same of joint moves made, `[0]` where the spread was not asked for.
-        squares: `[U]` the same of squared goal values.
-        goal_steps: `[U]` the same of goal value times joint moves made.
+        goals: `[U]` sum of a role's goal values.
+        finished: whether all playouts finished, see `Playouts`.
+        steps: `[U]` sum of the numbers of joint moves; `[0]` if the caller needs no variance.
+        squares: `[U]` sum of squared goal values.
+        goal_steps: `[U]` sum of goal values times numbers of joint moves.
     """
 
     goals: FloatArray
@@ -98,11 +98,11 @@ class PlayoutSums(NamedTuple):
 
 
 class PlayoutLimits(NamedTuple):
-    """When playouts are cut off.
+    """Limits after which playouts are cut off.
 
     Attributes:
-        max_steps: joint moves of one.
-        max_seconds: of all of them together, by the clock; None for no such limit.
+        max_steps: joint moves of one playout.
+        max_seconds: seconds by the clock for all playouts together; None for no limit.
         clock: see `ggp.run.clocks`.
     """
 
@@ -115,12 +115,12 @@ MOST_SUM = (1 << 24) - 1
 """Greatest sum of the weights of a role's moves in playouts by weight."""
 
 UNLIMITED = PlayoutLimits()
-"""No clock: only the number of joint moves is limited."""
+"""No limit on time, and the default limit on joint moves."""
 
 
 @runtime_checkable
 class Matcher(Protocol):
-    """A machine that steps many lanes and keeps few, which saves making states of the others."""
+    """A machine that steps many lanes and makes states only for the few whose percepts match."""
 
     def step_matching(
         self,
@@ -134,27 +134,27 @@ class Matcher(Protocol):
 
         Args:
             states: L states.
-            lanes: `[K]` the state of each joint move; equal ones had better be neighbours.
+            lanes: `[K]` the state of each joint move; faster if equal states are neighbours.
             joint_moves: `[K, R]` move ids.
-            percepts: `[L]` percept id that the role is to get, `UNKNOWN` if any will do.
+            percepts: `[L]` percept id that the role must get; `UNKNOWN` for any.
 
         Returns:
             the indices of the joint moves that match, increasing, and the successor states; None
-            where the machine can do no better than `step`.
+            if the machine is no faster than `step`.
         """
         ...
 
 
 @runtime_checkable
 class StateWriter(Protocol):
-    """A machine whose states can be stored, and restored on any machine of the same rules."""
+    """A machine whose states can be stored, and restored by any machine of the same rules."""
 
     def written(self, states: States) -> list[tuple[str, ...]]:
-        """The texts to store for each state."""
+        """For each state, the texts to store."""
         ...
 
     def from_written(self, texts: Sequence[tuple[str, ...]]) -> States:
-        """The states that such texts were stored of.
+        """The states for stored texts.
 
         Raises:
             MachineError: a text cannot be a state of these rules.
@@ -164,26 +164,26 @@ class StateWriter(Protocol):
 
 @runtime_checkable
 class GoalTexts(Protocol):
-    """A machine that gives goal values as the rules do, before they are settled."""
+    """A machine that lists all goal values that the rules give."""
 
     def goal_texts(self, states: States) -> list[tuple[tuple[str, ...], ...]]:
-        """For each lane and role, all goal values as canonical KIF, the ones that count first.
+        """For each lane and role, all goal values as canonical KIF; the first one counts.
 
-        A value that several rules give may be there several times.
+        A value from several rules may occur several times.
         """
         ...
 
 
 @runtime_checkable
 class Prover(Protocol):
-    """A machine that can find some moves without finding all, of which there may be too many.
+    """A machine that can find some legal moves without finding all, which may be too many.
 
-    Both methods take one state, and may raise `ReasonerLimitError`. There are no legal moves in
-    terminal states.
+    Both methods take one state, and may raise `ReasonerLimitError`. Terminal states have no legal
+    moves.
     """
 
     def some_legal(self, states: States, role: int, most: int) -> IntArray:
-        """`[M]` legal moves of a role, at most `most`; empty only where there is none."""
+        """`[M]` at most `most` legal moves of a role; empty only if there is none."""
         ...
 
     def is_legal(self, states: States, role: int, move: int) -> bool:
@@ -192,11 +192,11 @@ class Prover(Protocol):
 
 
 class Redrawn(NamedTuple):
-    """Histories that agree with an incomplete path.
+    """N complete paths that agree with an incomplete path.
 
     Attributes:
-        joint_moves: `[N, T, R]` for a path of T turns.
-        states: `[N]` the states that they lead to.
+        joint_moves: `[N, T, R]` move ids, for T turns.
+        states: `[N]` the states at their ends.
     """
 
     joint_moves: IntArray
@@ -204,88 +204,88 @@ class Redrawn(NamedTuple):
 
 
 class Redraws(Protocol):
-    """Draws histories that agree with one incomplete path: see `Redrawer`."""
+    """Draws complete paths that agree with one incomplete path: see `Redrawer`."""
 
     def draw(self, states: States, count: int, stop: Callable[[], bool]) -> Redrawn:
-        """Histories that agree with the path.
+        """Draw complete paths that agree with the incomplete path.
 
-        They are drawn from their prior, in which the other roles move uniformly at random. Each is
-        made by small changes of the one before: those that are drawn together are not independent.
+        Their distribution is the prior, in which the other roles move uniformly at random. Each is
+        a small change of the one before, so draws of one call are not independent.
 
         Args:
-            states: ends of histories to begin with, the first one first; they need neither agree
-                nor be of the path's length.
-            count: the greatest number to draw.
-            stop: asked now and then; when it returns true, no more are drawn.
+            states: ends of complete paths to start from, in order of preference; these need not
+                agree, nor have the same length.
+            count: the greatest number of draws.
+            stop: called now and then; drawing ends when it returns true.
         """
         ...
 
     def unfinished(self) -> States | None:
-        """The end of the history that was being changed when drawing stopped, if it did not agree:
-        one to begin with later, for this path or a longer one."""
+        """The state at the end of the last complete path if it does not agree yet: a start for the
+        next call, for this incomplete path or a longer one."""
         ...
 
 
 @runtime_checkable
 class Redrawer(Protocol):
-    """A machine that knows the histories of states, and can change whole ones.
+    """A machine that knows the complete path to each state, and can change whole paths.
 
-    It is for games in which much is decided before a role gets any percepts of it.
+    This helps in games where much is decided before a role perceives anything of it.
     """
 
     @property
     def redraws_histories(self) -> bool:
-        """Whether it does so; if not, drawing turn by turn is as good."""
+        """Whether redrawing helps in this game; if not, drawing turn by turn is as good."""
         ...
 
     def redraws(self, role: int, turns: IntArray, rng: np.random.Generator) -> Redraws:
-        """An object that draws histories for a path.
+        """An object that draws complete paths for an incomplete path.
 
         Args:
-            role: not `random`.
+            role: the role of the incomplete path; not `random`.
             turns: `[T, 3]` move, percepts and refused move of each turn: see `PathTree.extend`.
-            rng: source of all that is drawn.
+            rng: the source of randomness.
         """
         ...
 
 
 @runtime_checkable
 class HasUtilities(Protocol):
-    """A machine whose goal values stand for utilities, with the bounds of each for the other's."""
+    """A machine whose goal values stand for utilities: one range is mapped to the other."""
 
     @property
     def utility_range(self) -> tuple[float, float]:
-        """The utilities that the bounds of `Machine.goal_range` stand for."""
+        """The utilities for the two bounds of `Machine.goal_range`."""
         ...
 
 
 @runtime_checkable
 class Wordy(Protocol):
-    """A machine that has words for terms that are mere numbers; each method takes one state."""
+    """A machine that can describe moves and states in words; each method takes one state."""
 
     def move_words(self, states: States, role: int, move: int) -> str:
-        """The name of a legal move; empty for the only move of a role that has no choice."""
+        """The name of a legal move; empty for the only move of a role without a choice."""
         ...
 
     def state_words(self, states: States) -> str:
-        """The state for people to read, in one or several lines."""
+        """A description of the state, in one or several lines."""
         ...
 
     def knowledge_words(self, states: States, role: int) -> str:
-        """The knowledge of a role there, in one or several lines; may be empty."""
+        """A description of the role's knowledge, in one or several lines; may be empty."""
         ...
 
 
 def utility_of(machine: Machine, goal: float) -> float | None:
-    """The utility that a goal value stands for; None if the machine has none."""
+    """The utility of a goal value; None if the machine has no utilities."""
     if not isinstance(machine, HasUtilities):
         return None
-    least, most = machine.goal_range
+    min_goal, max_goal = machine.goal_range
     low, high = machine.utility_range
-    return low + (goal - least) / (most - least) * (high - low)
+    return low + (goal - min_goal) / (max_goal - min_goal) * (high - low)
 
 
 def utilities_of(machine: Machine, goals: Mapping[str, float]) -> dict[str, float]:
-    """The utilities that goal values of roles stand for; empty if the machine has none."""
-    found = {role: utility_of(machine, goal) for role, goal in goals.items() if role != RANDOM}
-    return {role: utility for role, utility in found.items() if utility is not None}
+    """The utilities of goal values of players; empty if the machine has no utilities."""
+    utilities = {role: utility_of(machine, goal) for role, goal in goals.items() if role != RANDOM}
+    return {role: utility for role, utility in utilities.items() if utility is not None}

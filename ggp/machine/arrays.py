@@ -1,4 +1,7 @@
-"""Small array operations that batches are made of. The cost of none depends on the size of ids."""
+"""Array operations for batches: ragged lists, segments, groups of equal rows, and packed bits.
+
+Their cost depends on the lengths of arrays, not on the size of the ids in them.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +20,20 @@ Packed = NDArray[np.uint64]
 _T = TypeVar("_T", bound=np.generic)
 
 _MANY = 16
-"""Sorting one number takes as long as looking through the marks of this many possible ones."""
+"""Sorting one number takes as long as scanning the marks of this many numbers."""
 
 
 def first_seen(rows: NDArray[np.int64]) -> tuple[IntArray, IntArray]:
-    """Distinct rows in order of first appearance.
+    """Groups of equal rows in order of appearance.
+
+    >>> first_seen(np.array([7, 3, 7, 7]))
+    (array([0, 1]), array([0, 1, 0, 0]))
 
     Args:
         rows: `[L]` or `[L, K]`.
 
     Returns:
-        `[G]` lane at which each distinct row first appears, increasing, and `[L]` number of
-        the distinct row of each lane.
+        `[G]` the first lane of each group, increasing, and `[L]` the group of each lane.
     """
     return first_seen_columns([rows] if rows.ndim == 1 else list(rows.T))
 
@@ -52,9 +57,9 @@ def ragged(lists: Sequence[IntArray]) -> Ragged:
 
 
 def distinct(numbers: IntArray | NDArray[np.int32], limit: int) -> IntArray:
-    """The numbers that occur, ascending; all are from 0 up to, but not including, a limit.
+    """The distinct numbers, ascending; all must be at least 0 and below `limit`.
 
-    If there are many, they are marked, which takes a fraction of the time of sorting or hashing.
+    Many numbers are marked in an array, which is much faster than sorting or hashing.
     """
     if _MANY * len(numbers) < limit:
         return np.unique(numbers).astype(np.int64)
@@ -95,8 +100,8 @@ def take_segments(offsets: IntArray, segments: IntArray) -> tuple[IntArray, IntA
     """
     starts = offsets[segments]
     counts = offsets[segments + 1] - starts
-    taken = offsets_of(counts)
-    return taken, np.arange(taken[-1]) + np.repeat(starts - taken[:-1], counts)
+    new_offsets = offsets_of(counts)
+    return new_offsets, np.arange(new_offsets[-1]) + np.repeat(starts - new_offsets[:-1], counts)
 
 
 def enlarged(array: NDArray[_T], length: int, fill: int) -> NDArray[_T]:
@@ -115,22 +120,22 @@ def chunks(sizes: IntArray, limit: int | Callable[[], int]) -> Iterator[tuple[in
     The sizes of a run sum up to at most the limit, except where a run is a single element.
 
     Args:
-        limit: a number, or a function that gives it anew for each run.
+        limit: a number, or a function that returns the limit of the next run.
     """
     ends = np.cumsum(sizes)
-    start, before = 0, 0
+    start, total = 0, 0
     while start < len(ends):
         most = limit() if callable(limit) else limit
-        end = max(int(np.searchsorted(ends, before + most, side="right")), start + 1)
+        end = max(int(np.searchsorted(ends, total + most, side="right")), start + 1)
         yield start, end
-        start, before = end, int(ends[end - 1])
+        start, total = end, int(ends[end - 1])
 
 
 def log_sums(logs: FloatArray, group: IntArray, num_groups: int) -> FloatArray:
-    """`[G]` log of the sum of what the `[N]` logs stand for, group by group; -inf of nothing.
+    """`[G]` log of the sum of the exponentials of `[N]` logs, for each group; -inf for no logs.
 
-    Each group is summed in a unit of its own: numbers too small for a float beside those of
-    other groups keep their value.
+    The sum of each group is relative to its greatest term, so groups of very different size lose
+    no precision.
     """
     top = np.full(num_groups, -np.inf)
     np.maximum.at(top, group, logs)
@@ -140,7 +145,7 @@ def log_sums(logs: FloatArray, group: IntArray, num_groups: int) -> FloatArray:
 
 
 def sums_by(keys: IntArray, values: FloatArray, size: int) -> FloatArray:
-    """`[..., size]` sums of `[..., N]` values with the same of `[N]` keys."""
+    """`[..., size]` sums of `[..., N]` values by their `[N]` keys."""
     if values.ndim == 1:
         return np.bincount(keys, values, size).astype(np.float64, copy=False)
     rows = values.reshape(-1, len(keys))
@@ -182,15 +187,15 @@ def unpack(packed: Packed, count: int) -> BoolArray:
 
 
 def places_of_bits(packed: Packed) -> tuple[IntArray, IntArray]:
-    """The lanes and bits where `[L, words]` rows have ones, in order. For rows that have few."""
+    """The lanes and bits of all ones in `[L, words]` rows, in order; for rows with few ones."""
     lanes, words = np.nonzero(packed)
-    some, bits = np.nonzero(unpack(packed[lanes, words][:, None], 64))
-    return lanes[some], 64 * words[some] + bits
+    index, bits = np.nonzero(unpack(packed[lanes, words][:, None], 64))
+    return lanes[index], 64 * words[index] + bits
 
 
 def rows_of_bits(lanes: IntArray, bits: IntArray, count: int, words: int) -> Packed:
-    """`[count, words]` rows that have ones at these bits of these lanes."""
+    """`[count, words]` rows with ones at the given lanes and bits."""
     packed = np.zeros((count, words), dtype=np.uint64)
-    ones = np.uint64(1) << (bits % 64).astype(np.uint64)
-    np.bitwise_or.at(packed, (lanes, bits // 64), ones)
+    masks = np.uint64(1) << (bits % 64).astype(np.uint64)
+    np.bitwise_or.at(packed, (lanes, bits // 64), masks)
     return packed

@@ -1,11 +1,12 @@
-"""The central abstraction: a game machine that works on batches of states.
+"""The protocol of game machines, which compute legal moves, successors and playouts in batches.
 
-Shape letters of the whole project: L lanes (states side by side), R roles (including
-`random`), M moves, N particles, T turns.
+Every backend implements `Machine`; players, beliefs, solvers and servers play through it. Shape
+letters of the whole project: L lanes (states side by side), R roles (including `random`), M moves,
+N particles, T turns.
 
-Moves, percepts and roles are small integers. Role `r` is an index into `roles`. Move ids and
-percept ids are interned lazily by each machine: they mean nothing to another machine, and
-their order means nothing at all. A percept id stands for the whole *set* of percepts of one
+Moves, percepts and roles are small integers. Role `r` is an index into `roles`. Each machine gives
+out move ids and percept ids when it first meets a move or percept: they mean nothing to another
+machine, and their order means nothing. A percept id stands for the whole *set* of percepts of one
 role in one turn; id 0 is the empty set.
 """
 
@@ -30,43 +31,45 @@ NO_PERCEPTS = 0
 """Id of the empty set of percepts."""
 
 UNKNOWN = -1
-"""Stands for a move or percept set that is not known."""
+"""In place of the id of an unknown move or set of percepts."""
 
 DEFAULT_MAX_STEPS = 1000
-"""Steps after which a playout is cut off; strangers' games may not terminate."""
+"""Joint moves after which a playout is cut off, since games may not terminate."""
 
 
 WAITING = "seconds of waiting"
-"""Name of the limit that is passed by work that does not get the processor time it may use."""
+"""Name of the limit on wall time, for work that gets too little processor time."""
 
 GROUND_RULES = "ground rules"
-"""Name of the limit that is passed by rules that become too many ground rules."""
+"""Name of the limit on the number of ground rules."""
 
 PATIENCE = 4.0
-"""Factor by which grounding may take longer by the clock than its processor time."""
+"""Ratio of wall time to processor time that grounding may take."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds on what one call into a reasoner may use.
+    """Bounds on the time and memory of one call into a reasoner.
 
     Attributes:
-        inferences: logical inferences for one lane of a call (one step, or one state's
-            legal moves); for a playout, for each of its steps.
+        inferences: logical inferences for one lane of a call (one step, or the legal moves in one
+            state); for a playout, for each of its steps.
         stack_bytes: size of the reasoner's stacks.
-        table_bytes: size of its tables of intermediate results.
+        table_bytes: size of its tables of intermediate answers.
         setup_inferences: inferences for compiling a game.
-        seconds: wall time of any one call into the reasoner; large batches are split into
-            several calls.
+        seconds: wall time of a call into the reasoner; large batches are split into several calls.
         term_size: functions in one term (a fluent, move or percept, or the arguments of a
-            relation that recurs).
+            recursive relation).
         answer_size: words of all terms of a state, or of a role's moves or percepts: one for each
-            function and each argument. Like `term_size`, only checked where terms may grow.
+            function and each argument. Like `term_size`, checked only where terms may grow.
         grounding_seconds: processor time for grounding the rules and building their circuit.
-        grounding_wait_seconds: wall time for that; None for `PATIENCE` times as long, so that a
+        grounding_wait_seconds: wall time for the same; None for `PATIENCE` times as long, so that a
             busy computer does not change which rules can be ground.
-        grounding_bytes: address space for that.
+        grounding_bytes: address space for the same.
         threads: processors that a call of a machine, or a search on it, may use.
+
+    >>> Limits(grounding_seconds=10).longest_grounding_s
+    40.0
     """
 
     inferences: int = 20_000_000
@@ -90,7 +93,12 @@ class Limits:
 
 
 class Ragged(NamedTuple):
-    """L lists of different lengths: lane i holds `values[offsets[i]:offsets[i + 1]]`."""
+    """L lists of different lengths: lane i holds `values[offsets[i]:offsets[i + 1]]`.
+
+    >>> lists = Ragged(np.array([0, 2, 3]), np.array([5, 7, 9]))
+    >>> lists[0], lists.counts
+    (array([5, 7]), array([2, 1]))
+    """
 
     offsets: IntArray
     values: IntArray
@@ -123,14 +131,14 @@ class Stepped(NamedTuple):
 
 
 class Playouts(NamedTuple):
-    """The results of playouts.
+    """The ends of L playouts.
 
     Attributes:
-        goals: `[L, R]` goal values, 0 in lanes that did not finish. A value that is not a
-            number counts as 0, with a warning: a player must not fail because of it.
-        steps: `[L]` joint moves made.
+        goals: `[L, R]` goal values; 0 in lanes that are not finished. A value that is not a number
+            counts as 0, with a warning: a player must not fail because of it.
+        steps: `[L]` number of joint moves.
         finished: `[L]` whether a terminal state was reached. A lane that was cut off by
-            `max_steps`, or got stuck because a role had no legal move, is not finished.
+            `max_steps`, or in which a role had no legal move, is not finished.
     """
 
     goals: FloatArray
@@ -140,7 +148,7 @@ class Playouts(NamedTuple):
 
 @runtime_checkable
 class States(Protocol):
-    """A batch of L states of one machine; a value: no operation changes it."""
+    """A batch of L states of one machine; an immutable value."""
 
     def __len__(self) -> int: ...
 
@@ -150,7 +158,7 @@ class States(Protocol):
 
 
 class ShownStates:
-    """Shows a batch of states by what holds in the first."""
+    """Mixin whose `repr` of a batch of states shows the fluents of the first."""
 
     __slots__ = ()
 
@@ -165,23 +173,40 @@ class ShownStates:
         return f"<state: {first}>" if num == 1 else f"<{num} states, the first: {first}>"
 
     def first_fluents(self) -> Sequence[str]:
-        """The fluents of the first state; there is one."""
+        """The fluents of the first state of a batch that is not empty."""
         raise NotImplementedError
 
 
 class Machine(Protocol):
     """A game: pure functions of states and joint moves, in batches.
 
-    One state is a batch of one. Joint moves are `[L, R]` arrays of move ids in role order. Several
-    threads may call a machine at once. A copy (`copy.copy`) of it counts the states it visits for
-    itself, and shares everything else.
-    Every method that reasons may raise `ReasonerLimitError`; the machine can be used again
-    afterwards.
+    A single state is a batch of one. Joint moves are `[L, R]` arrays of move ids in role order.
+    Several threads may call a machine at the same time. A copy (`copy.copy`) counts its visited
+    states separately, and shares everything else. Every method that evaluates rules may raise
+    `ReasonerLimitError`; the machine can be used again afterwards.
+
+    >>> from ggp.gdl import parse
+    >>> from ggp.gdl.normalize import normalize
+    >>> from ggp.machine import build_machine
+    >>> rules = "role(chooser). legal(chooser, left) :- not true(won). legal(chooser, right)."
+    >>> rules += "next(won) :- does(chooser, left). terminal :- true(won). goal(chooser, 100)."
+    >>> machine = build_machine(normalize(parse(rules)), backend="prolog")
+    >>> states = machine.initial()
+    >>> moves = machine.legal(states, role=0)
+    >>> sorted(map(machine.move_text, moves[0].tolist()))
+    ['left', 'right']
+    >>> left = machine.move_id("left")
+    >>> stepped = machine.step(states, np.array([[left]]))
+    >>> machine.fluents(stepped.states), machine.terminal(stepped.states).tolist()
+    ([('won',)], [True])
+    >>> playouts = machine.playout(machine.initial(num_lanes=3), np.random.default_rng(1))
+    >>> playouts.finished.tolist(), playouts.goals.tolist()
+    ([True, True, True], [[100.0], [100.0], [100.0]])
     """
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """Names of the roles in the order of the rulesheet, `random` among them."""
+        """Names of the roles, including `random`, in the order of the rulesheet."""
         ...
 
     @property
@@ -191,12 +216,12 @@ class Machine(Protocol):
 
     @property
     def goal_range(self) -> tuple[float, float]:
-        """Bounds of goal values; (0, 100) in GDL."""
+        """Bounds on goal values; (0, 100) in GDL."""
         ...
 
     @property
     def states_visited(self) -> int:
-        """Lanes stepped since the machine was built, in `step` and in `playout`."""
+        """Number of lanes stepped since the machine was built, in `step` and in `playout`."""
         ...
 
     @property
@@ -205,7 +230,7 @@ class Machine(Protocol):
         ...
 
     def initial(self, num_lanes: int = 1) -> States:
-        """The initial state, in `num_lanes` lanes."""
+        """A batch of `num_lanes` initial states."""
         ...
 
     def concatenate(self, batches: Sequence[States]) -> States:
@@ -213,7 +238,7 @@ class Machine(Protocol):
         ...
 
     def groups(self, states: States) -> IntArray:
-        """`[L]` numbers 0.. in order of first appearance: equal where states are equal."""
+        """`[L]` group numbers from 0, in order of appearance; equal states have equal numbers."""
         ...
 
     def terminal(self, states: States) -> BoolArray:
@@ -221,9 +246,9 @@ class Machine(Protocol):
         ...
 
     def goals(self, states: States) -> FloatArray:
-        """`[L, R]` goal values; 0 where there is none, with a warning.
+        """`[L, R]` goal values; 0 if there is none, with a warning.
 
-        Of several values, the one of the first rule in the rulesheet counts; of several from one
+        Of several values, the one from the first rule in the rulesheet counts; of several from one
         rule, the highest; with a warning. Numbers outside `goal_range` are kept, with a warning.
 
         Raises:
@@ -232,7 +257,7 @@ class Machine(Protocol):
         ...
 
     def legal(self, states: States, role: int, *, allow_stuck: bool = False) -> Ragged:
-        """The legal moves of a role in each lane, in an order that depends on the state only.
+        """The legal moves of a role in each lane, in an order that depends only on the state.
 
         Terminal lanes have no moves.
 
@@ -250,7 +275,7 @@ class Machine(Protocol):
         ...
 
     def step(self, states: States, joint_moves: IntArray) -> Stepped:
-        """Play `joint_moves[L, R]`; terminal or illegal play is the caller's mistake."""
+        """Play `joint_moves[L, R]`; states must not be terminal, and moves must be legal."""
         ...
 
     def playout(
@@ -261,15 +286,15 @@ class Machine(Protocol):
         max_seconds: float | None = None,
         clock: TellsTime = time.monotonic,
     ) -> Playouts:
-        """Play uniformly random legal moves (`random`: by chance) from every lane to the end.
+        """Play uniformly random legal moves (`random`: see `chance`) from every lane to the end.
 
-        Lanes that are not over after `max_steps` joint moves, or when `max_seconds` of a clock
-        (`ggp.run.clocks`) have passed, are not finished.
+        A lane is cut off after `max_steps` joint moves, or when `max_seconds` of the clock
+        (`ggp.run.clocks`) have passed.
         """
         ...
 
     def move_id(self, move: str) -> int | None:
-        """The id of a move given as KIF, or None if no rule could ever make such a term."""
+        """The id of a move in KIF; None if the rules can never make such a term."""
         ...
 
     def move_text(self, move: int) -> str:
@@ -277,7 +302,7 @@ class Machine(Protocol):
         ...
 
     def percept_id(self, percepts: Sequence[str]) -> int | None:
-        """The id of a set of percepts given as KIF terms, or None as for `move_id`."""
+        """The id of a set of percepts in KIF; None as for `move_id`."""
         ...
 
     def percept_texts(self, percept: int) -> tuple[str, ...]:
@@ -285,27 +310,28 @@ class Machine(Protocol):
         ...
 
     def told_moves(self, percepts: IntArray) -> IntArray | None:
-        """The joint moves that percepts reveal for certain: see `joint_move_percepts` in `ggp.gdl`.
+        """The joint moves that percepts reveal: see `ggp.gdl.analysis.joint_move_percepts`.
 
         Args:
-            percepts: `[L]` percept ids, `UNKNOWN` allowed.
+            percepts: `[L]` percept ids, or `UNKNOWN`.
 
         Returns:
-            `[L, R]` move ids, `UNKNOWN` where they do not; None in games whose percepts never do.
+            `[L, R]` move ids, `UNKNOWN` for moves that are not revealed; None if the percepts of
+            the game never reveal joint moves.
         """
         ...
 
     def fluents(self, states: States) -> list[tuple[str, ...]]:
-        """The fluents of every lane as canonical KIF, sorted, without `true`."""
+        """The fluents of each lane as canonical KIF, sorted, without `true`."""
         ...
 
     def close(self) -> None:
-        """Release what the machine holds; it cannot be used afterwards."""
+        """Release all resources; the machine cannot be used afterwards."""
         ...
 
 
 def even_chance(machine: Machine, states: States) -> Chance:
-    """`Machine.chance` where all legal moves of `random` are equally likely, as in GDL-II."""
+    """Implements `Machine.chance` with equal probabilities for the legal moves, as in GDL-II."""
     if machine.random_role is None:
         none = np.zeros(0, dtype=np.int64)
         return Chance(np.zeros(len(states) + 1, dtype=np.int64), none, np.zeros(0))
@@ -315,7 +341,7 @@ def even_chance(machine: Machine, states: States) -> Chance:
 
 
 def is_open(machine: Machine) -> bool:
-    """Whether the game has perfect information: percepts give all roles the joint moves."""
+    """Whether the game has perfect information: percepts show all roles the joint moves."""
     return machine.told_moves(np.array([NO_PERCEPTS], dtype=np.int64)) is not None
 
 
@@ -328,7 +354,7 @@ def role_index(machine: Machine, name: str) -> int:
     """The index of a role.
 
     Raises:
-        ConfigError: there is no such role; the message lists those there are.
+        ConfigError: there is no such role; the message lists the roles.
     """
     from ggp.errors import ConfigError
     from ggp.gdl.nearest import unknown

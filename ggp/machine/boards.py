@@ -1,7 +1,8 @@
-"""Boards: fluents that say which piece of which role is on which square.
+"""Reads boards from states: which fluents mean which piece of which role on which square.
 
-A game does so in one relation, such as `(cell ?file ?rank ?role ?piece)`. Given the places of these
-arguments, every state of it can be read as a board, in batches.
+A game has such fluents in one relation, like `(cell ?file ?rank ?role ?piece)`. Given the indices
+of these arguments (`BoardRelation`), `BoardSquares` lists the fluents of each kind of piece, so
+that the states of a circuit can be read as boards in batches.
 
 Shapes: X files, Y ranks.
 """
@@ -27,7 +28,7 @@ Kind = tuple[int, str]
 
 
 class Places(NamedTuple):
-    """The places where pieces of a kind may be: `[K]` fluents, and file and rank of each."""
+    """The possible places of one kind of piece: `[K]` fluents, and the file and rank of each."""
 
     fluents: IntArray
     files: IntArray
@@ -36,11 +37,11 @@ class Places(NamedTuple):
 
 @dataclass(frozen=True)
 class BoardRelation:
-    """The relation by which a game writes its board.
+    """The relation of a game's board.
 
     Attributes:
         name: the relation's name.
-        columns: the places of file, rank, role and piece in its fluents; the name is at 0.
+        columns: the indices of file, rank, role and piece in its fluents; index 0 is the name.
     """
 
     name: str
@@ -51,15 +52,15 @@ class BoardSquares:
     """The squares of a game's board.
 
     Args:
-        kinds: the names of pieces; fluents of other pieces do not count.
+        kinds: the names of pieces; fluents with other names are ignored.
 
     Attributes:
-        places: the places where pieces of each kind may be.
-        files, ranks: their names, numbers by size.
-        bits: the machine, which gives their bits.
+        places: the possible places of each kind of piece.
+        files, ranks: their names in order; numbers are sorted by size.
+        bits: the machine, which gives the fluents as bits.
 
     Raises:
-        ConfigError: the game has no such fluents, or the machine cannot give them in batches.
+        ConfigError: the game has no such fluents, or the machine has no circuit.
     """
 
     def __init__(self, machine: Machine, relation: BoardRelation, kinds: Container[str]) -> None:
@@ -68,36 +69,36 @@ class BoardSquares:
                 f"the backend {machine.backend} cannot read boards; use --backend propnet"
             )
         self.bits: OnCircuit = machine
-        found: list[tuple[int, str, str, str, str]] = []
+        rows: list[tuple[int, str, str, str, str]] = []
         for fluent, name in enumerate(machine.fluent_names):
             words = name.strip("()").split()
             if words[:1] == [relation.name] and len(words) > max(relation.columns):
                 file, rank, role, kind = (words[column] for column in relation.columns)
                 if kind in kinds and role in machine.roles:
-                    found.append((fluent, file, rank, role, kind))
-        if not found:
+                    rows.append((fluent, file, rank, role, kind))
+        if not rows:
             raise ConfigError(f"this game has no fluents ({relation.name} ...) of known pieces")
-        self.files = sorted({each[1] for each in found}, key=_order)
-        self.ranks = sorted({each[2] for each in found}, key=_order)
+        self.files = sorted({row[1] for row in rows}, key=_order)
+        self.ranks = sorted({row[2] for row in rows}, key=_order)
         by_kind: dict[Kind, list[tuple[int, int, int]]] = {}
-        for fluent, file, rank, role, kind in found:
+        for fluent, file, rank, role, kind in rows:
             place = fluent, self.files.index(file), self.ranks.index(rank)
             by_kind.setdefault((machine.roles.index(role), kind), []).append(place)
         self.places: Mapping[Kind, Places] = {
-            key: Places(*np.array(each, dtype=np.int64).T) for key, each in by_kind.items()
+            key: Places(*np.array(places, dtype=np.int64).T) for key, places in by_kind.items()
         }
 
     @property
     def size(self) -> tuple[int, int]:
-        """The numbers of files and ranks, X and Y."""
+        """The number of files X, and of ranks Y."""
         return len(self.files), len(self.ranks)
 
     @cached_property
     def fluents(self) -> IntArray:
         """All fluents of the board."""
-        return np.concatenate([each.fluents for each in self.places.values()])
+        return np.concatenate([places.fluents for places in self.places.values()])
 
 
 def _order(name: str) -> tuple[int, str]:
-    """Sort key: numbers by size, then words by alphabet."""
+    """Sort key: numbers by size, words alphabetically."""
     return (int(name), "") if name.isdigit() else (0, name)

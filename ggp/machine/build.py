@@ -1,4 +1,9 @@
-"""Picking a backend for a rulesheet."""
+"""Builds the machine of a rulesheet, with the fastest backend that can play it.
+
+`auto` tries to ground the rules into a circuit (`propnet`), then to interpret them (`relational`),
+then Prolog. For a match with a running clock, `build_by_the_first_clock` builds a machine without
+a circuit while the rules are ground, and uses it if the circuit comes too late.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +22,8 @@ from ggp.errors import (
     MachineError,
     ReasonerLimitError,
 )
+from ggp.gdl.analysis.growth import growth_message
 from ggp.gdl.analysis.joint_move_percepts import told_by
-from ggp.gdl.analysis.what_grows import told_growth
 from ggp.gdl.formal import goal_bounds
 from ggp.gdl.games import find_game
 from ggp.gdl.normalize import normalize, validate
@@ -42,10 +47,10 @@ Build = Callable[[Program, Limits, bool], Machine]
 """Builds a machine; the last argument is `ready` of `ggp.machine.build_machine`."""
 
 _SOON_S = 1.0
-"""Seconds within which most rules are ground."""
+"""Seconds that suffice to ground most rules."""
 
 MORE_SECONDS = 4
-"""Factor by which the advice raises the time for grounding, where that took too long."""
+"""Factor on the time for grounding in the advice after it was too short."""
 
 
 def _prolog(program: Program, limits: Limits, ready: bool) -> PrologMachine:
@@ -81,31 +86,31 @@ def _propnet(
     except ImportError as error:  # numba is imported later, and clingo elsewhere
         raise InstallationError(str(error)) from error
 
-    def laid_out(built: Built) -> Machine:
+    def laid_out(source: Built) -> Machine:
         machine = PropnetMachine(
-            built.circuit,
+            source.circuit,
             is_gdl2=program.is_gdl2,
             told_by=told_by(program),
             threads=limits.threads,
-            reports=built.reports,
+            reports=source.reports,
         )
         machine.lay_out()
         if ready:
             machine.warm_up()
         return machine
 
-    def built(*, anew: bool = False) -> Built:
+    def compiled(*, anew: bool = False) -> Built:
         try:
             return build(program, limits, anew=anew, foreseen=foreseen, meanwhile=meanwhile)
         except ReasonerLimitError as error:
-            raise error.because(told_growth(program)) from None
+            raise error.because(growth_message(program)) from None
 
     try:
-        return laid_out(built())
+        return laid_out(compiled())
     except (IndexError, KeyError, ValueError) as error:
-        # The file holds a circuit, but not one of these rules.
-        _log.info("the circuit of %s is made anew: %r", program.source.name, error)
-        return laid_out(built(anew=True))
+        # The file holds a circuit of other rules.
+        _log.info("the circuit of %s is built again: %r", program.source.name, error)
+        return laid_out(compiled(anew=True))
 
 
 def _auto(program: Program, limits: Limits, ready: bool) -> Machine:
@@ -120,13 +125,13 @@ def _instead(
     program: Program,
     limits: Limits,
     cause: MachineError,
-    made: Machine | None = None,
+    substitute: Machine | None = None,
     *,
     at_once: bool = False,
 ) -> Machine:
-    """A machine without a circuit (`made`, if given) in place of one that cannot be built."""
+    """A machine without a circuit, or `substitute`, in place of one that cannot be built."""
     try:
-        machine = made or _without_circuit(program, limits, at_once=at_once)
+        machine = substitute or _without_circuit(program, limits, at_once=at_once)
     except BackendUnavailableError as error:
         raise BackendUnavailableError(error.tool, f"{error.hint}; and {cause}") from error
     _log.warning(
@@ -146,21 +151,21 @@ def _without_circuit(
     *,
     at_once: bool = False,
 ) -> Machine:
-    """The interpreter of rules, or Prolog for rules that it cannot play.
+    """The interpreter of rules, or Prolog if it cannot play them.
 
     Args:
-        meanwhile: called again and again while the interpreter is made.
-        at_once: whether Prolog comes first where machine code would have to be compiled.
+        meanwhile: called repeatedly while the interpreter is built.
+        at_once: prefer Prolog if machine code of the interpreter would have to be compiled.
     """
     first: Build = partial(_relational, meanwhile=meanwhile)
-    then: Build = _prolog
+    second: Build = _prolog
     if at_once and not _has_machine_code():
-        first, then = then, first
+        first, second = second, first
     try:
         return first(program, limits, True)
     except MachineError as error:
         _log.info("%s is played by another machine: %s", program.source.name, error)
-        return then(program, limits, True)
+        return second(program, limits, True)
 
 
 def _has_machine_code() -> bool:
@@ -175,15 +180,15 @@ def _has_machine_code() -> bool:
 
 
 _PLAYED = {"relational": "without a circuit", "prolog": "on Prolog"}
-"""Words for the way that a game is played."""
+"""The end of the message "is played ...", by backend."""
 
 
 def _advice(error: MachineError, backend: str) -> str:
-    """Advice about a fast backend that cannot be built, in place of which another is used."""
+    """Advice for a user whose game runs on a slower backend."""
     advice = f"`--backend {backend}` does not try anything else"
     if isinstance(error, ReasonerLimitError) and error.limit in ("seconds", WAITING):
-        more = MORE_SECONDS * error.reached / (PATIENCE if error.limit == WAITING else 1)
-        return f"`--grounding-seconds {more:g}` tries for longer, {advice}"
+        seconds = MORE_SECONDS * error.reached / (PATIENCE if error.limit == WAITING else 1)
+        return f"`--grounding-seconds {seconds:g}` tries for longer, {advice}"
     return advice
 
 
@@ -193,8 +198,8 @@ BACKENDS: Mapping[str, Build] = {
     "relational": _relational,
     "prolog": _prolog,
 }
-"""How to build a machine, by the name `--backend` takes. `auto` takes the first of propnet,
-relational and prolog that can be built."""
+"""Functions that build machines, by the names that `--backend` takes. `auto` takes the first of
+propnet, relational and prolog that can be built."""
 
 
 def build_by_the_first_clock(
@@ -203,37 +208,37 @@ def build_by_the_first_clock(
     is_asked: Callable[[], bool],
     foreseen: Foreseen | None = None,
 ) -> Machine:
-    """The fast machine if it is ready when a move is asked for, otherwise one without a circuit.
+    """The fast machine if it is ready when a move is needed, otherwise one without a circuit.
 
-    The latter is made while the rules are ground, if that takes long or somebody waits. So nobody
-    waits for rules that cannot be ground.
+    The second one is built while the rules are ground, if that takes long or a move is needed. So a
+    match does not wait for rules that cannot be ground.
 
     Args:
         program: normalised rules.
         limits: see `ggp.machine.build_machine`.
-        is_asked: whether somebody waits for a move.
-        foreseen: told what is expected of grounding.
+        is_asked: returns whether a move is needed.
+        foreseen: called with the expected duration of grounding.
 
     Raises:
         BackendUnavailableError: the software that the backends need is not installed.
         ReasonerLimitError: the rules cannot be compiled within the limits.
     """
-    beside = _Beside(program, limits, is_asked)
+    standby = _Standby(program, limits, is_asked)
     try:
-        machine = _propnet(program, limits, True, foreseen=foreseen, meanwhile=beside.look)
+        machine = _propnet(program, limits, True, foreseen=foreseen, meanwhile=standby.look)
     except _Asked as asked:
-        name, played = program.source.name, _PLAYED[asked.machine.backend]
-        _log.warning("%s is played %s: its rules are not ground yet", name, played)
+        name, manner = program.source.name, _PLAYED[asked.machine.backend]
+        _log.warning("%s is played %s: its rules are not ground yet", name, manner)
         return asked.machine
     except MachineError as error:
-        return _instead(program, limits, error, beside.machine, at_once=True)
-    if beside.machine is not None:
-        beside.machine.close()
+        return _instead(program, limits, error, standby.machine, at_once=True)
+    if standby.machine is not None:
+        standby.machine.close()
     return machine
 
 
 class _Asked(Exception):
-    """Somebody waits for a move, which a machine without a circuit can find."""
+    """A move is needed, and the machine without a circuit is ready."""
 
     def __init__(self, machine: Machine) -> None:
         super().__init__()
@@ -241,19 +246,19 @@ class _Asked(Exception):
 
 
 class _Ground(Exception):
-    """The rules are ground, or cannot be: the machine made meanwhile need not be finished."""
+    """Grounding has ended, so the machine without a circuit need not be finished."""
 
 
-class _Beside:
-    """Makes a machine without a circuit while rules are ground.
+class _Standby:
+    """Builds a machine without a circuit while rules are ground.
 
     Args:
         program: normalised rules.
         limits: bounds on the reasoner.
-        is_asked: whether somebody waits for a move.
+        is_asked: returns whether a move is needed.
 
     Attributes:
-        machine: None before it is made, and if it cannot be made.
+        machine: None before it is built, and if it cannot be built.
     """
 
     def __init__(self, program: Program, limits: Limits, is_asked: Callable[[], bool]) -> None:
@@ -263,7 +268,7 @@ class _Beside:
         self.machine: Machine | None = None
 
     def look(self, is_ground: Callable[[], bool]) -> None:
-        """Make the machine if it is time to; raise `_Asked` if it is to be played on."""
+        """Build the machine if it is time; raise `_Asked` if a move is needed now."""
         if not self._was_tried and (self._is_asked() or time.monotonic() > self._due_s):
             with suppress(_Ground):
                 self._make(is_ground)
@@ -278,11 +283,11 @@ class _Beside:
         try:
             self.machine = _without_circuit(self._program, self._limits, go_on, at_once=True)
         except MachineError as error:
-            _log.info("the machine without a circuit cannot be made: %s", error)
+            _log.info("the machine without a circuit cannot be built: %s", error)
         self._was_tried = True
 
 
-def tell_moves(machine: Machine, program: Program, limits: Limits | None = None) -> Machine:
+def reveal_moves(machine: Machine, program: Program, limits: Limits | None = None) -> Machine:
     """The same game on a machine that shows every role the joint move, as in plain GDL.
 
     The circuit is not built again.
@@ -306,14 +311,14 @@ def tell_moves(machine: Machine, program: Program, limits: Limits | None = None)
     from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 
     assert isinstance(machine, PropnetMachine)
-    told = PropnetMachine(machine.circuit, is_gdl2=False, reports=machine.reports)
-    told.lay_out()
-    told.warm_up()
-    return told
+    plain_machine = PropnetMachine(machine.circuit, is_gdl2=False, reports=machine.reports)
+    plain_machine.lay_out()
+    plain_machine.warm_up()
+    return plain_machine
 
 
 # ------------------------------------------------------------------------
-# The frontend of rulesheets: found by name or path, normalised, built by `ggp.machine.build`.
+# The frontend of rulesheets.
 
 
 def _read(text: str | bytes, name: str, files: bool) -> Program:

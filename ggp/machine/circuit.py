@@ -1,7 +1,9 @@
-"""A game as a circuit of AND gates with inverted wires.
+"""The circuit of a game: AND gates with inverted wires, and the nets that depend on each other.
 
-A *net* is an input or the output of a gate; a *literal* is `2 * net + inverted`. Net 0 is the
-constant false, so literal 0 is false and literal 1 true. `x or y` is `not (not x and not y)`.
+`propnet` builds circuits from ground rules; machines evaluate them; beliefs and searches ask for
+cones. A *net* is an input or the output of a gate; a *literal* is `2 * net + inverted`. Net 0 is
+the constant false, so literal 0 is false and literal 1 is true. `x or y` is
+`not (not x and not y)`.
 """
 
 from __future__ import annotations
@@ -25,9 +27,11 @@ Literals = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Loop:
-    """Gates `start` to `end` (exclusive) that depend on each other: they are evaluated again and
-    again from `initial[end - start]` (bool) until nothing changes, which is their least
-    fixpoint."""
+    """Gates `start` to `end` (exclusive) that depend on each other.
+
+    They are evaluated repeatedly, from `initial[end - start]` (bool), until nothing changes. That
+    is their least fixpoint.
+    """
 
     start: int
     end: int
@@ -38,8 +42,8 @@ class Loop:
 class Outputs:
     """Named literals of one role: moves or percepts, sorted by name, or goal values.
 
-    Of the goal values that hold, the first counts, so they are in the order of the rules that
-    give them, and one may occur several times.
+    Goal values are in the order of the rules that give them, because the first one that holds
+    counts; a value may occur several times.
     """
 
     names: tuple[str, ...]
@@ -48,22 +52,22 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Circuit:
-    """A game as a circuit.
+    """The circuit of a game.
 
-    Its nets, in order, are the constant, one for each fluent, one for each move of each role (in
-    the order of `legal[role].names`, role after role), and one for each gate. The literals of a
-    gate come before it, except within a `Loop`.
+    The nets, in order, are the constant, one for each fluent, one for each move of each role (in
+    the order of `legal[role].names`, role by role), and one for each gate. A gate reads only
+    earlier nets, except within a `Loop`.
 
     Attributes:
         roles: names in the order of the rulesheet.
-        fluents: fluents that can change, sorted.
-        initial: `[F]` whether each holds in the initial state.
-        constant: fluents that hold in every reachable state, sorted.
-        offsets: `[G + 1]` literals of each gate.
-        literals: inputs of the gates; a gate has two or more (in a `Loop`: one or more).
-        loops: in order, not overlapping.
+        fluents: the fluents that can change, sorted.
+        initial: `[F]` whether each fluent holds in the initial state.
+        constant: the fluents that hold in every reachable state, sorted.
+        offsets: `[G + 1]` offsets of the literals of each gate.
+        literals: the inputs of all gates; a gate has two or more (in a `Loop`, one or more).
+        loops: the loops in order; they do not overlap.
         next: `[F]` literal of each fluent in the next state.
-        legal: the moves that each role can ever have, and the literals for when they are legal.
+        legal: all moves of each role, and the literals that are true if they are legal.
         sees: the percepts of each role.
         goals: the goal values of each role.
         terminal: the literal of `terminal`.
@@ -105,27 +109,28 @@ def gates_of(circuit: Circuit) -> list[tuple[int, ...]]:
 
 
 def net_levels(circuit: Circuit) -> list[int]:
-    """Length of the longest path from an input to each net; the same for all gates of a loop."""
+    """The level of each net: the length of the longest path from an input. The gates of a loop
+    have the same level."""
     first_net = 1 + circuit.num_inputs
     gates = gates_of(circuit)
     levels = [0] * (first_net + len(gates))
     in_loop = {gate: loop for loop in circuit.loops for gate in range(loop.start, loop.end)}
-    for place, gate in enumerate(gates):
-        loop = in_loop.get(place)
+    for index, gate in enumerate(gates):
+        loop = in_loop.get(index)
         if loop is None:
-            levels[first_net + place] = 1 + max(levels[literal >> 1] for literal in gate)
-        elif place == loop.start:
+            levels[first_net + index] = 1 + max(levels[literal >> 1] for literal in gate)
+        elif index == loop.start:
             inner = gates[loop.start : loop.end]
-            level = 1 + max(levels[literal >> 1] for each in inner for literal in each)
+            level = 1 + max(levels[literal >> 1] for inner_gate in inner for literal in inner_gate)
             levels[first_net + loop.start : first_net + loop.end] = [level] * len(inner)
     return levels
 
 
 # ------------------------------------------------------------------------
-# Cones of influence: the nets that others depend on, and those that depend on them.
+# Cones of influence: the nets that a net depends on, and the nets that depend on it.
 
 LARGE = 10_000
-"""Literals of a circuit from which on loading kernels takes less time than doing without."""
+"""Number of literals from which loading kernels takes less time than running Python."""
 
 I64 = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -135,42 +140,42 @@ _R = TypeVar("_R")
 
 
 def is_large(circuit: Circuit) -> bool:
-    """Whether a circuit is laid out with kernels."""
+    """Whether a circuit is worth the loading of kernels."""
     return circuit.num_literals >= LARGE
 
 
-def suited(what: Kernel[_P, _R], circuit: Circuit) -> Callable[_P, _R]:
-    """The kernel for a large circuit, the function as it was written for others."""
-    return what if is_large(circuit) else what.on_views
+def suited(compiled: Kernel[_P, _R], circuit: Circuit) -> Callable[_P, _R]:
+    """The function to call: the kernel for a large circuit, plain Python for a small one."""
+    return compiled if is_large(circuit) else compiled.on_views
 
 
 def cone(
     circuit: Circuit,
     targets: Literals,
     *,
-    known: NDArray[np.bool_] | None = None,
+    excluded: NDArray[np.bool_] | None = None,
     through_time: bool = False,
 ) -> NDArray[np.bool_]:
-    """`[nets]` whether some literals depend on each net, directly or not.
+    """`[nets]` whether each net is in the cone of `targets`: one of these depends on it.
 
     Args:
-        known: `[nets]` whether to stop at each net; these are left out.
-        through_time: also follow each fluent to what its value depended on one step before.
+        excluded: `[nets]` nets at which to stop; they are not in the cone.
+        through_time: also follow each fluent to the nets that determined it one step before.
     """
     base = 1 + circuit.num_inputs
     reached = np.zeros(base + circuit.num_gates, dtype=np.bool_)
-    if known is not None:
-        reached[known] = True
-    # A loop is evaluated as a whole: each of its gates needs the next, and the last the first.
+    if excluded is not None:
+        reached[excluded] = True
+    # A loop is evaluated as a whole, so all of its gates are needed: each one depends on the next.
     ring = np.full(circuit.num_gates if circuit.loops else 0, -1, dtype=np.int64)
     for loop in circuit.loops:
         ring[loop.start : loop.end] = np.roll(np.arange(loop.start, loop.end), -1)
     following = circuit.next if through_time else circuit.next[:0]
     stack = np.empty(len(reached), dtype=np.int64)
-    wanted = np.unique(targets >> 1)
-    wanted = wanted[~reached[wanted]]
-    reached[wanted] = True
-    stack[: len(wanted)] = wanted
+    nets = np.unique(targets >> 1)
+    nets = nets[~reached[nets]]
+    reached[nets] = True
+    stack[: len(nets)] = nets
     suited(_reach, circuit)(
         circuit.offsets,
         circuit.literals,
@@ -179,13 +184,13 @@ def cone(
         ring,
         reached,
         stack,
-        len(wanted),
+        len(nets),
     )
-    return reached if known is None else reached & ~known
+    return reached if excluded is None else reached & ~excluded
 
 
 def touched_by(circuit: Circuit, nets: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """`[nets]` whether each net of a circuit without loops is in a set or depends on one in it."""
+    """`[nets]` whether each net of a circuit without loops is in `nets` or depends on one."""
     touched = nets.copy()
     suited(_spread, circuit)(circuit.offsets, circuit.literals, 1 + circuit.num_inputs, touched)
     return touched
@@ -202,14 +207,16 @@ def _reach(
     stack: I64,
     top: int,
 ) -> None:
-    """Mark the nets that some nets depend on.
+    """Mark all nets that the nets on a stack depend on (depth-first search).
+
+    A net is marked when it is pushed, so it is pushed at most once, and the stack cannot overflow.
 
     Args:
         base: net of the first gate.
-        following: for the first fluents, literals that they depend on as well.
-        ring: for each gate, another one that it depends on, -1 for none; or empty.
-        reached: `[nets]` filled in.
-        stack: `[nets]` nets that are reached, but not yet those that they depend on; changed.
+        following: a further literal for each of the first fluents, that it depends on.
+        ring: for each gate, a further gate that it depends on, or -1; or empty.
+        reached: `[nets]` marks, filled in.
+        stack: `[nets]` marked nets whose inputs are not yet visited; changed.
         top: the number of nets on the stack.
     """
     while top:
@@ -218,25 +225,28 @@ def _reach(
         gate = net - base
         if gate >= 0:
             for k in range(offsets[gate], offsets[gate + 1]):
-                other = literals[k] >> 1
-                if not reached[other]:
-                    reached[other] = True
-                    stack[top] = other
+                source = literals[k] >> 1
+                if not reached[source]:
+                    reached[source] = True
+                    stack[top] = source
                     top += 1
-        other = -1
+        source = -1
         if 0 <= gate < len(ring) and ring[gate] >= 0:
-            other = base + ring[gate]
+            source = base + ring[gate]
         elif 0 < net <= len(following):
-            other = following[net - 1] >> 1
-        if other >= 0 and not reached[other]:
-            reached[other] = True
-            stack[top] = other
+            source = following[net - 1] >> 1
+        if source >= 0 and not reached[source]:
+            reached[source] = True
+            stack[top] = source
             top += 1
 
 
 @kernel
 def _spread(offsets: I64, literals: Literals, base: int, touched: NDArray[np.bool_]) -> None:
-    """Mark gates that read a marked net; gates come after the nets they read."""
+    """Mark all gates that depend on a marked net.
+
+    One pass is enough, because a gate reads only earlier nets.
+    """
     for gate in range(len(offsets) - 1):
         for k in range(offsets[gate], offsets[gate + 1]):
             if touched[literals[k] >> 1]:
@@ -244,16 +254,21 @@ def _spread(offsets: I64, literals: Literals, base: int, touched: NDArray[np.boo
                 break
 
 
-def following(circuit: Circuit, held: Bools) -> Bools | None:
-    """`[2, F]` whether fluents may be false, and hold, one step later; None if it is surely over.
+def following(circuit: Circuit, possible: Bools) -> Bools | None:
+    """The possible values of fluents one step later; None if the game is certainly over.
+
+    This is an upper bound, since it takes fluents and moves to be independent.
 
     Args:
-        held: `[2, F]` whether each fluent may be false, and may hold, now.
+        possible: `[2, F]` whether each fluent may be false, and whether it may be true.
+
+    Returns:
+        the same for the next state.
     """
     base, num_fluents = 1 + circuit.num_inputs, len(circuit.fluents)
     may = np.zeros((2, base + circuit.num_gates), dtype=np.bool_)
     may[0, 0] = True
-    may[:, 1 : 1 + num_fluents] = held
+    may[:, 1 : 1 + num_fluents] = possible
     may[:, 1 + num_fluents : base] = True
     evaluate = suited(_evaluate, circuit)
     evaluate(circuit.offsets, circuit.literals, base, may)
@@ -261,9 +276,9 @@ def following(circuit: Circuit, held: Bools) -> Bools | None:
         return None
     first = 1 + num_fluents
     for outputs in circuit.legal:
-        some = may[1 - (outputs.literals & 1), outputs.literals >> 1]
-        may[1, first : first + len(some)] = some
-        first += len(some)
+        is_legal = may[1 - (outputs.literals & 1), outputs.literals >> 1]
+        may[1, first : first + len(is_legal)] = is_legal
+        first += len(is_legal)
     evaluate(circuit.offsets, circuit.literals, base, may)
     inverted, nets = circuit.next & 1, circuit.next >> 1
     return np.stack([may[inverted, nets], may[1 - inverted, nets]])
@@ -271,11 +286,12 @@ def following(circuit: Circuit, held: Bools) -> Bools | None:
 
 @kernel
 def _evaluate(offsets: I64, literals: Literals, base: int, may: Bools) -> None:
-    """Find the possible values of gates.
+    """Find the possible values of gates: an AND may be true if all inputs may be, and may be false
+    if any input may be.
 
     Args:
         base: net of the first gate.
-        may: `[2, nets]` whether each may be false, and whether it may hold; filled in for gates.
+        may: `[2, nets]` whether each may be false, and whether it may be true; filled in for gates.
     """
     for gate in range(len(offsets) - 1):
         false, holds = False, True

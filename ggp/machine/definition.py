@@ -1,19 +1,18 @@
-"""A game as somebody defined it, before a machine plays it: by a rulesheet, or in another way.
+"""Protocols for the definition of a game, by a rulesheet or in another way, before it is played.
 
-Whatever a game is defined in, the rest of the project asks it the same few things:
+All definitions answer the same questions:
 
-    text       `source`: all that is needed to have the game again, in a record or another process
-    digest     whether two of them are the same game
-    roles      who plays
-    build      `build_machine` looks its frontend up by its `prefix`
-    describe   what it says of itself in words
-    draw       `as_program`: what pictures are recognised in; where that has no rules, a machine
-               that is `Wordy` says what states look like
+    text       `source`: enough to read the game again from a record, or in another process
+    digest     whether two definitions are the same game
+    roles      the players
+    build      `prefix`: the key of the frontend, for `build_machine`
+    describe   the game in words
+    draw       `as_program`: rules in which pictures are recognised. If it has none, a machine that
+               is `Wordy` describes states.
 
-A `GameDefinition` is not called a game: `ggp.Game` is one, a definition with the machine that
-plays it. A rulesheet's definition is a `Program`. What reads definitions of one kind and builds
-machines of them is a `Frontend`. `ggp.machine.frontends` has the table of all, and nothing else
-asks which one it is.
+`Program` is the definition of a rulesheet. (`ggp.Game` is more than a `GameDefinition`: it has a
+machine as well.) A `Frontend` reads definitions of one kind and builds machines from them.
+`ggp.machine.frontends` has the table of frontends; no other module distinguishes them.
 """
 
 from __future__ import annotations
@@ -28,36 +27,36 @@ from ggp.gdl.syntax.descriptions import Description
 from ggp.machine.base import Limits, Machine
 
 IMPORTS = "GGP_IMPORT"
-"""Environment variable with modules, separated by commas, that frontends import before they look
-for a game. It is set by `--import`, and processes inherit it."""
+"""Environment variable with names of modules, separated by commas, that frontends import before
+they look for a game. `--import` sets it, and child processes inherit it."""
 
 
 class GameDefinition(Protocol):
-    """A value: all that is known of a game before it is played."""
+    """The definition of a game; an immutable value."""
 
     @property
     def prefix(self) -> str:
-        """Key of its frontend, with which its text begins; empty for rulesheets."""
+        """The key of its frontend, and the beginning of its text; empty for rulesheets."""
         ...
 
     @property
     def source(self) -> Source:
-        """Its text, and what messages call it. The same text makes the same game, anywhere."""
+        """Its text, and its name in messages. The same text defines the same game everywhere."""
         ...
 
     @property
     def digest(self) -> str:
-        """128 bits as hex digits: equal games have equal ones."""
+        """128 bits as hex digits; equal for equal games."""
         ...
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """In the order of the joint moves; chance plays `random`."""
+        """The roles in the order of joint moves; chance plays `random`."""
         ...
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What had to be repaired, in text order."""
+        """All repairs, in text order."""
         ...
 
     def describe(self) -> Description:
@@ -65,31 +64,33 @@ class GameDefinition(Protocol):
         ...
 
     def as_program(self) -> Program:
-        """Its rules in GDL, for whoever looks into rules: to draw states, or to say what may grow.
+        """Its rules in GDL, to recognise pictures and to find terms that grow.
 
-        It has no rules where the game is defined in another way (`without_rules`). It is not played
-        on, and its digest is not the game's.
+        A game that is not a rulesheet gives a program without rules (`without_rules`). No machine
+        is built from it, and its digest is not the game's.
         """
         ...
 
 
 Builder = Callable[[Any, Limits, bool], Machine]
-"""A machine of a definition of one frontend, within limits; ready at once if asked for."""
+"""Builds a machine from a definition, within limits; if the last argument is true, with all machine
+code loaded."""
 
 
 class Frontend(NamedTuple):
-    """What reads one kind of games, and builds machines of them.
+    """Reads one kind of games, and builds machines for them.
 
     Attributes:
-        read: a game from its text, or from what its file holds; the name that messages call it by;
-            and whether it may have other files read (see `ggp.machine.games.read_program`).
-        backends: how to build machines, by the names that `--backend` takes; `auto` is one of them.
-        find: the file that holds a game, by name or path; None for a frontend whose games have no
-            files, as their names are all there is of them.
-        check: everything that is wrong with a text, and the name as above, where it is more than
-            what reading it raises.
-        goal_bounds: the least and the greatest goal value that a game can give; None if they are
-            not known.
+        read: returns the definition for the contents of a file or for a text. The other arguments
+            are its name in messages, and whether it may name files to read (see
+            `ggp.machine.games.read_program`).
+        backends: functions that build machines, by the names that `--backend` takes; `auto` is one
+            of them.
+        find: returns the file of a game, by name or path; None if games of this kind have no files,
+            because their names define them.
+        check: returns all problems of a text (and its name in messages), if there are more than
+            `read` raises.
+        goal_bounds: returns the least and the greatest goal value of a game; None if unknown.
     """
 
     read: Callable[[str | bytes, str, bool], GameDefinition]

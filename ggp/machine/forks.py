@@ -1,17 +1,17 @@
-"""Shares work with copies of this process, where its threads would wait for each other.
+"""Shares the work of a search with copies of this process, for which threads are no help.
 
-Two threads gain where kernels run for long. A simulation is many short kernels with Python between
-them, which one thread at a time may run. A copy of the process (`fork`) has everything: states,
-particles, machine code. So it only has to be told which pieces are its own, and only results come
-back. It lives for one call.
+Threads run in parallel only inside of long kernels. A simulation is many short kernels with Python
+between them, which only one thread at a time can run. A copy of the process (`fork`) has all data:
+states, particles, machine code. So it needs no input except the indices of its pieces, and sends
+back only the results. It lives for one call.
 
-    this process    piece 0, piece 2 ..., then it reads what the copy found
+    this process    piece 0, piece 2 ..., then it reads the results of the copy
     its copy        piece 1, piece 3 ...
 
-A copy contains only the thread that made it, and a lock that another thread holds is held in it for
-ever. So a copy is made while no other thread holds a lock of ours; if that cannot be had soon, no
-copy is made. Other locks that may be held are unknown to us: a copy that does nothing but wait is
-given up.
+A copy has only the thread that forked it, and a lock that another thread holds stays locked in it
+for ever. So this process forks only while it holds all locks of ggp itself; if it cannot get them
+soon, it does the work alone. Locks of other libraries are unknown: a copy that only waits is given
+up.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ _log = logging.getLogger(__name__)
 _CHUNK_BYTES = 1 << 16
 
 LOCKED_S = 0.05
-"""Time to wait for each lock. Tables grow in less; to compile a kernel takes seconds."""
+"""Time to wait for each lock: enough for a table to grow, but not for a kernel to compile."""
 
 STILL_S = 5.0
-"""A copy that slept for this long, and used no processor meanwhile, waits in vain."""
+"""A copy that sleeps for this long without using the processor counts as hanging."""
 
 _LEAST_WAIT_S = 0.001
-"""A copy that has no more time than this is not waited for again."""
+"""Time left below which a copy is given up."""
 
 _LOOKS = 10
-"""Number of times to look at a copy in that time."""
+"""Number of checks of a copy within `STILL_S`."""
 
 _ASLEEP = "S"
-"""State of a process that waits, as the system names it."""
+"""The system's name for the state of a waiting process."""
 
 _T = TypeVar("_T")
 
@@ -89,18 +89,18 @@ def shared(
     seconds: float | None = None,
     clock: TellsTime = time.monotonic,
 ) -> list[_T | None]:
-    """The results of `work` for the pieces 0 .. `num_pieces` - 1; `work` may change nothing else.
+    """The results of `work` for the pieces 0 .. `num_pieces` - 1; it must have no side effects.
 
     Args:
-        machine: the machine that `work` uses; states that copies visit are counted in it too.
-        work: called with the number of a piece; its result can be pickled.
-        seconds: copies that have not answered by then are ended. Without it, the work of a copy
-            that hangs is done here.
+        machine: the machine that `work` uses; it also counts the states that copies visit.
+        work: called with the number of a piece; its result must be picklable.
+        seconds: time after which copies without an answer are killed. If None, this process does
+            the work of a copy that hangs.
         clock: measures these seconds; CPU time (`ggp.run.clocks`) is that of all copies together.
 
     Returns:
-        None for pieces of a copy that was ended, by the clock or by the system, or that could not
-        be made in time.
+        the results; None for pieces of a copy that was killed, by the clock or by the system, or
+        that could not be forked in time.
 
     Raises:
         Exception: whatever `work` raises, here or in a copy.
@@ -109,7 +109,7 @@ def shared(
     if processes < 2 or not isinstance(machine, Forkable):
         return [work(piece) for piece in range(num_pieces)]
     until = None if seconds is None else _Until(clock() + seconds, clock, _backstop(seconds))
-    found: list[_T | None] = [None] * num_pieces
+    outcomes: list[_T | None] = [None] * num_pieces
     shares = [range(first, num_pieces, processes) for first in range(processes)]
     copies: list[_Copy] = []
     with team(processes - 1) as working:
@@ -119,26 +119,26 @@ def shared(
                     for pieces in shares[1:]:
                         copies.append(_copy(machine, work, pieces))
                         working.add(copies[-1].pid)
-            here = [*shares[0]]
+            own_pieces = [*shares[0]]
             if not copies and seconds is None:
-                here = [*range(num_pieces)]
-            for piece in here:
-                found[piece] = work(piece)
+                own_pieces = [*range(num_pieces)]
+            for piece in own_pieces:
+                outcomes[piece] = work(piece)
             for copy in copies:
-                if not _receive(machine, copy, until, len(copies), found):
+                if not _receive(machine, copy, until, len(copies), outcomes):
                     for piece in copy.pieces:
-                        found[piece] = work(piece)
+                        outcomes[piece] = work(piece)
         finally:
             for pid, pipe, _ in copies:
                 os.close(pipe)
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
                 working.wait_for(pid)
-    return found
+    return outcomes
 
 
 class _Until(NamedTuple):
-    """The time until which copies are waited for: by a clock, and by wall time."""
+    """The time when copies are given up: by a clock, and by wall time."""
 
     at_s: float
     clock: TellsTime
@@ -160,13 +160,13 @@ class _Copy(NamedTuple):
 
 @contextmanager
 def _unlocked(machine: Forkable) -> Iterator[bool]:
-    """Hold all locks that a copy may need; yields whether they could be had in time."""
-    with ExitStack() as taken:
+    """Hold all locks that a copy may need; yields whether this process got them in time."""
+    with ExitStack() as stack:
         for lock in (machine.growing, *jit.locks()):
             if not lock.acquire(timeout=LOCKED_S):
                 yield False
                 return
-            taken.callback(lock.release)
+            stack.callback(lock.release)
         yield True
 
 
@@ -177,19 +177,19 @@ def _copy(machine: Forkable, work: Callable[[int], Any], pieces: range) -> _Copy
         os.close(answers)
         return _Copy(pid, pipe, pieces)
     try:
-        for each in (signal.SIGINT, signal.SIGTERM):
+        for signum in (signal.SIGINT, signal.SIGTERM):
             with suppress(ValueError):  # not the main thread
-                signal.signal(each, signal.SIG_DFL)
+                signal.signal(signum, signal.SIG_DFL)
         os.close(pipe)
         gc.disable()  # a collection would touch, and so copy, all memory
         machine.use_one_thread()
-        before = machine.states_visited
-        told: Any
+        visited = machine.states_visited
+        outcome: Any
         try:
-            told = [work(piece) for piece in pieces]
+            outcome = [work(piece) for piece in pieces]
         except Exception as error:
-            told = error
-        text = framed(pickle.dumps((pieces, told, machine.states_visited - before)))
+            outcome = error
+        text = framed(pickle.dumps((pieces, outcome, machine.states_visited - visited)))
         while text:
             text = text[os.write(answers, text) :]
     finally:
@@ -197,9 +197,9 @@ def _copy(machine: Forkable, work: Callable[[int], Any], pieces: range) -> _Copy
 
 
 def _receive(
-    machine: Forkable, copy: _Copy, until: _Until | None, num_copies: int, found: list[Any]
+    machine: Forkable, copy: _Copy, until: _Until | None, num_copies: int, outcomes: list[Any]
 ) -> bool:
-    """Read the results of a copy, none if it was ended; false if it hangs."""
+    """Read the results of a copy, if it was not killed; false if it hangs."""
     messages = Messages()
     results: list[bytes] = []
     while not results:
@@ -214,17 +214,17 @@ def _receive(
             _log.warning("a copy of this process was ended by the system; perhaps memory is short")
             return True
         results = messages.add(chunk)
-    pieces, told, visited = pickle.loads(results[0])
+    pieces, answer, visited = pickle.loads(results[0])
     machine.states_visited += visited
-    if isinstance(told, Exception):
-        raise told
-    for piece, result in zip(pieces, told, strict=True):
-        found[piece] = result
+    if isinstance(answer, Exception):
+        raise answer
+    for piece, result in zip(pieces, answer, strict=True):
+        outcomes[piece] = result
     return True
 
 
 def _speaks_in_time(copy: _Copy, until: _Until, num_copies: int) -> bool:
-    """Wait until a copy writes something, or ends, or its time is over."""
+    """Wait until a copy writes or ends; false if its time is over."""
     while True:
         # With n copies, CPU time may pass n times as fast as wall time, or not at all.
         left_s = until.at_s - until.clock()
@@ -236,12 +236,12 @@ def _speaks_in_time(copy: _Copy, until: _Until, num_copies: int) -> bool:
 
 
 def _speaks(copy: _Copy) -> bool:
-    """Wait until a copy writes something, or ends; false if it hangs."""
-    before, still = ("", ""), 0
+    """Wait until a copy writes or ends; false if it hangs."""
+    last, still = ("", ""), 0
     while not select.select([copy.pipe], [], [], STILL_S / _LOOKS)[0]:
         now = state_and_cpu(copy.pid)
-        still = still + 1 if now == before and now[0] == _ASLEEP else 0
-        before = now
+        still = still + 1 if now == last and now[0] == _ASLEEP else 0
+        last = now
         if still >= _LOOKS:
             return False
     return True

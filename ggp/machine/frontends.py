@@ -1,6 +1,7 @@
-"""What reads games and builds machines of them: `rulesheets`, and `gambit` for files of Gambit's.
+"""The table of frontends: for each kind of game, its reader and its backends.
 
-Another rule language is a `Frontend` that a package offers: see `ggp.registry`.
+There are frontends for rulesheets and for Gambit's files. An installed package can add a `Frontend`
+for another kind of game: see `ggp.registry`.
 """
 
 from ggp.machine.definition import Frontend
@@ -17,5 +18,5 @@ FRONTENDS: Registry[Frontend] = Registry(
     },
     form="{}:",
 )
-"""By the prefix of their games' names or texts; rulesheets have none. That of an installed package
-is the name it offers, and a colon."""
+"""Frontends by the prefix of names or texts of their games; the prefix of rulesheets is empty. The
+prefix of an installed package is the name of its entry point, and a colon."""

@@ -1,7 +1,8 @@
-"""Games by their names, and machines of them, whatever they are defined in.
+"""Finds games by name, path or text, and builds their machines, however the games are defined.
 
-What comes of a text is a `GameDefinition`. Its `source.text` is all that is needed to have it
-again: records keep it, and workers are sent it. `ggp.machine.frontends` says who reads which.
+A name, a file or a text gives a `GameDefinition`, and `build_machine` makes a `Machine` from it.
+The `source.text` of a definition is enough to read it again: records contain it, and workers
+receive it. The table `ggp.machine.frontends` gives the reader for each kind of game.
 """
 
 from __future__ import annotations
@@ -17,30 +18,27 @@ from ggp.machine.definition import GameDefinition
 from ggp.machine.frontends import FRONTENDS
 
 _BEGINNING = 1_000
-"""Number of bytes of a file in which its kind shows."""
+"""Number of bytes at the beginning of a file that show its kind."""
 
 
 def backends() -> tuple[str, ...]:
     """The names of all backends, as `--backend` takes them."""
-    return tuple(dict.fromkeys(name for each in FRONTENDS.values() for name in each.backends))
+    return tuple(dict.fromkeys(name for entry in FRONTENDS.values() for name in entry.backends))
 
 
 def prefix_of(text: str) -> str:
-    """The prefix in `FRONTENDS` that a name or text begins with.
-
-    Where it is not empty, the text is neither rules nor the name of a game that comes with ggp.
-    """
+    """The key of `FRONTENDS` that a name or text begins with; empty for rulesheets."""
     begins = text.lstrip()
-    return next((each for each in FRONTENDS if each and begins.startswith(each)), "")
+    return next((prefix for prefix in FRONTENDS if prefix and begins.startswith(prefix)), "")
 
 
 def is_named(text: str) -> bool:
-    """Whether a text is the name of a game that has neither rules nor a file."""
+    """Whether a text names a game that has neither rules nor a file."""
     return FRONTENDS[prefix_of(text)].find is None
 
 
 def find_file(name_or_path: str) -> Path | None:
-    """The file that holds a game; None where its name is all there is of it.
+    """The file of a game; None for a game that its name defines.
 
     Raises:
         ConfigError: there is no such file, nor a game of that name.
@@ -50,7 +48,7 @@ def find_file(name_or_path: str) -> Path | None:
 
 
 def has_rulesheet(name_or_path: str) -> bool:
-    """Whether a game is defined by a rulesheet, as opposed to a file of another kind, or a name.
+    """Whether a game is defined by a rulesheet, as opposed to another kind of file or a name.
 
     Raises:
         ConfigError: there is no such game, or its file cannot be read.
@@ -60,14 +58,17 @@ def has_rulesheet(name_or_path: str) -> bool:
 
 
 def _prefix_in(data: bytes) -> str:
-    """The prefix in `FRONTENDS` of what a file holds; never that of a mere name, which may have
+    """The key of `FRONTENDS` for the contents of a file; never that of a name, which may have
     other files read."""
     prefix = prefix_of(data[:_BEGINNING].decode("utf-8-sig", "replace"))
     return "" if is_named(prefix) else prefix
 
 
 def load_program(name_or_path: str, *, files: bool = True) -> GameDefinition:
-    """A game by its name, or by the path of its rulesheet.
+    """The definition of a game, by its name or the path of its file.
+
+    >>> load_program("monty_hall").roles
+    ('candidate', 'random')
 
     Args:
         files: as for `read_program`.
@@ -85,12 +86,12 @@ def load_program(name_or_path: str, *, files: bool = True) -> GameDefinition:
 
 
 def read_program(text: str, name: str = "<text>", *, files: bool = False) -> GameDefinition:
-    """A game from its rules, or from what names it elsewhere.
+    """The definition of a game, from its rules, the contents of its file, or its name.
 
     Args:
-        name: what messages call it.
-        files: whether a name may have parameters that have a file read: not where somebody else may
-            have written it.
+        name: its name in messages.
+        files: whether a name may have parameters with paths of files to read; false for names from
+            untrusted sources.
 
     Raises:
         ConfigError: there is no such game, it cannot be played here, or it names a file.
@@ -101,7 +102,7 @@ def read_program(text: str, name: str = "<text>", *, files: bool = False) -> Gam
 
 
 def find_program(name_or_path_or_text: str) -> tuple[str, GameDefinition]:
-    """The name and the rules of a game, from whatever somebody gives for it.
+    """The name and the definition of a game, from a name, a path or a text.
 
     Args:
         name_or_path_or_text: see `ggp.load`.
@@ -120,12 +121,12 @@ def find_program(name_or_path_or_text: str) -> tuple[str, GameDefinition]:
 
 
 def check_text(text: str, name: str) -> tuple[Diagnostic, ...]:
-    """What is wrong with rules that somebody wrote, in text order; with names, nothing."""
+    """All problems of a text, in text order; none for names."""
     return FRONTENDS[prefix_of(text)].check(text, name)
 
 
 def goal_bounds(program: GameDefinition) -> tuple[float, float] | None:
-    """What a match can pay at least and at most; None if that is not known."""
+    """The least and the greatest goal value of a game; None if unknown."""
     return FRONTENDS[program.prefix].goal_bounds(program)
 
 
@@ -138,18 +139,21 @@ def build_machine(
 ) -> Machine:
     """A machine for a game.
 
+    >>> machine = build_machine(load_program("tic_tac_toe"), backend="prolog")
+    >>> machine.roles, machine.legal(machine.initial(), role=0).counts.tolist()
+    (('xplayer', 'oplayer'), [9])
+
     Args:
-        program: normalised rules, or another game.
+        program: normalised rules, or another definition.
         backend: one of `backends()`.
-        limits: bounds on the reasoners, on the time and memory for making a circuit, and on the
-            processors used, where the backend can use several; results are the same.
-        ready: also load or compile all machine code, so that no call waits for that; else it is
-            done when it is needed.
+        limits: bounds on the reasoners, on the time and memory for building a circuit, and on the
+            number of processors, which does not change results.
+        ready: also load or compile all machine code, so that no later call waits for it.
 
     Raises:
         ConfigError: there is no such backend, or it cannot play this kind of game.
-        BackendUnavailableError: what the backend needs is not installed.
-        InstallationError: a module of ours is missing.
+        BackendUnavailableError: software that the backend needs is not installed.
+        InstallationError: a module of ggp is missing.
         ReasonerLimitError: the rules cannot be compiled within the limits.
     """
     build = FRONTENDS[program.prefix].backends.get(backend)
@@ -167,14 +171,14 @@ def check_first_turn(machine: Machine) -> None:
 
 
 def _why_not(program: GameDefinition, backend: str) -> str:
-    """Why a backend does not play a game."""
+    """The message that a backend does not play a game."""
     name = program.source.name
-    owner = next((each for each in FRONTENDS if backend in FRONTENDS[each].backends), None)
+    owner = next((prefix for prefix in FRONTENDS if backend in FRONTENDS[prefix].backends), None)
     if owner is None:
         return f"unknown backend {backend!r}; backends: {', '.join(backends())}"
     if owner:
-        what = name if program.prefix else f"{name} is a rulesheet"
+        subject = name if program.prefix else f"{name} is a rulesheet"
         begins = f"files that begin with {owner.strip()}"
         plays = f"games that are named {owner}NAME" if is_named(owner) else begins
-        return f"{what}; the backend {backend} plays {plays}"
+        return f"{subject}; the backend {backend} plays {plays}"
     return f"{name} has no rules to read; leave out --backend"

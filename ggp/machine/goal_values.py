@@ -1,17 +1,17 @@
-"""The meaning of goal values, whichever backend finds them.
+"""Turns the goal values that rules give into numbers, in the same way for all backends.
 
-A goal value is a number from 0 to 100 (Love et al. 2006). A rulesheet may give something else:
+A goal value is a number from 0 to 100 (Love et al. 2006). A rulesheet may give other values:
 
 | | `goals` | at the end of a playout |
 |---|---|---|
 | a number below 0 or above 100 | kept | kept |
 | something that is not a number | `GoalError` | 0 |
-| several values | that of the first rule in the rulesheet, of one rule the highest | the same |
+| several values | the first rule's in the rulesheet; of one rule, the highest | the same |
 | none | 0 | 0 |
 
-Dresden's game servers, too, take the first rule that holds. A match must not be scored by guessing,
-but a player has to move, whatever else the rules say.
-Each case gives one warning for each role, except for the error.
+Dresden's game servers take the first rule that holds, too. The score of a match must not be a
+guess, but a player has to move whatever the rules say. Each case except the error is warned of
+once for each role.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from ggp.gdl.program import LEAST_GOAL, MOST_GOAL, number_of
 _log = logging.getLogger(__name__)
 
 NO_NUMBER = 0.0
-"""The value in playouts of a goal value that is not a number."""
+"""The number that playouts use for a goal value that is not a number."""
 
 
 def number_or_nan(text: str) -> float:
-    """The number that a goal value (canonical KIF) stands for, NaN if it is not a number."""
+    """The number that a goal value (canonical KIF) spells; NaN if it is not a number."""
     number = number_of(text)
     return math.nan if number is None else number
 
 
 class GoalValues:
-    """Decides the values of unusual goal values, and warns of them once for each role.
+    """Gives a number for any goal values of a role, and warns once for each role.
 
     `random` needs no goal value.
     """
@@ -44,13 +44,16 @@ class GoalValues:
     def __init__(self, roles: Sequence[str], random_role: int | None) -> None:
         self._roles = roles
         self._random_role = random_role
-        self._said: dict[tuple[int, str], object] = {}
+        self._warned: dict[tuple[int, str], object] = {}
 
     def settle(self, role: int, texts: Sequence[str]) -> float:
-        """The goal value of a role that has these texts, in the order in which they count.
+        """The goal value of a role as a number.
+
+        Args:
+            texts: all its goal values, in the order in which they count.
 
         Raises:
-            GoalError: the first one is not a number.
+            GoalError: the first goal value is not a number.
         """
         if texts and math.isnan(number_or_nan(texts[0])):
             raise GoalError(
@@ -60,12 +63,12 @@ class GoalValues:
         return self.settle_playout(role, texts)
 
     def settle_playout(self, role: int, texts: Sequence[str]) -> float:
-        """The same at the end of a playout, where nothing is an error."""
+        """Like `settle`, for the end of a playout, where nothing is an error."""
         if not texts:
             self.none(role)
             return 0.0
-        value, *others = map(number_or_nan, texts)
-        if any(other != value for other in others):
+        value, *rest = map(number_or_nan, texts)
+        if any(number != value for number in rest):
             self.several(role, texts)
         if math.isnan(value):
             self.no_number(role)
@@ -75,28 +78,28 @@ class GoalValues:
         return value
 
     def several(self, role: int, texts: Iterable[str] = ()) -> None:
-        """Warn that the role has these goal values, or several that were not listed."""
-        listed = ", ".join(sorted(set(texts)))
-        shown = f" ({listed})" if listed else ""
-        self._say(role, "several", f"has several goal values{shown}: that of the first rule counts")
+        """Warn that the role has several goal values; `texts` may list them."""
+        names = ", ".join(sorted(set(texts)))
+        end = f" ({names})" if names else ""
+        self._warn(role, "several", f"has several goal values{end}: the first rule's counts")
 
     def none(self, role: int) -> None:
         """Warn that the role has no goal value."""
         if role != self._random_role:
-            self._say(role, "none", "has no goal value: it counts as 0")
+            self._warn(role, "none", "has no goal value: it counts as 0")
 
     def outside(self, role: int, value: float) -> None:
-        """Warn that the role has a goal value outside the bounds."""
+        """Warn that the goal value of a role is outside the bounds."""
         bounds = f"{LEAST_GOAL:g}..{MOST_GOAL:g}"
-        self._say(role, "outside", f"has the goal value {value:g} outside {bounds}: it is kept")
+        self._warn(role, "outside", f"has the goal value {value:g} outside {bounds}: it is kept")
 
     def no_number(self, role: int) -> None:
-        """Warn that the role has a goal value in a playout that is not a number."""
-        self._say(
+        """Warn that the goal value of a role in a playout is not a number."""
+        self._warn(
             role, "no number", "has a goal value that is not a number: playouts count it as 0"
         )
 
-    def _say(self, role: int, kind: str, what: str) -> None:
-        own = object()
-        if self._said.setdefault((role, kind), own) is own:  # only one of several threads warns
-            _log.warning("%s %s", self._roles[role], what)
+    def _warn(self, role: int, kind: str, text: str) -> None:
+        mark = object()
+        if self._warned.setdefault((role, kind), mark) is mark:  # only one of several threads warns
+            _log.warning("%s %s", self._roles[role], text)

@@ -1,6 +1,7 @@
-"""A layer of a game: many states, their joint moves, and the states that these lead to.
+"""Enumerates the joint moves of many states, and collects their successors: the next layer.
 
-Joint moves are numbers in mixed radix, one digit for each role:
+Solvers and exhaustive searches use this to go through all states of a game, turn by turn. Joint
+moves are numbers in mixed radix, with one digit for each role:
 
     us  other  random        we choose between 2, the other between 2, chance among 3
      0    0     0 1 2        chance averages three neighbours,
@@ -8,10 +9,10 @@ Joint moves are numbers in mixed radix, one digit for each role:
      1    0     0 1 2        then we do
      1    1     0 1 2
 
-So joint moves are listed from any one to any other, and every choice is made among neighbours:
-`reduceat` makes it in all states at once. What they lead to is collected batch by batch. Equal
-states of a batch are merged at once and those of different batches at the end, so that what is kept
-grows with the number of states and not with that of ways to them:
+So any range of joint moves can be listed, and the alternatives of every choice are neighbours:
+`reduceat` chooses in all states in one call. Successors are collected batch by batch. Equal states
+are merged within each batch, and across batches at the end, so memory grows with the number of
+states and not with the number of paths to them:
 
     moves = JointMoves.of(machine, states)
     successors = StateMerger(machine, states)
@@ -38,12 +39,12 @@ from ggp.machine.compiling.jit import kernel
 
 @dataclass(frozen=True)
 class JointMoves:
-    """The joint moves of S states, in an order in which roles choose.
+    """The joint moves of S states, in lexicographic order.
 
     Attributes:
-        order: roles, the one whose digit changes slowest first.
-        lists: moves of each role.
-        probabilities: of the moves of `random`, as listed; none without that role.
+        order: roles in the order of their digits, the slowest first.
+        lists: the moves of each role.
+        probabilities: the probability of each listed move of `random`; empty without that role.
     """
 
     order: tuple[int, ...]
@@ -63,36 +64,36 @@ class JointMoves:
         """The joint moves of states.
 
         Args:
-            order: see above; that of the rules by default.
-            batches: start and end of consecutive runs of states whose moves are listed together;
-                all at once by default.
+            order: see above; the order of `machine.roles` by default.
+            batches: start and end of consecutive runs of states whose moves are listed in one call;
+                all states by default.
             allow_stuck: whether a role may have no move in a state that is not terminal.
 
         Raises:
-            NoLegalMoveError: it has none, and must have one.
+            NoLegalMoveError: a role has no move, and `allow_stuck` is false.
         """
         roles = range(len(machine.roles))
         order = tuple(roles if order is None else order)
         parts: list[JointMoves] = []
         for start, end in ((0, len(states)),) if batches is None else batches:
             is_all = end - start == len(states)
-            some = states if is_all else states.take(np.arange(start, end))
+            batch = states if is_all else states.take(np.arange(start, end))
             lists, probabilities = [], np.zeros(0)
             for role in roles:
                 if role == machine.random_role:
-                    offsets, moves, probabilities = machine.chance(some)
+                    offsets, moves, probabilities = machine.chance(batch)
                     lists.append(Ragged(offsets, moves))
                     if not allow_stuck and not lists[role].counts.all():
-                        machine.legal(some, role)  # raises, and says where
+                        machine.legal(batch, role)  # raises, and says where
                 else:
-                    lists.append(machine.legal(some, role, allow_stuck=allow_stuck))
+                    lists.append(machine.legal(batch, role, allow_stuck=allow_stuck))
             parts.append(cls(order, tuple(lists), probabilities))
         none = Ragged(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))
         return cls.joined(parts or [cls(order, tuple(none for _ in roles), np.zeros(0))])
 
     @classmethod
     def joined(cls, parts: Sequence[JointMoves]) -> JointMoves:
-        """The joint moves of the states of several parts, at least one, in the same order."""
+        """The joint moves of one or more parts, one after the other; all have the same `order`."""
         if len(parts) == 1:
             return parts[0]
         lists = zip(*(part.lists for part in parts), strict=True)
@@ -101,14 +102,14 @@ class JointMoves:
 
     @cached_property
     def counts(self) -> IntArray:
-        """`[S, R]` moves of each role; 0 for all where one has none."""
-        counts = np.stack([each.counts for each in self.lists], axis=1)
+        """`[S, R]` number of moves of each role; 0 for all roles of a state if one has none."""
+        counts = np.stack([listed.counts for listed in self.lists], axis=1)
         counts[(counts == 0).any(axis=1)] = 0
         return counts
 
     @property
     def stuck(self) -> BoolArray:
-        """`[S]` states in which some role has no move: they have no joint moves."""
+        """`[S]` whether some role has no move, so that there are no joint moves."""
         return np.asarray(self.counts[:, 0] == 0)
 
     @cached_property
@@ -119,34 +120,34 @@ class JointMoves:
 
     @property
     def number(self) -> float:
-        """Number of joint moves of all states; may exceed the range of integers."""
+        """Number of joint moves of all states, as a float, since it may exceed integers."""
         return float(self.counts.astype(np.float64).prod(axis=1).sum())
 
     @cached_property
     def offsets(self) -> IntArray:
-        """`[S + 1]` of the joint moves of each state."""
+        """`[S + 1]` offsets of the joint moves of each state."""
         return offsets_of(self.counts.prod(axis=1))
 
     def batches(self, most: int) -> Iterator[tuple[int, int]]:
-        """Start and end of consecutive runs of joint moves: all of some states, at most so many
-        unless they are of a single state."""
+        """Yield start and end of runs of at most `most` joint moves of whole states; a run of a
+        single state may be longer."""
         for first, last in chunks(np.diff(self.offsets), most):
             yield int(self.offsets[first]), int(self.offsets[last])
 
     def some(self, start: int, end: int) -> tuple[IntArray, IntArray]:
-        """`[K]` state of each of some joint moves, and `[K, R]` these moves."""
+        """`[K]` states and `[K, R]` moves of the joint moves from `start` to `end`."""
         state, places = self.places(start, end)
         return state, self.at(places)
 
     def at(self, places: IntArray) -> IntArray:
-        """`[K, R]` the joint moves at such places."""
+        """`[K, R]` the joint moves with these indices into `lists`."""
         joint = np.empty_like(places)
         for role, moves in enumerate(self.lists):
             joint[:, role] = moves.values[places[:, role]]
         return joint
 
     def places(self, start: int, end: int) -> tuple[IntArray, IntArray]:
-        """Like `some`, with the places of the moves in the lists instead of the moves."""
+        """Like `some`, with indices into `lists` instead of moves."""
         first = int(np.searchsorted(self.offsets, start, side="right")) - 1
         last = int(np.searchsorted(self.offsets, end, side="left"))
         bounds = np.clip(self.offsets[first : last + 1], start, end)
@@ -156,7 +157,7 @@ class JointMoves:
             bounds,
             first,
             self.offsets[first:last],
-            np.stack([each.offsets for each in self.lists]),
+            np.stack([listed.offsets for listed in self.lists]),
             self.counts,
             np.array(self.order),
             np.empty(len(self.lists), dtype=np.int64),
@@ -166,38 +167,36 @@ class JointMoves:
         return state, places
 
     def without(self, dropped: BoolArray) -> JointMoves:
-        """The same without some joint moves, each made in a state where only one player has a
-        choice.
+        """The joint moves without some of them, in states where only one player has a choice.
 
         Args:
-            dropped: `[J]` whether to drop each joint move; never all of a state.
+            dropped: `[J]` whether to drop each joint move; never all of one state.
         """
         state, places = self.places(0, len(dropped))
         chooser = np.argmax(self.counts, axis=1)[state]
         moves = self
         for role, listed in enumerate(self.lists):
-            kept = np.ones(len(listed.values), dtype=np.bool_)
-            kept[places[dropped & (chooser == role), role]] = False
-            if not kept.all():
-                moves = moves.only(role, kept)
+            keep = np.ones(len(listed.values), dtype=np.bool_)
+            keep[places[dropped & (chooser == role), role]] = False
+            if not keep.all():
+                moves = moves.only(role, keep)
         return moves
 
-    def only(self, role: int, kept: BoolArray) -> JointMoves:
-        """The same with some of the listed moves of a role; `probabilities` stay as they are.
+    def only(self, role: int, keep: BoolArray) -> JointMoves:
+        """The joint moves with a selection of one role's moves; `probabilities` do not change.
 
         Args:
-            kept: for each of its listed moves whether it stays.
+            keep: whether to keep each listed move of the role.
         """
-        listed, ends = self.lists[role], offsets_of(kept.astype(np.int64))
+        listed, ends = self.lists[role], offsets_of(keep.astype(np.int64))
         lists = list(self.lists)
-        lists[role] = Ragged(ends[listed.offsets], listed.values[kept])
+        lists[role] = Ragged(ends[listed.offsets], listed.values[keep])
         return replace(self, lists=tuple(lists))
 
 
 KEY, SAME = "key", "same"
-"""How `StateMerger` treats a column: states that differ in it are not equal, or equal states never
-differ in it. Any other column is one of whole numbers, none of them negative, and a `ufunc` which
-makes one of the numbers of equal states."""
+"""How `StateMerger` treats a column: as part of the state (`KEY`), or as a function of it (`SAME`).
+Any other column has non-negative integers, and a `ufunc` that combines those of equal states."""
 
 
 class NextLayer(NamedTuple):
@@ -205,9 +204,9 @@ class NextLayer(NamedTuple):
 
     Attributes:
         states: the states.
-        columns: `[E, ...]` what is known beside them, see `StateMerger`.
-        first: `[E]` the first joint move that leads to each, counted from 0.
-        after: `[J]` the state that each joint move leads to.
+        columns: `[E, ...]` further values for each state, see `StateMerger`.
+        first: `[E]` index of the first joint move that leads to each state.
+        after: `[J]` index of the state that each joint move leads to.
     """
 
     states: States
@@ -217,16 +216,16 @@ class NextLayer(NamedTuple):
 
 
 class StateMerger:
-    """Collects the states that joint moves lead to, equal ones merged.
+    """Collects the states that joint moves lead to, and merges equal states.
 
     Args:
         machine: the machine of the states.
-        states: any states of it.
-        columns: how each column beside the states is treated: `KEY`, `SAME`, `np.add` or
+        states: any states of the machine.
+        columns: the treatment of each column of further values: `KEY`, `SAME`, `np.add` or
             `np.maximum`.
 
     Attributes:
-        size: number of states kept so far: those of different batches are not merged yet.
+        size: number of states so far, merged within batches but not across them.
     """
 
     def __init__(
@@ -240,7 +239,7 @@ class StateMerger:
     def add(self, states: States, *columns: NDArray[Any]) -> None:
         """Add the states that the next joint moves lead to, and their columns, `[K, ...]` each."""
         batch = self._merged(states, columns)
-        # There may be many millions of joint moves: numbers of states are kept in four bytes each.
+        # There may be many millions of joint moves, so indices of states take four bytes each.
         self._batches.append(
             batch._replace(
                 first=self._num_joint + batch.first,
@@ -251,7 +250,7 @@ class StateMerger:
         self._num_joint += len(batch.after)
 
     def merged(self) -> NextLayer:
-        """All states so far; nothing, and without columns, if none were added."""
+        """All states so far, merged; an empty layer without columns if none were added."""
         if not self._batches:
             none = np.zeros(0, dtype=np.int64)
             return NextLayer(self._none, (), none, none)
@@ -287,7 +286,7 @@ class StateMerger:
 
 
 def _first_of(group: IntArray) -> IntArray:
-    """`[G]` where each of the numbers 0 to G - 1 appears first."""
+    """`[G]` the first index of each of the numbers 0 to G - 1."""
     first = np.zeros(int(group.max(initial=-1)) + 1, dtype=np.int64)
     first[group[::-1]] = np.arange(len(group))[::-1]
     return first
@@ -305,34 +304,37 @@ def fill_places(
     state: IntArray,
     places: IntArray,
 ) -> None:
-    """List the joint moves of neighbouring states.
+    """List the joint moves of N neighbouring states.
+
+    The digits of the first joint move of a state come from its number, by division; after that they
+    count up like an odometer, with the digit of the last role in `order` turning fastest.
 
     Args:
-        bounds: `[N + 1]` numbers of the joint moves of each that are listed.
+        bounds: `[N + 1]` joint moves to list: state n has `bounds[n]` to `bounds[n + 1]`.
         first: the first state.
-        begins: `[N]` number of the first joint move of each.
-        offsets: `[R, S + 1]` where the moves of each role in each state begin.
+        begins: `[N]` number of the first joint move of each state.
+        offsets: `[R, S + 1]` offsets of the moves of each role in each state.
         counts, order: see `JointMoves`.
         digits: `[R]` scratch.
-        state, places: `[K]`, `[K, R]` out, see `JointMoves.places`.
+        state, places: `[K]`, `[K, R]` filled in, see `JointMoves.places`.
     """
     k = 0
     for n in range(len(begins)):
-        at = first + n
-        number = bounds[n] - begins[n]
-        for place in range(len(order) - 1, -1, -1):
-            role = order[place]
-            size = max(counts[at, role], 1)
-            digits[role] = number % size
-            number //= size
+        lane = first + n
+        remainder = bounds[n] - begins[n]
+        for digit in range(len(order) - 1, -1, -1):
+            role = order[digit]
+            size = max(counts[lane, role], 1)
+            digits[role] = remainder % size
+            remainder //= size
         for _ in range(bounds[n], bounds[n + 1]):
-            state[k] = at
+            state[k] = lane
             for role in range(len(order)):
-                places[k, role] = offsets[role, at] + digits[role]
+                places[k, role] = offsets[role, lane] + digits[role]
             k += 1
-            for place in range(len(order) - 1, -1, -1):
-                role = order[place]
+            for digit in range(len(order) - 1, -1, -1):
+                role = order[digit]
                 digits[role] += 1
-                if digits[role] < counts[at, role]:
+                if digits[role] < counts[lane, role]:
                     break
                 digits[role] = 0

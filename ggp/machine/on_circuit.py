@@ -1,4 +1,4 @@
-"""Machines that have the game as a circuit: callers ask more of these than of any machine."""
+"""Recognises machines that have the circuit of their game, and can do more than other machines."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ if TYPE_CHECKING:  # the circuit is not loaded for those who have none
 
 
 def on_circuit(machine: Machine) -> TypeIs[OnCircuit]:
-    """Whether a machine has the game as a circuit (`machine.circuit`), and the public surface of
+    """Whether a machine has a circuit (`machine.circuit`) and the public methods of
     `PropnetMachine`."""
     return hasattr(machine, "circuit")

@@ -1,4 +1,8 @@
-"""Percepts that are the whole joint move, as in plain GDL."""
+"""Ids for sets of percepts, and conversion between percepts and joint moves, as in plain GDL.
+
+Machines keep one `PerceptTable`. In plain GDL they use `JointPercepts` to turn joint moves into
+percepts, and `RevealedMoves` for the other direction.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ggp.errors import ReasonerLimitError
+from ggp.gdl.analysis.growth import growth_message
 from ggp.gdl.analysis.joint_move_percepts import PLAIN
-from ggp.gdl.analysis.what_grows import told_growth
 from ggp.gdl.program import Program
 from ggp.gdl.syntax.shape import MAX_NESTING
 from ggp.machine.arrays import enlarged
@@ -25,69 +29,69 @@ def joint_percepts(roles: Sequence[str], moves: Sequence[str]) -> tuple[str, ...
 
 
 class JointPercepts:
-    """Percept ids that are joint moves, as in plain GDL, each found once.
+    """The percept ids of joint moves in plain GDL, with a cache.
 
     Args:
-        program: the rules, in which a message names the cause of terms too deep to be read.
+        program: the rules, for a message about terms that are too deep.
     """
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._known: dict[tuple[int, ...], int] = {}
+        self._ids: dict[tuple[int, ...], int] = {}
 
     def of(self, machine: Machine, joint_moves: IntArray) -> IntArray:
-        """`[L, R]` percept ids of `[L, R]` joint moves: everybody sees `(did ROLE MOVE)` of all.
+        """`[L, R]` percept ids of `[L, R]` joint moves: all roles see `(did ROLE MOVE)` of all.
 
         Raises:
-            ReasonerLimitError: the machine cannot read such a percept.
+            ReasonerLimitError: a percept nests too deeply to be parsed.
         """
         ids = []
         for row in joint_moves.tolist():
             key = tuple(row)
-            if key not in self._known:
+            if key not in self._ids:
                 texts = joint_percepts(machine.roles, list(map(machine.move_text, key)))
                 percept = machine.percept_id(texts)
-                if percept is None:  # it could not be read again
+                if percept is None:  # it could not be parsed
                     doing = "telling all roles a joint move"
                     error = ReasonerLimitError("levels of functions", MAX_NESTING, doing)
-                    raise error.because(told_growth(self._program))
-                self._known[key] = percept
-            ids.append(self._known[key])
+                    raise error.because(growth_message(self._program))
+                self._ids[key] = percept
+            ids.append(self._ids[key])
         column = np.array(ids, dtype=np.int64).reshape(-1, 1)
         return np.repeat(column, len(machine.roles), axis=1)
 
 
-class JointMovesTold:
-    """The joint moves that percepts of one machine contain, each read once.
+class RevealedMoves:
+    """The joint moves in the percepts of one machine, with a cache.
 
     Args:
-        name: name in these percepts, see `told_by`.
+        name: the name in these percepts, see `told_by`.
         growing: held while the table grows; see `ggp.machine.threads`.
     """
 
     def __init__(self, name: str, growing: AbstractContextManager[Any]) -> None:
         self._name, self._growing = name, growing
-        # Row p + 1 belongs to percept id p: the first one belongs to `UNKNOWN`.
-        self._told: IntArray | None = None
+        # Row p + 1 belongs to percept id p; the first row belongs to `UNKNOWN`.
+        self._moves: IntArray | None = None
         self._is_read = np.ones(1, dtype=np.bool_)
 
     def of(self, machine: Machine, percepts: IntArray) -> IntArray:
-        """`[L, R]` the moves in the percepts of `[L]` ids, `UNKNOWN` where they contain none."""
+        """`[L, R]` the moves in the percepts of `[L]` ids; `UNKNOWN` for missing moves."""
         with self._growing:
             return self._read_all(machine, percepts)
 
     def _read_all(self, machine: Machine, percepts: IntArray) -> IntArray:
-        told = self._told
-        if told is None:
-            told = np.full((1, len(machine.roles)), UNKNOWN)
+        moves = self._moves
+        if moves is None:
+            moves = np.full((1, len(machine.roles)), UNKNOWN)
         rows = percepts + 1
         length = 1 + int(rows.max(initial=0))
-        self._told = told = enlarged(told, length, UNKNOWN)
+        self._moves = moves = enlarged(moves, length, UNKNOWN)
         self._is_read = enlarged(self._is_read, length, False)
         for row in np.unique(rows[~self._is_read[rows]]).tolist():
-            told[row] = self._read(machine, machine.percept_texts(row - 1))
+            moves[row] = self._read(machine, machine.percept_texts(row - 1))
             self._is_read[row] = True
-        return told[rows]
+        return moves[rows]
 
     def _read(self, machine: Machine, texts: Sequence[str]) -> list[int]:
         row = [UNKNOWN] * len(machine.roles)
@@ -95,8 +99,8 @@ class JointMovesTold:
             for role, name in enumerate(machine.roles):
                 beginning = f"({self._name} {name} "
                 if text.startswith(beginning):
-                    found = machine.move_id(text[len(beginning) : -1])
-                    row[role] = UNKNOWN if found is None else found
+                    move = machine.move_id(text[len(beginning) : -1])
+                    row[role] = UNKNOWN if move is None else move
         return row
 
 
@@ -112,8 +116,8 @@ class PerceptTable:
         growing: held while a set gets its id; see `ggp.machine.threads`.
     """
 
-    def __init__(self, known: Callable[[str], bool], growing: AbstractContextManager[Any]) -> None:
-        self._known = known
+    def __init__(self, accept: Callable[[str], bool], growing: AbstractContextManager[Any]) -> None:
+        self._accept = accept
         self.growing = growing
         self._texts: list[tuple[str, ...]] = [()]
         self._ids: dict[tuple[str, ...], int] = {(): 0}
@@ -130,19 +134,19 @@ class PerceptTable:
     def find(self, percepts: Sequence[str]) -> int | None:
         """The id of a set of percepts, None if the game cannot have one of them."""
         key = tuple(sorted(set(percepts)))
-        if key not in self._ids and not all(map(self._known, key)):
+        if key not in self._ids and not all(map(self._accept, key)):
             return None
         return self.number(key)
 
     def number(self, key: tuple[str, ...]) -> int:
         """The id of a set of percepts given in sorted order."""
-        found = self._ids.get(key)
-        return self._new(key) if found is None else found
+        percept = self._ids.get(key)
+        return self._new(key) if percept is None else percept
 
     def _new(self, key: tuple[str, ...]) -> int:
         with self.growing:
             number = self._ids.get(key, len(self._texts))
             if number == len(self._texts):
                 self._texts.append(key)
-                self._ids[key] = number  # last, since a thread that finds it asks for its texts
+                self._ids[key] = number  # last, since a thread that finds the id needs its texts
             return number

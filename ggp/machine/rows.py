@@ -1,8 +1,11 @@
-"""Numbers for rows of words: equal rows get the same number, in order of first appearance.
+"""Hash tables of rows of words: equal rows get the same number, in order of appearance.
 
-By open addressing with linear probing. A row's hash names a slot. A slot holds the number of a row
-that is known, or -1. If it is another row's, the next slots are looked at, until one holds this row
-or is free: then the row is new.
+Machines merge equal states this way, and beliefs find equal paths. `grouped` numbers the rows of
+one array; `RowTable` keeps its rows between calls.
+
+Open addressing with linear probing: the hash of a row gives its first slot. A slot holds the number
+of a row in the table, or -1 if it is free. A look-up goes from slot to slot until it meets the row,
+or a free slot: then the row is new. At least half of the slots are free, so every look-up ends.
 """
 
 from __future__ import annotations
@@ -16,20 +19,21 @@ from ggp.machine.mixing import START, ended, mixed_in
 _FIRST_ROWS = 64
 
 _MANY_WORDS = 12
-"""Rows of so many words are hashed in four parts."""
+"""Number of words from which a row is hashed in four parts."""
 
 _FEW_WORDS = 4
-"""Rows of so many words are compared whole: it is hard to guess which word differs first."""
+"""Greatest number of words that are compared without branches: the first difference is hard to
+predict."""
 
 
 def grouped(rows: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Distinct rows of `[L, K]`, in order of first appearance.
+    """Groups of equal rows of `[L, K]`, in order of appearance.
 
     Returns:
-        `[G]` where each distinct row first appears, and `[L]` the number of each row's one.
+        `[G]` index of the first row of each group, and `[L]` the group of each row.
     """
     rows = np.ascontiguousarray(rows)
-    # A power of two, as slots are found by masking the hash. Half of them stay free.
+    # A power of two, since a mask of the hash gives the slot. Half of the slots stay free.
     slots = np.full(1 << (2 * len(rows)).bit_length(), -1, dtype=np.int64)
     group, first = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
     group_all = group_rows.for_steps(rows.size)
@@ -37,7 +41,7 @@ def grouped(rows: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 class RowTable:
-    """A hash table of rows of K words each. Rows are compared, not just their hashes."""
+    """A hash table of rows of K words. It compares rows, not just hashes."""
 
     def __init__(self, words: int) -> None:
         self._rows = np.zeros((_FIRST_ROWS, words), dtype=np.uint64)
@@ -49,38 +53,38 @@ class RowTable:
 
     @property
     def rows(self) -> NDArray[np.uint64]:
-        """`[N, K]` the rows by number."""
+        """`[N, K]` the rows, by number."""
         return self._rows[: self._size]
 
     def numbers(self, rows: NDArray[np.uint64]) -> NDArray[np.int64]:
         """`[L]` the number of each row; new ones are added."""
         rows = np.ascontiguousarray(rows)
-        found = np.empty(len(rows), dtype=np.int64)
-        done = 0
+        ids = np.empty(len(rows), dtype=np.int64)
+        num_done = 0
         number = number_rows.for_steps(rows.size)
-        while done < len(rows):
-            done, self._size = number(rows, self._rows, self._slots, self._size, found, done)
-            if done < len(rows):
+        while num_done < len(rows):
+            num_done, self._size = number(rows, self._rows, self._slots, self._size, ids, num_done)
+            if num_done < len(rows):
                 self._grow(len(rows))
-        return found
+        return ids
 
     @property
     def tables(self) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-        """For kernels that add rows by `number_some`: the rows, with room for more, and slots."""
+        """Rows, with room for more, and slots: for kernels that add rows with `number_lanes`."""
         return self._rows, self._slots
 
-    def has_grown(self, size: int) -> None:
-        """Follow kernels that added rows, up to so many in all."""
+    def set_size(self, size: int) -> None:
+        """Set the number of rows, after a kernel added some."""
         self._size = size
 
     def make_room(self, count: int) -> None:
-        """Make room for so many more rows."""
+        """Make room for `count` more rows."""
         if self._size + count > len(self._rows):
             self._grow(self._size + count)
 
-    def _grow(self, wanted: int) -> None:
-        # A power of two, as slots are found by masking the hash.
-        size = max(4 * len(self._rows), 1 << min(wanted, 1 << 16).bit_length())
+    def _grow(self, min_rows: int) -> None:
+        # A power of two, since a mask of the hash gives the slot.
+        size = max(4 * len(self._rows), 1 << min(min_rows, 1 << 16).bit_length())
         rows = np.empty((size, self._rows.shape[1]), dtype=np.uint64)
         rows[: self._size] = self.rows
         self._rows = rows
@@ -89,50 +93,50 @@ class RowTable:
 
 
 def _free_slots(rows: int) -> NDArray[np.int32]:
-    """Free slots, twice as many as rows: to clear more would take longer than to probe more."""
+    """Free slots, two for each row: clearing more would cost more time than it saves in probing."""
     return np.full(2 * rows, -1, dtype=np.int32)
 
 
 @inlined
 def _hash(rows: NDArray[np.uint64], lane: int) -> np.uint64:
     value, size = START, rows.shape[1]
-    done = 0
+    start = 0
     if size >= _MANY_WORDS:
-        # Each word has to wait for the one before, so four hashes go side by side.
+        # A step of a hash waits for the step before, so four hashes run in parallel.
         second, third, fourth = START, START, START
-        while done + 3 < size:
-            value = mixed_in(value, rows[lane, done])
-            second = mixed_in(second, rows[lane, done + 1])
-            third = mixed_in(third, rows[lane, done + 2])
-            fourth = mixed_in(fourth, rows[lane, done + 3])
-            done += 4
+        while start + 3 < size:
+            value = mixed_in(value, rows[lane, start])
+            second = mixed_in(second, rows[lane, start + 1])
+            third = mixed_in(third, rows[lane, start + 2])
+            fourth = mixed_in(fourth, rows[lane, start + 3])
+            start += 4
         value = mixed_in(mixed_in(mixed_in(value, second), third), fourth)
-    for k in range(done, size):
+    for k in range(start, size):
         value = mixed_in(value, rows[lane, k])
     return ended(value)
 
 
 @inlined
 def _is_repeated(rows: NDArray[np.uint64], lane: int) -> bool:
-    """Whether a row equals the one before, as often as not."""
+    """Whether a row equals the row before it, which is frequent."""
     if rows.shape[1] <= _FEW_WORDS:
         return _is_row(rows, lane, rows, lane - 1)
-    same = True
+    is_equal = True
     for k in range(rows.shape[1]):
         if rows[lane, k] != rows[lane - 1, k]:
-            same = False
+            is_equal = False
             break
-    return same
+    return is_equal
 
 
 @inlined
-def _is_row(rows: NDArray[np.uint64], lane: int, others: NDArray[np.uint64], number: int) -> bool:
+def _is_row(rows: NDArray[np.uint64], lane: int, table: NDArray[np.uint64], number: int) -> bool:
     """Whether two rows are equal, without a branch for each word."""
-    different = np.uint64(0)
-    one, other = np.uint64(lane), np.uint64(number)  # without checks for negative indices
+    difference = np.uint64(0)
+    i, j = np.uint64(lane), np.uint64(number)  # without checks for negative indices
     for k in range(np.uint64(rows.shape[1])):
-        different |= rows[one, k] ^ others[other, k]
-    return bool(different == np.uint64(0))
+        difference |= rows[i, k] ^ table[j, k]
+    return bool(difference == np.uint64(0))
 
 
 @kernel
@@ -148,62 +152,74 @@ def place_rows(rows: NDArray[np.uint64], slots: NDArray[np.int32], size: int) ->
 
 @inlined
 def place_of_row(
-    rows: NDArray[np.uint64], lane: int, known: NDArray[np.uint64], slots: NDArray[np.int32]
+    rows: NDArray[np.uint64], lane: int, table: NDArray[np.uint64], slots: NDArray[np.int32]
 ) -> np.uint64:
-    """The slot of the known row that equals row number `lane`, or the free one for it."""
+    """The slot of the row of `table` that equals row number `lane`, or the free slot for it."""
     mask = np.uint64(len(slots) - 1)
     slot = _hash(rows, lane) & mask
     while slots[slot] >= 0:
         number = slots[slot]
-        same = True
+        is_equal = True
         for k in range(rows.shape[1]):
-            if known[number, k] != rows[lane, k]:
-                same = False
+            if table[number, k] != rows[lane, k]:
+                is_equal = False
                 break
-        if same:
+        if is_equal:
             break
         slot = (slot + np.uint64(1)) & mask
     return slot
 
 
 @inlined
-def number_some(
+def number_lanes(
     rows: NDArray[np.uint64],
-    known: NDArray[np.uint64],
+    table: NDArray[np.uint64],
     slots: NDArray[np.int32],
     size: int,
-    found: NDArray[np.int64],
+    numbers: NDArray[np.int64],
     start: int,
     end: int,
 ) -> tuple[int, int]:
-    """The same as `number_rows` of the lanes up to `end`."""
+    """Like `number_rows`, for the lanes from `start` to `end`."""
     for lane in range(start, end):
         if lane > start and _is_repeated(rows, lane):
-            found[lane] = found[lane - 1]
+            numbers[lane] = numbers[lane - 1]
             continue
-        slot = place_of_row(rows, lane, known, slots)
+        slot = place_of_row(rows, lane, table, slots)
         if slots[slot] < 0:
-            if size == len(known):
+            if size == len(table):
                 return lane, size
             for k in range(rows.shape[1]):
-                known[size, k] = rows[lane, k]
+                table[size, k] = rows[lane, k]
             slots[slot] = size
             size += 1
-        found[lane] = slots[slot]
+        numbers[lane] = slots[slot]
     return end, size
 
 
 @kernel
 def number_rows(
     rows: NDArray[np.uint64],
-    known: NDArray[np.uint64],
+    table: NDArray[np.uint64],
     slots: NDArray[np.int32],
     size: int,
-    found: NDArray[np.int64],
+    numbers: NDArray[np.int64],
     start: int,
 ) -> tuple[int, int]:
-    """Numbers from lane `start` on; stops when the table is full. Returns (lanes done, size)."""
-    return number_some(rows, known, slots, size, found, start, len(rows))
+    """Number the rows from lane `start` on, until the table is full.
+
+    A caller that finds it full enlarges the table and calls again from the lane where it stopped.
+
+    Args:
+        rows: `[L, K]` rows to number.
+        table, slots, size: the rows of a `RowTable`, its slots, and its number of rows.
+        numbers: `[L]` filled in.
+        start: the first lane.
+
+    Returns:
+        the lane where it stopped, and the new number of rows.
+    """
+    return number_lanes(rows, table, slots, size, numbers, start, len(rows))
 
 
 @kernel
@@ -213,9 +229,13 @@ def group_rows(
     group: NDArray[np.int64],
     first: NDArray[np.int64],
 ) -> int:
-    """Number distinct rows by first appearance: `group` of each row, `first` row of each group.
+    """Number groups of equal rows in order of appearance; returns the number of groups.
 
-    All slots must be free (-1), and more than there are rows. Returns the number of groups.
+    Args:
+        rows: `[L, K]` rows.
+        slots: all free (-1), and more than there are rows.
+        group: `[L]` the group of each row; filled in.
+        first: `[L]` the first row of each group; the first G entries are filled in.
     """
     mask = np.uint64(len(slots) - 1)
     size = 0

@@ -1,24 +1,24 @@
-"""The ways in which several threads can use one machine at once.
+"""Rules by which several threads can use one machine, and a property for data that is made once.
 
-The methods of a machine are functions of what they are given, but they share data that is kept from
-call to call, and kernels run side by side. There are three kinds of such data:
+The methods of a machine are pure functions, but they share data between calls, and kernels run in
+parallel. There are three kinds of shared data:
 
     made once           queries, tapes, tables of moves     `made_once`; never changes afterwards
-    scratch             what kernels write on               taken out of a list for one call
-    tables that grow    the numbers of percepts             one lock of the machine, its `growing`
+    scratch             arrays that kernels write           taken out of a list for one call
+    tables that grow    ids of percepts                     one lock of the machine, its `growing`
 
-*Made once.* Two threads may make the same thing, and both go on with that of the first to end.
+*Made once.* Two threads may make the same value; both use the one that is stored first.
 
-*Scratch.* `pop` and `append` of a list are atomic, whatever other threads do. So each call
-takes a spare one, or makes its own, and gives it back: there are never more of them than there were
-calls at once. That is cheaper than a lock, and than memory that belongs to a thread.
+*Scratch.* `pop` and `append` of a list are atomic. So each call takes a spare array or makes a new
+one, and puts it back afterwards. There are never more than calls at the same time. This is cheaper
+than a lock, and needs less memory than an array for each thread.
 
-*Tables that grow.* Two threads must not give two sets of percepts one number, and a kernel must not
-look into a table that another one enlarges. A mere look-up goes without the lock where an atomic
+*Tables that grow.* Two threads must not give the same id to two sets of percepts, and a kernel must
+not read a table while another one enlarges it. A look-up goes without the lock where an atomic
 operation of Python is enough: a new entry is complete before it can be found.
 
-Threads of one machine share its count of states. A copy (`copy.copy`) of a machine counts for
-itself, and shares all else with the machine: its states are that machine's states.
+Threads of one machine share its count of states. A copy (`copy.copy`) of a machine has its own
+count and shares everything else, so both can use the same states.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _T = TypeVar("_T")
 
 
 class made_once(Generic[_T]):
-    """A property that is made when it is first asked for, the same for all threads.
+    """A property that is computed on first access, and has the same value in all threads.
 
-    `functools.cached_property` would make it anew for each thread that comes meanwhile; and before
-    Python 3.12 for one thread of all instances at a time, by a lock that may be held in a fork.
+    `functools.cached_property` may give different values to threads that access it at the same
+    time. Before Python 3.12 it has one lock for all instances, which may be held during a fork.
     """
 
     def __init__(self, make: Callable[[Any], _T]) -> None:
@@ -52,5 +52,5 @@ class made_once(Generic[_T]):
     def __get__(self, instance: object | None, owner: type) -> made_once[_T] | _T:
         if instance is None:
             return self
-        made: _T = instance.__dict__.setdefault(self._name, self._make(instance))
-        return made
+        value: _T = instance.__dict__.setdefault(self._name, self._make(instance))
+        return value

@@ -67,7 +67,7 @@ class Outline:
         """A term of the server as canonical KIF; a text that is not a term is put in lower case."""
         text = self._exchanged(canonical(term))
         read = quick_term(text) if self.tuples is not None else None
-        return text if read is None or self.tuples is None else str(self.tuples.in_told(read))
+        return text if read is None or self.tuples is None else str(self.tuples.in_message(read))
 
     def plain(self, rules: str) -> str:
         """The text of the rules with the keywords that the server has renamed restored."""

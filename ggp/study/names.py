@@ -19,8 +19,8 @@ import numpy as np
 from ggp.errors import ConfigError
 from ggp.gdl import canonical_term
 from ggp.gdl.analysis.domains import Domains, position
+from ggp.gdl.analysis.growth import growing_term
 from ggp.gdl.analysis.joint_move_percepts import PLAIN
-from ggp.gdl.analysis.what_grows import what_grows
 from ggp.gdl.nearest import unknown
 from ggp.gdl.program import LEGAL, RANDOM, SEES, TRUE, Program
 from ggp.machine.base import IntArray, Machine
@@ -171,7 +171,7 @@ def _listed(
     domains: Domains, program: Program, relation: tuple[str, int], argument: int, kind: str
 ) -> tuple[str, ...]:
     terms = domains.values(position(relation, argument), MOST_NAMES)
-    if terms is None or what_grows(program.rules) is not None:
+    if terms is None or growing_term(program.rules) is not None:
         raise ConfigError(
             f"{program.source.name} has no circuit, and its {kind} are too many to be numbered "
             f"(more than {MOST_NAMES:,} by what the rules say); there is no environment for it"

@@ -20,8 +20,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ggp.belief import PathTree
-from ggp.gdl.analysis.frames import Frames, says_vanished
-from ggp.gdl.formal import what_is_wrong
+from ggp.gdl.analysis.frames import Frames, vanished_message
+from ggp.gdl.formal import goal_value_error
 from ggp.gdl.terms import Symbol
 from ggp.machine.abilities import GoalTexts
 from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States, is_open, player_roles
@@ -259,7 +259,7 @@ class _Rehearsal:
         texts = [self._machine.fluents(states.take(np.arange(1)))[0] for states in (old, new)]
         fluent = self._frames.vanished(*texts)
         if fluent is not None:
-            self._note("no-frame", None, 1, says_vanished(fluent), matches[0], turns)
+            self._note("no-frame", None, 1, vanished_message(fluent), matches[0], turns)
 
     def _ended(self, states: States, matches: IntArray, turns: list[_Turn]) -> None:
         if not len(matches):
@@ -350,7 +350,7 @@ def _goal_troubles(texts: Sequence[str]) -> Iterator[tuple[Kind, str]]:
     if len(set(texts)) > 1:
         listed = ", ".join(sorted(set(texts)))
         yield "several-goals", f"the game ends with the goal values {listed}: the first rule counts"
-    wrong = what_is_wrong(Symbol(texts[0]))
+    wrong = goal_value_error(Symbol(texts[0]))
     if wrong:
         yield "goal-value", f"the goal value {texts[0]} {wrong}"
 

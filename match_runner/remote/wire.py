@@ -131,7 +131,7 @@ class Wire:
         move = self._scrambler.back(term) if as_sent else None
         if move is None:
             raise _not_a_move(reply)
-        return to_kif(move if self._tuples is None else self._tuples.in_told(move))
+        return to_kif(move if self._tuples is None else self._tuples.in_message(move))
 
     def _turn(
         self, kind: type[Play] | type[Stop], match_id: str, turn: int, last_turn: LastTurn | None

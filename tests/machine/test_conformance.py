@@ -536,7 +536,7 @@ def test_several_goal_values_of_one_rule_count_as_the_highest_and_none_as_zero(
     assert isinstance(machine, GoalTexts)
     assert machine.goal_texts(machine.initial(2)) == [(("075", "10", "7"), (), ())] * 2
     assert [record.getMessage() for record in caplog.records] == [
-        "many has several goal values (075, 10, 7): that of the first rule counts",
+        "many has several goal values (075, 10, 7): the first rule's counts",
         "none has no goal value: it counts as 0",
     ]
 
@@ -566,7 +566,7 @@ def test_of_several_goal_values_that_of_the_first_rule_counts(
     assert isinstance(machine, GoalTexts)
     texts = [tuple(dict.fromkeys(each)) for each in machine.goal_texts(start)[0]]
     assert texts[:3] == [("0", "100"), ("100", "50"), ("20", "10", "7", "70")]
-    assert "low has several goal values (0, 100): that of the first rule counts" in said
+    assert "low has several goal values (0, 100): the first rule's counts" in said
     assert not any(text.startswith("same") for text in said)
 
 

@@ -1,4 +1,8 @@
-"""Dependencies between relations, and between rules under unification of their arguments."""
+"""Dependency graphs of rules: by relation, and, finer, by unification of conditions and heads.
+
+Checks (`formal`), repairs and backends ask these graphs for stratification, recursion, and static
+relations. The last part of the module finds fluents that never change.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,12 @@ from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature
 
 
 def strong_components(edges: Mapping[int, Iterable[int]], size: int) -> list[list[int]]:
-    """Strongly connected components of nodes 0..size-1, callees before callers (Tarjan)."""
+    """Strongly connected components of nodes 0..size-1, callees before callers.
+
+    Tarjan's algorithm (1972), with an explicit stack, since graphs are deeper than Python's. `low`
+    of a node is the least index on the stack that the walk has reached from it. A node whose `low`
+    is its own index is the root of a component: all nodes above it on the stack.
+    """
     index = [-1] * size
     low = [0] * size
     on_stack = [False] * size
@@ -55,7 +64,7 @@ def strong_components(edges: Mapping[int, Iterable[int]], size: int) -> list[lis
 
 
 def relation_components(rules: Sequence[NormalRule]) -> list[frozenset[Signature]]:
-    """Relations that depend on each other, in groups, callees first."""
+    """Groups of relations that depend on each other, callees before callers."""
     ids: dict[Signature, int] = {}
     edges: dict[int, set[int]] = {}
     for rule in rules:
@@ -85,7 +94,7 @@ def relations_reaching(
 
 
 def static_relations(rules: Sequence[NormalRule]) -> frozenset[Signature]:
-    """The relations with rules that depend neither on the state nor on moves."""
+    """The relations whose rules depend neither on the state nor on moves."""
     defined = {signature(rule.head) for rule in rules}
     return frozenset(defined - relations_reaching(rules, (TRUE, DOES)))
 
@@ -99,14 +108,14 @@ def relations_needed(
         callees.setdefault(signature(rule.head), set()).update(
             signature(literal.atom) for literal in rule.body
         )
-    needed = set(roots)
-    pending = list(needed)
+    relations = set(roots)
+    pending = list(relations)
     while pending:
         for callee in callees.get(pending.pop(), ()):
-            if callee not in needed:
-                needed.add(callee)
+            if callee not in relations:
+                relations.add(callee)
                 pending.append(callee)
-    return frozenset(needed)
+    return frozenset(relations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +126,10 @@ class _Call:
 
 
 class RuleGraph:
-    """A graph of rules, with an edge where a condition unifies with the head of a rule.
+    """A graph of rules, with an edge from a condition to each rule whose head it unifies with.
 
-    Finer than the graph of relations: `(goal ?r 0)` may depend on `(not (goal ?r 100))`.
+    This is finer than a graph of relations: `(goal ?r 0)` may depend on `(not (goal ?r 100))`
+    without a cycle.
     """
 
     def __init__(self, rules: Sequence[NormalRule]) -> None:
@@ -131,24 +141,24 @@ class RuleGraph:
         self._calls: dict[int, list[_Call]] = {}
 
     def calls(self, rule: int) -> list[_Call]:
-        """The rules whose heads unify with a condition of rule number `rule`."""
-        found = self._calls.get(rule)
-        if found is None:
-            found = []
+        """The edges of a rule: the rules whose heads unify with its conditions."""
+        edges = self._calls.get(rule)
+        if edges is None:
+            edges = []
             for i, literal in enumerate(self.rules[rule].body):
                 atom = literal.atom
                 for callee in self._by_head.get(signature(atom), ()):
                     if may_unify(atom, self.rules[callee].head):
-                        found.append(_Call(i, callee, literal.negated))
-            self._calls[rule] = found
-        return found
+                        edges.append(_Call(i, callee, literal.negated))
+            self._calls[rule] = edges
+        return edges
 
     def heads(self, sig: Signature) -> list[int]:
-        """Numbers of the rules of a relation."""
+        """The indices of the rules of a relation."""
         return self._by_head.get(sig, [])
 
     def first_use(self, roots: Iterable[int], of: frozenset[Signature]) -> int | None:
-        """The number of a rule reachable from `roots` with one of `of` in its body, or None."""
+        """The index of a rule reachable from `roots` that uses a relation of `of`, or None."""
         pending = list(roots)
         seen = set(pending)
         while pending:
@@ -162,7 +172,7 @@ class RuleGraph:
         return None
 
     def recursive_relations(self) -> frozenset[Signature]:
-        """Relations with a rule that can lead back to itself."""
+        """The relations with a rule that can lead back to itself."""
         nodes, edges = self._cyclic_part()
         return frozenset(
             signature(self.rules[nodes[member]].head)
@@ -172,7 +182,7 @@ class RuleGraph:
         )
 
     def negative_cycles(self) -> list[tuple[int, int]]:
-        """(rule, condition) of every negation that the head of its own rule depends on."""
+        """Rule and index of every negated condition that depends on the head of its own rule."""
         nodes, edges = self._cyclic_part()
         component_of = {
             nodes[member]: number
@@ -208,7 +218,7 @@ class RuleGraph:
 
 
 def may_unify(left: Term, right: Term) -> bool:
-    """Whether a condition and a head, whose variables are not the same, can be unified."""
+    """Whether a condition and a head can be unified; equal names of variables mean nothing."""
     if isinstance(left, Symbol) or isinstance(right, Symbol):
         return signature(left) == signature(right)
     return unify(_tag(left, "<"), _tag(right, ">")) is not None
@@ -223,12 +233,11 @@ def _tag(term: Term, mark: str) -> Term:
 
 
 # ------------------------------------------------------------------------
-# Fluents that never change, such as the walls of a maze, as a relation known beforehand.
+# Fluents that never change, such as the walls of a maze, as a static relation.
 #
-# The fluents of a function f remain as they are at the beginning if all rules for `next` of f keep
-# what is there: one of them is `(<= (next (f ?x)) (true (f ?x)))`, and the others demand the same
-# fluent too. Then `(true (f ?x))` means `(init (f ?x))`, which reasoners need to evaluate only
-# once.
+# The fluents of a function f never change if one rule is `(<= (next (f ?x)) (true (f ?x)))`, so
+# that each is kept, and all other rules for `next` of f require the same fluent, so that none is
+# added. Then `(true (f ?x))` means `(init (f ?x))`, which reasoners evaluate only once.
 
 _PREFIX = "unchanging;"
 
@@ -236,14 +245,14 @@ _PREFIX = "unchanging;"
 def with_unchanging(
     rules: Sequence[NormalRule], functions: Sequence[Signature]
 ) -> list[NormalRule]:
-    """Equivalent rules, in which fluents that never change are a relation of their own.
+    """Equivalent rules, with a static relation in place of fluents that never change.
 
     Args:
         rules: all rules of a game.
         functions: the functions of these fluents, from `unchanging`.
     """
     changed = [
-        NormalRule(rule.head, tuple(_known(x, functions) for x in rule.body), rule.start)
+        NormalRule(rule.head, tuple(_as_relation(x, functions) for x in rule.body), rule.start)
         for rule in rules
     ]
     for fluent in map(_any, functions):
@@ -262,8 +271,8 @@ def always_true(functions: Sequence[Signature]) -> list[NormalRule]:
 
 def unchanging(rules: Sequence[NormalRule]) -> list[Signature]:
     """The functions whose fluents never change, in the order of the rules."""
-    kept: dict[Signature, None] = {}
-    others: set[Signature] = set()
+    framed: dict[Signature, None] = {}
+    changing: set[Signature] = set()
     for rule in rules:
         fluent = _fluent(rule.head, INIT)
         if isinstance(fluent, Variable):
@@ -274,10 +283,10 @@ def unchanging(rules: Sequence[NormalRule]) -> list[Signature]:
         if isinstance(fluent, Variable):
             return []
         if Literal(Compound(TRUE[0], (fluent,))) not in rule.body:
-            others.add(signature(fluent))
+            changing.add(signature(fluent))
         elif len(rule.body) == 1 and _is_general(fluent):
-            kept[signature(fluent)] = None
-    return [function for function in kept if function not in others]
+            framed[signature(fluent)] = None
+    return [function for function in framed if function not in changing]
 
 
 def _any(function: Signature) -> Compound | Symbol:
@@ -300,8 +309,8 @@ def _is_general(fluent: Term) -> bool:
     return len(names) == len(args)
 
 
-def _known(literal: Literal, functions: Sequence[Signature]) -> Literal:
-    """A condition on a fluent that never changes, as a condition on the relation in its place."""
+def _as_relation(literal: Literal, functions: Sequence[Signature]) -> Literal:
+    """The condition, on the static relation if it is about a fluent that never changes."""
     fluent = _fluent(literal.atom, TRUE)
     if fluent is None or isinstance(fluent, Variable) or signature(fluent) not in functions:
         return literal

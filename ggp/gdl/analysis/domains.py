@@ -1,9 +1,10 @@
-"""The values that argument positions can take, approximated from above.
+"""The values that argument positions can take: a superset, computed from rules alone.
 
 A position is a path into a relation: argument 0 of `cell/3`, or argument 1 of the function
 `f/2` inside argument 0 of `true/1`. `init`, `next` and `true` share their positions, and so
-do `legal` and `does`. Constants flow from heads to bodies along shared variables until
-nothing changes; where a variable occurs several times, its first bound occurrence counts.
+do `legal` and `does`. Values flow along shared variables, from conditions to heads, until nothing
+changes. If a rule has a variable in several conditions, the values at its first occurrence count:
+the true values are a subset of these.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ Position = tuple[tuple[Signature, int], ...]
 """(relation, argument), then (function, argument) for every level below."""
 
 MAX_DEPTH = 5
-"""Functions nested deeper than this are left out: domains stay finite."""
+"""Positions below this depth are ignored, so that domains stay finite."""
 
 _SHARED = {"init": ("true", 1), "next": ("true", 1), "does": ("legal", 2)}
 
@@ -34,7 +35,7 @@ def position(relation: Signature, argument: int) -> Position:
 
 
 def occurrences(atom: Term) -> Iterable[tuple[str, Position]]:
-    """(name, position) of every variable in an atom."""
+    """Yield the name and position of every variable in an atom."""
     if isinstance(atom, Compound):
         for i, arg in enumerate(atom.args):
             yield from _inside(arg, position(signature(atom), i))
@@ -49,17 +50,17 @@ def _inside(term: Term, at: Position) -> Iterable[tuple[str, Position]]:
 
 
 def with_uses(rules: Sequence[NormalRule]) -> list[NormalRule]:
-    """The rules, plus one for each use of an author's own relation that makes it hold there.
+    """The rules, and for each condition on an author's relation a rule that makes it hold.
 
-    Nothing but the uses of `(plus 0 ?x ?x)` or of `(<= (differ ?x ?y) (distinct ?x ?y))` tells
-    which values there are.
+    These let values flow backwards, from uses to the relation. The values of `(plus 0 ?x ?x)` or of
+    `(<= (differ ?x ?y) (distinct ?x ?y))` can come only from uses.
     """
     uses: dict[NormalRule, None] = {}
     for rule in rules:
         for i, literal in enumerate(rule.body):
             if isinstance(literal.atom, Compound) and literal.atom.name not in KEYWORD_ARITY:
-                others = tuple(x for j, x in enumerate(rule.body) if j != i and x.binds)
-                uses[NormalRule(literal.atom, (*others, Literal(rule.head)))] = None
+                conditions = tuple(x for j, x in enumerate(rule.body) if j != i and x.binds)
+                uses[NormalRule(literal.atom, (*conditions, Literal(rule.head)))] = None
     return [*rules, *uses]
 
 
@@ -67,13 +68,12 @@ class Domains:
     """Values of argument positions of a set of rules.
 
     Args:
-        rules: all those that values may come from.
-        most_flows: number of times that values may flow from one position to another, in hundreds
-            at a time, as functions inside of functions can make a great many positions; None for
-            no bound.
+        rules: all rules that values may come from.
+        most_flows: bound on the number of flows between two positions, of up to a hundred values
+            each, since nested functions can make very many positions; None for no bound.
 
     Attributes:
-        whole: false if `most_flows` was not enough, so that values are missing.
+        whole: false if `most_flows` was reached, so that values are missing.
     """
 
     def __init__(self, rules: Sequence[NormalRule], most_flows: int | None = None) -> None:
@@ -87,10 +87,10 @@ class Domains:
         self._spread(most_flows)
 
     def values(self, at: Position, limit: int) -> list[Term] | None:
-        """The ground terms of a position in order of first appearance; None if over `limit`."""
+        """The ground terms of a position in order of appearance; None if more than `limit`."""
         if len(at) > MAX_DEPTH:
             return []
-        found: list[Term] = [Symbol(name) for name in self._constants.get(at, ())]
+        terms: list[Term] = [Symbol(name) for name in self._constants.get(at, ())]
         for function in self._functions.get(at, ()):
             columns = []
             size = 1
@@ -102,26 +102,25 @@ class Domains:
                 size *= len(column)
                 if size > limit:
                     return None
-            found.extend(Compound(function[0], args) for args in product(*columns))
-        return found if len(found) <= limit else None
+            terms.extend(Compound(function[0], args) for args in product(*columns))
+        return terms if len(terms) <= limit else None
 
     def constants(self, at: Position) -> tuple[str, ...]:
-        """The constants of a position in order of first appearance."""
+        """The constants of a position in order of appearance."""
         return tuple(self._constants.get(at, ()))
 
     def functions(self, at: Position) -> tuple[Signature, ...]:
-        """The functions that terms of a position may begin with, in order of first appearance."""
+        """The functions of the terms of a position, in order of appearance."""
         return tuple(self._functions.get(at, ()))
 
     def is_open(self, at: Position) -> bool:
-        """Whether a position can take any value: one that no positive condition binds."""
+        """Whether a position can take any value, because no positive condition binds it."""
         return at in self._open
 
     def impossible(self, term: Term, at: Position) -> tuple[Term, Position] | None:
-        """A part of a term that its position can never take, and where; None if all is possible.
+        """An impossible part of a term, and its position; None if the term is possible.
 
-        Anything is possible for variables, for what a head takes from a variable that no positive
-        condition of its rule binds, and for what nests deeper than `MAX_DEPTH`.
+        Variables, open positions (`is_open`), and positions deeper than `MAX_DEPTH` are possible.
         """
         if isinstance(term, Variable) or len(at) > MAX_DEPTH or at in self._open:
             return None
@@ -136,20 +135,20 @@ class Domains:
 
     @cached_property
     def _open(self) -> set[Position]:
-        """The positions that can take any value, without those inside of them."""
+        """The positions that can take any value; positions inside them are not listed."""
         sources: dict[Position, list[Position]] = {}
         for source in self._flows:
             for length in range(1, len(source) + 1):
                 sources.setdefault(source[:length], []).append(source)
-        found = set(self._unbound)
-        pending = list(found)
+        reached = set(self._unbound)
+        pending = list(reached)
         while pending:
             for source in sources.get(pending.pop(), ()):
                 for target in self._flows[source]:
-                    if target not in found:
-                        found.add(target)
+                    if target not in reached:
+                        reached.add(target)
                         pending.append(target)
-        return found
+        return reached
 
     def _read(self, rule: NormalRule) -> None:
         sources: dict[str, Position] = {}
@@ -178,7 +177,7 @@ class Domains:
                 self._flow_in(arg, (*at, (signature(term), i)), sources)
 
     def _spread(self, most_flows: int | None) -> None:
-        """Let values flow until nothing changes or there are too many."""
+        """Let values flow until nothing changes, or there were too many flows."""
         pending = list(self._flows)
         flows = 0
         while pending:
@@ -195,19 +194,19 @@ class Domains:
         if len(target) > MAX_DEPTH:
             return changed
         constants = self._constants.setdefault(target, {})
-        before = len(constants)
+        num_constants = len(constants)
         constants.update(self._constants.get(source, {}))
         functions = self._functions.setdefault(target, {})
         for function in list(self._functions.get(source, ())):
             if function not in functions:
                 functions[function] = None
-                before = -1
+                num_constants = -1
             for i in range(function[1]):
                 inner, outer = (*source, (function, i)), (*target, (function, i))
                 flows = self._flows.setdefault(inner, {})
                 if outer not in flows and len(outer) <= MAX_DEPTH and inner != outer:
                     flows[outer] = None
                     changed.append(inner)
-        if len(constants) != before:
+        if len(constants) != num_constants:
             changed.append(target)
         return changed

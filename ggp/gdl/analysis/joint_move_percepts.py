@@ -1,4 +1,7 @@
-"""Recognises games whose percepts give every role the whole joint move."""
+"""Recognises games in which the percepts of every role contain the whole joint move.
+
+Machines ask `told_by` for the name of such percepts. A player of these games knows the state.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,11 @@ from ggp.gdl.program import SEES, NormalRule, Program
 from ggp.gdl.terms import Compound, Variable
 
 PLAIN = "did"
-"""The name in percepts of plain GDL, where no rule says what roles see."""
+"""The name in percepts of plain GDL, which has no rules for percepts."""
 
 
 def told_by(program: Program) -> str | None:
-    """The name in percepts `(NAME ROLE MOVE)` that give every role the whole joint move.
+    """The name in percepts `(NAME ROLE MOVE)` that show every role the whole joint move.
 
     Returns:
         `did` in plain GDL. In GDL-II, the name in a rule
@@ -23,23 +26,23 @@ def told_by(program: Program) -> str | None:
     for rule in rules:
         name = _name_of(rule)
         if name is not None and not any(
-            _may_make(name, each) for each in rules if each is not rule
+            _may_make(name, other_rule) for other_rule in rules if other_rule is not rule
         ):
             return name
     return None
 
 
 def never_tells(program: Program) -> bool:
-    """Whether these are rules of GDL-II that make no percepts `(did ROLE MOVE)`.
+    """Whether a program is GDL-II and makes no percepts `(did ROLE MOVE)`.
 
-    If there are such percepts all the same, the server treats the game as plain GDL.
+    If a server sends such percepts nevertheless, it treats the game as plain GDL.
     """
     rules = program.by_head.get(SEES, ())
     return program.is_gdl2 and not any(_may_make(PLAIN, rule) for rule in rules)
 
 
 def _name_of(rule: NormalRule) -> str | None:
-    """The name in a rule's percepts, if the rule shows all moves to all roles."""
+    """The name in the percepts of a rule that shows all moves to all roles; None for others."""
     assert isinstance(rule.head, Compound)
     seer, percept = rule.head.args
     if not isinstance(percept, Compound) or len(percept.args) != 2:
@@ -47,10 +50,10 @@ def _name_of(rule: NormalRule) -> str | None:
     role, move = percept.args
     if len({seer, role, move}) != 3 or not all(isinstance(a, Variable) for a in (seer, role, move)):
         return None
-    wanted = {Compound("does", (role, move))}
-    allowed = wanted | {Compound("role", (seer,)), Compound("role", (role,))}
-    said = {literal.atom for literal in rule.body if not literal.negated}
-    return percept.name if wanted <= said <= allowed and len(said) == len(rule.body) else None
+    required = {Compound("does", (role, move))}
+    permitted = required | {Compound("role", (seer,)), Compound("role", (role,))}
+    atoms = {literal.atom for literal in rule.body if not literal.negated}
+    return percept.name if required <= atoms <= permitted and len(atoms) == len(rule.body) else None
 
 
 def _may_make(name: str, rule: NormalRule) -> bool:

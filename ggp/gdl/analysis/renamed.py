@@ -1,8 +1,8 @@
-"""Finds the keywords of GDL-II under other names.
+"""Finds the keywords `sees` and `random` of GDL-II under other names.
 
-Servers rename the words of a rulesheet so that players learn nothing from them. Many know only the
-keywords of GDL, and rename `sees` and `random` like any other word. The use that rules make of
-these still shows which they are, see `find_renamed`.
+Servers rename the words of a rulesheet, so that players learn nothing from them. Many servers know
+only the keywords of GDL, and rename `sees` and `random` like any other word. The rules still show
+which words these are: see `find_renamed`.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ _MOST_VALUES = 1_000
 
 
 def find_renamed(rules: Sequence[Rule], ours: str) -> Mapping[str, str]:
-    """Names that keywords of GDL-II have in rules that lack them: keyword -> name.
+    """The names of keywords of GDL-II in rules that lack them: keyword -> name.
 
-    `sees` is a relation of two arguments whose rules depend on `does` or `next` although no body
-    uses it, and whose first argument is always a role. Plain GDL has no such relation, unless
-    somebody forgot a rule in it: of 83 rulesheets, none has. It may occur in `goal` rules, as in
-    some sheets of GDL-II. Where several relations are like that, the one that occurs nowhere else
-    is taken, then one whose own rules have `does` or `next`, then the one with the most rules. The
-    values of its first argument are found argument by argument, so that `(stage deal ?p)` beside
-    `(stage play 1)` makes 1 a possible role. So if there is nothing better, it is enough for a
-    relation that occurs nowhere else that some of these values are roles, where there is an idle
-    role too.
+    `sees` is a relation with two arguments whose rules depend on `does` or `next`, although no body
+    uses it (except bodies of `goal`, as in some sheets of GDL-II), and whose first argument is
+    always a role. Plain GDL has no such relation, unless a rule is missing: of 83 rulesheets, none
+    has. Of several such relations, one that occurs nowhere else is taken, then one whose own rules
+    have `does` or `next`, then the one with the most rules.
 
-    `random` is the role that nobody plays, see `has_idle_role`, if there is exactly one. It is
-    looked for only where `sees` was found.
+    The values of its first argument are found argument by argument, so `(stage deal ?p)` and
+    `(stage play 1)` make 1 a possible role. If no relation qualifies, but there is an idle role,
+    it is enough that a relation occurs nowhere else and that some of these values are roles.
+
+    `random` is the role that nobody plays (see `has_idle_role`), if there is exactly one. It is
+    searched for only if `sees` was found.
 
     Args:
-        rules: the rules as they were read.
+        rules: the parsed rules.
         ours: the role that we play, which is not `random`.
     """
     sheet = _Sheet(rules)
@@ -58,9 +58,9 @@ def find_renamed(rules: Sequence[Rule], ours: str) -> Mapping[str, str]:
 
 
 def has_idle_role(rules: Sequence[Rule], ours: str) -> bool:
-    """Whether there is a role, other than ours, whose goal is a fact or is not defined.
+    """Whether a role other than ours has a fact as its goal, or no goal.
 
-    Nobody plays such a role: it is `random` under another name, or a role of plain GDL that has no
+    Nobody plays such a role: it is `random` under another name, or a role of plain GDL without a
     choice of moves.
     """
     sheet = _Sheet(rules)
@@ -69,26 +69,26 @@ def has_idle_role(rules: Sequence[Rule], ours: str) -> bool:
 
 @dataclass(slots=True)
 class _Relation:
-    """A relation of a rulesheet: the numbers of its rules, and of those that use it."""
+    """A relation of a rulesheet: the indices of its rules, and the relations that use it."""
 
     rules: list[int] = field(default_factory=list)
     users: set[Signature] = field(default_factory=set)
 
 
 class _Sheet:
-    """The relations of some rules."""
+    """The relations of a rulesheet, their uses, and the values of their arguments."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = rules
         self._bodies = [tuple(_atoms(rule.body)) for rule in rules]
         self._relations: dict[Signature, _Relation] = {}
-        for number, rule in enumerate(rules):
+        for index, rule in enumerate(rules):
             if isinstance(rule.head, Variable):
                 continue
-            self._of(signature(rule.head)).rules.append(number)
-            for atom, _ in self._bodies[number]:
+            self._of(signature(rule.head)).rules.append(index)
+            for atom, _ in self._bodies[index]:
                 self._of(signature(atom)).users.add(signature(rule.head))
-        self.heads = {sig[0] for sig, each in self._relations.items() if each.rules}
+        self.heads = {sig[0] for sig, relation in self._relations.items() if relation.rules}
         self.roles = tuple(
             dict.fromkeys(
                 rule.head.args[0].name
@@ -102,75 +102,75 @@ class _Sheet:
         self._domains: Domains | None = None
 
     def sees(self, *, loosely: bool = False) -> str | None:
-        """The name under which `sees` appears; None if there is none.
+        """The name of `sees` in the rules; None if there is none.
 
         Args:
             loosely: accept a relation that occurs nowhere else if some values of its first argument
                 are roles.
         """
         playing = self._depending_on_play()
-        found = []
+        candidates = []
         for sig, relation in self._relations.items():
             name, arity = sig
             if arity != 2 or name in KEYWORD_ARITY or sig not in playing:
                 continue
             users = frozenset() if loosely else {GOAL}
             if relation.users <= users and self._tells_roles(sig, loosely=loosely):
-                direct = sum(self._has(number, DOES, NEXT) for number in relation.rules)
-                found.append((not relation.users, direct > 0, len(relation.rules), name))
-        return max(found)[-1] if found else None
+                direct = sum(self._has(index, DOES, NEXT) for index in relation.rules)
+                candidates.append((not relation.users, direct > 0, len(relation.rules), name))
+        return max(candidates)[-1] if candidates else None
 
     def is_idle(self, role: str) -> bool:
         """Whether the goal of a role is always the same, or is not defined."""
-        facts, others = set(), False
-        for number in self._of(GOAL).rules:
-            player, value = _args(self._rules[number].head)
+        facts, has_general = set(), False
+        for index in self._of(GOAL).rules:
+            player, value = _args(self._rules[index].head)
             if player == Symbol(role):
-                if self._bodies[number]:
+                if self._bodies[index]:
                     return False
                 facts.add(value)
-            others |= isinstance(player, Variable) and self._may_be(player, number, role)
+            has_general |= isinstance(player, Variable) and self._may_be(player, index, role)
         # Rules for all players do not hold for a role that has a goal of its own.
-        return len(facts) == 1 or not (facts or others)
+        return len(facts) == 1 or not (facts or has_general)
 
     def _of(self, sig: Signature) -> _Relation:
         return self._relations.setdefault(sig, _Relation())
 
-    def _has(self, number: int, *keywords: Signature) -> bool:
-        """Whether a body has one of these relations."""
-        return any(signature(atom) in keywords for atom, _ in self._bodies[number])
+    def _has(self, index: int, *keywords: Signature) -> bool:
+        """Whether the body of a rule has one of some relations."""
+        return any(signature(atom) in keywords for atom, _ in self._bodies[index])
 
     def _depending_on_play(self) -> set[Signature]:
         """The relations that depend on `does` or `next`."""
-        found = {DOES, NEXT}
+        relations = {DOES, NEXT}
         pending = [DOES, NEXT]
         while pending:
-            for user in self._of(pending.pop()).users - found:
-                found.add(user)
+            for user in self._of(pending.pop()).users - relations:
+                relations.add(user)
                 pending.append(user)
-        return found
+        return relations
 
     def _tells_roles(self, sig: Signature, *, loosely: bool) -> bool:
-        """Whether the first argument of a relation is always a role, or loosely: may be one."""
-        for number in self._of(sig).rules:
-            first = _args(self._rules[number].head)[0]
+        """Whether the first argument of a relation is always a role; if `loosely`, may be one."""
+        for index in self._of(sig).rules:
+            first = _args(self._rules[index].head)[0]
             if isinstance(first, Compound):
                 return False
             if isinstance(first, Symbol):
                 if first.name not in self.roles:
                     return False
-            elif not self._has(number, NEXT):  # a relation that uses `next` is `sees` for certain
-                values = self._values(first, number)
+            elif not self._has(index, NEXT):  # a relation that uses `next` is `sees` for certain
+                values = self._values(first, index)
                 if not (values & self._all_roles if loosely else values <= self._all_roles):
                     return False
         return True
 
-    def _may_be(self, variable: Variable, number: int, name: str) -> bool:
-        return name in self._values(variable, number)
+    def _may_be(self, variable: Variable, index: int, name: str) -> bool:
+        return name in self._values(variable, index)
 
-    def _values(self, variable: Variable, number: int) -> set[str]:
-        """Values that a variable for a role may take in a rule; all roles if nothing binds it."""
-        bound = [a for a, positive in self._bodies[number] if positive and _occurs(variable, a)]
+    def _values(self, variable: Variable, index: int) -> set[str]:
+        """Possible values of a variable for a role in a rule; all roles if nothing binds it."""
+        bound = [a for a, positive in self._bodies[index] if positive and _occurs(variable, a)]
         if not bound or any(_binds_role(atom, variable) for atom in bound):
             return self._all_roles
         if self._domains is None:
@@ -180,7 +180,7 @@ class _Sheet:
         return {"?"} if values is None else set(map(str, values))
 
     def _normal(self) -> list[NormalRule]:
-        """The rules with every condition that may bind a variable; enough to see its values."""
+        """The rules with only the conditions that may bind a variable, for `Domains`."""
         return [
             NormalRule(rule.head, tuple(Literal(atom) for atom, positive in body if positive))
             for rule, body in zip(self._rules, self._bodies, strict=True)
@@ -189,7 +189,7 @@ class _Sheet:
 
 
 def _atoms(body: Sequence[Term]) -> Iterator[tuple[Symbol | Compound, bool]]:
-    """The relations in a body, wherever they stand, and whether outside of all `not`."""
+    """Yield the relations in a body, at any depth, and whether each is outside of all `not`."""
     pending = [(term, True) for term in reversed(body)]
     while pending:
         term, positive = pending.pop()

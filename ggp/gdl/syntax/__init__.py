@@ -1,9 +1,9 @@
-"""Text becomes terms and rules, and terms and rules become text: both syntaxes of GDL.
+"""Parsers and printers for both syntaxes of GDL: text to terms and rules, and back.
 
-`parser`, to open first, takes a text in either syntax; what was wrong or odd in it is collected in
-`findings`. `kif` reads the prefix syntax, and repairs misplaced parentheses; `infix` reads the
-other. Their grammars are the files `kif.lark` and `infix.lark`. Both have `names` fold names to
-lower case, `tuples` find terms without a name, and `shape` refuse what could not be represented.
-`printer` prints rules, `comments` whole sheets with their comments, and `descriptions` reads the
-comment block a sheet begins with.
+Start with `parser`, which takes a text in either syntax. `kif` parses the prefix syntax and repairs
+misplaced parentheses; `infix` parses the other. Their grammars are `kif.lark` and `infix.lark`.
+Both use `names` to fold names to lower case, `tuples` to find terms without a name, `shape` to
+refuse rules that later stages cannot represent, and `findings` to collect diagnostics. `printer`
+prints rules, `comments` prints whole sheets with their comments, and `descriptions` reads the
+comment block at the beginning of a sheet.
 """

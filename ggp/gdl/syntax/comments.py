@@ -1,15 +1,15 @@
-"""Rulesheets printed with their comments, in the syntax they are in or in the other one.
+"""Prints a rulesheet with its comments, in its own syntax or in the other one.
 
-A comment stays with what it is about. One behind a head or a condition stays behind it. One that
-has lines of its own stays in front of what follows it: a condition, a rule, or the end. A blank
-line before a rule or a comment stays too, since the description of a game ends at the first one.
+A comment keeps its neighbour. One at the end of a line stays behind its head or condition. One on
+lines of its own stays in front of the next condition, of the next rule, or of the end. A blank line
+before a rule or a comment stays too, since the description of a game ends at the first one.
 
     ; the game ends                          % the game ends
     (<= terminal                             terminal :-
         (true (round 4)))  ; or later            true(round(4)).  % or later
 
-Printing with comments is as exact as printing rules: what was printed in the other syntax and then
-back is what is printed in the first one at once.
+Printing with comments is exact: printing in the other syntax and back gives the same text as
+printing in the first syntax directly.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _BLANK_LINE = re.compile(r"(?:\r\n|\r|\n)[^\S\r\n]*(?:\r\n|\r|\n)[^\S\r\n]*\Z")
 _INDENT = "    "
 _MOST_BLANK = 1000
-"""Most characters in front of something that are searched for a blank line."""
+"""Number of characters before a rule or comment that are searched for a blank line."""
 
 _Line = tuple[int, str]
-"""A line of comment: how many marks it begins with, and what follows them."""
+"""A line of a comment: the number of marks at its beginning, and the rest."""
 
 _Place = tuple[int, int]
-"""A rule, and in it the head (0) or a condition (from 1)."""
+"""The index of a rule, and 0 for its head or, from 1, the number of a condition."""
 
 
 @dataclass
@@ -52,45 +52,45 @@ class _Comments:
     """The comments of a rulesheet by place; the place behind all rules is `(number of rules, 0)`.
 
     Attributes:
-        before: lines in front of each place, None for a blank one.
-        behind: lines behind each place.
-        spaced: rules with a blank line in front of them.
+        above: comment lines before each place, None for a blank line.
+        trailing: comments behind each place, on the same line.
+        spaced: indices of the rules with a blank line before them.
     """
 
-    before: dict[_Place, list[_Line | None]] = field(default_factory=lambda: defaultdict(list))
-    behind: dict[_Place, list[_Line]] = field(default_factory=lambda: defaultdict(list))
+    above: dict[_Place, list[_Line | None]] = field(default_factory=lambda: defaultdict(list))
+    trailing: dict[_Place, list[_Line]] = field(default_factory=lambda: defaultdict(list))
     spaced: set[int] = field(default_factory=set)
 
 
 def print_sheet(sheet: Rulesheet, syntax: Syntax, *, comments: bool = True) -> str:
-    """A rulesheet in a syntax, with its comments or without; each condition has its own line."""
+    """The text of a rulesheet in a syntax, with a line for each condition."""
     return _printed(sheet, syntax, _comments_of(sheet) if comments else _Comments())
 
 
 def _printed(sheet: Rulesheet, syntax: Syntax, comments: _Comments) -> str:
     mark = _MARKS[syntax]
     lines: list[str] = []
-    for number, rule in enumerate(sheet.rules):
+    for index, rule in enumerate(sheet.rules):
         printed = kif_lines(rule) if syntax == "kif" else infix_lines(rule)
         if syntax == "kif" and sheet.spelling.get(TUPLE) == "":
             printed = [spelled(line, UNNAMED) for line in printed]
         for part, text in enumerate(printed):
             indent = _INDENT if part else ""
-            lines += [_own(line, mark, indent) for line in comments.before[number, part]]
-            if number in comments.spaced and not part:
+            lines += [_comment_line(line, mark, indent) for line in comments.above[index, part]]
+            if index in comments.spaced and not part:
                 lines.append("")
-            lines.append(text + _behind(comments.behind[number, part], mark))
-    lines += [_own(line, mark) for line in comments.before[len(sheet.rules), 0]]
+            lines.append(text + _trailing_text(comments.trailing[index, part], mark))
+    lines += [_comment_line(line, mark) for line in comments.above[len(sheet.rules), 0]]
     while lines and not lines[0]:
         del lines[0]
     return "".join(f"{line}\n" for line in (marked_as_kif(lines) if syntax == "kif" else lines))
 
 
-def _own(line: _Line | None, mark: str, indent: str = "") -> str:
+def _comment_line(line: _Line | None, mark: str, indent: str = "") -> str:
     return "" if line is None else indent + mark * line[0] + line[1]
 
 
-def _behind(lines: list[_Line], mark: str) -> str:
+def _trailing_text(lines: list[_Line], mark: str) -> str:
     if not lines:
         return ""
     text = "; ".join(line[1].strip() for line in lines)
@@ -101,30 +101,30 @@ def _comments_of(sheet: Rulesheet) -> _Comments:
     text = sheet.source.text
     places: list[_Place] = []
     starts: list[int] = []
-    for number, rule in enumerate(sheet.rules):
+    for index, rule in enumerate(sheet.rules):
         for part, start in enumerate((rule.start, *(term.start for term in rule.body))):
-            places.append((number, part))
+            places.append((index, part))
             starts.append(max(start, starts[-1] if starts else 0))  # conditions may be repaired
     places.append((len(sheet.rules), 0))
-    found = _Comments()
-    for start, written in _written(sheet):
+    comments = _Comments()
+    for start, comment in _comment_texts(sheet):
         at = bisect_left(starts, start)
         begins_line = not _line_before(text, start).strip(" \t\ufeff")
         if at and not begins_line:
-            found.behind[places[at - 1]].append(_joined(written))
+            comments.trailing[places[at - 1]].append(_joined(comment))
             continue
         place = places[at]
         if not place[1] and _is_spaced(text, start):
-            found.before[place].append(None)
-        found.before[place] += _lines(written)
-    for number, rule in enumerate(sheet.rules):
+            comments.above[place].append(None)
+        comments.above[place] += _lines(comment)
+    for index, rule in enumerate(sheet.rules):
         if not _line_before(text, rule.start).strip() and _is_spaced(text, rule.start):
-            found.spaced.add(number)
-    return found
+            comments.spaced.add(index)
+    return comments
 
 
-def _written(sheet: Rulesheet) -> Iterator[tuple[int, str]]:
-    """Yield where each comment begins, and its text with its marks."""
+def _comment_texts(sheet: Rulesheet) -> Iterator[tuple[int, str]]:
+    """Yield the offset of each comment, and its text with its marks."""
     if sheet.syntax == "kif":
         for start, piece, is_comment in kif_pieces(sheet.source.text):
             if is_comment:
@@ -135,13 +135,13 @@ def _written(sheet: Rulesheet) -> Iterator[tuple[int, str]]:
             yield match.start(), match.group()
 
 
-def _lines(written: str) -> list[_Line]:
-    if not written.startswith(("/*", "#|")):
-        rest = written.lstrip(written[0])
+def _lines(comment: str) -> list[_Line]:
+    if not comment.startswith(("/*", "#|")):
+        rest = comment.lstrip(comment[0])
         # A mark of the other syntax would become one of this syntax on the way back.
         gap = " " if rest[:1] in _OTHER_MARKS else ""
-        return [(len(written) - len(rest), (gap + rest).rstrip())]
-    first, *rest_of = _LINE_END.split(_UNMARKED.sub("", written))
+        return [(len(comment) - len(rest), (gap + rest).rstrip())]
+    first, *rest_of = _LINE_END.split(_UNMARKED.sub("", comment))
     lines = [first.strip(), *dedent("\n".join(rest_of)).split("\n")]
     while lines and not lines[0].strip():
         del lines[0]
@@ -150,17 +150,17 @@ def _lines(written: str) -> list[_Line]:
     return [(1, f" {line.rstrip()}" if line.strip() else "") for line in lines]
 
 
-def _joined(written: str) -> _Line:
-    lines = _lines(written) or [(1, "")]
+def _joined(comment: str) -> _Line:
+    lines = _lines(comment) or [(1, "")]
     return lines[0][0], " ".join(line[1].strip() for line in lines)
 
 
 def _line_before(text: str, start: int) -> str:
-    """The text in front of an offset, on the same line."""
+    """The text before an offset on the same line."""
     begin = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
     return text[begin:start]
 
 
 def _is_spaced(text: str, start: int) -> bool:
-    """Whether there is a blank line in front of the line of an offset."""
+    """Whether there is a blank line before the line of an offset."""
     return _BLANK_LINE.search(text, max(0, start - _MOST_BLANK), start) is not None

@@ -1,4 +1,4 @@
-"""The comment block that a rulesheet begins with, which describes the game in words.
+"""Reads the description of a game: the comment block at the beginning of its rulesheet.
 
 ; Title
 ;
@@ -26,9 +26,9 @@ class Description:
     """A game in words.
 
     Attributes:
-        title: one line; empty where there is no comment block.
-        text: what it is about, one paragraph a line.
-        sections: such as Moves, Percepts, Scores, each with its lines as they are set.
+        title: one line; empty without a comment block.
+        text: the introduction, one line for each paragraph.
+        sections: Moves, Percepts, Scores and so on, each with its lines as they are set.
     """
 
     title: str = ""
@@ -37,7 +37,11 @@ class Description:
 
 
 def describe(rulesheet: str) -> Description:
-    """The comment block at the beginning of a rulesheet."""
+    """The description at the beginning of the text of a rulesheet.
+
+    >>> describe("; Coin\\n;\\n; Guess a coin.\\n;\\n; Moves     heads or tails").title
+    'Coin'
+    """
     lines = []
     for line in rulesheet.lstrip("\ufeff").splitlines():
         if not line.lstrip().startswith((";", "%")):
@@ -47,17 +51,17 @@ def describe(rulesheet: str) -> Description:
         return Description()
     paragraphs: list[str] = []
     sections: dict[str, list[str]] = {}
-    inside: list[str] | None = None
+    section: list[str] | None = None
     fresh = True
     for line in lines[1:]:
-        found = _SECTION.fullmatch(line)
-        if found is not None:
-            inside = sections.setdefault(found[1], [])
-            inside.append(found[2])
+        match = _SECTION.fullmatch(line)
+        if match is not None:
+            section = sections.setdefault(match[1], [])
+            section.append(match[2])
         elif not line:
-            inside, fresh = None, True
-        elif inside is not None:
-            inside.append(line[_INDENT:] if not line[:_INDENT].strip() else line)
+            section, fresh = None, True
+        elif section is not None:
+            section.append(line[_INDENT:] if not line[:_INDENT].strip() else line)
         elif fresh:
             paragraphs.append(line)
             fresh = False

@@ -1,4 +1,4 @@
-"""Collects the problems of one text while it is read."""
+"""Collects the diagnostics of one text while it is parsed."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections import Counter
 from ggp.errors import GDLSyntaxError
 from ggp.gdl.source import Diagnostic, Severity, Source, diagnose, errors, joined, printable
 
-# Text that is not GDL at all has a problem every few characters; the first ones say enough.
+# Text that is not GDL has a problem every few characters; the first ones are enough.
 _MOST_LISTED = 1000
 
 
 class Findings:
-    """The problems found in one source, in any order.
+    """The diagnostics of one source, reported in any order.
 
-    With `lenient`, what cannot be read is left out with a warning. At most 1,000 errors and 1,000
-    warnings are listed; one more says how many are left out.
+    With `lenient`, errors become warnings, and the parser leaves out the text in question. At most
+    1,000 errors and 1,000 warnings are listed; one more diagnostic counts the others.
     """
 
     def __init__(self, source: Source, *, lenient: bool = False) -> None:
         self.source, self.lenient = source, lenient
-        self._found: list[tuple[int, int, Diagnostic]] = []
+        self._diagnostics: list[tuple[int, int, Diagnostic]] = []
         self._num: Counter[Severity] = Counter()
         self._num_unreadable = 0
 
     def error(self, rule: str, message: str, offset: int) -> None:
-        """Report something that cannot be read."""
+        """Report a text that cannot be parsed."""
         self._num_unreadable += 1
         if self.lenient:
             self._add("warning", rule, f"{message}; left out", offset)
@@ -33,17 +33,17 @@ class Findings:
             self._add("error", rule, message, offset)
 
     def warn(self, rule: str, message: str, offset: int) -> None:
-        """Warn of something that was repaired."""
+        """Report a repair."""
         self._add("warning", rule, message, offset)
 
     @property
     def num_unreadable(self) -> int:
-        """Number of things that could not be read, listed or not."""
+        """Number of calls of `error`, listed or not."""
         return self._num_unreadable
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Everything found, in text order."""
-        listed = [diagnostic for _, _, diagnostic in sorted(self._found, key=lambda f: f[:2])]
+        """All diagnostics, in text order."""
+        listed = [diagnostic for _, _, diagnostic in sorted(self._diagnostics, key=lambda f: f[:2])]
         for severity, num in self._num.items():
             if num > _MOST_LISTED:
                 message = f"{num - _MOST_LISTED:,} more {severity}s are not listed"
@@ -56,12 +56,12 @@ class Findings:
             raise self.syntax_error()
 
     def syntax_error(self) -> GDLSyntaxError:
-        """The exception that lists all errors found; there must be at least one."""
+        """The exception that lists all errors; there must be at least one."""
         everything = self.diagnostics()
-        found = errors(everything)
-        first = found[0]
+        problems = errors(everything)
+        first = problems[0]
         return GDLSyntaxError(
-            joined(found),
+            joined(problems),
             diagnostics=everything,
             line=first.line,
             column=first.column,
@@ -72,7 +72,7 @@ class Findings:
         self._num[severity] += 1
         if self._num[severity] <= _MOST_LISTED:
             diagnostic = diagnose(self.source, severity, rule, message, offset)
-            self._found.append((offset, len(self._found), diagnostic))
+            self._diagnostics.append((offset, len(self._diagnostics), diagnostic))
 
 
 def quoted(text: str) -> str:

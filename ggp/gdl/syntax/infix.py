@@ -1,7 +1,8 @@
-"""Reads GDL in infix syntax: Prolog-style, Stanford's HRF, and as printed in papers.
+"""Parses GDL in infix syntax: Prolog-style, Stanford's HRF, and the notation of papers.
 
-One grammar covers them, since a full stop is optional. After an error, reading goes on behind the
-next full stop or at the next line that is not indented, so one run finds all errors.
+`parser` calls `read_infix` with a text and gets rules and the spelling of names. One grammar covers
+all three forms, since a full stop is optional. After an error, parsing resumes after the next full
+stop or at the next line that is not indented, so one run finds all errors.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from ggp.gdl.syntax.tuples import TUPLE, warn_of_tuples
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable, variables
 
 _VARIABLE = re.compile(r"\?'(?:[^'\\]|\\.)*'|\??\w*")
-_SHOWN = {"_DOT": "`.`", "_COMMA": "`,`", "_LPAR": "`(`", "_RPAR": "`)`", "NAME": "a name"}
+_TOKEN_NAMES = {"_DOT": "`.`", "_COMMA": "`,`", "_LPAR": "`(`", "_RPAR": "`)`", "NAME": "a name"}
 
 
 def read_infix(source: Source, findings: Findings) -> tuple[tuple[Rule, ...], dict[str, str]]:
-    """The rules of an infix text and its spelling; problems go to `findings`."""
+    """The rules of an infix text, and the spelling of its names; problems go to `findings`."""
     names = FoldedNames(findings)
     tokens = infix_tokens(source.text, names, findings)
     has_anonymous = any(token == ANONYMOUS for token in tokens)
@@ -40,7 +41,7 @@ def read_infix(source: Source, findings: Findings) -> tuple[tuple[Rule, ...], di
             rules.append(_name_anonymous(clause) if has_anonymous else clause)
     if names.mixed_variables:
         warn_of_mixed_variables(rules, lambda v: _spelled_variable(source, v), findings)
-    warn_of_tuples(rules, {start_of(each) for each in tokens if each == TUPLE}, findings)
+    warn_of_tuples(rules, {start_of(token) for token in tokens if token == TUPLE}, findings)
     return tuple(rules), names.spelling
 
 
@@ -66,7 +67,8 @@ def _clauses_before(parser: InteractiveParser, has_ended: bool) -> list[Rule]:
     """The complete clauses before the token that the parser refused.
 
     Args:
-        has_ended: whether the last one has, by a period or a line: else the token was part of it.
+        has_ended: whether a full stop or the end of a line ended the last clause. Otherwise the
+            token belongs to it, and it is dropped.
     """
     try:
         clauses: list[Rule] = parser.feed_token(Token("$END", ""))
@@ -77,7 +79,11 @@ def _clauses_before(parser: InteractiveParser, has_ended: bool) -> list[Rule]:
 
 
 def _resume(tokens: list[Token], at: int, begin: int, text: str) -> int:
-    """The token to go on at after an error at token `at` of the run that began at `begin`."""
+    """The index of the token to resume at after an error at token `at`.
+
+    Args:
+        begin: the index of the first token of the interrupted run.
+    """
     for i in range(at, len(tokens)):
         if i > begin and tokens[i].type == "NAME" and _begins_line(tokens[i], text):
             return i
@@ -93,8 +99,8 @@ def _begins_line(token: Token, text: str) -> bool:
 
 def _report(error: UnexpectedToken, last: Token, findings: Findings) -> None:
     token = error.token
-    shown = sorted(_SHOWN[kind] for kind in error.expected if kind in _SHOWN)
-    expected = f"; expected {' or '.join(shown)}" if shown else ""
+    options = sorted(_TOKEN_NAMES[kind] for kind in error.expected if kind in _TOKEN_NAMES)
+    expected = f"; expected {' or '.join(options)}" if options else ""
     if token.type == "$END":
         findings.error("syntax", f"the text ends within a clause{expected}", start_of(last))
     elif token.type in ("RESERVED", "DISTINCT", "CONNECTIVE"):
@@ -108,10 +114,10 @@ def _report(error: UnexpectedToken, last: Token, findings: Findings) -> None:
 
 
 def _name_anonymous(clause: Rule) -> Rule:
-    """The clause, with each `_` given a name of its own."""
+    """The clause, with a new name for each `_`."""
     terms = (clause.head, *clause.body)
-    used = {variable.name for term in terms for variable in variables(term)}
-    fresh = (name for name in map("_{}".format, count(1)) if name not in used)
+    names = {variable.name for term in terms for variable in variables(term)}
+    fresh = (name for name in map("_{}".format, count(1)) if name not in names)
 
     def renamed(term: Term) -> Term:
         if isinstance(term, Variable) and term.name == ANONYMOUS:
@@ -130,14 +136,14 @@ def _spelled_variable(source: Source, variable: Variable) -> str:
 
 
 def _conjoined(conditions: list[Term]) -> Term:
-    """One term for the conditions between two `;`."""
+    """One term for a conjunction of conditions."""
     if len(conditions) == 1:
         return conditions[0]
     return Compound("and", tuple(conditions), conditions[0].start)
 
 
 class _Build(Transformer[Token, object]):
-    """Makes terms and rules while the parser reduces; a conjunction is a list until then."""
+    """Builds terms and rules while the parser reduces; a conjunction is a list at first."""
 
     def constant(self, children: list[Token]) -> Symbol:
         return Symbol(children[0].value, start_of(children[0]))
@@ -164,7 +170,7 @@ class _Build(Transformer[Token, object]):
         token, condition = children
         return Compound("not", (condition,), start_of(token))
 
-    def different(self, children: list[Term]) -> Compound:
+    def inequality(self, children: list[Term]) -> Compound:
         return Compound("distinct", tuple(children), children[0].start)
 
     def conjunction(self, children: list[Term]) -> list[Term]:
@@ -188,7 +194,7 @@ class _Build(Transformer[Token, object]):
     def first(self, children: list[Rule]) -> list[Rule]:
         return children
 
-    def more(self, children: list[Any]) -> list[Rule]:
+    def appended(self, children: list[Any]) -> list[Rule]:
         rules: list[Rule] = children[0]
         rules.append(children[1])
         return rules
@@ -201,12 +207,12 @@ def _parser() -> Lark:
 
 
 # ------------------------------------------------------------------------
-# The tokens of GDL in infix syntax, told apart by case, quotes and reserved words.
+# The tokens of GDL in infix syntax, distinguished by case, quotes and reserved words.
 
 ANONYMOUS = " "
 """Name of the variable `_`; no text can spell it."""
 
-# Every character is matched by some group, and none is scanned twice by two of them.
+# Every character is matched by exactly one group.
 TOKEN = re.compile(
     r"""
     (?P<SPACE> [\s\ufeff]+ )
@@ -261,8 +267,7 @@ _AFTER_LINE_NUMBER = {"NAME", "VARIABLE", "NOT", "DISTINCT", "CONNECTIVE", "RESE
 def infix_tokens(text: str, names: FoldedNames, findings: Findings) -> list[Token]:
     """The tokens of an infix text, without comments and line numbers.
 
-    Values are folded names. Tokens of type BAD cannot be part of any clause; they have been
-    reported.
+    The values of tokens are folded names. A token of type BAD was reported, and fits in no clause.
     """
     tokens: list[Token] = []
     for token in _classified(text, names, findings):
@@ -282,7 +287,7 @@ def infix_tokens(text: str, names: FoldedNames, findings: Findings) -> list[Toke
 
 
 def start_of(token: Token) -> int:
-    """The character offset of a token, -1 where it has none."""
+    """The character offset of a token, -1 if it has none."""
     return -1 if token.start_pos is None else token.start_pos
 
 
@@ -359,7 +364,7 @@ def _unquote(spelled: str, start: int, names: FoldedNames, findings: Findings) -
 
 
 def _string(spelled: str, start: int, names: FoldedNames, findings: Findings) -> tuple[str, str]:
-    """Token type and folded name of a string, which is the constant that KIF writes the same."""
+    """Token type and folded name of a string: the constant with the same spelling in KIF."""
     if len(spelled) > 1 and spelled.endswith('"') and is_symbol(spelled):
         return "NUMBER", names.constant(spelled, start)
     message = "is no name of GDL: it must end on its line, without white space, parentheses and `;`"
@@ -368,7 +373,7 @@ def _string(spelled: str, start: int, names: FoldedNames, findings: Findings) ->
 
 
 def _is_line_number(tokens: list[Token], token: Token, text: str) -> bool:
-    """Whether the last token is a line number in front of `token`, which begins the line."""
+    """Whether the last token is a line number, and `token` begins the text of that line."""
     if not tokens or tokens[-1].type != "NUMBER" or not tokens[-1].isdecimal():
         return False
     number, start = tokens[-1], start_of(token)

@@ -1,7 +1,8 @@
-"""Reads GDL in KIF, the prefix syntax that servers send.
+"""Parses GDL in KIF, the prefix syntax that servers send.
 
-Text becomes tokens, tokens become balanced top-level forms, and each form is parsed on its own, so
-that one that cannot be read is all that is lost.
+`parser` calls `read_kif` with a text and gets rules and the spelling of names. Text becomes tokens,
+tokens become balanced top-level forms, and each form is parsed separately, so an error costs no
+more than its form. The last part of the module repairs misplaced parentheses.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from ggp.gdl.syntax.shape import MAX_NESTING, too_deep, well_shaped
 from ggp.gdl.syntax.tuples import TUPLE, UNNAMED, Tuples, warn_of_tuples
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable
 
-# Lark's own lexer takes 0.50 s for the 167,000 tokens of 92 rulesheets, this one 0.28 s; and
-# parentheses are balanced, between the two, before anything is parsed.
+# Lark's own lexer takes 0.50 s for the 167,000 tokens of 92 rulesheets, this one 0.28 s. Besides,
+# parentheses have to be balanced between lexer and parser.
 _TOKEN = re.compile(r"[()]|;[^\r\n]*|[^\s();\ufeff]+")
 _BLOCKS = {"#|": "|#", "/*": "*/"}
-"""Marks at the beginning and the end of blocks of comments in other languages. KIF has none, but
-whoever writes one means no rules by it. Without an end, the mark is a name like any other."""
+"""Marks at the beginning and the end of block comments in other languages. KIF has none, but a
+block in a rulesheet is surely a comment. Without an end, the mark is an ordinary name."""
 
 _NESTS = {"LPAR": 1, "RPAR": -1}
 
@@ -38,7 +39,7 @@ _VARIABLE = re.compile(r"\?[^\s();\ufeff]*")
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A balanced top-level form, and how deep its parentheses nest."""
+    """A balanced top-level form, and the depth of its parentheses."""
 
     tokens: list[Token]
     depth: int
@@ -49,7 +50,7 @@ class _Form:
 
 
 def read_kif(source: Source, findings: Findings) -> tuple[tuple[Rule, ...], dict[str, str]]:
-    """The rules of a KIF text and its spelling; problems go to `findings`."""
+    """The rules of a KIF text, and the spelling of its names; problems go to `findings`."""
     names = FoldedNames(findings)
     rules: list[Rule] = []
     is_open = False  # whether the last rule lacks its conditions
@@ -69,7 +70,7 @@ def read_kif(source: Source, findings: Findings) -> tuple[tuple[Rule, ...], dict
     if names.mixed_variables:
         warn_of_mixed_variables(rules, lambda v: _spelled_variable(source, v), findings)
     if may_lack_names and warn_of_tuples(rules, named, findings):
-        if named:  # which would be printed without the name, as all others
+        if named:  # these would be printed without the name
             message = f"`{TUPLE}` is the name of lists without one; choose another"
             findings.error("tuple", message, min(named))
         return Tuples(rules).rules, {**names.spelling, **UNNAMED}
@@ -101,9 +102,8 @@ def read_kif_terms(source: Source, findings: Findings) -> tuple[Term, ...]:
 
 
 def kif_pieces(text: str) -> Iterator[tuple[int, str, bool]]:
-    """Yield the parentheses, names and comments of a text: where each begins, its characters, and
-    whether it is a comment."""
-    ends = dict.fromkeys(_BLOCKS, 0)  # those that are not there are not searched again
+    """Yield the offset and text of each parenthesis, name or comment, and if it is a comment."""
+    ends = dict.fromkeys(_BLOCKS, 0)  # -1: there is no further end mark
     at = 0
     while (match := _TOKEN.search(text, at)) is not None:
         start, piece = match.start(), match.group()
@@ -117,7 +117,7 @@ def kif_pieces(text: str) -> Iterator[tuple[int, str, bool]]:
 
 
 def _tokens(text: str, names: FoldedNames, findings: Findings) -> Iterator[Token]:
-    known: dict[str, tuple[str, str]] = {"(": ("LPAR", "("), ")": ("RPAR", ")")}
+    kinds: dict[str, tuple[str, str]] = {"(": ("LPAR", "("), ")": ("RPAR", ")")}
     opened = False
     for start, spelled, is_comment in kif_pieces(text):
         if is_comment:
@@ -125,10 +125,10 @@ def _tokens(text: str, names: FoldedNames, findings: Findings) -> Iterator[Token
                 message = "a block of comments, which KIF does not have, is left out"
                 findings.warn("comment", message, start)
             continue
-        found = known.get(spelled)
-        if found is None:
-            found = known[spelled] = _classify(spelled, start, names)
-        kind, name = found
+        folded = kinds.get(spelled)
+        if folded is None:
+            folded = kinds[spelled] = _classify(spelled, start, names)
+        kind, name = folded
         if kind == "SYMBOL" and opened and name in CONNECTIVES:
             kind = "DISTINCT" if name == "distinct" else "CONNECTIVE"
         opened = kind == "LPAR"
@@ -144,7 +144,7 @@ def _classify(spelled: str, offset: int, names: FoldedNames) -> tuple[str, str]:
 
 
 def _forms(tokens: list[Token], findings: Findings, *, unwrap: bool = True) -> Iterator[_Form]:
-    """The top-level forms, each balanced, with `c` for `(c)` and without a list around them all."""
+    """Yield the balanced top-level forms, with `c` for `(c)`, and without a list around all."""
     outer = None
     if unwrap and [token.type for token in tokens[:2]] == ["LPAR", "LPAR"]:
         outer = tokens.pop(0)
@@ -165,7 +165,7 @@ def _forms(tokens: list[Token], findings: Findings, *, unwrap: bool = True) -> I
             opened.pop()
             _close(form, token, findings)
         elif kind == "ARROW" and len(opened) > 1 and form[-1].type == "LPAR":
-            # `<=` never occurs inside a rule, so the forms around this one have ended before it.
+            # `<=` never occurs inside a rule, so the surrounding forms lack their parentheses.
             first = form.pop()
             opened.pop()
             yield _Form(_close_all(form, opened, findings), depth)
@@ -181,8 +181,8 @@ def _forms(tokens: list[Token], findings: Findings, *, unwrap: bool = True) -> I
 
 
 def _close(form: list[Token], rpar: Token, findings: Findings) -> None:
-    """Append a closing parenthesis, or turn the list `(name)` it closes into `name`."""
-    # At the beginning of a list a name is needed, so a list there is an error and remains one.
+    """Append a closing parenthesis; if that would close a list `(name)`, leave `name` instead."""
+    # A list must begin with a name, so a list in that position is an error and remains one.
     is_name = len(form) > 1 and form[-1].type == "SYMBOL" and form[-2].type == "LPAR"
     if is_name and (len(form) == 2 or form[-3].type != "LPAR"):
         name = form.pop()
@@ -219,18 +219,18 @@ def _close_all(form: list[Token], opened: Sequence[Token], findings: Findings) -
 
 
 def _fact_inside(form: list[Token], source: Source) -> str | None:
-    """A fact that only a forgotten parenthesis can have put inside of a form, and its line.
+    """A fact, with its line, that is inside a form because of a forgotten parenthesis.
 
-    It gives a role or a fluent, and begins a line no further right than the form does.
+    Such a fact is about `role` or `init`, and begins a line no further right than the form does.
     """
     first_column = source.position(_start(form[0]))[1]
-    for at, (token, after) in enumerate(pairwise(form[1:]), 1):
-        if token.type == "LPAR" and after in ("role", "init"):
+    for at, (token, name) in enumerate(pairwise(form[1:]), 1):
+        if token.type == "LPAR" and name in ("role", "init"):
             start = _start(token)
             line, column = source.position(start)
-            opened = accumulate(_NESTS.get(each.type, 0) for each in form[at:])
+            opened = accumulate(_NESTS.get(part.type, 0) for part in form[at:])
             end = next(
-                (each for each, depth in zip(form[at:], opened, strict=True) if not depth), form[-1]
+                (part for part, depth in zip(form[at:], opened, strict=True) if not depth), form[-1]
             )
             fact = source.text[start : _start(end) + len(end)]
             is_first = not source.line(line)[: column - 1].strip()
@@ -242,7 +242,7 @@ def _fact_inside(form: list[Token], source: Source) -> str | None:
 def _check_top_level(
     outer: Token | None, strays: list[Token], tokens: list[Token], findings: Findings
 ) -> None:
-    """Warn of closing parentheses that close nothing, and of an outer list that is incomplete."""
+    """Warn of closing parentheses that close nothing, and of an incomplete outer list."""
     if outer is not None:
         if strays and strays[-1] is tokens[-1]:
             strays.pop()
@@ -261,7 +261,7 @@ def _read_form(form: _Form, findings: Findings, *, goes_on: bool) -> Rule | None
     """The rule of a form, None if there is none.
 
     Args:
-        goes_on: whether a condition may stand outside of the rule that it belongs to.
+        goes_on: whether a condition outside of any rule may belong to the rule before it.
     """
     tokens = form.tokens
     start = _start(tokens[0])
@@ -277,7 +277,7 @@ def _read_form(form: _Form, findings: Findings, *, goes_on: bool) -> Rule | None
     if findings.lenient:
         rule = with_closed_negations(rule, findings)
     if not form.is_rule and isinstance(rule.head, Compound) and rule.head.name in CONNECTIVES:
-        # What a misplaced parenthesis leaves of a rule; it concludes nothing.
+        # Left over from a rule with a misplaced parenthesis; it has no head.
         if goes_on:
             return rule
         message = f"{quoted(rule.head.name)} stands outside of any rule; ignored"
@@ -300,11 +300,11 @@ def _parse(tokens: list[Token], start: str, findings: Findings) -> object:
 
 
 def _explain(tokens: list[Token], unexpected: Token) -> tuple[str, str, int]:
-    """Name, message and offset of the error that made the parser stop at a token."""
+    """Name, message and offset of the error at an unexpected token."""
     at = next((i for i, token in enumerate(tokens) if token is unexpected), len(tokens))
-    before = tokens[at - 1] if 0 < at < len(tokens) else None
-    place = _start(before if before is not None else unexpected)
-    match before.type if before is not None else "", unexpected.type:
+    previous = tokens[at - 1] if 0 < at < len(tokens) else None
+    place = _start(previous if previous is not None else unexpected)
+    match previous.type if previous is not None else "", unexpected.type:
         case "LPAR", "LPAR":
             message = "the list of a condition must begin with a name, not with a list"
             return "list-of-lists", message, place
@@ -317,12 +317,12 @@ def _explain(tokens: list[Token], unexpected: Token) -> tuple[str, str, int]:
         case "RPAR", "RPAR":
             return "list-of-lists", "a list of one list is no term", place
         case "VARIABLE", "RPAR":
-            message = f"a list of one variable is no term; write {quoted(f'?{before}')}"
+            message = f"a list of one variable is no term; write {quoted(f'?{previous}')}"
             return "variable-functor", message, place
         case "ARROW", "RPAR":
             return "no-head", "this rule has no head", place
         case "CONNECTIVE" | "DISTINCT", "RPAR":
-            message = f"{quoted(str(before))} has no arguments"
+            message = f"{quoted(str(previous))} has no arguments"
             return "connective-arguments", message, place
         case "", "ARROW":
             message = f"{quoted(unexpected)} must follow an opening parenthesis"
@@ -352,7 +352,7 @@ class _Tokens(Lexer):
 
 
 class _Build(Transformer[Token, object]):
-    """Makes terms and rules while the parser reduces."""
+    """Builds terms and rules while the parser reduces."""
 
     def SYMBOL(self, token: Token) -> Symbol:
         return Symbol(token.value, _start(token))
@@ -373,7 +373,7 @@ class _Build(Transformer[Token, object]):
     def first(self, children: list[Term]) -> list[Term]:
         return children
 
-    def more(self, children: list[Any]) -> list[Term]:
+    def appended(self, children: list[Any]) -> list[Term]:
         terms: list[Term] = children[0]
         terms.append(children[1])
         return terms
@@ -402,20 +402,20 @@ def _parser() -> Lark:
 
 
 # ------------------------------------------------------------------------
-# Repairs parentheses that stand where their author cannot have meant them.
+# Repairs of misplaced parentheses.
 #
-# One parenthesis too many or too few leaves a text that is balanced, or is made so, and yet means
-# something else: a `not` with two conditions, or a condition outside of its rule. Repairs guess, so
-# they are only made when a text is read for play; see `lenient` of `ggp.gdl.parse`.
+# A text with one parenthesis too many or too few can be balanced, but it has another meaning: a
+# `not` with two conditions, or a condition outside of its rule. Repairs are guesses, so they are
+# made only when a text is parsed for play: see `lenient` of `ggp.gdl.parse`.
 
 _CONDITIONS_ONLY = CONNECTIVES | {"true", "does"}
-"""Names that cannot be the head of a rule, so that they must begin a condition."""
+"""Names that cannot be the head of a rule, so they begin a condition."""
 
 
 def with_closed_negations(rule: Rule, findings: Findings) -> Rule:
-    """The rule with the surplus conditions of a `not` moved out of it.
+    """The rule, with surplus conditions of a `not` moved out of it.
 
-    `(not open (true (at 1)))` has lost a parenthesis after `open`; `(not open ?x)` has lost those
+    `(not open (true (at 1)))` lacks a parenthesis after `open`; `(not open ?x)` lacks the two
     around `open ?x`.
     """
     body = tuple(new for condition in rule.body for new in _closed(condition, findings))
@@ -452,7 +452,7 @@ def is_condition(rule: Rule) -> bool:
 
 
 def extended(rule: Rule, condition: Rule, findings: Findings) -> Rule:
-    """The rule that was closed too early, as in `(<= terminal) (not open))`, with its condition."""
+    """The rule with a condition added; `(<= terminal) (not open))` closes the rule too early."""
     message = "this condition stands outside of any rule; taken for one of the rule before it"
     findings.warn("stray-condition", message, condition.start)
     added = with_closed_negations(Rule(rule.head, (condition.head,), rule.start), findings)

@@ -1,4 +1,4 @@
-"""Folds names to lower case, remembers how they were spelled, and spells them so again."""
+"""Folds names to lower case, and restores their original spelling in answers."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from ggp.gdl.syntax.tuples import TUPLE
 from ggp.gdl.terms import Rule, Variable, variables
 
 ARROWS = frozenset({"<=", ":-"})
-"""Words that KIF writes before a rule: they may be constants, never relations or functions."""
+"""Words that begin a rule in KIF: they may be constants, but not relations or functions."""
 
 MOST_CHARACTERS = 1_000
-"""Of a name, as of a server's message; the longest of 300 rulesheets from elsewhere has 60."""
+"""Greatest length of a name; the longest name in 300 rulesheets from elsewhere has 60."""
 
-# Case folding must not depend on what else is in the text, so it is `str.lower` throughout.
+# Folding must not depend on the rest of the text, so all modules use `str.lower`.
 _SYMBOL = re.compile(r"[^\s();?\ufeff][^\s();\ufeff]*")
 _SYMBOL_OR_VARIABLE = re.compile(r"[^\s();\ufeff]+")
 
 
 class FoldedNames:
-    """The names of one text, folded; it warns once about each constant that has two spellings.
+    """Folds the names of one text, and warns once about each constant with two spellings.
 
     Attributes:
         spelling: folded name -> first spelling, where that is not lower case.
-        mixed_variables: whether two spellings of a variable name occur anywhere. They clash
-            only within one rule, which `warn_of_mixed_variables` looks for.
+        mixed_variables: whether any variable name has two spellings. These clash only within one
+            rule: see `warn_of_mixed_variables`.
     """
 
     def __init__(self, findings: Findings) -> None:
@@ -78,10 +78,10 @@ def is_symbol(name: str) -> bool:
 
 
 def spelled(text: str, spelling: Mapping[str, str]) -> str:
-    """Canonical KIF with its names as a rulesheet spells them.
+    """The text of canonical KIF in the spelling of a rulesheet.
 
-    Programs elsewhere tell upper from lower case, so whatever they are to read is spelled so; and
-    tuples have no name where the rulesheet gives them none.
+    Other programs distinguish upper from lower case, so they get names in this spelling. Tuples
+    have no name if they have none in the rulesheet.
 
     Args:
         text: terms or rules, without comments.
@@ -95,18 +95,18 @@ def spelled(text: str, spelling: Mapping[str, str]) -> str:
 def warn_of_mixed_variables(
     rules: Iterable[Rule], spelled: Callable[[Variable], str], findings: Findings
 ) -> None:
-    """Warn about variables that one rule spells in two ways, once for each name."""
+    """Warn about variables with two spellings in one rule, once for each name."""
     clashing: set[str] = set()
     for rule in rules:
         first: dict[str, str] = {}
         for variable in chain.from_iterable(map(variables, (rule.head, *rule.body))):
             spelling = spelled(variable)
-            before = first.setdefault(variable.name, spelling)
-            if before != spelling and variable.name not in clashing:
+            first_spelling = first.setdefault(variable.name, spelling)
+            if first_spelling != spelling and variable.name not in clashing:
                 clashing.add(variable.name)
                 findings.warn(
                     "case-clash",
-                    f"{quoted(spelling)} was spelled {quoted(before)} before in this rule; "
+                    f"{quoted(spelling)} was spelled {quoted(first_spelling)} before in this rule; "
                     "both are one variable",
                     variable.start,
                 )

@@ -1,6 +1,6 @@
-"""Reads rulesheets and terms: text in, a `Rulesheet` or a `GDLSyntaxError` out.
+"""Parses rulesheets and terms: text in, a `Rulesheet` or a `GDLSyntaxError` out.
 
-Reading is lenient: whatever can be repaired is, and each repair is a warning of the rulesheet.
+The parser repairs what it can, and each repair becomes a warning of the rulesheet.
 """
 
 from __future__ import annotations
@@ -22,36 +22,43 @@ _COMMENTS = re.compile(r"[;%][^\r\n]*|#\|[\s\S]*?\|#|/\*[\s\S]*?(?:\*/|\Z)")
 _WORD = re.compile(r"[()]|[^\s()]+")
 
 _WIDE = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-"""Marks at the beginning of files that are not UTF-8."""
+"""Byte-order marks of encodings other than UTF-8."""
 
 MOST_WORDS = 200_000
-"""Greatest number of words and parentheses of a text. The largest of 300 rulesheets from elsewhere
-has 7,300; each takes microseconds to read."""
+"""Greatest number of words and parentheses of a text; the largest of 300 rulesheets from elsewhere
+has 7,300."""
 
 _ONLY_KIF = re.compile(r"\(\s*(?:<=|role[ \t]+[\w?])", re.IGNORECASE)
 
 
 def parse(text: str | bytes, name: str = "<text>", *, lenient: bool = False) -> Rulesheet:
-    """The rulesheet that a text contains, in KIF or infix syntax.
+    """The rulesheet in a text, in KIF or infix syntax.
+
+    >>> sheet = parse("(role white) (<= terminal (true (round 4)))")
+    >>> print(*sheet.rules, sep="\\n")
+    (role white)
+    (<= terminal (true (round 4)))
+    >>> parse("role(white). terminal :- true(round(4)).").rules == sheet.rules
+    True
 
     Args:
-        text: bytes are read as UTF-8, or as UTF-16 with a warning; those that are neither are
+        text: bytes are decoded as UTF-8, or as UTF-16 with a warning; bytes that are neither are
             replaced, with a warning.
-        name: what messages call the text, such as the path it was read from.
-        lenient: leave out rules that cannot be read, with a warning, instead of raising.
+        name: the name of the text in messages, such as its path.
+        lenient: leave out rules that cannot be parsed, with a warning, instead of raising.
 
     Raises:
-        GDLSyntaxError: the text has errors, or more than `MOST_WORDS`; it lists all errors, with
-            the warnings among its diagnostics.
+        GDLSyntaxError: the text has errors, or more than `MOST_WORDS` words. The error lists all
+            errors, and has the warnings among its diagnostics.
     """
-    about, place = "", -1
+    complaint, place = "", -1
     if isinstance(text, bytes):
-        text, about, place = _decode(text)
+        text, complaint, place = _decode(text)
     text = text.removeprefix("\ufeff")
     source = Source(name, text)
     findings = Findings(source, lenient=lenient)
-    if about:
-        findings.warn("encoding", about, place)
+    if complaint:
+        findings.warn("encoding", complaint, place)
     is_kif = _is_kif(text)
     rules: tuple[Rule, ...] = ()
     spelling: dict[str, str] = {}
@@ -69,6 +76,9 @@ def parse_terms(text: str) -> tuple[Term, ...]:
 
     Raises:
         GDLSyntaxError: part of the text is not a term.
+
+    >>> [str(term) for term in parse_terms("noop (mark 1 2)")]
+    ['noop', '(mark 1 2)']
     """
     findings = Findings(Source("<term>", text))
     terms = read_kif_terms(findings.source, findings)
@@ -92,16 +102,16 @@ def parse_term(text: str) -> Term:
 
 
 def canonical_term(text: str) -> str:
-    """A move or a percept as canonical KIF; unchanged if it is that already, or is not one term."""
+    """A move or percept as canonical KIF; unchanged if it is canonical or not a single term."""
     try:
-        found = to_kif(parse_term(text))
+        canonical = to_kif(parse_term(text))
     except GDLError:
         return text
-    return text if found == text else found
+    return text if canonical == text else canonical
 
 
 def _decode(data: bytes) -> tuple[str, str, int]:
-    """The text of a file, what is odd about its encoding, and the character offset of that."""
+    """The text of a file, a complaint about its encoding or "", and the offset for it."""
     wide = _WIDE.get(data[:2])
     if wide is None and 2 * len(data) > 3 * data.count(0) > len(data):
         wide = "utf-16-le" if data[1::2].count(0) > data[::2].count(0) else "utf-16-be"
@@ -119,7 +129,7 @@ def _decode(data: bytes) -> tuple[str, str, int]:
 
 
 def _is_kif(text: str) -> bool:
-    """Whether a text is KIF, not infix; only KIF begins with `(` or `;`."""
+    """Whether a text is KIF, as opposed to infix; only KIF begins with `(` or `;`."""
     begin = text.lstrip()[:1]
     if not begin or begin in "();":
         return True

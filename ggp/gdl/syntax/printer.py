@@ -1,4 +1,4 @@
-"""Prints terms and rules such that reading them back gives the same terms and rules."""
+"""Prints terms and rules; parsing the text gives the same terms and rules again."""
 
 from __future__ import annotations
 
@@ -13,23 +13,28 @@ _PLAIN_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _PLAIN_CONSTANT = re.compile(r'[+-]?[0-9]+(?:\.[0-9]+)?|"[^\s"();\ufeff]*"')
 _WORD = re.compile(r"\w*")
 
-# Text to write as it is, or a term and whether it is a condition (or head), not an argument.
+# Text to write unchanged; or a term, and whether it is a condition or head and not an argument.
 _Part = str | tuple[Term, bool]
 
 
 def to_kif(term: Term) -> str:
-    """A term in canonical lower-case KIF, for records, messages and comparisons."""
+    """A term in canonical lower-case KIF, for records, messages and comparisons.
+
+    >>> from ggp.gdl import parse_term
+    >>> to_kif(parse_term("( Cell 1 2  X )"))
+    '(cell 1 2 x)'
+    """
     return str(term)
 
 
 def print_kif(rules: Iterable[Rule]) -> str:
-    """Rules as a KIF rulesheet, with each fact and each condition on a line of its own."""
+    """Rules as a KIF rulesheet, with a line for each fact and each condition."""
     lines = [line for rule in rules for line in kif_lines(rule)]
     return "".join(line + "\n" for line in marked_as_kif(lines))
 
 
 def print_infix(rules: Iterable[Rule]) -> str:
-    """Rules as a Prolog-style rulesheet, with each fact and each condition on a line of its own."""
+    """Rules as a Prolog-style rulesheet, with a line for each fact and each condition."""
     return "".join(line + "\n" for rule in rules for line in infix_lines(rule))
 
 
@@ -52,15 +57,16 @@ def infix_lines(rule: Rule) -> list[str]:
 
 
 def marked_as_kif(lines: list[str]) -> list[str]:
-    """The lines of a KIF rulesheet, such that they are read as one.
+    """The lines of a rulesheet, after a comment if they would not be recognised as KIF.
 
-    A bare name at the top would be taken for the beginning of an infix text.
+    A bare name at the top looks like the beginning of an infix text.
     """
     return ["; KIF", *lines] if lines and lines[0][:1] not in ("(", ";") else lines
 
 
 def _infix(condition: Term) -> str:
-    """A head or condition; not recursive, since terms may nest deeper than Python's stack."""
+    """A head or condition as text; without recursion, since terms may nest deeper than Python's
+    stack."""
     pieces: list[str] = []
     pending: list[_Part] = [(condition, True)]
     while pending:
@@ -73,7 +79,7 @@ def _infix(condition: Term) -> str:
 
 
 def _parts(term: Term, is_condition: bool) -> list[_Part]:
-    """The parts that a term is written as: text, and terms still to be written."""
+    """The text of a term, with parts that are still terms."""
     if isinstance(term, Variable):
         return [_variable(term.name)]
     if isinstance(term, Symbol):

@@ -1,6 +1,6 @@
-"""Checks the shape that every rule must have, in either syntax.
+"""Checks the shape of each parsed rule, in either syntax: its size, nesting and connectives.
 
-Only what no later stage could represent is checked here; the meaning of rules is checked later.
+Only rules that later stages cannot represent are refused here; `formal` checks their meaning.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ from ggp.gdl.syntax.findings import Findings, quoted
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable
 
 MAX_NESTING = 100
-"""Greatest depth to which terms may nest, so that later stages can recurse over them."""
-
+"""Greatest nesting of terms, so that later stages can recurse over them."""
 
 MOST_PARTS = 5_000
-"""Names, variables and connectives that a rule may have; the largest of 300 rulesheets from
-elsewhere has some 250. Work on a rule may take as long as the square of its size."""
+"""Greatest number of names, variables and connectives in a rule; the largest in 300 rulesheets from
+elsewhere has some 250. The time for a rule may grow with the square of its size."""
 
 
 def is_small(rule: Rule, findings: Findings) -> bool:
@@ -44,13 +43,13 @@ def nesting(term: Term) -> int:
 
 
 def too_deep(findings: Findings, offset: int) -> None:
-    """Report that a term nests too deep."""
+    """Report that a term nests too deeply."""
     findings.error("nesting", f"terms may not nest deeper than {MAX_NESTING} levels", offset)
 
 
 def well_shaped(rule: Rule, findings: Findings) -> bool:
-    """Whether head and conditions are relations and connectives; reports those that are not."""
-    head, before = rule.head, findings.num_unreadable
+    """Whether head and conditions are relations or connectives; reports others."""
+    head, num_before = rule.head, findings.num_unreadable
     if isinstance(head, Variable):
         _variable_as_relation(head, findings)
     elif head.name in CONNECTIVES:
@@ -59,7 +58,7 @@ def well_shaped(rule: Rule, findings: Findings) -> bool:
         )
     for condition in rule.body:
         _check_condition(condition, findings)
-    return findings.num_unreadable == before and is_small(rule, findings)
+    return findings.num_unreadable == num_before and is_small(rule, findings)
 
 
 def _check_condition(condition: Term, findings: Findings) -> None:
@@ -75,8 +74,8 @@ def _check_condition(condition: Term, findings: Findings) -> None:
 
 def _check_number(connective: Symbol | Compound, num: int, findings: Findings) -> None:
     name = connective.name
-    wanted = {"not": 1, "distinct": 2}.get(name)
-    if num == wanted or (num and wanted is None):
+    arity = {"not": 1, "distinct": 2}.get(name)
+    if num == arity or (num and arity is None):
         return
     takes = {"not": "one condition", "distinct": "two terms"}.get(name, "at least one condition")
     findings.error(

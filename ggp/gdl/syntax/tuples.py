@@ -1,10 +1,10 @@
 """Tuples: terms without a name, such as `(X, 1)` in infix syntax and `(?n coins)` in KIF.
 
-GDL has none, but some rulesheets use them. They are read as terms of the function `tuple`, and
-printed as they were written. In KIF `(3 coins)` may be a term with a name or a tuple, and must be
-the same term as `(?n coins)` where the two meet. So wherever a list may stand that begins with a
-variable or a list, all lists of as many terms are tuples. Terms meet in an argument of a relation
-or function, or in a variable.
+GDL has none, but some rulesheets use them. They are parsed as terms of the function `tuple`, and
+printed without it again. In KIF, `(3 coins)` may be a term with a name or a tuple, and must be the
+same kind as `(?n coins)` where the two meet. So wherever a list may begin with a variable or a
+list, all lists of the same length are tuples. Terms meet in an argument of a relation or function,
+or in a variable; `Tuples` computes these classes of places with union-find.
 """
 
 from __future__ import annotations
@@ -16,27 +16,28 @@ from ggp.gdl.syntax.findings import Findings, quoted
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable
 
 TUPLE = "tuple"
-"""The function that tuples are terms of."""
+"""The function of all tuples."""
 
 UNNAMED = {TUPLE: ""}
 """Spells `(tuple a b)` as `(a b)`; see `ggp.gdl.syntax.names.spelled`."""
 
 _SHARED = {("init", 1): "true", ("next", 1): "true", ("does", 2): "legal", ("sees", 2): "legal"}
-"""What stands at one place: fluents; moves and percepts, which messages may not tell apart."""
+"""Relations that share a place: those of fluents; and those of moves and percepts, since messages
+may hold either."""
 
-_TOLD = ("legal", 2, 1)
-_MOVE_TOLD = ("did", 2, 1, "in")
-"""The move in what players are told of the joint moves of plain GDL, `(did ROLE MOVE)`."""
+_MOVE = ("legal", 2, 1)
+_DID_MOVE = ("did", 2, 1, "in")
+"""The place of the move in a percept `(did ROLE MOVE)` of plain GDL."""
 
 _Place = Hashable
-"""Where terms may stand: an argument of a relation or function, or a variable of a rule."""
+"""A place for terms: an argument of a relation or function, or a variable of a rule."""
 
 
 def warn_of_tuples(rules: Sequence[Rule], named: Collection[int], findings: Findings) -> bool:
-    """Whether there are tuples without a name; warns at the first.
+    """Whether there are tuples without a name; warns about the first.
 
     Args:
-        named: the offsets of terms that are written with the name `tuple`.
+        named: the offsets of terms with the explicit name `tuple`.
     """
     starts = {
         term.start: term
@@ -52,13 +53,14 @@ def warn_of_tuples(rules: Sequence[Rule], named: Collection[int], findings: Find
 
 
 class Tuples:
-    """Where the tuples of a KIF rulesheet are.
+    """Finds the tuples of a KIF rulesheet.
 
     Args:
-        rules: in which lists that begin with a variable or a list are terms of `TUPLE` already.
+        rules: the parsed rules, in which lists that begin with a variable or a list are terms of
+            `TUPLE` already.
 
     Attributes:
-        rules: with all tuples as terms of `TUPLE`.
+        rules: the rules with all tuples as terms of `TUPLE`.
     """
 
     def __init__(self, rules: Sequence[Rule]) -> None:
@@ -66,7 +68,7 @@ class Tuples:
         self._lengths: dict[_Place, set[int]] = defaultdict(set)
         self._named: dict[_Place, list[tuple[str, int]]] = defaultdict(list)
         self._changed: list[_Place] = []
-        self._merge(_MOVE_TOLD, _TOLD)
+        self._merge(_DID_MOVE, _MOVE)
         for number, rule in enumerate(rules):
             for place, term in _terms(rule, number):
                 if isinstance(term, Variable):
@@ -87,9 +89,9 @@ class Tuples:
     def __bool__(self) -> bool:
         return any(self._lengths.values())
 
-    def in_told(self, term: Term) -> Term:
-        """A move or a percept, with all tuples in it as terms of `TUPLE`."""
-        return self._in_term(term, _TOLD)
+    def in_message(self, term: Term) -> Term:
+        """A move or percept from a message, with all tuples in it as terms of `TUPLE`."""
+        return self._in_term(term, _MOVE)
 
     def _in_term(self, term: Term, place: _Place) -> Term:
         if not isinstance(term, Compound):
@@ -110,7 +112,7 @@ class Tuples:
         return Compound(term.name, tuple(args), term.start)
 
     def _take_names(self, root: _Place) -> None:
-        """Make tuples of the lists with names that stand where tuples of their length do."""
+        """Make tuples of named lists at a place that has tuples of their length."""
         lengths, named = self._lengths[root], dict.fromkeys(self._named.pop(root, ()))
         self._named[root] = [key for key in named if key[1] + 1 not in lengths]
         for name, num in named:
@@ -118,7 +120,7 @@ class Tuples:
                 self._merge((name, num, i, "in"), (TUPLE, num + 1, i + 1, "in"))
 
     def _is_tuple(self, place: _Place, num: int) -> bool:
-        """Whether lists of so many terms are tuples at a place."""
+        """Whether lists of `num` terms are tuples at a place."""
         return num in self._lengths.get(self._root(place), ())
 
     def _root(self, place: _Place) -> _Place:
@@ -128,18 +130,18 @@ class Tuples:
             place = above
         return place
 
-    def _merge(self, one: _Place, other: _Place) -> None:
-        one, other = self._root(one), self._root(other)
-        if one == other:
+    def _merge(self, source: _Place, target: _Place) -> None:
+        source, target = self._root(source), self._root(target)
+        if source == target:
             return
-        self._parents[one] = other
-        self._lengths[other] |= self._lengths.pop(one, set())
-        self._named[other] += self._named.pop(one, ())
-        self._changed.append(other)
+        self._parents[source] = target
+        self._lengths[target] |= self._lengths.pop(source, set())
+        self._named[target] += self._named.pop(source, ())
+        self._changed.append(target)
 
 
 def _arguments(atom: Compound, rule: int) -> Iterator[tuple[_Place, Term]]:
-    """Yield the arguments of a relation, each with its place."""
+    """Yield each argument of a relation, with its place."""
     num = len(atom.args)
     name = _SHARED.get((atom.name, num), atom.name)
     for i, arg in enumerate(atom.args):
@@ -147,7 +149,7 @@ def _arguments(atom: Compound, rule: int) -> Iterator[tuple[_Place, Term]]:
 
 
 def _terms(rule: Rule, number: int) -> Iterator[tuple[_Place, Term]]:
-    """Yield all terms in the relations of the rule of that number, each with its place."""
+    """Yield each term in the relations of a rule, with its place."""
     conditions = [rule.head, *rule.body]
     while conditions:
         atom = conditions.pop()

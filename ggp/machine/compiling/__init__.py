@@ -1,8 +1,8 @@
-"""Compiles kernels: functions on arrays become machine code, which is cached on disk.
+"""Compiles kernels: Python functions on arrays become machine code, which is cached on disk.
 
-In come functions, out come fast functions. Begin with `jit`, which has the decorators and imports
-nothing slow; `kernel_compiler` tells numba how (`plain_compiler` where the inside of numba is not
-known). `vectors` names operations of vectors, and `vector_code` generates code for them. By
-`kernel_version` caches know the code; `disk_cache` keeps circuits between processes.
-docs/understand/numba.md says which parts of numba's inside are used, and why.
+Start with `jit`, which has the decorators and imports nothing slow. `kernel_compiler` compiles with
+numba (`plain_compiler` with versions of numba whose internals are unknown). `vectors` declares
+operations on vectors, and `vector_code` generates their instructions. `kernel_version` is the
+digest of code by which caches notice changes. `disk_cache` keeps circuits between processes.
+docs/understand/numba.md describes the internals of numba that are used, and why.
 """

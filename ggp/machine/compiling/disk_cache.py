@@ -1,4 +1,8 @@
-"""Keeps circuits on disk between processes. A cache that fails counts as empty."""
+"""Keeps compiled circuits on disk between processes; a cache that fails counts as empty.
+
+`propnet` asks the cache before it grounds rules, and stores each new circuit. Keys include a digest
+of the code that makes circuits (`makers_version`), so a change of the code makes old files useless.
+"""
 
 from __future__ import annotations
 
@@ -20,38 +24,38 @@ from ggp.machine.compiling.kernel_version import code_version
 _log = logging.getLogger(__name__)
 
 MAX_BYTES = 256 << 20
-"""Greatest size of all files together; the least recently used ones are deleted first."""
+"""Greatest total size of all files; the least recently used ones are deleted first."""
 
 FOLDER_VARIABLE = "GGP_CACHE_DIR"
-"""Environment variable that names another folder to use; empty counts as unset."""
+"""Environment variable with the name of another folder; empty counts as unset."""
 
 STRANGERS = "strangers"
-"""Folder below the user's, for processes that read rules of strangers and gave up their rights."""
+"""Subfolder for processes that read untrusted rules and have dropped their privileges."""
 
 STORE_VARIABLE = "GGP_CACHE_STORE"
-"""Environment variable that names the folder to store in, if it is not the one to read. It is set
-in processes that may not write what others trust."""
+"""Environment variable with the folder to write to, if that is not the folder to read. It is set in
+processes that must not write files that others trust."""
 
 _SUFFIX = ".circuit"
 
 
 class DiskCache:
-    """Files by key in one folder. No method raises because of the disk.
+    """Files by key in one folder. No method raises an error of the disk.
 
-    Several processes may use the same folder: a file is complete or not there at all.
+    Several processes may use the same folder: a file is renamed into place when it is complete.
 
     Args:
-        folder: created when something is stored; None stores nothing.
+        folder: created on the first write; None stores nothing.
         max_bytes: see `MAX_BYTES`.
-        known: another folder that is read first, and never written.
+        base: another folder, which is read first and never written.
     """
 
     def __init__(
-        self, folder: Path | None, max_bytes: int = MAX_BYTES, known: Path | None = None
+        self, folder: Path | None, max_bytes: int = MAX_BYTES, base: Path | None = None
     ) -> None:
         self._folder = folder
         self._max_bytes = max_bytes
-        self._known = known
+        self._base = base
 
     @property
     def folder(self) -> Path | None:
@@ -59,12 +63,12 @@ class DiskCache:
         return self._folder
 
     def get(self, key: str) -> bytes | None:
-        """The bytes stored under a key, None if nothing can be read."""
-        return next(self.each(key), None)
+        """The bytes under a key; None if there are none or they cannot be read."""
+        return next(self.versions(key), None)
 
-    def each(self, key: str) -> Iterator[bytes]:
-        """The bytes stored under a key, in both folders."""
-        for folder in (self._known, self._folder):
+    def versions(self, key: str) -> Iterator[bytes]:
+        """Yield the bytes under a key in each folder that has them."""
+        for folder in (self._base, self._folder):
             if folder is not None and (data := self._read(folder, key)) is not None:
                 yield data
 
@@ -82,7 +86,7 @@ class DiskCache:
         return data
 
     def put(self, key: str, data: bytes) -> None:
-        """Store bytes under a key, if the disk allows."""
+        """Store bytes under a key, if the disk permits."""
         if self._folder is None or len(data) > self._max_bytes:
             return
         part = None
@@ -100,7 +104,7 @@ class DiskCache:
                     os.unlink(part)
 
     def discard(self, key: str) -> None:
-        """Delete what is stored under a key."""
+        """Delete the file of a key."""
         if self._folder is not None:
             with contextlib.suppress(OSError):
                 self._path(self._folder, key).unlink()
@@ -123,15 +127,15 @@ class DiskCache:
 
 
 def user_cache() -> DiskCache:
-    """The cache of this user: in the folder `FOLDER_VARIABLE` names, or where the system has it.
+    """The cache of this user, in the folder of `FOLDER_VARIABLE` or else the system's cache folder.
 
-    `~` in the name is the user's home; a relative name is relative to the current folder. New
-    circuits are stored elsewhere if `STORE_VARIABLE` says so.
+    `~` in the name is the user's home; a relative name is relative to the current folder.
+    `STORE_VARIABLE` can give another folder for new circuits.
     """
     folder, store = os.environ.get(FOLDER_VARIABLE), os.environ.get(STORE_VARIABLE)
     try:
         usual = Path(folder).expanduser() if folder else user_cache_path("ggp") / "circuits"
-        return DiskCache(Path(store), known=usual) if store else DiskCache(usual)
+        return DiskCache(Path(store), base=usual) if store else DiskCache(usual)
     except (RuntimeError, OSError) as error:  # a user without a home
         _log.info("there is no folder for circuits: %s", error)
         return DiskCache(None)
@@ -140,8 +144,8 @@ def user_cache() -> DiskCache:
 # ------------------------------------------------------------------------
 # The version of the code that makes circuits: a digest of its files.
 #
-# A circuit in the cache is right for the code that made it: after a change of one of these files,
-# or with another clingo or numpy, circuits are made anew.
+# A cached circuit is valid only for the code that made it. After a change of one of these files, or
+# with another version of clingo or numpy, circuits are built again.
 
 FOLDERS = (
     "gdl",
@@ -149,7 +153,7 @@ FOLDERS = (
     "machine/propnet/compile/ground_rules",
     "machine/propnet/optimise",
 )
-"""Folders of `ggp` all of whose files count, with those in their subfolders."""
+"""Folders of `ggp` of which all files count, including subfolders."""
 
 FILES = (
     "machine/arrays",
@@ -159,20 +163,20 @@ FILES = (
     "machine/propnet/compile/circuits",
     "machine/propnet/compile/gates",
 )
-"""Other modules of `ggp` that take part; those that only play or store circuits do not. A test
-follows every name that is read on the way to a circuit, and fails if a module is missing."""
+"""Other modules of `ggp` that take part in making a circuit. A test follows every name that is read
+on the way to a circuit, and fails if a module is missing here."""
 
 
 @cache
 def makers_version() -> str:
-    """Hex digest of the code that makes circuits, and of the libraries it makes them with."""
+    """Hex digest of the code that makes circuits, and of the versions of its libraries."""
     return code_version(
         (*FILES, *FOLDERS), *sys.version_info[:2], np.__version__, _clingo_version()
     )
 
 
 def _clingo_version() -> str:
-    """The package's version: importing clingo takes long, and a stored circuit does not need it."""
+    """The version of clingo, from package metadata, since importing clingo is slow."""
     try:
         return metadata.version("clingo")
     except metadata.PackageNotFoundError:

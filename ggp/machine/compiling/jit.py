@@ -1,8 +1,12 @@
-"""Kernels: functions that are compiled when they are first called, and cached on disk.
+"""Decorators for kernels: functions that are compiled on their first call, and cached on disk.
 
-Importing a module with kernels costs nothing: numba, which compiles them, is imported by the first
-call of one. `kernel_compiler` says how they are compiled, `records` which tuples are pointers.
-The cache can fail without anyone noticing.
+`@kernel` marks a function that Python calls, `@inlined` a function that only kernels call, and
+`@by_reference` a class of named tuples that kernels take as one pointer. Importing a module with
+kernels is cheap: the first call of a kernel imports numba, and `kernel_compiler` compiles it. If
+the cache fails, kernels are compiled again.
+
+A kernel that is called for little work is not even loaded: the function runs as plain Python until
+its calls have taken `SPARED_STEPS` steps together (`Kernel.for_steps`).
 """
 
 from __future__ import annotations
@@ -26,11 +30,11 @@ from ggp.libraries import demand_library
 from ggp.machine.compiling.kernel_version import kernels_version
 
 NUMBA_BELOW = (0, 69)
-"""First version of numba that `kernel_compiler` was not tried with; pyproject.toml excludes it."""
+"""First version of numba that is not tested with `kernel_compiler`; pyproject.toml excludes it."""
 
 SPARED_STEPS = 5000
-"""Steps of Python that all small calls of a kernel together may take before it is loaded, which
-takes about as long; compiling it takes ten times as long and more."""
+"""Steps of Python in small calls of a kernel before it is loaded. Loading takes about as long as
+these steps; compiling takes more than ten times as long."""
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -48,10 +52,10 @@ _operations: list[str] = []
 
 
 class Kernel(Generic[_P, _R]):
-    """A function that is compiled, or loaded from the cache, when it is first called.
+    """A function that is compiled, or loaded from the cache, on its first call.
 
     Attributes:
-        py_func: the function as it was written.
+        py_func: the Python function.
     """
 
     def __init__(self, function: Callable[_P, _R]) -> None:
@@ -66,11 +70,11 @@ class Kernel(Generic[_P, _R]):
         return (self._compiled or self.dispatcher)(*args, **kwargs)
 
     def code_for(self, *args: _P.args, **kwargs: _P.kwargs) -> Callable[_P, _R]:
-        """The machine code for such arguments, which does not check their types again.
+        """The machine code for arguments of these types, which does not check types again.
 
         Finding the types of all arrays of a record takes five times as long as calling the code.
-        The caller answers for them: the code reads arrays of another dtype, number of dimensions or
-        order as if they were of these.
+        The caller must guarantee them: the code misreads arrays of another dtype, number of
+        dimensions or order.
         """
         assert not kwargs, "machine code takes arguments by position"
         dispatcher = self.dispatcher
@@ -78,15 +82,17 @@ class Kernel(Generic[_P, _R]):
         return code
 
     def alike(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        """Call it where the arguments of all calls with the same parts have the same types: see
-        `code_for`."""
-        parts = tuple(each for each in args if isinstance(each, FunctionType))
+        """Call the kernel without checks of types (see `code_for`).
+
+        All calls with the same functions among their arguments must have the same types.
+        """
+        parts = tuple(arg for arg in args if isinstance(arg, FunctionType))
         if parts not in self._codes:
             self._codes[parts] = self.code_for(*args, **kwargs)
         return self._codes[parts](*args, **kwargs)
 
     def for_steps(self, steps: int) -> Callable[_P, _R]:
-        """The function to call for that many steps: this kernel, or the function as it was written.
+        """The function to call for so many steps: this kernel, or the plain Python function.
 
         Args:
             steps: approximate number of passes through the innermost loops.
@@ -94,9 +100,9 @@ class Kernel(Generic[_P, _R]):
         return self._as_written if self.is_spared(steps) else self
 
     def is_spared(self, steps: int) -> bool:
-        """Whether to do without the kernel: it is not loaded, and there was little to do so far.
+        """Whether to run plain Python: the kernel is not loaded, and has had little work so far.
 
-        So first moves are made without most kernels. `load_at_once` ends that.
+        So first moves need few kernels. `load_at_once` ends this.
         """
         if self._compiled is not None or self._spared + steps > SPARED_STEPS:
             return False
@@ -105,7 +111,7 @@ class Kernel(Generic[_P, _R]):
 
     @property
     def is_cached(self) -> bool:
-        """Whether machine code of it is loaded or in the cache, for arguments of any types."""
+        """Whether machine code is loaded or in the cache, for arguments of any types."""
         dispatcher = self.dispatcher
         if dispatcher.signatures:
             return True
@@ -116,13 +122,13 @@ class Kernel(Generic[_P, _R]):
             return False
 
     def on_views(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        """The function as it was written, on views of arrays, whose items Python reads several
-        times as fast. Not for kernels that rely on the overflow of numbers."""
+        """Call the Python function with memoryviews of the arrays, which are several times as fast
+        to read in Python. Not for kernels that rely on integer overflow."""
         from numpy import ndarray
 
         views: list[Any] = [
-            memoryview(each) if isinstance(each, ndarray) else each  # type: ignore[arg-type]
-            for each in args
+            memoryview(arg) if isinstance(arg, ndarray) else arg  # type: ignore[arg-type]
+            for arg in args
         ]
         return self.py_func(*views, **kwargs)
 
@@ -134,7 +140,7 @@ class Kernel(Generic[_P, _R]):
 
     @property
     def dispatcher(self) -> Any:
-        """The dispatcher that numba makes of the function."""
+        """numba's dispatcher for the function."""
         with _lock:
             if self._compiled is None:
                 load_compiler()
@@ -143,50 +149,53 @@ class Kernel(Generic[_P, _R]):
 
 
 def kernel(function: Callable[_P, _R]) -> Kernel[_P, _R]:
-    """Compile a function on first use for the types it is called with; it releases the GIL.
+    """Compile a function on first use for the types of its arguments; it releases the GIL.
 
-    Machine code is cached on disk where that is possible. A full disk, a folder that cannot
-    be written or a broken file mean compiling again, not an error. A kernel cannot allocate
-    arrays: it is given those that it needs.
+    Machine code is cached on disk if possible. A full disk, a read-only folder or a broken file
+    means compiling again, not an error. A kernel cannot allocate arrays: its caller passes all
+    arrays that it needs.
     """
     return Kernel(function)
 
 
 def inlined(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """A part of kernels, compiled with them; they may also take it as an argument."""
+    """Mark a function as a part of kernels: compiled with them, and allowed as their argument."""
     _parts.append(function)
     return function
 
 
 def by_reference(record: _K) -> _K:
-    """Hand a class of named tuples to kernels as one pointer, not as single arrays.
+    """Pass a class of named tuples to kernels as one pointer, not as single arrays.
 
-    Its fields are arrays, numbers and other such tuples. Kernels can only read them, by name.
+    Its fields are arrays, numbers and other such tuples. Kernels read fields by name, and cannot
+    assign them.
     """
     _records.append(record)
     return record
 
 
 def operations_in(module: str) -> None:
-    """Have a module imported before kernels are compiled: it defines operations for them."""
+    """Register a module that defines operations, to be imported before kernels are compiled."""
     _operations.append(module)
 
 
 def cache_files() -> tuple[Path, ...]:
-    """The index file of the cache for each kernel that was called; kernels that were never compiled
-    have none. The machine code is in the same folders."""
+    """The index file of the cache for each kernel that was called. Machine code is in the same
+    folders."""
     return tuple(_files)
 
 
 def num_loaded() -> int:
-    """Number of pieces of machine code that were loaded or compiled."""
-    made = (each._compiled for each in _kernels)
-    return sum(len(getattr(dispatcher, "signatures", ())) for dispatcher in made)
+    """Number of pieces of machine code that are loaded."""
+    dispatchers = (kernel._compiled for kernel in _kernels)
+    return sum(len(getattr(dispatcher, "signatures", ())) for dispatcher in dispatchers)
 
 
 def load_at_once() -> None:
-    """Load or compile kernels when they are first called from now on, however little there is to
-    do: a clock may run when they are needed later."""
+    """From now on, load or compile each kernel on its first call, however little work it has.
+
+    Otherwise it might be loaded later, when a clock runs.
+    """
     global SPARED_STEPS
     SPARED_STEPS = -1
 
@@ -198,17 +207,17 @@ def demand_compiler() -> None:
         BackendUnavailableError: they cannot.
     """
     try:
-        found = "numba" in sys.modules or find_spec("numba") is not None
+        is_installed = "numba" in sys.modules or find_spec("numba") is not None
     except ValueError:  # something other than a module has its name
-        found = False
-    if not found:
+        is_installed = False
+    if not is_installed:
         raise BackendUnavailableError("numba", "install it with `pip install numba`")
     if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
         raise BackendUnavailableError("numba", "unset NUMBA_DISABLE_JIT")
 
 
 def locks() -> tuple[Any, ...]:
-    """The locks held while kernels are loaded or compiled; numba's own is taken before ours."""
+    """The locks held while kernels are loaded or compiled: numba's own comes before ours."""
     module = sys.modules.get("numba.core.compiler_lock")
     compiling = getattr(getattr(module, "global_compiler_lock", None), "_lock", None)
     return (_lock,) if compiling is None else (compiling, _lock)
@@ -218,8 +227,8 @@ def load_compiler() -> None:
     """Import numba, and register all parts of kernels so far with it.
 
     Raises:
-        BackendUnavailableError: it cannot be imported, or is told not to compile.
-        InstallationError: the module that tells it how to compile is missing.
+        BackendUnavailableError: numba cannot be imported, or compiling is disabled.
+        InstallationError: a module of ggp is missing.
     """
     with _lock:
         demand_compiler()
@@ -233,39 +242,40 @@ def load_compiler() -> None:
 
 
 def prepare() -> None:
-    """Do all that kernels need rights for beyond reading files, before the process gives them up.
+    """Do everything for kernels that needs privileges, before the process drops them; afterwards
+    it only reads files.
 
     Raises:
         BackendUnavailableError: see `load_compiler`.
     """
-    for each in _kernels:
-        each.dispatcher  # noqa: B018
+    for kernel in _kernels:
+        kernel.dispatcher  # noqa: B018
 
 
 def load_cached() -> None:
     """Load all cached machine code, for arguments of any types; nothing is compiled.
 
-    Kernels must have been prepared. Code that cannot be read is left to the first call.
+    Call `prepare` first. Code that cannot be read is compiled by the first call.
     """
-    for each in _kernels:
-        disk: Any = getattr(each.dispatcher, "_cache", None)
+    for kernel in _kernels:
+        disk: Any = getattr(kernel.dispatcher, "_cache", None)
         if not hasattr(disk, "_cache_file"):
             continue
         try:
             for signature, *_ in disk._cache_file._load_index():
-                each.dispatcher.compile(signature)
+                kernel.dispatcher.compile(signature)
         except Exception as error:  # whatever a broken pickle or a broken disk raises
             _log.info("cached machine code is not loaded: %r", error)
 
 
 @cache
 def _compiler() -> Any:
-    """The module that has kernels compiled: `kernel_compiler`, or `plain_compiler`, which uses
-    nothing of numba's inside.
+    """The module that compiles kernels: `kernel_compiler`, or `plain_compiler`, which uses no
+    internals of numba.
 
     Raises:
         BackendUnavailableError: numba cannot be imported.
-        InstallationError: the module that tells it how to compile is missing.
+        InstallationError: a module of ggp is missing.
     """
     try:
         from numba import __version__ as found
@@ -274,18 +284,18 @@ def _compiler() -> Any:
             import ggp.machine.compiling.kernel_compiler as kernel_compiler
 
             return kernel_compiler
-        unknown = f"numba {found} is newer than what is known here"
+        unknown = f"numba {found} is newer than the tested versions"
     except (ImportError, AttributeError) as error:
         if isinstance(error, ImportError):
             demand_library(error, "numba", "llvmlite")
-        unknown = f"numba is not as it is known here ({error})"
+        unknown = f"numba differs from the tested versions ({error})"
     try:
         import ggp.machine.compiling.plain_compiler as plain_compiler
     except ImportError as error:
         raise BackendUnavailableError(
             "numba", f"it cannot be imported: {error}; `--backend prolog` plays without it"
         ) from error
-    _log.warning("%s: machine code is compiled in its own way, which takes longer", unknown)
+    _log.warning("%s: numba's own way of compiling is used, which takes longer", unknown)
     return plain_compiler
 
 
@@ -294,18 +304,18 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
     compiled = compiler.compiled
     try:
         try:
-            made = compiled(function, cache=True)
+            dispatcher = compiled(function, cache=True)
         except RuntimeError:  # there is no folder that can be written
             with _reading_only():
-                made = compiled(function, cache=True)
+                dispatcher = compiled(function, cache=True)
     except RuntimeError as error:  # nor one that was written before
         _log.info("machine code is not cached: %s", error)
-        _say_that_it_compiles()
+        _announce_compiling()
         return compiled(function, cache=False)
-    disk: Any = getattr(made, "_cache", None)
+    disk: Any = getattr(dispatcher, "_cache", None)
     file: Any = getattr(disk, "_cache_file", None)
     if not all(hasattr(file, name) for name in ("_index_path", "_source_stamp", "_version")):
-        _say_that_it_compiles()
+        _announce_compiling()
         return compiled(function, cache=False)  # the cache might hold other code
     is_ours = compiler.__name__.endswith("kernel_compiler")
     made_by = kernels_version() if is_ours else f"{kernels_version()} plain"
@@ -316,31 +326,31 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
     # neither be read nor replaced.
     file._version += f" {made_by}"
     load = partial(_loaded, disk) if is_ours else disk.load_overload
-    disk.load_overload = partial(_found_or_said, _or_none(load))
+    disk.load_overload = partial(_load_or_announce, _or_none(load))
     disk.save_overload = _or_none(disk.save_overload)
-    return made
+    return dispatcher
 
 
 def _loaded(disk: Any, signature: Any, target: Any) -> Any:
-    """The same as numba's own `load_overload`, without all that is only needed to compile.
+    """Like numba's `load_overload`, without preparations that only compiling needs.
 
-    That one first imports what numba knows of lists, dictionaries, polynomials and so on, which
-    takes longer than loading all our kernels, and prepares to count references, which they do not.
-    Before it compiles, numba does that itself.
+    numba's own first imports its support for lists, dictionaries, polynomials and so on, which
+    takes longer than loading all our kernels, and prepares reference counting, which they do not
+    use. numba repeats these steps itself before it compiles.
     """
     return disk._load_overload(signature, target)
 
 
-def _found_or_said(load: Callable[..., Any], *args: Any) -> Any:
-    """The machine code that is loaded; where there is none, says that it will be compiled now."""
-    found = load(*args)
-    if found is None:
-        _say_that_it_compiles()
-    return found
+def _load_or_announce(load: Callable[..., Any], *args: Any) -> Any:
+    """The loaded machine code; if there is none, log that it will be compiled now."""
+    code = load(*args)
+    if code is None:
+        _announce_compiling()
+    return code
 
 
-def _say_that_it_compiles() -> None:
-    """Log that compiling takes some time, once in a process."""
+def _announce_compiling() -> None:
+    """Log that compiling takes some time, once for each process."""
     global _COMPILING
     if _COMPILING:
         _log.log(NOTE, _COMPILING)
@@ -349,9 +359,10 @@ def _say_that_it_compiles() -> None:
 
 @contextmanager
 def _reading_only() -> Iterator[None]:
-    """Make kernels made inside use an existing cache folder as it is; numba wants to write to it.
+    """Within this context, new kernels may use a cache folder that cannot be written.
 
-    A process that gave up its rights may still call kernels.
+    numba insists on a folder that can. A process that has dropped its privileges still calls
+    kernels.
     """
     from numba.core import caching
 
@@ -359,12 +370,12 @@ def _reading_only() -> Iterator[None]:
         if not os.path.isdir(locator.get_cache_path()):
             raise OSError("there is no such folder")
 
-    before = caching._CacheLocator.ensure_cache_path
+    original = caching._CacheLocator.ensure_cache_path
     caching._CacheLocator.ensure_cache_path = demand_folder  # type: ignore[method-assign]
     try:
         yield
     finally:
-        caching._CacheLocator.ensure_cache_path = before  # type: ignore[method-assign]
+        caching._CacheLocator.ensure_cache_path = original  # type: ignore[method-assign]
 
 
 def _or_none(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,13 +1,13 @@
-"""Compiles kernels with numba: each part once, and all of a kernel together.
+"""Compiles kernels with numba in half its usual time, with the same speed of the code.
 
-numba on its own optimises every function and makes machine code of it, links that into those that
-call it, and does it all again there, up to the kernel. Only kernels call our parts. So a part is
-merely translated to LLVM's language. A kernel is linked with all its parts, optimised in one
-go and made machine code once. That takes half the time, and the code is no slower.
+numba by itself optimises every function and generates its machine code, then links that into each
+caller and does all this again there, up to the kernel. But only kernels call our parts. So here a
+part is only translated to LLVM's intermediate code. A kernel is linked with all its parts,
+optimised once, and machine code is generated once.
 
-Compiling is also quick because parts are shared by all kernels; because kernels count no
-references, which only allocating needs; and because named tuples of arrays are one pointer
-(`records`).
+Three more things save time: all kernels share the translated parts; there is no reference counting,
+which only allocation needs; and a named tuple of arrays is a single pointer (last part of the
+module).
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ from ggp.machine.compiling.plain_compiler import OPTIONS
 _OPTIONS: dict[str, Any] = {**OPTIONS, "no_cfunc_wrapper": True, "_nrt": False}
 
 _LEVEL = 2
-"""LLVM's level of optimisation. At 3, which numba uses, compiling takes a sixteenth longer, and the
-kernels are no faster."""
+"""LLVM's level of optimisation. At level 3, numba's default, compiling takes a sixteenth longer,
+and kernels are no faster."""
 
 _ENVIRONMENT = "_ZN08NumbaEnv"
-"""Beginning of numba's names for what compiled functions know of Python."""
+"""Prefix of numba's names for the Python environments of compiled functions."""
 
 _RECORD_NAME = re.compile(r"arg\.\w+")
 """An argument that is one value; the parts of an array are `arg.name.0`, `arg.name.1`, ..."""
 
 _UNNEEDED = {"nopython_rewrites", "inline_closure_likes"}
-"""Passes of numba that change nothing in kernels, but take time: for expressions of whole
-arrays, and for functions within functions."""
+"""Passes of numba that take time but change nothing in kernels: for expressions on whole arrays,
+and for nested functions."""
 
 
 def compiled(function: Callable[..., Any], *, cache: bool) -> Any:
@@ -75,19 +75,19 @@ def register_part(function: Callable[..., Any]) -> None:
 
 
 def register_record(kind: type) -> None:
-    """Hand a class of named tuples to kernels as one pointer."""
+    """Pass a class of named tuples to kernels as one pointer."""
     typeof_impl.register(kind)(type_of_record)
 
 
 class _Library(JITCodeLibrary):
-    """A library that is translated, but not optimised yet."""
+    """A library of LLVM code that is not yet optimised."""
 
     def add_ir_module(self, ir_module: Any) -> None:
         for function in ir_module.functions:
             for argument in function.args:
                 if argument.type == ADDRESS and _RECORD_NAME.fullmatch(argument.name):
-                    # Nothing writes to records. Without this, their fields would be read again
-                    # after every write to an array.
+                    # Nothing writes to records. Without this attribute, their fields would be read
+                    # again after every write to an array.
                     argument.add_attribute("noalias")
         super().add_ir_module(ir_module)
 
@@ -96,12 +96,12 @@ class _Library(JITCodeLibrary):
 
 
 class _PartLibrary(_Library):
-    """A part of kernels in LLVM's language, as it was translated."""
+    """A part of kernels, as LLVM code."""
 
     def finalize(self) -> None:
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == llvm.Linkage.external:
-                # Several kernels may hold it, and those that have inlined it can drop it.
+                # Several kernels may contain it, and a kernel that inlines it can drop it.
                 function.linkage = "linkonce_odr"
         self._finalized = True
 
@@ -116,11 +116,11 @@ class _KernelLibrary(_Library):
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
             if function.linkage == llvm.Linkage.linkonce_odr and not function.is_declaration:
-                # These copies are called from here only: unused arguments need not be passed.
+                # Only this kernel calls these copies, so LLVM may drop unused arguments.
                 function.linkage = "internal"
-        made = self._codegen._module_pass_manager(opt=_LEVEL)
+        manager = self._codegen._module_pass_manager(opt=_LEVEL)
         # Newer versions of numba pass a builder as well.
-        passes, *builder = made if isinstance(made, tuple) else (made,)
+        passes, *builder = manager if isinstance(manager, tuple) else (manager,)
         passes.run(self._final_module, *builder)
 
     def finalize(self) -> None:
@@ -129,7 +129,7 @@ class _KernelLibrary(_Library):
 
 
 def _all_of(libraries: list[Any]) -> Iterator[Any]:
-    """Libraries and those that they need; numba's own libraries contain what they need."""
+    """Yield libraries and their dependencies; libraries of numba contain theirs."""
     for library in libraries:
         yield library
         if isinstance(library, _PartLibrary):
@@ -139,17 +139,17 @@ def _all_of(libraries: list[Any]) -> Iterator[Any]:
 @contextmanager
 def _uncollected() -> Iterator[None]:
     """Suspend Python's garbage collection, which takes a seventh of compiling."""
-    before = gc.isenabled()
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if before:
+        if was_enabled:
             gc.enable()
 
 
 class _OurCompiler(compiler.CompilerBase):
-    """The compiler passes that kernels and parts have in common."""
+    """The compiler passes of both kernels and parts."""
 
     library: type[JITCodeLibrary]
 
@@ -157,16 +157,16 @@ class _OurCompiler(compiler.CompilerBase):
         passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
         code: CodeType = self.state.func_id.code
         if not any(isinstance(constant, CodeType) for constant in code.co_consts):
-            kept = [each for each in passes.passes if each[0]._name not in _UNNEEDED]
-            passes.passes = kept
+            steps = [step for step in passes.passes if step[0]._name not in _UNNEEDED]
+            passes.passes = steps
         return [passes]
 
     def _compile_core(self) -> Any:
         state = self.state
         state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
-        # numba compiles a called function anew for each set of options of the caller. Kernels
-        # have the options of parts except this one, which says nothing about what they call.
+        # numba compiles a called function again for each set of options of its callers. Kernels and
+        # parts differ only in this option, which does not matter for the functions they call.
         seen: Any = _SteadyFlags(state.flags)
         seen.no_cpython_wrapper = True
         (passes,) = self.define_pipelines()
@@ -178,15 +178,15 @@ class _OurCompiler(compiler.CompilerBase):
 
 
 class _SteadyFlags(compiler.Flags):
-    """Options that no longer change. numba hashes them for every call that it looks into."""
+    """Options that no longer change, with a cached hash: numba hashes them for every call."""
 
     __slots__ = ("_hash",)
 
     def __hash__(self) -> int:
-        found: int | None = getattr(self, "_hash", None)
-        if found is None:
-            found = self._hash = super().__hash__()
-        return found
+        value: int | None = getattr(self, "_hash", None)
+        if value is None:
+            value = self._hash = super().__hash__()
+        return value
 
 
 class _KernelCompiler(_OurCompiler):
@@ -198,14 +198,14 @@ class _KernelCompiler(_OurCompiler):
 
     def _compile_core(self) -> Any:
         with _uncollected():
-            made = super()._compile_core()
-        # Parts were not loaded, so they have not got their environments.
-        for variable in made.library._final_module.global_variables:
+            code = super()._compile_core()
+        # Parts were never loaded, so their environments are not set yet.
+        for variable in code.library._final_module.global_variables:
             if variable.name.startswith(_ENVIRONMENT):
                 environment = lookup_environment(variable.name)
                 if environment is not None:
-                    made.library.codegen.set_env(variable.name, environment)
-        return made
+                    code.library.codegen.set_env(variable.name, environment)
+        return code
 
 
 class _PartCompiler(_OurCompiler):
@@ -222,7 +222,7 @@ class _PartCompiler(_OurCompiler):
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _Entry(LoweringPass):
-    """Gives a part the entry that numba expects of a function, of which only the name is used."""
+    """Gives a part the entry point that numba expects; only its name is used."""
 
     _name = "ggp_entry"
 
@@ -230,13 +230,13 @@ class _Entry(LoweringPass):
         LoweringPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
-        made = state.cr
-        about = made.fndesc
+        code = state.cr
+        about = code.fndesc
         name = about.qualname.rpartition(".")[2]
-        held = (state.library,)
-        entry = _dynfunc.make_function(about.lookup_module(), name, "", 0, made.environment, held)
+        needs = (state.library,)
+        entry = _dynfunc.make_function(about.lookup_module(), name, "", 0, code.environment, needs)
         state.targetctx.insert_user_function(entry, about, [state.library])
-        state.cr = made._replace(entry_point=entry)
+        state.cr = code._replace(entry_point=entry)
         return True
 
 
@@ -246,20 +246,20 @@ __all__ = ["compiled", "register_part", "register_record"]
 # ------------------------------------------------------------------------
 # Named tuples of arrays that kernels take as one pointer.
 #
-# numba hands a tuple over field by field, and an array is seven values. So a plan of thirty arrays
-# would be two hundred arguments of every function that is called with it: most of what had to be
-# compiled. Instead, a kernel unpacks the tuple once into a struct, and hands on its address:
+# numba passes a tuple field by field, and an array is seven values. So a tuple of thirty arrays
+# would be two hundred arguments of every function that takes it: most of the code to compile.
+# Instead, a kernel unpacks the tuple once into a struct, and passes its address:
 #
 # (Tape(rows, 7), 5) -> [ array of rows | 7 | 5 ] -> a pointer
 #
-# The struct borrows the arrays: the caller holds the tuple as long as the kernel runs.
+# The struct borrows the arrays: the caller keeps the tuple alive while the kernel runs.
 
 ADDRESS = ir.IntType(8).as_pointer()
 """LLVM's type of a record in a kernel."""
 
 
 class Record(types.Type):
-    """The numba type of a tuple of this kind, with fields of these types."""
+    """The numba type of a class of named tuples, with the types of its fields."""
 
     def __init__(self, kind: Any, fields: tuple[Any, ...]) -> None:
         self.kind = kind
@@ -286,7 +286,7 @@ class _RecordModel(models.PrimitiveModel):
 
 
 def type_of_record(value: Any, context: Any) -> Record:
-    """The type of a tuple, as numba asks for it."""
+    """The numba type of a named tuple."""
     return Record(type(value), tuple(typeof_impl(item, context) for item in value))
 
 

@@ -1,8 +1,8 @@
-"""Which version some of our code is: a digest of its files, for caches of what the code makes.
+"""Digests of source files, by which caches notice that code has changed.
 
-What is cached is right for the code that made it. Nobody has to remember to raise a number: whoever
-changes one of the files gets everything made anew. Machine code is made of the files here, without
-numba.
+A cached file is valid only for the code that made it. Its version is a digest of that code, so
+nobody has to maintain a version number. `FILES` lists the modules of ggp that go into machine code;
+numba has its own version.
 """
 
 from __future__ import annotations
@@ -66,17 +66,17 @@ FILES = (
     "solve/matrix_kernels",
     "solve/regret",
 )
-"""Modules of `ggp` that kernels are made of: those that define kernels or parts of them, those
-whose constants and named tuples they read, and those that compile them. A test follows every name
-that a kernel reads, and fails if a module is missing here."""
+"""Modules of `ggp` that go into machine code: they define kernels or parts of them, or constants
+and named tuples that these read, or they compile kernels. A test follows every name that a kernel
+reads, and fails if a module is missing here."""
 
 
 def code_version(names: Iterable[str], *others: object) -> str:
-    """A hex digest.
+    """A hex digest of source files.
 
     Args:
-        names: of modules of `ggp`, with slashes, and of folders all of whose modules count.
-        others: what else makes a difference, such as versions of libraries.
+        names: modules of `ggp`, with slashes, and folders with all their modules.
+        others: further values that matter, such as versions of libraries.
     """
     digest = blake2b(repr(others).encode(), digest_size=16)
     for name in names:
@@ -89,5 +89,5 @@ def code_version(names: Iterable[str], *others: object) -> str:
 
 @cache
 def kernels_version() -> str:
-    """A digest that changes whenever a file changes that kernels are made of."""
+    """The digest of all files that go into machine code."""
     return code_version(FILES)

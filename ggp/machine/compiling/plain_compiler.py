@@ -1,7 +1,7 @@
-"""Compiles kernels by numba's own `njit`, for versions that `kernel_compiler` does not know.
+"""Compiles kernels with numba's own `njit`, for versions that `kernel_compiler` does not support.
 
-The results are the same. Compiling takes longer, because every part is compiled by itself, and
-again into every function that calls it.
+The code gives the same results. Compiling takes longer, because every part is compiled separately,
+and again into every function that calls it.
 """
 
 from __future__ import annotations
@@ -41,19 +41,21 @@ def register_part(function: Callable[..., Any]) -> None:
 
 
 def register_record(kind: type) -> None:
-    """Let kernels take a class of named tuples, which numba hands over field by field."""
+    """Let kernels take a class of named tuples; nothing to do, as numba passes its fields."""
 
 
 class Part(types.Callable, types.Opaque):
-    """The type of a part that is an argument of kernels: each part has a type of its own, so that
-    a kernel is compiled for the parts that it is called with."""
+    """The type of a part that is an argument of kernels.
+
+    Each part has its own type, so a kernel is compiled for the parts that it is called with.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         super().__init__(f"{function.__module__}.{function.__qualname__}")
 
     def __reduce__(self) -> Any:
-        # The cache finds machine code by it, in other processes too.
+        # The cache pickles types, to find machine code in other processes.
         return Part, (self.function,)
 
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:

@@ -1,4 +1,8 @@
-"""Generates LLVM's instructions on vectors for the operations of `vectors` in kernels."""
+"""Generates LLVM's vector instructions for the operations of `vectors` in kernels.
+
+Each function below gives numba the types of an operation, and the generator of its instructions.
+`jit` imports this module before the first kernel is compiled.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,8 @@ _I32 = ir.IntType(32)
 def _meaning_of(
     operation: Callable[..., Any],
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorates a function from types to an operation's signature and the generator of its code."""
+    """Decorator for a function from the types of arguments to an operation's signature and code
+    generator."""
 
     def register(define: _Function) -> _Function:
         @type_callable(operation)
@@ -43,7 +48,7 @@ def _meaning_of(
 
 
 def _function(module: Any, kind: Any, name: str) -> Any:
-    """A function of LLVM's."""
+    """An intrinsic function of LLVM."""
     return cgutils.get_or_insert_function(module, kind, name)
 
 
@@ -112,9 +117,9 @@ def _store(array: Any, index: Any, vector: Any) -> Any:
 @_meaning_of(vectors.item)
 def _item(array: Any, index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        held = context.make_array(signature.args[0])(context, builder, args[0])
-        found = builder.load(builder.gep(held.data, [args[1]]))
-        return builder.sext(found, _WORD) if array.dtype == types.int32 else found
+        view = context.make_array(signature.args[0])(context, builder, args[0])
+        number = builder.load(builder.gep(view.data, [args[1]]))
+        return builder.sext(number, _WORD) if array.dtype == types.int32 else number
 
     wide = types.int64 if array.dtype == types.int32 else array.dtype
     return wide(array, types.int64), generate

@@ -1,12 +1,10 @@
-"""Vectors of 64-bit words for numba kernels, as packed instructions whatever LLVM infers.
+"""Operations on vectors of 64-bit words in kernels, which always compile to packed instructions.
 
-A kernel takes a `width`: a tuple of n zeros stands for vectors of `8 * n` words, so that one
-source compiles to any width and numba's cache tells them apart. LLVM splits a vector into as
-many registers as the processor needs.
+A kernel takes a `width`: a tuple of n zeros stands for vectors of `8 * n` words, so one source
+compiles to any width, and numba's cache distinguishes them by type. LLVM splits a vector into as
+many registers as the processor needs. Vectors of floats, for nets, have a fixed width.
 
-There are vectors of floats as well, for nets, all of one width.
-
-Here the operations only have names; `vector_code` generates their code in kernels.
+This module only declares the operations; `vector_code` generates their instructions.
 """
 
 from __future__ import annotations
@@ -19,17 +17,18 @@ from numpy.typing import NDArray
 from ggp.machine.compiling.jit import inlined, operations_in
 
 WIDTH = (0, 0)
-"""16 words: 1,024 lanes side by side. Twice as many are up to a sixth faster in long runs of
-playouts, half as many up to a third in single ones; two widths take twice as long to compile."""
+"""16 words: 1,024 lanes in parallel. Twice as many words are up to a sixth faster in long runs of
+playouts, half as many up to a third in single ones; two widths would take twice as long to compile.
+"""
 
 WORDS_PER_ITEM = 8
 
 FLOATS = 64
-"""Floats in a vector: eight registers of 256 bits, so that four operations may be under way in each
-of two units."""
+"""Floats in a vector: eight registers of 256 bits, so that each of two units can pipeline four
+operations."""
 
 _LINES_WORDS = 16
-"""Number of words of two cache lines, which processors fetch together."""
+"""Words in two cache lines, which processors fetch together."""
 
 _ONLY_IN_KERNELS = "vectors are for kernels only"
 
@@ -43,11 +42,10 @@ def words_of(width: tuple[int, ...]) -> int:
 
 
 def aligned_words(count: int) -> NDArray[np.uint64]:
-    """Words, all 0, the first of them aligned for a vector register.
+    """`[count]` words of 0, aligned to two cache lines.
 
-    Where vectors lie across cache lines, kernels take 1.4 times as long. No other array has
-    words in these lines, or in those fetched with them: of two threads that write to one line, each
-    waits for the other.
+    Kernels take 1.4 times as long if vectors cross cache lines. No other array shares these lines,
+    or the lines fetched with them, because two threads that write to one line wait for each other.
     """
     padded = -(-count // _LINES_WORDS) * _LINES_WORDS
     words = np.zeros(padded + _LINES_WORDS, dtype=np.uint64)
@@ -71,7 +69,7 @@ def item(array: Any, index: Any) -> int:
 
 
 def out_of_line() -> None:
-    """Keeps the function it is called in from being inlined: kernels compile faster."""
+    """Keep the calling function from being inlined, so that kernels compile faster."""
     raise NotImplementedError(_ONLY_IN_KERNELS)
 
 
@@ -121,27 +119,27 @@ def reduce_or(a: Any) -> Any:
 
 
 def count_ones(word: Any) -> int:
-    """Number of bits of a word that are set."""
+    """Number of one bits in a word."""
     raise NotImplementedError(_ONLY_IN_KERNELS)
 
 
 def leading_zeros(word: Any) -> int:
-    """Number of bits that are not set above the highest that is; 64 if none is."""
+    """Number of zero bits above the highest one; 64 for a zero word."""
     raise NotImplementedError(_ONLY_IN_KERNELS)
 
 
 def lowest_one(word: Any) -> int:
-    """Index of the lowest bit that is set; 64 if none."""
+    """Index of the lowest one bit; 64 for a zero word."""
     raise NotImplementedError(_ONLY_IN_KERNELS)
 
 
 def load_floats(array: Any, index: Any) -> Any:
-    """The vector of floats from number `index` on in an array without gaps, of any dimensions."""
+    """The vector of floats from flat index `index` of a contiguous array."""
     raise NotImplementedError(_ONLY_IN_KERNELS)
 
 
 def store_floats(array: Any, index: Any, vector: Any) -> None:
-    """Write a vector of floats from number `index` on."""
+    """Write a vector of floats from flat index `index` on."""
     raise NotImplementedError(_ONLY_IN_KERNELS)
 
 

@@ -1,8 +1,8 @@
-"""Gambit's files as machines: `.efg` (extensive form) and `.nfg` (normal form).
+"""The backend for Gambit's files: `.efg` (extensive form) and `.nfg` (normal form).
 
-In comes the text of a file, out goes a `Machine`. Gambit's formats are described in its manual
-(https://gambitproject.readthedocs.io). `words` reads both formats into a
-`tree`: nodes, information sets, payoffs. That finds the turn in which each
-node is played, and refuses what no role of GDL-II can play. `games` names roles and moves, and
-`tree_machine`, the one to open first, lays the tree out as arrays and plays.
+In comes the text of a file, out goes a `Machine`. Start with `tree_machine`, which lays the tree
+out as arrays and plays. `words` parses both formats into a `tree` of nodes, information sets and
+payoffs; `tree` also finds the turn of each node, and refuses games that roles of GDL-II cannot
+play. `games` names roles and moves. Gambit's manual describes the formats
+(https://gambitproject.readthedocs.io).
 """

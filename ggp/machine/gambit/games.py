@@ -1,8 +1,8 @@
-"""A game from a file of Gambit's as a `GameDefinition`: names for its roles and moves.
+"""The `GameDefinition` of a Gambit file, with names for its roles and moves.
 
-Labels may be any text, and terms may not. A label that is a term, folded to lower case, stands for
-itself, as in what we write: `(arm blue)`, `Bet`. Of others the letters, digits and signs are kept:
-`Player 1` plays as `player_1`. Names that would be the same get numbers.
+Labels can be any text, but names must be terms. A label that is a term becomes its own name, in
+lower case: `(arm blue)`, `Bet`. Other labels keep their letters, digits and signs: `Player 1` plays
+as `player_1`. Equal names get numbers.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from ggp.machine.gambit.tree import GambitTree, check_recall, turns_of
 from ggp.machine.gambit.words import GambitText, read_extensive, read_normal
 
 EXTENSIVE, NORMAL = "EFG ", "NFG "
-"""Beginnings of the files."""
+"""The beginnings of files in each format."""
 
 _READERS = {EXTENSIVE: read_extensive, NORMAL: read_normal}
 
 _OTHER = re.compile(r"[^\w+./-]+")
-"""Characters that no name of ours has."""
+"""Characters that names cannot have."""
 
 _DISTURBING = re.compile(r"[\"',|?{}\[\]]")
-"""Characters that mean something in a syntax of GDL."""
+"""Characters with a meaning in a syntax of GDL."""
 
 
 @dataclass(frozen=True)
 class GambitGame:
-    """A game from a file of Gambit's.
+    """The definition of a game in a Gambit file.
 
     Attributes:
         prefix: `EXTENSIVE` or `NORMAL`.
-        tree: what the file states.
+        tree: the contents of the file.
         turns: `[N]` the turn in which each node is played.
     """
 
@@ -54,22 +54,22 @@ class GambitGame:
 
     @cached_property
     def digest(self) -> str:
-        """Of the text."""
+        """128 bits as hex digits, from the text."""
         return blake2b(self.source.text.encode(), digest_size=16).hexdigest()
 
     @cached_property
     def goal_bounds(self) -> tuple[float, float]:
-        """The least and the greatest payoff of a player at an end of the game."""
+        """The least and the greatest total payoff of a player at the end of the game."""
         nodes = zip(self.tree.nodes, self.tree.totals, strict=True)
         ends = [total for node, total in nodes if not node.sets]
         return float(min(map(min, ends))), float(max(map(max, ends)))
 
     def describe(self) -> Description:
-        """Its title and its comment."""
+        """The title and the comment of the file."""
         return Description(self.tree.title, self.tree.comment)
 
     def as_program(self) -> Program:
-        """There are no rules to look into."""
+        """A program without rules."""
         return without_rules(self.roles, self.source.name)
 
 
@@ -77,18 +77,18 @@ def gambit_game(text: str | bytes, name: str) -> GambitGame:
     """The game in a file.
 
     Args:
-        text: of the file; bytes that are not UTF-8 are replaced.
-        name: what messages call it.
+        text: the text of the file; bytes that are not UTF-8 are replaced.
+        name: its name in messages.
 
     Raises:
-        GDLSyntaxError: it is not of Gambit's formats.
-        GDLValidationError: no roles of GDL-II can play it, since a player forgets, or since
+        GDLSyntaxError: it is not in one of Gambit's formats.
+        GDLValidationError: roles of GDL-II cannot play it, because a player forgets, or because
             information sets cannot be played in turns.
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
     source = Source(name, text.removeprefix("\ufeff"))
-    prefix = next(each for each in _READERS if source.text.lstrip().startswith(each))
+    prefix = next(beginning for beginning in _READERS if source.text.lstrip().startswith(beginning))
     words = GambitText(source)
     tree = _READERS[prefix](words)
     check_recall(tree, source)
@@ -102,28 +102,31 @@ def gambit_game(text: str | bytes, name: str) -> GambitGame:
 def names_of(
     labels: Sequence[str],
     instead: str,
-    taken: Collection[str] = (),
+    reserved: Collection[str] = (),
     *,
     symbols: bool = False,
 ) -> tuple[str, ...]:
-    """Terms that stand for labels, all different, as canonical KIF.
+    """A distinct term for each label, as canonical KIF.
+
+    >>> names_of(["Raise", "Fold", "Call it"], "move")
+    ('raise', 'fold', 'call_it')
 
     Args:
-        instead: begins the names of those that have no letter or digit.
-        taken: names that are not to be used.
-        symbols: whether they have to be symbols.
+        instead: the beginning of names for labels without a letter or digit.
+        reserved: names that must not be used.
+        symbols: whether all names must be symbols.
     """
-    used, found = set(taken), []
+    occupied, names = set(reserved), []
     for number, label in enumerate(labels, start=1):
         plain = _symbol_of(label) or f"{instead}_{number}"
         name = (None if symbols else _term_of(label)) or plain
-        more = 1
-        while name in used:
-            more += 1
-            name = f"{plain}_{more}"
-        used.add(name)
-        found.append(name)
-    return tuple(found)
+        suffix = 1
+        while name in occupied:
+            suffix += 1
+            name = f"{plain}_{suffix}"
+        occupied.add(name)
+        names.append(name)
+    return tuple(names)
 
 
 @cache
@@ -139,5 +142,5 @@ def _term_of(label: str) -> str | None:
 
 
 def _symbol_of(label: str) -> str:
-    """A symbol made of the label's letters, digits and signs; it may be empty."""
+    """A symbol from the label's letters, digits and signs; may be empty."""
     return _OTHER.sub("_", label.lower()).strip("_")

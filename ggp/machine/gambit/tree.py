@@ -1,4 +1,7 @@
-"""The contents of a file of Gambit's: nodes in the order of the file, and information sets."""
+"""The tree of a Gambit file, the turn of each node, and checks that roles of GDL-II can play it.
+
+`words` parses files into a `GambitTree`; `games` checks it and asks for its turns.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +20,15 @@ CHANCE = -1
 
 
 class InformationSet(NamedTuple):
-    """Nodes that whoever acts there cannot tell apart.
+    """Nodes that the player who acts there cannot distinguish.
 
     Attributes:
         player: number of the player, from 0, or `CHANCE`.
-        number: as in the file, where each player has numbers of its own.
+        number: the number in the file; each player has its own numbers.
         label: may be empty.
         actions: labels of the moves.
-        shares: probabilities of the moves of chance, which sum up to 1; empty for players.
-        start: character offset of the first of its nodes.
+        shares: probabilities of the moves of chance, with sum 1; empty for players.
+        start: character offset of its first node.
     """
 
     player: int
@@ -37,14 +40,15 @@ class InformationSet(NamedTuple):
 
 
 class TreeNode(NamedTuple):
-    """A place in the tree.
+    """A node of the tree.
 
     Attributes:
-        sets: the information sets of those who act here, all at once: one in an extensive form,
-            all in a normal form, none where the game is over.
-        parent: number of the node before, -1 for the root. It is less than the node's own number.
-        branch: number of the joint move that leads here; that of the last set counts fastest.
-        payoffs: what each player gets on reaching the node; None for nothing.
+        sets: the information sets of all players who act here simultaneously: one in an extensive
+            form, all in a normal form, none at the end of the game.
+        parent: number of the parent, which is less than the node's own; -1 for the root.
+        branch: number of the joint move that leads here, in mixed radix; the digit of the last set
+            changes fastest.
+        payoffs: the payoff of each player on reaching the node; None for nothing.
         start: character offset in the file.
     """
 
@@ -57,10 +61,10 @@ class TreeNode(NamedTuple):
 
 @dataclass(frozen=True)
 class GambitTree:
-    """A game as its file states it.
+    """The contents of a file.
 
     Attributes:
-        title, comment: words about the game; both may be empty.
+        title, comment: texts about the game; both may be empty.
         players: labels of the players.
         sets: the information sets; each has at least one node.
         nodes: each after its parent.
@@ -74,34 +78,34 @@ class GambitTree:
 
     @cached_property
     def totals(self) -> tuple[tuple[Fraction, ...], ...]:
-        """For each node, what each player has got on the way and there."""
-        found: list[tuple[Fraction, ...]] = []
+        """For each node, the sum of each player's payoffs on the way to it, including its own."""
+        sums: list[tuple[Fraction, ...]] = []
         for node in self.nodes:
-            total = found[node.parent] if node.parent >= 0 else (Fraction(0),) * len(self.players)
+            total = sums[node.parent] if node.parent >= 0 else (Fraction(0),) * len(self.players)
             if node.payoffs is not None:
                 total = tuple(a + b for a, b in zip(total, node.payoffs, strict=True))
-            found.append(total)
-        return tuple(found)
+            sums.append(total)
+        return tuple(sums)
 
     @property
     def has_chance(self) -> bool:
         """Whether chance acts anywhere."""
-        return any(each.player == CHANCE for each in self.sets)
+        return any(info_set.player == CHANCE for info_set in self.sets)
 
 
 # ------------------------------------------------------------------------
-# Finds the turn in which each node is played, and refuses what no role of GDL-II can play.
+# The turn of each node, and checks that roles of GDL-II can play the game.
 #
-# A role of GDL-II remembers its moves and percepts, and counts turns. So the role that acts at a
-# node is told its information set, and two things must hold for it to know no more than that:
+# A role of GDL-II remembers its moves and percepts, and counts turns. The role that acts at a node
+# perceives its information set. For it to know no more and no less, two rules must hold:
 #
-# *Perfect recall.* All nodes of an information set follow the same own moves, made in the same
-# information sets. Otherwise the player forgets, and GDL-II has no rules for that.
+# *Perfect recall.* All nodes of an information set follow the same moves of the player, made in the
+# same information sets. Otherwise the player forgets, which GDL-II cannot express.
 #
-# *One turn.* All nodes of an information set are played in the same turn. Where they lie at
-# different depths, everybody waits before the shallow ones. The least turns that allow this are the
-# lengths of the longest ways to each information set. There are none if two sets each have a node
-# before the other's: then nobody could play this with a clock at hand.
+# *One turn.* All nodes of an information set are played in the same turn. If they have different
+# depths, all roles wait before the shallow ones. The least turns that allow this are the lengths of
+# the longest paths to each information set (topological order). They do not exist if two sets each
+# have a node before a node of the other: then a player who counts turns could distinguish nodes.
 
 
 def check_recall(tree: GambitTree, source: Source) -> None:
@@ -110,29 +114,29 @@ def check_recall(tree: GambitTree, source: Source) -> None:
     Raises:
         GDLValidationError: a player forgets; the message says where.
     """
-    # By player, the information set and move of its last choice before each node.
+    # For each node, the information set and move of each player's last choice before it.
     last: list[dict[int, tuple[int, int]]] = []
     first_last: dict[int, tuple[int, int] | None] = {}
     for node in tree.nodes:
-        known: dict[int, tuple[int, int]] = {}
+        choices: dict[int, tuple[int, int]] = {}
         if node.parent >= 0:
-            known = last[node.parent]
+            choices = last[node.parent]
             parent = tree.nodes[node.parent]
             if len(parent.sets) == 1 and tree.sets[parent.sets[0]].player != CHANCE:
                 number = parent.sets[0]
-                known = known | {tree.sets[number].player: (number, node.branch)}
-        last.append(known)
+                choices = choices | {tree.sets[number].player: (number, node.branch)}
+        last.append(choices)
         for number in node.sets:
             player = tree.sets[number].player
             if player == CHANCE:
                 continue
-            here = known.get(player)
-            if first_last.setdefault(number, here) != here:
+            choice = choices.get(player)
+            if first_last.setdefault(number, choice) != choice:
                 _refuse(
                     source,
                     "perfect-recall",
-                    f"{_said(tree, number)} follows {_said_choice(tree, here)} here, but "
-                    f"{_said_choice(tree, first_last[number])} at its first node: the player "
+                    f"{_set_text(tree, number)} follows {_choice_text(tree, choice)} here, but "
+                    f"{_choice_text(tree, first_last[number])} at its first node: the player "
                     "forgets, which no role of GDL-II does; give such nodes information sets of "
                     "their own",
                     node.start,
@@ -140,25 +144,25 @@ def check_recall(tree: GambitTree, source: Source) -> None:
 
 
 def turns_of(tree: GambitTree, source: Source) -> tuple[int, ...]:
-    """`[N]` the turn, from 0, in which each node is played, or reached if it is the last.
+    """`[N]` the turn, from 0, in which each node is played, or reached at the end of the game.
 
     Raises:
-        GDLValidationError: there are no turns that suit all information sets.
+        GDLValidationError: no turns are right for all information sets.
     """
     nodes = tree.nodes
     parents = np.array([node.parent for node in nodes])
-    # Nodes that are played in one turn: those of an information set, or a node by itself.
+    # Groups of nodes that are played in the same turn: an information set, or a single node.
     together = np.arange(len(nodes))
     first: dict[int, int] = {}
-    for place, node in enumerate(nodes):
+    for index, node in enumerate(nodes):
         for number in node.sets:
             if tree.sets[number].player != CHANCE:
-                together[place] = first.setdefault(number, place)
+                together[index] = first.setdefault(number, index)
     children: dict[int, list[int]] = {}
     waiting_for = np.zeros(len(nodes), dtype=np.int64)
-    for place in range(1, len(nodes)):
-        group = int(together[place])
-        children.setdefault(int(together[parents[place]]), []).append(group)
+    for index in range(1, len(nodes)):
+        group = int(together[index])
+        children.setdefault(int(together[parents[index]]), []).append(group)
         waiting_for[group] += 1
     turns = np.zeros(len(nodes), dtype=np.int64)
     ready = [0] if waiting_for[0] == 0 else []
@@ -166,19 +170,19 @@ def turns_of(tree: GambitTree, source: Source) -> tuple[int, ...]:
     while ready:
         group = ready.pop()
         num_ready += 1
-        for after in children.get(group, ()):
-            turns[after] = max(turns[after], turns[group] + 1)
-            waiting_for[after] -= 1
-            if waiting_for[after] == 0:
-                ready.append(after)
+        for child in children.get(group, ()):
+            turns[child] = max(turns[child], turns[group] + 1)
+            waiting_for[child] -= 1
+            if waiting_for[child] == 0:
+                ready.append(child)
     if num_ready < len(np.unique(together)):
         stuck = next(
-            place for place, group in enumerate(together.tolist()) if waiting_for[group] > 0
+            index for index, group in enumerate(together.tolist()) if waiting_for[group] > 0
         )
         _refuse(
             source,
             "turns",
-            f"{_said(tree, nodes[stuck].sets[0])} is both before and after another one, so its "
+            f"{_set_text(tree, nodes[stuck].sets[0])} is both before and after another one, so its "
             "nodes cannot be played in one turn, and players of GDL-II count turns",
             nodes[stuck].start,
         )
@@ -186,27 +190,27 @@ def turns_of(tree: GambitTree, source: Source) -> tuple[int, ...]:
 
 
 def _refuse(source: Source, rule: str, message: str, start: int) -> NoReturn:
-    found = diagnose(source, "error", rule, message, start)
+    problem = diagnose(source, "error", rule, message, start)
     raise GDLValidationError(
-        str(found),
+        str(problem),
         rule=rule,
-        diagnostics=[found],
-        line=found.line,
-        column=found.column,
-        context=found.context,
+        diagnostics=[problem],
+        line=problem.line,
+        column=problem.column,
+        context=problem.context,
     )
 
 
-def _said(tree: GambitTree, number: int) -> str:
-    """GambitText for an information set."""
-    found = tree.sets[number]
-    label = f' "{found.label}"' if found.label else ""
-    player = tree.players[found.player] or f"player {found.player + 1}"
-    return f"information set {found.number}{label} of {player}"
+def _set_text(tree: GambitTree, number: int) -> str:
+    """Words for an information set."""
+    info_set = tree.sets[number]
+    label = f' "{info_set.label}"' if info_set.label else ""
+    player = tree.players[info_set.player] or f"player {info_set.player + 1}"
+    return f"information set {info_set.number}{label} of {player}"
 
 
-def _said_choice(tree: GambitTree, choice: tuple[int, int] | None) -> str:
-    """GambitText for what a player chose last."""
+def _choice_text(tree: GambitTree, choice: tuple[int, int] | None) -> str:
+    """Words for the last choice of a player."""
     if choice is None:
         return "no move of its own"
     number, action = choice

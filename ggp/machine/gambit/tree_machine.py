@@ -1,10 +1,9 @@
-"""The machine of a game from a file of Gambit's: look-ups in tables of its tree.
+"""The machine for Gambit's files: all methods are look-ups in tables of the game's tree.
 
-A state is a position, see `tables`. Whoever acts at a node plays one of its moves there, and all
-others play `noop`. The percept `(information_set N)` tells a role that it acts, and all that it
-knows: N is the number in the file.
-Where every information set is a single node, everybody sees joint moves instead, as in plain GDL.
-Goal values are the payoffs of the file, summed up along the way.
+A state is a position: see `Tables`. The roles that act at a node play one of its moves, and all
+others play `noop`. A role that acts perceives `(information_set N)`, with the number in the file,
+and nothing else. If every information set is a single node, all roles see joint moves instead, as
+in plain GDL. Goal values are sums of the payoffs on the path.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from ggp.machine.base import (
 from ggp.machine.definition import Frontend
 from ggp.machine.gambit.games import GambitGame, gambit_game, names_of
 from ggp.machine.gambit.tree import CHANCE, GambitTree
-from ggp.machine.percepts import JointMovesTold, JointPercepts, PerceptTable
+from ggp.machine.percepts import JointPercepts, PerceptTable, RevealedMoves
 from ggp.run.clocks import TellsTime
 
 _INFORMATION_SET = re.compile(r"\(information_set (0|[1-9]\d{0,17})\)")
@@ -68,7 +67,7 @@ class TreeStates(ShownStates):
 
 
 class TreeMachine:
-    """`Machine` on the tree in a file; several threads may use it at once.
+    """A `Machine` on the tree in a file; several threads may use it at the same time.
 
     Args:
         game: from `gambit_game`.
@@ -96,15 +95,15 @@ class TreeMachine:
         self.goal_range = (low, high if high > low else low + 1.0)
         self._percepts = PerceptTable(self._may_be_seen, self.growing)
         self._joint = JointPercepts(game.as_program())
-        self._told = JointMovesTold(PLAIN, self.growing) if tables.is_open else None
-        # `[sets + 1]` the percept of each information set; the last entry is that of no set.
+        self._revealed = RevealedMoves(PLAIN, self.growing) if tables.is_open else None
+        # `[sets + 1]` the percept of each information set; the last entry is for roles without one.
         self._set_percepts = np.array(
             [
                 *(
                     NO_PERCEPTS
-                    if each.player == CHANCE
-                    else self._percepts.number((f"(information_set {each.number})",))
-                    for each in tree.sets
+                    if info_set.player == CHANCE
+                    else self._percepts.number((f"(information_set {info_set.number})",))
+                    for info_set in tree.sets
                 ),
                 NO_PERCEPTS,
             ]
@@ -132,15 +131,15 @@ class TreeMachine:
         return self._tables.goals[self._tables.node_of[self._positions(states)]]
 
     def legal(self, states: States, role: int, *, allow_stuck: bool = False) -> Ragged:
-        offsets, taken = self._taken(states, role)
-        return Ragged(offsets, self._tables.moves.values[taken])
+        offsets, entries = self._move_entries(states, role)
+        return Ragged(offsets, self._tables.moves.values[entries])
 
     def chance(self, states: States) -> Chance:
         if self.random_role is None:
             none = np.zeros(0, dtype=np.int64)
             return Chance(np.zeros(len(states) + 1, dtype=np.int64), none, np.zeros(0))
-        offsets, taken = self._taken(states, self.random_role)
-        return Chance(offsets, self._tables.moves.values[taken], self._tables.shares[taken])
+        offsets, entries = self._move_entries(states, self.random_role)
+        return Chance(offsets, self._tables.moves.values[entries], self._tables.shares[entries])
 
     def step(self, states: States, joint_moves: IntArray) -> Stepped:
         tables, positions = self._tables, self._positions(states)
@@ -156,12 +155,12 @@ class TreeMachine:
                     self.roles[role], self.move_text(int(moves[lane])), sorted(texts)
                 )
             branch = branch * tables.num_moves[lists] + place
-        after = tables.after(positions, branch)
-        if self._told is not None:
+        successors = tables.successors(positions, branch)
+        if self._revealed is not None:
             percepts = self._joint.of(self, joint_moves)
         else:
-            percepts = self._set_percepts[tables.sets_of(after)]
-        return Stepped(TreeStates(self._tables, after), percepts)
+            percepts = self._set_percepts[tables.sets_of(successors)]
+        return Stepped(TreeStates(self._tables, successors), percepts)
 
     def playout(
         self,
@@ -176,12 +175,12 @@ class TreeMachine:
         steps = np.zeros(len(positions), dtype=np.int64)
         going = np.flatnonzero(~tables.is_over[positions])
         while len(going) and (until_s is None or clock() <= until_s):
-            after = tables.random_after(positions[going], rng)
-            made = steps[going] + tables.turns[after] - tables.turns[positions[going]]
-            in_time = made <= max_steps
-            steps[going] = np.where(in_time, made, max_steps)
+            successors = tables.random_successors(positions[going], rng)
+            num_steps = steps[going] + tables.turns[successors] - tables.turns[positions[going]]
+            in_time = num_steps <= max_steps
+            steps[going] = np.where(in_time, num_steps, max_steps)
             going = going[in_time]
-            positions[going] = after[in_time]
+            positions[going] = successors[in_time]
             going = going[~tables.is_over[positions[going]]]
         finished = tables.is_over[positions]
         self.states_visited += int(steps.sum())
@@ -191,8 +190,8 @@ class TreeMachine:
     # ---------------------------------------------------------------- terms
 
     def move_id(self, move: str) -> int | None:
-        found = self._tables.move_ids.get(move)
-        return self._tables.move_ids.get(canonical_term(move)) if found is None else found
+        exact = self._tables.move_ids.get(move)
+        return self._tables.move_ids.get(canonical_term(move)) if exact is None else exact
 
     def move_text(self, move: int) -> str:
         if not 0 <= move < len(self._tables.move_texts):
@@ -200,8 +199,8 @@ class TreeMachine:
         return self._tables.move_texts[move]
 
     def percept_id(self, percepts: Sequence[str]) -> int | None:
-        found = self._percepts.find(percepts)
-        return self._percepts.find(list(map(canonical_term, percepts))) if found is None else found
+        exact = self._percepts.find(percepts)
+        return self._percepts.find(list(map(canonical_term, percepts))) if exact is None else exact
 
     def percept_texts(self, percept: int) -> tuple[str, ...]:
         try:
@@ -210,7 +209,7 @@ class TreeMachine:
             raise MachineError(f"there is no percept number {percept}") from None
 
     def told_moves(self, percepts: IntArray) -> IntArray | None:
-        return None if self._told is None else self._told.of(self, percepts)
+        return None if self._revealed is None else self._revealed.of(self, percepts)
 
     def fluents(self, states: States) -> list[tuple[str, ...]]:
         return self._tables.fluents(self._positions(states))
@@ -232,7 +231,7 @@ class TreeMachine:
         return TreeStates(self._tables, np.array(positions, dtype=np.int64))
 
     def close(self) -> None:
-        """Do nothing: only memory is held."""
+        """Do nothing, since the machine holds only memory."""
 
     def use_one_thread(self) -> None:
         """See `Forkable`."""
@@ -241,7 +240,7 @@ class TreeMachine:
     # ---------------------------------------------------------------- words
 
     def move_words(self, states: States, role: int, move: int) -> str:
-        """See `Wordy`: the label in the file, where the move is not written the same."""
+        """See `Wordy`: the label in the file, if it differs from the move."""
         (node,) = self._nodes(states)
         number = int(self._tables.sets[node, role])
         if number < 0 or not self._tables.acts[self._positions(states)[0]]:
@@ -273,24 +272,24 @@ class TreeMachine:
         return states.positions
 
     def _nodes(self, states: States) -> list[int]:
-        found: list[int] = self._tables.node_of[self._positions(states)].tolist()
-        return found
+        nodes: list[int] = self._tables.node_of[self._positions(states)].tolist()
+        return nodes
 
-    def _taken(self, states: States, role: int) -> tuple[IntArray, IntArray]:
+    def _move_entries(self, states: States, role: int) -> tuple[IntArray, IntArray]:
         lists = self._tables.lists_of(self._positions(states), role)
         return take_segments(self._tables.moves.offsets, lists)
 
     def _labels(self, node: int, branch: int) -> list[str]:
-        """The labels of a joint move, that of the last role first."""
-        found = []
+        """The labels of a joint move, from the last role to the first."""
+        labels = []
         for number in reversed(self._tree.nodes[node].sets):
             actions = self._tree.sets[number].actions
             branch, place = divmod(branch, len(actions))
-            found.append(actions[place])
-        return found
+            labels.append(actions[place])
+        return labels
 
     def _may_be_seen(self, text: str) -> bool:
-        if self._told is None:
+        if self._revealed is None:
             return _INFORMATION_SET.fullmatch(text) is not None
         for role in self.roles:
             beginning = f"({PLAIN} {role} "
@@ -300,18 +299,18 @@ class TreeMachine:
 
 
 # ------------------------------------------------------------------------
-# The tree in a file as arrays, and the ways through it.
+# The tree in a file as arrays.
 #
-# A *position* is a node, or a turn of waiting before one, where nobody has a choice (see `tree`).
+# A *position* is a node, or a turn of waiting before a node, without choices (see `tree`).
 
 NOOP = "noop"
-"""Move of the roles whose turn it is not."""
+"""The move of roles that do not act."""
 
 MOST_POSITIONS = 2_000_000
 """Greatest number of nodes and turns of waiting."""
 
 _OVER, _NO_CHOICE = 0, 1
-"""Numbers of the lists of moves of roles where the game is over, and of those that do not act."""
+"""Indices of the lists of moves for the end of the game, and for roles that do not act."""
 
 
 class Tables:
@@ -327,14 +326,14 @@ class Tables:
         is_open: whether every information set of a player is a single node.
         node_of: `[P]` the node of each position.
         last_position: `[N]` the position in which the node itself is played.
-        acts: `[P]` whether a position is not one of waiting.
+        acts: `[P]` false for positions of waiting.
         turns: `[P]` the turn of each position.
         is_over: `[P]` whether the game is over.
-        goals: `[N, R]` payoffs up to and at each node; 0 for chance.
+        goals: `[N, R]` sums of payoffs up to each node; 0 for chance.
         sets: `[N, R]` the information set of each role that acts, -1 for others.
-        moves: S + 2 lists of move ids: see `_OVER`, `_NO_CHOICE`, then those of each set.
-        num_moves: `[S + 2]` the length of each.
-        shares: the probability of each entry of `moves`, if it is one of chance.
+        moves: S + 2 lists of move ids: `_OVER`, `_NO_CHOICE`, then one for each set.
+        num_moves: `[S + 2]` the length of each list.
+        shares: the probability of each entry of `moves` that is a move of chance.
         set_moves: the moves of each information set in the order of the file.
         move_texts, move_ids: the moves as canonical KIF.
     """
@@ -342,15 +341,15 @@ class Tables:
     def __init__(self, game: GambitGame) -> None:
         tree, num_roles = game.tree, len(game.roles)
         nodes = tree.nodes
-        is_players = [each.player != CHANCE for each in tree.sets]
+        is_players = [info_set.player != CHANCE for info_set in tree.sets]
         sizes = np.bincount(
             [number for node in nodes for number in node.sets], minlength=len(tree.sets)
         )
         self.is_open = bool((sizes[is_players] == 1).all())
         self.sets = np.full((len(nodes), num_roles), -1)
-        for place, node in enumerate(nodes):
+        for index, node in enumerate(nodes):
             for number in node.sets:
-                self.sets[place, tree.sets[number].player] = number  # chance is the last role
+                self.sets[index, tree.sets[number].player] = number  # chance is the last role
         self._lay_out_positions(game)
         self._collect_moves(tree)
         self._collect_branches(tree)
@@ -358,7 +357,7 @@ class Tables:
         self.goals[:, : len(tree.players)] = np.array(tree.totals, dtype=np.float64)
 
     def fluents(self, positions: IntArray) -> list[tuple[str, ...]]:
-        """What holds in each position: its node, and how long it waits to be played."""
+        """The fluents of each position: its node, and the number of turns until it is played."""
         nodes = self.node_of[positions]
         waits = self.last_position[nodes] - positions
         return [
@@ -395,16 +394,16 @@ class Tables:
         self.move_texts, self.move_ids = [NOOP], {NOOP: 0}
         self.set_moves: list[list[int]] = []
         lists, shares = [np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)], [1.0]
-        for each in tree.sets:
-            ids = [self._move(name) for name in names_of(each.actions, "move")]
+        for group in tree.sets:
+            ids = [self._move(name) for name in names_of(group.actions, "move")]
             self.set_moves.append(ids)
-            likely = _likely(each.shares, len(ids))
+            likely = _likely(group.shares, len(ids))
             lists.append(np.array(ids, dtype=np.int64)[likely])
-            shares += [float(each.shares[place]) if each.shares else 1.0 for place in likely]
+            shares += [float(group.shares[place]) if group.shares else 1.0 for place in likely]
         self.moves = ragged(lists)
         self.num_moves = self.moves.counts
         self.shares: FloatArray = np.array(shares)
-        # Moves of all lists as single numbers, sorted, to look places up.
+        # Pairs of list and move as single numbers, sorted, for look-ups of indices.
         list_of = np.repeat(np.arange(len(lists)), self.num_moves)
         keys = list_of * len(self.move_texts) + self.moves.values
         order = np.argsort(keys)
@@ -412,73 +411,73 @@ class Tables:
         self._places = order - self.moves.offsets[list_of[order]]
 
     def _move(self, name: str) -> int:
-        found = self.move_ids.setdefault(name, len(self.move_texts))
-        if found == len(self.move_texts):
+        move = self.move_ids.setdefault(name, len(self.move_texts))
+        if move == len(self.move_texts):
             self.move_texts.append(name)
-        return found
+        return move
 
     def _collect_branches(self, tree: GambitTree) -> None:
-        """Make `[B]` the nodes after each joint move, and the chances of coming there."""
+        """Make `[B]` the node after each joint move, and cumulative probabilities of these."""
         sets, nodes = tree.sets, tree.nodes
         children: list[list[int]] = [[] for _ in nodes]
-        for place, node in enumerate(nodes[1:], start=1):
-            children[node.parent].append(place)
+        for index, node in enumerate(nodes[1:], start=1):
+            children[node.parent].append(index)
         lists, chances = [], []
-        for place, node in enumerate(nodes):
-            by_branch = sorted(children[place], key=lambda child: nodes[child].branch)
+        for index, node in enumerate(nodes):
+            by_branch = sorted(children[index], key=lambda child: nodes[child].branch)
             shares: tuple[Fraction, ...] = ()
             if len(node.sets) == 1:
                 shares = sets[node.sets[0]].shares
             likely = _likely(shares, len(by_branch))
             lists.append(np.array(by_branch, dtype=np.int64)[likely])
             even = 1 / max(len(by_branch), 1)
-            ups = np.cumsum([float(shares[each]) if shares else even for each in likely])
+            ups = np.cumsum([float(shares[branch]) if shares else even for branch in likely])
             if len(ups):
                 ups[-1] = 1.0
-            chances.append(place + ups)
+            chances.append(index + ups)
         self._branches = ragged(lists)
-        # Sorted, as those of a node lie between its number and the next one.
+        # Sorted, because the probabilities of node n were added to n.
         self._ups: FloatArray = np.concatenate(chances)
 
     def lists_of(self, positions: IntArray, role: int) -> IntArray:
-        """`[L]` the list of a role's moves."""
+        """`[L]` the index of the list of a role's moves."""
         number = self.sets[self.node_of[positions], role]
-        found = np.where(self.acts[positions] & (number >= 0), number + 2, _NO_CHOICE)
-        return np.where(self.is_over[positions], _OVER, found)
+        lists = np.where(self.acts[positions] & (number >= 0), number + 2, _NO_CHOICE)
+        return np.where(self.is_over[positions], _OVER, lists)
 
     def places_of(self, lists: IntArray, moves: IntArray) -> IntArray:
-        """`[L]` the place of each move in its list, -1 where it is not in it."""
-        wanted = lists * len(self.move_texts) + moves
-        found = np.searchsorted(self._keys, wanted).clip(max=len(self._keys) - 1)
-        fits = (self._keys[found] == wanted) & (moves >= 0) & (moves < len(self.move_texts))
-        return np.where(fits, self._places[found], -1)
+        """`[L]` the index of each move in its list; -1 if it is not in the list."""
+        keys = lists * len(self.move_texts) + moves
+        index = np.searchsorted(self._keys, keys).clip(max=len(self._keys) - 1)
+        fits = (self._keys[index] == keys) & (moves >= 0) & (moves < len(self.move_texts))
+        return np.where(fits, self._places[index], -1)
 
-    def after(self, positions: IntArray, branch: IntArray) -> IntArray:
-        """`[L]` the positions that follow by some branches."""
+    def successors(self, positions: IntArray, branch: IntArray) -> IntArray:
+        """`[L]` the positions after the given branches."""
         nodes, acts = self.node_of[positions], self.acts[positions]
         places = np.where(acts, self._branches.offsets[nodes] + branch, 0)
         return np.where(acts, self.first_position[self._branches.values[places]], positions + 1)
 
-    def random_after(self, positions: IntArray, rng: np.random.Generator) -> IntArray:
-        """`[L]` the positions of the nodes that follow by random joint moves, after all waiting."""
+    def random_successors(self, positions: IntArray, rng: np.random.Generator) -> IntArray:
+        """`[L]` the positions of the nodes after random joint moves; skips waiting."""
         nodes = self.node_of[positions]
-        drawn = np.searchsorted(self._ups, nodes + rng.random(len(nodes)), side="right")
-        chosen = self._branches.values[drawn.clip(max=self._branches.offsets[nodes + 1] - 1)]
-        return np.where(self.acts[positions], self.last_position[chosen], self.last_position[nodes])
+        index = np.searchsorted(self._ups, nodes + rng.random(len(nodes)), side="right")
+        child = self._branches.values[index.clip(max=self._branches.offsets[nodes + 1] - 1)]
+        return np.where(self.acts[positions], self.last_position[child], self.last_position[nodes])
 
     def sets_of(self, positions: IntArray) -> IntArray:
-        """`[L, R]` the information set of each role that acts, -1 of others."""
-        found = self.sets[self.node_of[positions]]
-        return np.where(self.acts[positions, None], found, -1)
+        """`[L, R]` the information set of each role that acts, -1 for others."""
+        info_sets = self.sets[self.node_of[positions]]
+        return np.where(self.acts[positions, None], info_sets, -1)
 
 
 def _likely(shares: Sequence[Fraction], count: int) -> list[int]:
-    """The places of the moves that are possible."""
+    """Indices of the moves with a positive probability."""
     return [place for place in range(count) if not shares or shares[place] > 0]
 
 
 # ------------------------------------------------------------------------
-# The frontend of files of Gambit's, found by their paths.
+# The frontend of Gambit's files.
 
 
 def _read(text: str | bytes, name: str, files: bool) -> GambitGame:

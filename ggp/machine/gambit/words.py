@@ -1,4 +1,7 @@
-"""Splits Gambit's files into texts in quotes, numbers, braces and words."""
+"""Parses Gambit's files, `.efg` and `.nfg`, into a `GambitTree`.
+
+`GambitText` splits a file into words; `read_extensive` and `read_normal` parse the two formats.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ _WORD = re.compile(
 )
 
 _LONGEST_NUMBER = 1_000
-"""Greatest number of characters of a number."""
+"""Greatest number of characters in a number."""
 
 Kind = Literal["text", "number", "mark", "comma", "word", "end", "open"]
 
@@ -37,8 +40,8 @@ class Word(NamedTuple):
     """A piece of a file.
 
     Attributes:
-        kind: what it is; `open` is a text that is never closed, `end` the end of the file.
-        value: its characters, those of a text without quotes.
+        kind: the kind of piece; `open` is an unclosed text, `end` the end of the file.
+        value: its characters; for a text, without quotes.
         start: offset of its first character.
     """
 
@@ -54,7 +57,7 @@ class GambitText:
         source: the file.
 
     Attributes:
-        findings: collects what has to be repaired.
+        findings: collects repairs and errors.
         next: the word that is read next.
     """
 
@@ -73,47 +76,47 @@ class GambitText:
         """Whether the next word is of a kind and, if one is given, has that value."""
         return self.next.kind == kind and value in (None, self.next.value)
 
-    def take(self, kind: Kind, what: str, value: str | None = None) -> Word:
+    def take(self, kind: Kind, expected: str, value: str | None = None) -> Word:
         """The next word, which must be of a kind and, if one is given, have that value.
 
         Args:
-            what: words for it in the message of the error.
+            expected: its description in the error message.
         """
         word = self.next
         if not self.is_next(kind, value):
             if word.kind == "open":
                 self.fail("quotes", "this text in quotes is never closed")
-            here = "the file ends" if word.kind == "end" else f"{quoted(word.value)} stands here"
-            self.fail("gambit", f"{what} should come next, but {here}")
+            actual = "the file ends" if word.kind == "end" else f"{quoted(word.value)} stands here"
+            self.fail("gambit", f"{expected} should come next, but {actual}")
         self.next = next(self._words, word)
         return word
 
-    def mark(self, mark: Literal["{", "}"], what: str) -> None:
+    def mark(self, mark: Literal["{", "}"], expected: str) -> None:
         """Read a brace."""
-        self.take("mark", what, mark)
+        self.take("mark", expected, mark)
 
-    def text(self, what: str) -> str:
+    def text(self, expected: str) -> str:
         """Read a text in quotes."""
-        return self.take("text", what).value
+        return self.take("text", expected).value
 
-    def texts(self, what: str) -> list[str]:
+    def texts(self, expected: str) -> list[str]:
         """Read texts in quotes between braces."""
-        self.mark("{", f"`{{` and {what}")
-        found = []
+        self.mark("{", f"`{{` and {expected}")
+        strings = []
         while self.is_next("text"):
-            found.append(self.text(what))
+            strings.append(self.text(expected))
             self.skip_comma()
-        self.mark("}", f"`}}` after {what}")
-        return found
+        self.mark("}", f"`}}` after {expected}")
+        return strings
 
     def skip_comma(self) -> None:
         """Read a comma if there is one."""
         if self.is_next("comma"):
             self.take("comma", "a comma")
 
-    def number(self, what: str) -> Fraction:
+    def number(self, expected: str) -> Fraction:
         """Read a number: an integer, a fraction or a decimal."""
-        word = self.take("number", what)
+        word = self.take("number", expected)
         value = self._numbers.get(word.value)
         if value is None:
             value = self._numbers[word.value] = self._value_of(word)
@@ -121,25 +124,25 @@ class GambitText:
 
     def payoffs(self, num_players: int) -> tuple[Fraction, ...]:
         """Read a payoff for each player; there may be commas between them."""
-        found = []
+        amounts = []
         for _ in range(num_players):
-            found.append(self.number("the payoff of each player"))
+            amounts.append(self.number("the payoff of each player"))
             self.skip_comma()
-        return tuple(found)
+        return tuple(amounts)
 
-    def integer(self, what: str) -> int:
+    def integer(self, expected: str) -> int:
         """Read a number that is not negative, and an integer."""
-        start, value = self.next.start, self.number(what)
+        start, value = self.next.start, self.number(expected)
         if value < 0 or value.denominator > 1:
-            self.fail("gambit", f"{what} should come next, an integer of 0 or more", start)
+            self.fail("gambit", f"{expected} should come next, an integer of 0 or more", start)
         return int(value)
 
     def begin(self, kind: str, version: str) -> tuple[str, list[str]]:
         """Read the beginning of a file up to the players; return the title and their names."""
         self.take("word", kind)
-        start, found = self.next.start, self.take("number", "the version of the format")
-        if found.value != version:
-            message = f"{kind} version {found.value} cannot be read, only version {version}"
+        start, stated = self.next.start, self.take("number", "the version of the format")
+        if stated.value != version:
+            message = f"{kind} version {stated.value} cannot be read, only version {version}"
             self.fail("version", message, start)
         start, form = self.next.start, self.take("word", "`R`")
         if form.value not in ("R", "D"):
@@ -171,7 +174,7 @@ def _split(text: str) -> Iterator[Word]:
     at = 0
     while True:
         match = _WORD.match(text, at)
-        assert match is not None  # every character begins one of the kinds
+        assert match is not None  # every text matches one of the kinds
         kind: Kind = match.lastgroup  # type: ignore[assignment]
         value = match[kind]
         if kind == "text":
@@ -183,19 +186,19 @@ def _split(text: str) -> Iterator[Word]:
 
 
 # ------------------------------------------------------------------------
-# Reads `.efg`: a line for each node of the tree, every node before its children.
+# The format `.efg`: a line for each node of the tree, every node before its children.
 #
 # c "" 1 "deal" { "king" 1/2 "queen" 1/2 } 0          chance
 #     p "" 1 1 "king" { "bet" "fold" } 0                  player 1 in information set 1
 #     p "" 2 1 "bet" { "call" "fold" } 0
 #     t "" 1 "call" { 2, -2 }                             the end, with outcome 1
 #
-# The label and the moves of an information set may be left out once they were given, and so may the
-# label and the payoffs of an outcome. An outcome may stand at any node, and its payoffs are paid
+# The label and the moves of an information set are optional after their first occurrence, and so
+# are the label and the payoffs of an outcome. Any node may have an outcome, whose payoffs are paid
 # when the node is reached; 0 is no outcome.
 
 _ROUNDING = Fraction(1, 1000)
-"""Probabilities in decimals may miss a sum of 1 by this much, and are scaled."""
+"""Greatest deviation of a sum of probabilities from 1; they are scaled."""
 
 
 def read_extensive(words: GambitText) -> GambitTree:
@@ -212,7 +215,7 @@ def read_extensive(words: GambitText) -> GambitTree:
 
 
 class _Reader:
-    """Reads the nodes.
+    """Parses the nodes.
 
     Attributes:
         sets: the information sets so far.
@@ -227,7 +230,7 @@ class _Reader:
     def nodes(self) -> list[TreeNode]:
         """All nodes."""
         nodes = [self._node(-1, 0)]
-        # Nodes whose branches are being read, with the number of the next branch.
+        # Nodes with missing branches, and the number of the next branch of each.
         open_nodes = [(0, 0)]
         while open_nodes:
             parent, branch = open_nodes.pop()
@@ -268,7 +271,7 @@ class _Reader:
         return number - 1
 
     def _set(self, player: int, start: int) -> int:
-        """Number of the information set of a node."""
+        """The index of the information set of a node."""
         words = self._words
         number = words.integer("the number of the information set")
         label, actions, shares = "", [], []
@@ -282,19 +285,19 @@ class _Reader:
                     shares.append(words.number("the probability of the move"))
                 words.skip_comma()
             words.mark("}", "`}` or the next move, in quotes,")
-        known = self._set_numbers.get((player, number))
-        if known is None:
+        index = self._set_numbers.get((player, number))
+        if index is None:
             return self._new_set(player, number, label, actions, shares, start)
-        before = self.sets[known]
-        same = before.actions == tuple(actions)
-        if is_given and not (same and (not shares or before.shares == self._scaled(shares, start))):
+        old = self.sets[index]
+        fits = old.actions == tuple(actions)
+        if is_given and not (fits and (not shares or old.shares == self._scaled(shares, start))):
             self._words.fail(
                 "information-set",
                 f"information set {number} has other moves here than before "
-                f"({', '.join(map(quoted, before.actions))})",
+                f"({', '.join(map(quoted, old.actions))})",
                 start,
             )
-        return known
+        return index
 
     def _new_set(
         self,
@@ -311,15 +314,15 @@ class _Reader:
                 f"information set {number} has no moves: its first node must list them",
                 start,
             )
-        found = InformationSet(
+        info_set = InformationSet(
             player, number, label, tuple(actions), self._scaled(shares, start), start
         )
         self._set_numbers[player, number] = len(self.sets)
-        self.sets.append(found)
+        self.sets.append(info_set)
         return len(self.sets) - 1
 
     def _scaled(self, shares: list[Fraction], start: int) -> tuple[Fraction, ...]:
-        """Probabilities that sum up to 1."""
+        """The probabilities, scaled to a sum of 1."""
         total = sum(shares, Fraction(0))
         if not shares or (total == 1 and min(shares) >= 0):
             return tuple(shares)
@@ -342,25 +345,26 @@ class _Reader:
                 words.fail("outcome", f"outcome {number} has no payoffs yet", start)
             return self._payoffs.get(number)
         words.mark("{", "`{` and the payoffs")
-        found = words.payoffs(self._num_players)
+        amounts = words.payoffs(self._num_players)
         words.mark("}", "`}` after the payoffs")
-        if number and self._payoffs.setdefault(number, found) != found:
+        if number and self._payoffs.setdefault(number, amounts) != amounts:
             words.fail("outcome", f"outcome {number} had other payoffs before", start)
-        return found
+        return amounts
 
 
 # ------------------------------------------------------------------------
-# Reads `.nfg`: all players choose a strategy at once, and each profile has payoffs or an outcome.
+# The format `.nfg`: all players choose a strategy simultaneously; each profile has payoffs or an
+# outcome.
 #
 # NFG 1 R "prisoner's dilemma" { "row" "column" } { { "stay" "tell" } { "stay" "tell" } }
 #     -1 -1  0 -3  -3 0  -2 -2
 #
-# Strategies may be given as numbers of them. Profiles come in the order in which the strategy of
-# the first player changes fastest. In place of payoffs there may be a list of outcomes, each with
-# its payoffs, and the number of one for each profile, where 0 is one that pays nothing.
+# Instead of labels, a file may give the number of each player's strategies. The strategy of the
+# first player changes fastest in the order of profiles. Instead of payoffs, there may be a list of
+# outcomes with payoffs, and the number of an outcome for each profile; outcome 0 pays nothing.
 
 _MOST_PROFILES = 1_000_000
-"""Greatest number of profiles, of which a file has to list all."""
+"""Greatest number of profiles; a file lists all of them."""
 
 
 def read_normal(words: GambitText) -> GambitTree:
@@ -372,7 +376,7 @@ def read_normal(words: GambitText) -> GambitTree:
     title, players = words.begin("NFG", "1")
     start = words.next.start
     strategies = _strategies(words, len(players))
-    counts = [len(each) for each in strategies]
+    counts = [len(labels) for labels in strategies]
     if not all(counts) or math.prod(counts) > _MOST_PROFILES:
         message = f"there must be 1 to {_MOST_PROFILES:,} profiles, not {math.prod(counts):,}"
         words.fail("strategies", message, start)
@@ -404,30 +408,30 @@ def _strategies(words: GambitText, num_players: int) -> list[list[str]]:
     """The labels of each player's strategies."""
     start = words.next.start
     words.mark("{", "`{` and the strategies")
-    found = []
+    strategies = []
     while not words.is_next("mark", "}"):
         if words.is_next("mark", "{"):
-            found.append(words.texts("the labels of a player's strategies, in quotes,"))
+            strategies.append(words.texts("the labels of a player's strategies, in quotes,"))
         else:
             count = words.integer("the number of a player's strategies")
             if count > _MOST_PROFILES:
                 words.fail("strategies", f"there are more than {_MOST_PROFILES:,} strategies")
-            found.append([str(number) for number in range(1, count + 1)])
+            strategies.append([str(number) for number in range(1, count + 1)])
     words.mark("}", "`}` after the strategies")
-    if len(found) != num_players:
-        message = f"there are strategies of {len(found)} players, but {num_players} players"
+    if len(strategies) != num_players:
+        message = f"there are strategies of {len(strategies)} players, but {num_players} players"
         words.fail("strategies", message, start)
-    return found
+    return strategies
 
 
 def _outcomes(words: GambitText, num_players: int) -> list[tuple[Fraction, ...]]:
     """The payoffs of each outcome; the first one, number 0, pays nothing."""
-    found = [(Fraction(0),) * num_players]
+    outcomes = [(Fraction(0),) * num_players]
     words.mark("{", "`{` and the outcomes")
     while words.is_next("mark", "{"):
         words.mark("{", "an outcome")
         words.text("the label of the outcome, in quotes,")
-        found.append(words.payoffs(num_players))
+        outcomes.append(words.payoffs(num_players))
         words.mark("}", "`}` after the payoffs")
     words.mark("}", "`}` or the next outcome")
-    return found
+    return outcomes

@@ -1,4 +1,8 @@
-"""Compiles a `Program` to clauses of a Prolog module (see runtime.pl for the vocabulary)."""
+"""Compiles a `Program` to the clauses of a Prolog module (runtime.pl defines the predicates).
+
+Each relation becomes a predicate. Relations that recur, or would be evaluated too often, are
+tabled: their predicate looks their answers up, and the clauses of their rules get the prefix `q_`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ggp.gdl.analysis.dependencies import relation_components
-from ggp.gdl.analysis.what_grows import terms_grow
+from ggp.gdl.analysis.growth import terms_grow
 from ggp.gdl.program import (
     DOES,
     GOAL,
@@ -38,15 +42,14 @@ _PREDICATES: dict[Signature, str] = {
 _FACTS = DOES, TRUE
 
 _RANKED = "ranked"
-"""Rules of `goal` become rules of this, which has their rank in the rulesheet as well."""
+"""The predicate for rules of `goal`, with the rank of the rule as a further argument."""
 
 MAX_UNFOLDED_CALLS = 5_000
-"""Answers of relations whose call trees have more calls than this are remembered, as if they
-recurred: with each relation calling the next one twice, evaluation would double with every level.
-"""
+"""Relations whose call trees have more calls than this are tabled as if they recurred. If each
+relation calls the next one twice, evaluation without tables doubles with every level."""
 
 MAX_UNCHECKED_DEPTH = 4
-"""Where functions cannot nest deeper than this, the size of terms is not checked in play."""
+"""If functions cannot nest deeper than this, the size of terms is not checked in play."""
 
 
 class CompiledGame(NamedTuple):
@@ -58,7 +61,7 @@ class CompiledGame(NamedTuple):
 
 
 def compile_program(program: Program, symbols: SymbolTable, module: str) -> CompiledGame:
-    """The clauses of a game for a module; a number for every name is added to `symbols`."""
+    """The clauses of a game for a module; adds all names to `symbols`."""
     for role in program.roles:
         symbols.number(role)
     return _Compiler(program, symbols, module).compile()
@@ -73,7 +76,7 @@ class _Compiler:
 
     def compile(self) -> CompiledGame:
         program = self._program
-        # Names get their numbers, by which answers are sorted, in the order of the rulesheet.
+        # Answers are sorted by the numbers of names, so names are numbered in rulesheet order.
         clauses = [self._clause(rule) for rule in program.rules]
         if GOAL not in program.by_head:
             clauses.append(f"({_RANKED}(_,_,_) :- fail)")
@@ -96,7 +99,8 @@ class _Compiler:
         )
 
     def _static_groups(self) -> Iterator[str]:
-        """Static relations that have rules, those that depend on each other together."""
+        """Yield lists of static relations with rules; relations that depend on each other share
+        one."""
         program = self._program
         for component in relation_components(program.rules):
             members = [sig for sig in sorted(component) if sig in program.static]
@@ -104,14 +108,14 @@ class _Compiler:
                 yield f"[{','.join(f'{self._predicate(sig)}/{sig[1]}' for sig in members)}]"
 
     def _groups(self) -> Iterator[tuple[Signature, int]]:
-        """The relations whose answers are remembered, with the numbers of their groups."""
+        """Yield the relations that are tabled, with the numbers of their groups."""
         program = self._program
         calls: dict[Signature, int] = {}
         for number, component in enumerate(relation_components(program.rules)):
             for sig in sorted(component & program.by_head.keys()):
                 bodies = [rule.body for rule in program.by_head[sig]]
                 called = [signature(literal.atom) for body in bodies for literal in body]
-                size = 1 + sum(calls.get(other, 0) for other in called)
+                size = 1 + sum(calls.get(callee, 0) for callee in called)
                 is_remembered = sig in program.recursive or size > MAX_UNFOLDED_CALLS
                 if is_remembered:
                     yield sig, number
@@ -121,7 +125,7 @@ class _Compiler:
         return _PREDICATES.get(sig) or f"r{self._symbols.number(sig[0])}"
 
     def _derived(self, sig: Signature) -> str:
-        """A call of a relation by its rules."""
+        """A call that evaluates a relation by its rules."""
         args = ",".join(f"V_{i}" for i in range(sig[1]))
         if sig == GOAL:
             return f"{_RANKED}(_,{args})"
@@ -145,7 +149,7 @@ class _Compiler:
             names = {v.name for v in variables(literal.atom)}
             goal = self._goal(literal)
             if literal.negated:
-                # A local variable is printed as an anonymous one by being used only here.
+                # A local variable occurs only here, so Prolog treats it as anonymous.
                 free = names - bound - local_variables(rule, i)
                 if free:
                     raise ValueError(f"unbound variables {free} in {rule}")
@@ -176,10 +180,10 @@ class _Compiler:
 
 
 def _repeats(atom: Atom) -> bool:
-    """Whether an atom has one variable as several arguments.
+    """Whether an atom has the same variable as several arguments.
 
-    SWI-Prolog 9.0.4 takes the two for different variables when the call is the last one of a
-    clause and the variable an unbound argument of its head.
+    SWI-Prolog 9.0.4 takes these for different variables if the call is the last one of a clause and
+    the variable is an unbound argument of its head.
     """
     args = atom.args if isinstance(atom, Compound) else ()
     names = [arg.name for arg in args if isinstance(arg, Variable)]

@@ -1,11 +1,11 @@
 """The only module that talks to SWI-Prolog: text of numbers in, text of numbers out.
 
-There is one SWI-Prolog in a process. A call is one foreign frame and one query that are always
-closed, so nothing piles up on its stacks however many calls are made.
+A process has one SWI-Prolog. A call opens one foreign frame and one query, and always closes them,
+so its stacks do not grow with the number of calls.
 
-Several threads may call it, and they are served one after the other. The main thread calls it
-directly; a helper calls for all other threads, as Prolog remembers something of each thread that
-calls it.
+Several threads may call the engine; a lock serves them one after the other. The main thread calls
+Prolog directly, a helper thread calls it for all others, since Prolog keeps data about each thread
+that calls it.
 """
 
 from __future__ import annotations
@@ -32,40 +32,40 @@ from ggp.libraries import demand_library
 from ggp.machine.base import Limits
 
 # ------------------------------------------------------------------------
-# A thread that does the work other threads give it, one piece after the other.
+# A thread that runs tasks for other threads, one after the other.
 
 
 class Helper:
-    """A thread that only ends with the process, whichever thread started it."""
+    """A thread that lives as long as the process, whichever thread started it."""
 
     def __init__(self, name: str) -> None:
-        self._given: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
+        self._tasks: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
         threading.Thread(target=self._serve, name=name, daemon=True).start()
 
     def run(self, work: Callable[[], _T]) -> _T:
-        """The result of work done in the thread; raises whatever the work raises."""
+        """The result of a task that runs in the thread; raises the exceptions of the task."""
         return self.give(work).result()
 
     def give(self, work: Callable[[], _T]) -> Future[_T]:
-        """Have work done in the thread, without having to wait for it."""
+        """Queue a task for the thread, without waiting for it."""
         future: Future[_T] = Future()
-        self._given.put((work, future))
+        self._tasks.put((work, future))
         return future
 
     def _serve(self) -> None:
         while True:
-            work, future = self._given.get()
+            work, future = self._tasks.get()
             try:
                 future.set_result(work())
             except BaseException as error:
                 future.set_exception(error)
-            del work, future  # hold nothing while there is nothing to do
+            del work, future  # keep no references while idle
 
 
 _T = TypeVar("_T")
 
 MIN_VERSION = 90004
-"""SWI-Prolog 9.0.4, as Debian 12 has it."""
+"""SWI-Prolog 9.0.4, the version in Debian 12."""
 
 _INSTALL = (
     "install SWI-Prolog 9.0.4 or newer: `apt-get install swi-prolog-nox` on Debian and Ubuntu, "
@@ -75,24 +75,24 @@ _INSTALL = (
 
 
 BYTES_A_CELL = 64
-"""Bytes that a word of a remembered answer takes, at most."""
+"""Greatest number of bytes for a word of a tabled answer."""
 
 _FIRST = 1
 """Prolog's number of the thread that started it."""
 
 LAST_CALL_S = 1.0
-"""Seconds that the process waits at its end for a call of the helper."""
+"""Seconds that the process waits for the helper at exit."""
 
 
 class PrologEngine:
-    """SWI-Prolog in this process, with our runtime loaded; any thread may call it."""
+    """SWI-Prolog in this process, with runtime.pl loaded; any thread may call it."""
 
     def __init__(self, core: Any) -> None:
         self._core = core
         self._lock = threading.Lock()  # held while Prolog runs
         self._main = threading.main_thread().ident
-        self._threads: dict[int, int] = {}  # Prolog's numbers of those that call it
-        self._last: tuple[int, Limits] | None = None  # what the last call was made with
+        self._threads: dict[int, int] = {}  # Prolog's numbers of the threads that call it
+        self._last: tuple[int, Limits] | None = None  # thread and limits of the last call
         lib = core._lib
         self._put_string = lib.PL_put_string_nchars
         self._put_string.argtypes = [core.term_t, ctypes.c_size_t, ctypes.c_char_p]
@@ -115,11 +115,11 @@ class PrologEngine:
         return f"ggp_game_{next(self._games)}"
 
     def call(self, goal: str, limits: Limits, doing: str) -> str:
-        """Run one goal of the runtime and return what it printed.
+        """The output of a goal of the runtime.
 
         Args:
             goal: a goal of runtime.pl, made of our own names and numbers.
-            limits: bounds in force during the call.
+            limits: bounds on the call.
             doing: the purpose of the call, for error messages.
 
         Raises:
@@ -130,7 +130,7 @@ class PrologEngine:
         return call() if threading.get_ident() == self._main else _helper().run(call)
 
     def _call(self, goal: str, limits: Limits, doing: str) -> str:
-        """Make a call (see `call`) in a thread that may."""
+        """Do the work of `call`, in a thread that may call Prolog."""
         with self._lock:
             thread = self._this_thread()
             if (thread, limits) != self._last:
@@ -143,10 +143,10 @@ class PrologEngine:
                 answer = self.run(goal)
             finally:
                 fired = self._watchdog.stop()
-            if fired and not answer:  # the signal came where nothing caught it
+            if fired and not answer:  # the signal came where no handler catches it
                 answer = "limit seconds"
             elif fired and answer != "limit seconds":
-                # The signal came as the call ended: let it hit a call that does nothing.
+                # The signal came as the call ended: let an empty call receive it.
                 self.run("true")
         status, _, rest = answer.partition(" ")
         if status == "ok":
@@ -156,7 +156,7 @@ class PrologEngine:
         raise MachineError(f"{doing}: SWI-Prolog reports {rest or 'nothing'}")
 
     def _this_thread(self) -> int:
-        """Prolog's number of this thread, which may call it from now on."""
+        """Prolog's number of this thread, which is attached to Prolog if it is new."""
         thread = threading.get_ident()
         if thread not in self._threads:
             number = int(self._core.PL_thread_self())
@@ -168,11 +168,14 @@ class PrologEngine:
         return self._threads[thread]
 
     def drop(self, module: str) -> None:
-        """Free what a game holds, with the next call: garbage may be collected during any."""
+        """Free the module of a game with the next call.
+
+        Not now, because Python's garbage collector may call this in the middle of another call.
+        """
         self._dropped.append(module)
 
     def _end(self) -> None:
-        """End SWI-Prolog as the process ends, which would wait for threads that may call it."""
+        """Detach all threads at exit, since SWI-Prolog would wait for them."""
         detach = self._core._lib.PL_thread_destroy_engine
         for thread, number in self._threads.items():
             is_first = number == _FIRST
@@ -185,10 +188,10 @@ class PrologEngine:
                     _helper().give(last).result(LAST_CALL_S)
 
     def _after_fork(self) -> None:
-        """Forget other threads in a copy of the process, where there are none."""
-        self._lock, this = threading.Lock(), threading.get_ident()
-        self._main, self._last = this, None
-        self._threads = {this: self._threads[this]} if this in self._threads else {}
+        """In a forked process, forget the other threads, which do not exist there."""
+        self._lock, thread = threading.Lock(), threading.get_ident()
+        self._main, self._last = thread, None
+        self._threads = {thread: self._threads[thread]} if thread in self._threads else {}
 
     def _set_limits(self, limits: Limits) -> None:
         self.run(
@@ -202,7 +205,8 @@ class PrologEngine:
         )
 
     def run(self, goal: str) -> str:
-        """The answer of runtime.pl to a goal, in a thread that may call Prolog; empty if none."""
+        """The answer of runtime.pl to a goal, empty if there is none; in a thread that may call
+        Prolog."""
         core = self._core
         frame = core.PL_open_foreign_frame()
         try:
@@ -237,7 +241,7 @@ class PrologEngine:
 
 
 def _limit(name: str, limits: Limits) -> tuple[str, float]:
-    """The limit that runtime.pl names, for messages, and its value."""
+    """The name for messages, and the value, of a limit that runtime.pl reports."""
     if name in _LIMITS:
         return _LIMITS[name], getattr(limits, name)
     return "bytes of stack", limits.stack_bytes
@@ -250,7 +254,7 @@ _LIMITS = {
     "answer_size": "words of terms at once",
     "table_bytes": "bytes of tables",
 }
-"""What messages call the limits that runtime.pl has by the names of `Limits`."""
+"""Names for messages, by the names of limits in `Limits` and runtime.pl."""
 
 _engine: PrologEngine | None = None
 _own_helper: Helper | None = None
@@ -271,9 +275,9 @@ def engine() -> PrologEngine:
 
 
 def stop_threads() -> None:
-    """Make Prolog, if it was started, run in this thread only, before the process is forked."""
+    """Stop the other threads of Prolog, if it runs, before the process is forked."""
     if _engine is not None:
-        # It is the thread that collects garbage, and starts again when it is needed.
+        # This is the thread of the garbage collector, which starts again when it is needed.
         _engine.run("set_prolog_gc_thread(stop)")
 
 
@@ -287,7 +291,10 @@ def _helper() -> Helper:
 
 
 def _lasting(start: Callable[[], _T]) -> _T:
-    """Start something in a thread that ends with the process, as Prolog needs its first one."""
+    """Call a function in a thread that lives as long as the process.
+
+    The thread that starts Prolog must never end.
+    """
     if threading.current_thread() is threading.main_thread():
         return start()
     return _helper().run(start)
@@ -303,7 +310,7 @@ os.register_at_fork(after_in_child=_forget_threads)
 
 
 def prolog_folders() -> tuple[Path, ...]:
-    """Folders of SWI-Prolog and its library, none if it is missing; starts it as `engine` does."""
+    """Folders of SWI-Prolog and its library; none if it is missing. Starts it, like `engine`."""
     try:
         core = _lasting(_start_prolog)
     except BackendUnavailableError:
@@ -312,7 +319,7 @@ def prolog_folders() -> tuple[Path, ...]:
 
 
 def _start_prolog() -> Any:
-    """The module of pyswip that calls Prolog."""
+    """Start SWI-Prolog; returns the module of pyswip that calls it."""
     try:
         arguments, sys.argv = sys.argv, sys.argv[:0]  # pyswip chokes on some, and needs none
         try:
@@ -334,27 +341,26 @@ def _start() -> PrologEngine:
     core = _start_prolog()
     version = core._lib.PL_version_info
     version.argtypes, version.restype = [ctypes.c_int], ctypes.c_uint
-    found = int(version(1))
-    if found < MIN_VERSION:
-        shown = f"{found // 10000}.{found // 100 % 100}.{found % 100}"
-        raise BackendUnavailableError("SWI-Prolog", f"version {shown} is too old; {_INSTALL}")
+    number = int(version(1))
+    if number < MIN_VERSION:
+        text = f"{number // 10000}.{number // 100 % 100}.{number % 100}"
+        raise BackendUnavailableError("SWI-Prolog", f"version {text} is too old; {_INSTALL}")
     return PrologEngine(core)
 
 
 # ------------------------------------------------------------------------
-# A watchdog that ends calls of Prolog which take too long.
+# A watchdog that interrupts calls of Prolog which take too long.
 
 WATCH_EVERY_S = 0.1
-"""Seconds between two looks at the clock: the delay with which a time limit may be noticed."""
+"""Seconds between two looks at the clock: the greatest delay of an interrupt."""
 
 
 class Watchdog:
     """Interrupts calls that take too long.
 
-    Limits of inferences do not cover everything: building ever deeper terms can take minutes
-    with few of them. A thread looks at the clock and raises a signal inside Prolog, which
-    runtime.pl turns into an error. It starts with the first call, and in a copy of the process
-    with the first call there.
+    A limit on inferences is not enough: few inferences can build deep terms for minutes. A thread
+    looks at the clock and raises a signal inside Prolog, which runtime.pl turns into an error. The
+    thread starts with the first call in each process.
     """
 
     def __init__(self, core: Any) -> None:
@@ -367,7 +373,7 @@ class Watchdog:
         self._process = 0
 
     def start(self, thread: int, seconds: float) -> None:
-        """Watch a call that begins in a thread of Prolog, and may take so long."""
+        """Watch a call that begins now in a thread of Prolog, and may take `seconds`."""
         if self._process != os.getpid():
             self._process, self._lock = os.getpid(), threading.Lock()
             threading.Thread(target=self._watch, name="ggp-prolog-watchdog", daemon=True).start()
@@ -375,7 +381,7 @@ class Watchdog:
         self._at_s = time.monotonic() + seconds
 
     def stop(self) -> bool:
-        """Stop watching the call; returns whether it was interrupted, or is about to be."""
+        """Stop watching the call; returns whether a signal was sent."""
         with self._lock:
             fired, self._fired, self._at_s = self._fired, False, None
         return fired

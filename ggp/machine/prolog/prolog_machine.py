@@ -1,7 +1,8 @@
-"""The reference machine: a game's rules run by SWI-Prolog.
+"""The reference machine, which evaluates the rules with SWI-Prolog; other backends are tested
+against it.
 
-A state is the text of the sorted list of its fluents, as Prolog prints it. Questions about states
-are asked with that text, so nothing is kept in Prolog but the rules.
+A state is the text of the sorted list of its fluents, as Prolog prints it. Every question about a
+state includes that text, so Prolog holds nothing but the rules.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ import numpy as np
 
 from ggp.errors import GDLError, MachineError, NoLegalMoveError, ReasonerLimitError
 from ggp.gdl import parse_term
+from ggp.gdl.analysis.growth import growth_message
 from ggp.gdl.analysis.joint_move_percepts import told_by
-from ggp.gdl.analysis.what_grows import told_growth
 from ggp.gdl.program import RANDOM, Program, value_order
 from ggp.gdl.terms import variables
 from ggp.machine.arrays import ragged
@@ -37,7 +38,7 @@ from ggp.machine.base import (
     even_chance,
 )
 from ggp.machine.goal_values import GoalValues
-from ggp.machine.percepts import JointMovesTold, JointPercepts, PerceptTable
+from ggp.machine.percepts import JointPercepts, PerceptTable, RevealedMoves
 from ggp.machine.prolog.compile import compile_program
 from ggp.machine.prolog.engine import engine
 from ggp.machine.prolog.symbols import SymbolTable
@@ -47,25 +48,25 @@ from ggp.run.clocks import TellsTime
 _T = TypeVar("_T")
 
 CHUNK = 512
-"""Number of lanes in one call to Prolog: bounds the text that is exchanged, and the time."""
+"""Number of lanes in one call of Prolog, which bounds its text and its time."""
 
 PLAYOUTS_AT_ONCE = 64
-"""Number of lanes that playouts move on before they look at the clock."""
+"""Number of lanes that playouts advance between two looks at the clock."""
 
 GoalTexts = tuple[tuple[str, ...], ...]
-"""The goal values of each role, those that count first."""
+"""All goal values of each role; the first one counts."""
 
 _NONE = np.zeros(0, dtype=np.int64)
 
 
 class PrologState:
-    """A state, with the answers about it that are known.
+    """A state, with a cache of answers about it.
 
     Attributes:
         text: the sorted list of fluents, as Prolog text.
-        terminal: None if it is not known.
-        goals: the goal values of each role; None if they are not known.
-        legal: move ids by role.
+        terminal: whether it is terminal; None if not yet known.
+        goals: the goal values of each role; None if not yet known.
+        legal: move ids by role, if known.
     """
 
     __slots__ = ("goals", "legal", "terminal", "text")
@@ -78,7 +79,7 @@ class PrologState:
 
 
 class PrologStates(ShownStates):
-    """A batch of states, with the names in their texts."""
+    """A batch of states, with the symbols of their texts."""
 
     __slots__ = ("lanes", "symbols")
 
@@ -97,7 +98,7 @@ class PrologStates(ShownStates):
 
 
 class PrologMachine:
-    """`Machine` on SWI-Prolog; several threads may use it, and are served one after the other.
+    """A `Machine` on SWI-Prolog; several threads may use it, one at a time.
 
     Args:
         program: normalised rules.
@@ -134,7 +135,7 @@ class PrologMachine:
         self._percepts = PerceptTable(lambda text: self._encoded(text) is not None, growing)
         self._joint_percepts = JointPercepts(program)
         name = told_by(program)
-        self._told = None if name is None else JointMovesTold(name, growing)
+        self._revealed = None if name is None else RevealedMoves(name, growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
         self._close = weakref.finalize(self, self._engine.drop, self._module)
         self._close.atexit = False
@@ -151,8 +152,8 @@ class PrologMachine:
 
     def groups(self, states: States) -> IntArray:
         numbers: dict[str, int] = {}
-        found = [numbers.setdefault(state.text, len(numbers)) for state in self._lanes(states)]
-        return np.array(found, dtype=np.int64)
+        group = [numbers.setdefault(state.text, len(numbers)) for state in self._lanes(states)]
+        return np.array(group, dtype=np.int64)
 
     # ---------------------------------------------------------------- semantics
 
@@ -229,9 +230,9 @@ class PrologMachine:
                 going = going[~finished[going] & (steps[going] < max_steps)]
                 batch = self._batch([lanes[lane] for lane in going])
                 legal = [self.legal(batch, r, allow_stuck=True) for r in range(len(self.roles))]
-                is_stuck = np.any([each.counts == 0 for each in legal], axis=0)
+                is_stuck = np.any([moves.counts == 0 for moves in legal], axis=0)
                 joint = [
-                    tuple(int(rng.choice(each[i])) for each in legal)
+                    tuple(int(rng.choice(moves[i])) for moves in legal)
                     for i in np.flatnonzero(~is_stuck).tolist()
                 ]
                 going = going[~is_stuck]
@@ -268,7 +269,7 @@ class PrologMachine:
             raise MachineError(f"there is no set of percepts number {percept}") from None
 
     def told_moves(self, percepts: IntArray) -> IntArray | None:
-        return None if self._told is None else self._told.of(self, percepts)
+        return None if self._revealed is None else self._revealed.of(self, percepts)
 
     def fluents(self, states: States) -> list[tuple[str, ...]]:
         return [self._fluents(state) for state in self._lanes(states)]
@@ -297,7 +298,7 @@ class PrologMachine:
         return states.lanes
 
     def _call(self, doing: str, goal: str, *args: object) -> str:
-        """The text that a goal of runtime.pl prints about this game."""
+        """The output of a goal of runtime.pl about this game."""
         if not self._close.alive:
             raise MachineError("this machine is closed")
         text = f"{goal}({','.join(map(str, (self._module, *args)))})"
@@ -309,7 +310,7 @@ class PrologMachine:
     def _answers(
         self, lanes: Sequence[PrologState], doing: str, goal: str, *args: object
     ) -> Iterator[tuple[PrologState, str]]:
-        """The line that a goal prints about each of the states, without repeats."""
+        """Yield each distinct state with the line that a goal prints about it."""
         for chunk in _chunks(dict.fromkeys(lanes)):
             listed = ",".join(f'"{state.text}"' for state in chunk)
             lines = self._call(doing, goal, *args, f"[{listed}]").split("\n")[:-1]
@@ -325,7 +326,7 @@ class PrologMachine:
     def _stepped(
         self, rows: Sequence[tuple[PrologState, tuple[int, ...]]], sees: list[int]
     ) -> list[tuple[PrologState, list[str]]]:
-        """For each state and joint move the successor, and the percepts of the roles of `sees`."""
+        """The successor for each state and joint move, and the percepts of the roles in `sees`."""
         self.states_visited += len(rows)
         stepped: dict[tuple[PrologState, tuple[int, ...]], tuple[PrologState, list[str]]] = {}
         successors: dict[str, PrologState] = {}
@@ -337,20 +338,20 @@ class PrologMachine:
             text = self._call("a step", "steps", self._roles, sees, f"[{','.join(lanes)}]")
             lines = iter(text.split("\n"))
             for row in chunk:
-                after = next(lines)
-                state = successors.setdefault(after, PrologState(after))
+                line = next(lines)
+                state = successors.setdefault(line, PrologState(line))
                 stepped[row] = state, [next(lines) for _ in sees]
         return [stepped[row] for row in rows]
 
     @made_once
     def _growth(self) -> str:
-        return told_growth(self._program)
+        return growth_message(self._program)
 
     def _fluents(self, state: PrologState) -> tuple[str, ...]:
         return tuple(self._symbols.texts(state.text))
 
     def _encoded(self, text: str) -> str | None:
-        """A term as Prolog text; None if no rule could ever make it."""
+        """A term as Prolog text; None if the rules can never make it."""
         try:
             term = parse_term(text)
             return None if any(True for _ in variables(term)) else self._symbols.encode(term)
@@ -388,7 +389,7 @@ class PrologMachine:
         return self._percept_sets[line]
 
     def _goals_in(self, line: str) -> Iterator[tuple[str, ...]]:
-        """For each role, the goal values in a line that Prolog printed, those that count first."""
+        """Yield the goal values of each role in a line from Prolog; the first one counts."""
         for rules in line.split("-")[1:]:
             values = [sorted(self._symbols.texts(x), key=value_order) for x in rules.split("+")[1:]]
             yield tuple(chain.from_iterable(values))

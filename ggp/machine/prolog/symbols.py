@@ -1,4 +1,4 @@
-"""Names of a rulesheet as numbers, so that no stranger's text ever reaches Prolog."""
+"""Encodes names of a rulesheet as numbers, so that no untrusted text ever reaches Prolog."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TOKEN = re.compile(r"f?(\d+)(\()?|\)")
 
 
 class SymbolTable:
-    """Numbers for names: the constant `red` is 17 in Prolog, the function `cell` is f18."""
+    """Numbers for names: in Prolog, the constant `red` may be 17, and the function `cell` f18."""
 
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
@@ -19,7 +19,7 @@ class SymbolTable:
         self._frozen = False
 
     def freeze(self) -> None:
-        """Accept no more names: nothing that the rules do not mention can ever be true."""
+        """Accept no more names, since only terms with names of the rules can ever be true."""
         self._frozen = True
 
     def number(self, name: str) -> int:
@@ -28,19 +28,19 @@ class SymbolTable:
         Raises:
             KeyError: the name is new and the table is frozen.
         """
-        found = self._ids.get(name)
-        if found is None:
+        index = self._ids.get(name)
+        if index is None:
             if self._frozen:
                 raise KeyError(name)
-            found = self._ids[name] = len(self._names)
+            index = self._ids[name] = len(self._names)
             self._names.append(name)
-        return found
+        return index
 
     def encode(self, term: Term) -> str:
         """A term as Prolog text: variables `V_<number>`, constants and functions by number.
 
         Raises:
-            KeyError: the table is frozen and the term has a name the rules do not mention.
+            KeyError: the table is frozen and the term has a name that the rules do not have.
         """
         if isinstance(term, Symbol):
             return str(self.number(term.name))

@@ -1,8 +1,8 @@
-"""Rules that do not ground into a circuit, as arrays that kernels interpret.
+"""The backend for rules that do not ground: kernels interpret them, encoded as arrays.
 
-In comes a `Program`, out goes a `Machine` (`relational_machine`). It compiles the game first, and
-keeps all that kernels need: `rules`, with numbers for their values, become ops (`compile`), whose
-conditions are put in `order` by `tuning`. A machine calls `play_kernels`, which read and write
-`records`, and make more `room` where something is full; `evaluation` is the interpreter, on
-`row_kernels`.
+In comes a `Program`, out goes a `Machine`. Start with `relational_machine`. When a game is built,
+`compile` translates its `rules` to ops, with conditions in an `order` that `tuning` finds by
+measuring. In play, `play_kernels` answer questions about batches of states: `evaluation` is the
+interpreter, on the rows and terms of `row_kernels`. All arrays are in `records`; `room` enlarges
+them when one is full.
 """

@@ -2,16 +2,17 @@
 
 A rule becomes ops in the order of its conditions (`order`):
 
-    IS_SAME, IS_DIFFERENT     two operands
-    BUILD, TAKE_APART         a term from its arguments, and the other way round
-    FIND_FACT, FIND_ROW       whether there is a row with these values
-    EACH_FACT, EACH_ROW       every row with these values
-    PROVE                     whether a call has an answer
-    EACH_ANSWER               every answer of a call
-    ANSWER                    all conditions hold
+    IS_SAME, IS_DIFFERENT     compare two operands
+    BUILD, TAKE_APART         make a term from its arguments, or match it with them
+    FIND_FACT, FIND_ROW       test whether there is a row with given values
+    EACH_FACT, EACH_ROW       go through all rows with given values
+    PROVE                     test whether a call has an answer
+    EACH_ANSWER               go through all answers of a call
+    ANSWER                    report that all conditions hold
 
-Variables are registers of the frame of a call. For each op the compiler knows which earlier `EACH_`
-op gave the last of the values that it reads: where it fails, later ones need not be tried again.
+Variables are registers of the frame of a call. For each op, the compiler records the last `EACH_`
+op whose values it reads. If the op fails, the interpreter goes back to that one directly
+(backjumping), since another value of any op in between would not help.
 """
 
 from __future__ import annotations
@@ -50,36 +51,43 @@ from ggp.machine.relational.records import (
 from ggp.machine.relational.rules import RelationRules, TermTable, arguments
 
 MOST_OPS = 400_000
-"""Number of ops above which rules are left to Prolog."""
+"""Greatest number of ops; rules with more are left to Prolog."""
 
 _OUTSIDE = -1
-"""In place of an op, for values that are known from the beginning."""
+"""In place of an op, for values that are known from the start."""
 
 Operands = list[int]
 Outputs = list[tuple[int, int, int]]
 
 
 class UnsupportedRulesError(MachineError):
-    """Rules that this backend cannot play."""
+    """This backend cannot play the rules."""
 
 
 class Use(NamedTuple):
-    """A condition that calls a procedure: `asked` has new variables for unknown arguments."""
+    """A condition that calls a procedure.
+
+    Attributes:
+        rule: index of the rule.
+        procedure: number of the procedure.
+        call: the atom of the call, with new variables for unknown arguments.
+        negated: whether the condition is negated.
+    """
 
     rule: int
     procedure: int
-    asked: Atom
+    call: Atom
     negated: bool
 
 
 class Compiled:
-    """A game as ops, to which more are added as the patterns of calls are found.
+    """A game as ops. Each new pattern of calls becomes a procedure, until there are no new ones.
 
     Args:
-        rules: the rules and facts that can be called.
-        terms: the table that the terms of rules are added to.
-        statistics: counts that conditions are ordered by.
-        roots: patterns that are called from outside.
+        rules: the rules and facts of the game.
+        terms: the table to which the terms of rules are added.
+        statistics: counts that determine the order of conditions.
+        roots: patterns of the calls that kernels make.
 
     Attributes:
         ops, operands, outputs: see `records.Code`.
@@ -87,11 +95,11 @@ class Compiled:
         rule_ends: for each procedure, the end of its rules.
         heads: the head of each rule.
         registers: number of registers of each procedure.
-        patterns: the pattern of each procedure.
-        places: relations of rows, by number.
-        indexes: the relation and columns of each index, by number.
-        uses: the uses of procedures by rules.
-        widest: number of arguments of the relation or function that has the most.
+        patterns: pattern -> number of its procedure.
+        places: relation of rows -> its number.
+        indexes: relation and columns of an index -> its number.
+        uses: all calls of procedures by rules.
+        widest: the greatest number of arguments of a relation or function.
 
     Raises:
         UnsupportedRulesError: the rules cannot be compiled.
@@ -107,7 +115,7 @@ class Compiled:
         self.rules, self.terms = rules, terms
         self.orders = Orders(rules, statistics)
         self.ops: list[list[int]] = []
-        # Procedures asked for from outside have their arguments in the registers 0 and 1.
+        # Kernels pass the arguments of root procedures in the registers 0 and 1.
         self.operands: Operands = [0, 1]
         self.outputs: Outputs = []
         self.rule_starts: list[int] = []
@@ -121,23 +129,22 @@ class Compiled:
         self.widest = 2
         for root in roots:
             self.procedure(root)
-        done = 0
-        while done < len(self.patterns):
-            self._compile([*self.patterns][done])
-            done += 1
+        num_compiled = 0
+        while num_compiled < len(self.patterns):
+            self._compile([*self.patterns][num_compiled])
+            num_compiled += 1
 
     def procedure(self, pattern: CallPattern) -> int:
         """The number of the procedure for a pattern of calls."""
         return self.patterns.setdefault(pattern, len(self.patterns))
 
     def index(self, place: RelationPlace, columns: Sequence[int]) -> int:
-        """The number of the index by which rows with given columns are found."""
+        """The number of the index for look-ups of rows by the values of some columns."""
         relation = self.places.setdefault(place, len(self.places))
         return self.indexes.setdefault((relation, tuple(columns)), len(self.indexes))
 
     def rules_for(self, pattern: CallPattern) -> list[NormalRule]:
-        """The rules of a relation, recursive ones last: they find more when others have found
-        something before."""
+        """The rules of a relation, recursive ones last, since they use the answers of others."""
         rules = self.rules.rules.get(pattern.relation, ())
         return sorted(rules, key=lambda rule: _recurs(rule, pattern.relation))
 
@@ -149,7 +156,7 @@ class Compiled:
             compiler = _RuleCompiler(self, rule, RuleOf(pattern, number))
             registers = max(registers, compiler.compile())
         self.rule_ends.append(len(self.rule_starts))
-        # The last one keeps the op to go on with after a call.
+        # The last register holds the op to resume at after a call.
         self.registers.append(registers + 1)
         self.widest = max(self.widest, pattern.relation[1])
         if len(self.ops) > MOST_OPS:
@@ -168,7 +175,7 @@ class _RuleCompiler:
         self._number = len(game.rule_starts) - 1
         self._registers: dict[str, int] = {}
         self._made_by: dict[str, int] = {}  # the op that gives a variable its values
-        self._built: dict[Term, tuple[int, int]] = {}
+        self._term_registers: dict[Term, tuple[int, int]] = {}
         self._num = name.pattern.args.count("k")
         self._last_each = _OUTSIDE
 
@@ -178,12 +185,12 @@ class _RuleCompiler:
         head = arguments(self._rule.head)
         free = [arg for arg, how in zip(head, self._name.pattern.args, strict=True) if how == "f"]
         order = self._game.orders.order(self._rule, self._name, self._registers)
-        wanted = [set().union(*map(names_in, free))]
+        needs = [set().union(*map(names_in, free))]
         for literal in reversed(order[1:]):
-            wanted.append(wanted[-1] | names_in(literal.atom))
-        for literal, later in zip(order, reversed(wanted), strict=False):
+            needs.append(needs[-1] | names_in(literal.atom))
+        for literal, later in zip(order, reversed(needs), strict=False):
             self._condition(literal, later)
-        self._op(ANSWER, 0, 0, *self._all(free))
+        self._op(ANSWER, 0, 0, *self._operands(free))
         return self._num
 
     def _take_arguments(self) -> None:
@@ -205,38 +212,38 @@ class _RuleCompiler:
         """Add the ops of a condition.
 
         Args:
-            later: variables that are used after it.
+            later: variables that the head or later conditions use.
         """
         if literal.is_distinct:
-            (one, by), (other, other_by) = map(self._operand, arguments(literal.atom))
-            self._op(IS_DIFFERENT, one, other, [], max(by, other_by))
+            (first, by), (second, second_by) = map(self._operand, arguments(literal.atom))
+            self._op(IS_DIFFERENT, first, second, [], max(by, second_by))
             return
         place, args = located(literal.atom, self._game.rules)
-        known = [i for i, arg in enumerate(args) if names_in(arg) <= self._registers.keys()]
+        bound = [i for i, arg in enumerate(args) if names_in(arg) <= self._registers.keys()]
         idle = self._idle(args, later)
         pattern = "".join(
-            "k" if i in known else "-" if i in idle else "f" for i in range(len(args))
+            "k" if i in bound else "-" if i in idle else "f" for i in range(len(args))
         )
-        found = [i for i in range(len(args)) if pattern[i] == "f"]
-        operands, by = self._all([args[i] for i in known])
+        unbound = [i for i in range(len(args)) if pattern[i] == "f"]
+        operands, by = self._operands([args[i] for i in bound])
         self._game.widest = max(self._game.widest, len(args))
         if place.kind is RowKind.CALL:
             subject = self._call(literal, pattern)
-            each, test = EACH_ANSWER, PROVE
+            each_op, test_op = EACH_ANSWER, PROVE
         else:
-            subject = self._game.index(place, known)
+            subject = self._game.index(place, bound)
             is_fact = place.kind is RowKind.FACT
-            each, test = (EACH_FACT, FIND_FACT) if is_fact else (EACH_ROW, FIND_ROW)
-        # A call takes another register, for what was called.
+            each_op, test_op = (EACH_FACT, FIND_FACT) if is_fact else (EACH_ROW, FIND_ROW)
+        # A call needs a second register, for its entry.
         at = self._new_registers(2 if place.kind is RowKind.CALL else 1)
-        if not found:
-            self._op(test, subject, int(literal.negated), operands, by, place=at)
+        if not unbound:
+            self._op(test_op, subject, int(literal.negated), operands, by, place=at)
             return
-        columns = list(range(len(found))) if place.kind is RowKind.CALL else found
-        self._each(each, subject, operands, by, at, [args[i] for i in found], columns)
+        columns = list(range(len(unbound))) if place.kind is RowKind.CALL else unbound
+        self._loop(each_op, subject, operands, by, at, [args[i] for i in unbound], columns)
 
     def _idle(self, args: Sequence[Term], later: set[str]) -> set[int]:
-        """Places of arguments that are unbound variables and are used nowhere else."""
+        """Indices of arguments that are unbound variables without another use."""
         seen = [variable.name for arg in args for variable in variables(arg)]
         return {
             i
@@ -251,15 +258,15 @@ class _RuleCompiler:
         """The procedure that a condition calls."""
         relation = signature(literal.atom)
         procedure = self._game.procedure(CallPattern(relation, pattern))
-        asked: list[Term] = [
+        args: list[Term] = [
             arg if how == "k" else Variable(f";{i}")
             for i, (arg, how) in enumerate(zip(arguments(literal.atom), pattern, strict=True))
         ]
-        atom = Compound(relation[0], tuple(asked)) if asked else Symbol(relation[0])
+        atom = Compound(relation[0], tuple(args)) if args else Symbol(relation[0])
         self._game.uses.append(Use(self._number, procedure, atom, literal.negated))
         return procedure
 
-    def _each(
+    def _loop(
         self,
         kind: int,
         subject: int,
@@ -269,7 +276,7 @@ class _RuleCompiler:
         args: Sequence[Term],
         columns: Sequence[int],
     ) -> None:
-        """Add an op that goes through values, and the ops that match these with the arguments."""
+        """Add an op that goes through values, and the ops that match its values with arguments."""
         pc = len(self._game.ops)
         outputs: Outputs = []
         structured: list[tuple[int, Term]] = []
@@ -290,27 +297,27 @@ class _RuleCompiler:
             self._match(register, arg, pc)
 
     def _match(self, register: int, term: Term, by: int) -> None:
-        """Match the value in a register, which op `by` gave it, with a term."""
+        """Add the ops that match the value in a register, set by op `by`, with a term."""
         if names_in(term) <= self._registers.keys():
-            operand, other_by = self._operand(term)
-            self._op(IS_SAME, register, operand, [], max(by, other_by))
+            operand, operand_by = self._operand(term)
+            self._op(IS_SAME, register, operand, [], max(by, operand_by))
             return
         assert isinstance(term, Compound)
         outputs: Outputs = []
         structured: list[tuple[int, Term]] = []
         last = by
-        own: set[str] = set()
+        new_names: set[str] = set()
         for i, arg in enumerate(term.args):
             if isinstance(arg, Variable) and arg.name not in self._registers:
                 self._registers[arg.name] = self._new_registers(1)
                 self._made_by[arg.name] = by
-                own.add(arg.name)
+                new_names.add(arg.name)
                 outputs.append((i, self._registers[arg.name], WRITE))
-            elif isinstance(arg, Variable) and arg.name in own:
+            elif isinstance(arg, Variable) and arg.name in new_names:
                 outputs.append((i, self._registers[arg.name], COMPARE))
-            elif names_in(arg) <= self._registers.keys() and not names_in(arg) & own:
-                operand, other_by = self._operand(arg)
-                last = max(last, other_by)
+            elif names_in(arg) <= self._registers.keys() and not names_in(arg) & new_names:
+                operand, operand_by = self._operand(arg)
+                last = max(last, operand_by)
                 outputs.append((i, operand, COMPARE))
             else:
                 part = self._new_registers(1)
@@ -321,26 +328,26 @@ class _RuleCompiler:
         for part, arg in structured:
             self._match(part, arg, by)
 
-    def _all(self, terms: Sequence[Term]) -> tuple[Operands, int]:
-        """Operands of terms, and the last op that gives values to one of them."""
-        found = [self._operand(term) for term in terms]
-        return [operand for operand, _ in found], max((by for _, by in found), default=_OUTSIDE)
+    def _operands(self, terms: Sequence[Term]) -> tuple[Operands, int]:
+        """The operands of terms, and the last op that gives a value to one of them."""
+        pairs = [self._operand(term) for term in terms]
+        return [operand for operand, _ in pairs], max((by for _, by in pairs), default=_OUTSIDE)
 
     def _operand(self, term: Term) -> tuple[int, int]:
-        """The operand of a term whose variables have values, and the last op that gives them."""
+        """The operand of a term whose variables are bound, and the last op that binds one."""
         if isinstance(term, Variable):
             return self._registers[term.name], self._made_by[term.name]
         if not names_in(term):
             return -1 - self._game.terms.number(term), _OUTSIDE
-        if term not in self._built:
+        if term not in self._term_registers:
             assert isinstance(term, Compound)
-            operands, by = self._all(term.args)
+            operands, by = self._operands(term.args)
             register = self._new_registers(1)
             function = self._game.terms.function(signature(term))
             self._op(BUILD, register, function, operands, by)
             self._game.widest = max(self._game.widest, len(operands))
-            self._built[term] = register, by
-        return self._built[term]
+            self._term_registers[term] = register, by
+        return self._term_registers[term]
 
     def _new_registers(self, num: int) -> int:
         """The first of `num` new registers."""

@@ -1,11 +1,20 @@
-"""The interpreter: evaluates a call by the rules of its relation, and the calls that these make.
+"""The interpreter of the relational backend: evaluates a call by the rules of its relation.
 
-Rules are tried in order, and their ops one after the other. The interpreter comes back to an op
-that gives several values (`EACH_`) for the next one. For an op that fails it is known which earlier
-ones can make a difference (`ON_FAIL`), so that others need not be tried in vain. This is top-down
-evaluation, as in Prolog, but with a memory of calls: each is evaluated once in a state (tabling).
-Calls that lead back to themselves are evaluated over and over, until there are no new answers (Zhou
-and Sato 2003, "Efficient fixpoint computation in linear tabling").
+`play_kernels` asks `solve` for the answers of a call in the loaded state. This is top-down
+evaluation, as in Prolog: rules are tried in order, and their ops in order. An op with several
+values (`EACH_`) is resumed for its next value when a later op fails. An op that fails goes back
+directly to the last op that could make a difference (`ON_FAIL`).
+
+Unlike Prolog, the interpreter tables calls: each call has an entry with its answers, and is
+evaluated once in a state. Rules for calls that lead back to themselves (Zhou and Sato 2003,
+"Efficient fixpoint computation in linear tabling"):
+
+1. A call of an open entry (one that is on the stack) uses its answers so far.
+2. Calls that depend on each other form a group. Its leader is the lowest one on the stack, since
+   all others depend on it.
+3. When the rules of the leader are exhausted, they are tried again if answers were added after the
+   first use of unfinished ones in its group (`F_ASKED`). Otherwise all entries of the group are
+   complete.
 """
 
 from __future__ import annotations
@@ -87,16 +96,17 @@ from ggp.machine.relational.records import (
 from ggp.machine.relational.row_kernels import first_link, mix, term_of, value
 
 _FORWARD, _NEXT_VALUE, _RETURN, _NEXT_RULE = range(4)
-"""The next thing to do: run the op at `pc` for the first time, get its next value, go on after a
-call, or try the next rule of the frame."""
+"""The next step: run the op at `pc` for the first time, get its next value, resume it after a call,
+or try the next rule of the frame."""
 
 _BEFORE_FIRST = -2
-"""In place of an answer: the first one comes next."""
+"""In place of an answer, before the first one."""
 
 
 @inlined
 def _read(m: Memory, pc: int, base: int, cells: I32, first: int) -> bool:
-    """Read the outputs of an op from `cells[first]` on; False if one differs from a known value."""
+    """Write the outputs of an op, from `cells[first]` on, to registers; False if one that must be
+    compared differs."""
     registers, outputs = m.stack.registers, m.code.outputs
     start = m.code.ops[pc, OUTPUTS]
     for i in range(start, start + m.code.ops[pc, NUM_OUTPUTS]):
@@ -110,7 +120,7 @@ def _read(m: Memory, pc: int, base: int, cells: I32, first: int) -> bool:
 
 @inlined
 def _next_row(m: Memory, rows: Rows, pc: int, base: int, link: int) -> int:
-    """The first link from this one on whose row agrees, read into registers; -1 if none does."""
+    """The first link, from `link` on, whose row matches, with its outputs in registers; or -1."""
     while link >= 0:
         if _read(m, pc, base, rows.cells, rows.first[rows.links[link, 0]]):
             return link
@@ -121,7 +131,7 @@ def _next_row(m: Memory, rows: Rows, pc: int, base: int, link: int) -> int:
 
 @inlined
 def _next_answer(m: Memory, pc: int, base: int, entry: int, place: int) -> int:
-    """The next answer of a call that agrees, read into registers; -1 if there is none."""
+    """The next answer of a call that matches, with its outputs in registers; or -1."""
     answers = m.calls.answers
     while True:
         if place == _BEFORE_FIRST:
@@ -135,7 +145,7 @@ def _next_answer(m: Memory, pc: int, base: int, entry: int, place: int) -> int:
 
 @inlined
 def _build(m: Memory, pc: int, base: int, procedure: int) -> int:
-    """The term that an op builds, or the code of its failure."""
+    """The term that an op builds, or the code of what ran out."""
     code, registers = m.code, m.stack.registers
     num, at = code.ops[pc, NUM_OPERANDS], code.ops[pc, OPERANDS]
     free = base + code.procedures[procedure, NUM_REGISTERS]
@@ -146,7 +156,7 @@ def _build(m: Memory, pc: int, base: int, procedure: int) -> int:
 
 @inlined
 def _take_apart(m: Memory, pc: int, base: int) -> bool:
-    """Read a term's arguments into registers; False if its function or one of them differs."""
+    """Write a term's arguments to registers; False if its function or an argument differs."""
     terms = m.terms
     term = value(m.stack.registers, base, m.code.ops[pc, SUBJECT])
     if terms.functions[term] != m.code.ops[pc, EXTRA]:
@@ -156,7 +166,13 @@ def _take_apart(m: Memory, pc: int, base: int) -> bool:
 
 @inlined
 def solve(m: Memory, root: int) -> int:  # noqa: C901
-    """Find all answers of an entry, or `ENOUGH`; `DONE`, or what ran out."""
+    """Find all answers of an entry, or `ENOUGH`; returns `DONE`, or the code of what ran out.
+
+    The loop keeps its own stack, as kernels with recursion compile slowly. Between two steps, the
+    variables below describe the top frame: `depth`, `base` (its first register), `entry` (-1 if its
+    answers are not tabled), `procedure`, `pc` and `mode` (the next step). `added` counts new
+    answers since the start: if it has not grown since a use of answers, that use missed none.
+    """
     code, frames, registers = m.code, m.stack.frames, m.stack.registers
     entries, counts = m.calls.entries, m.counts
     if entries[root, STATUS] == COMPLETE:
@@ -179,7 +195,7 @@ def solve(m: Memory, root: int) -> int:  # noqa: C901
                 pc, mode = int(code.rules[rule]), _FORWARD
                 continue
             if entry < 0:
-                # A call that is not remembered, if it holds, ends behind its last rule.
+                # A call without an entry that holds has its rule set behind the last one.
                 holds = rule > end
                 if frames[depth, F_LEADER] < frames[depth - 1, F_LEADER]:
                     frames[depth - 1, F_LEADER] = frames[depth, F_LEADER]
@@ -207,20 +223,20 @@ def solve(m: Memory, root: int) -> int:  # noqa: C901
             place = base + code.ops[pc, PLACE]
             if kind == EACH_ANSWER:
                 called = int(registers[place + 1])
-                found = _next_answer(m, pc, base, called, int(registers[place]))
-                if found < 0 and called == entry and frames[depth, F_ASKED] < 0:
+                current = _next_answer(m, pc, base, called, int(registers[place]))
+                if current < 0 and called == entry and frames[depth, F_ASKED] < 0:
                     frames[depth, F_ASKED] = added + 1
             elif kind == EACH_FACT:
-                found = _next_row(m, m.facts, pc, base, int(registers[place]))
+                current = _next_row(m, m.facts, pc, base, int(registers[place]))
             else:
-                found = _next_row(m, m.rows, pc, base, int(registers[place]))
-            if found >= 0:
+                current = _next_row(m, m.rows, pc, base, int(registers[place]))
+            if current >= 0:
                 if kind == EACH_ANSWER:
-                    registers[place] = found
+                    registers[place] = current
                 elif kind == EACH_FACT:
-                    registers[place] = m.facts.links[found, 1]
+                    registers[place] = m.facts.links[current, 1]
                 else:
-                    registers[place] = m.rows.links[found, 1]
+                    registers[place] = m.rows.links[current, 1]
                 pc += 1
                 mode = _FORWARD
             else:
@@ -263,8 +279,8 @@ def solve(m: Memory, root: int) -> int:  # noqa: C901
                     if called < 0:
                         at = code.ops[pc, OPERANDS]
                         for i in range(code.procedures[callee, NUM_KNOWN]):
-                            known = value(registers, base, code.operands[at + i])
-                            registers[next_base + i] = known
+                            cell = value(registers, base, code.operands[at + i])
+                            registers[next_base + i] = cell
                     depth += 1
                     open_frame(m, depth, called, callee, next_base)
                     base, entry, procedure, mode = next_base, called, callee, _NEXT_RULE
@@ -296,14 +312,14 @@ def solve(m: Memory, root: int) -> int:  # noqa: C901
                 mode = _NEXT_RULE
                 continue
         elif kind == BUILD:
-            made = _build(m, pc, base, procedure)
-            if made < 0:
-                return made
-            registers[base + code.ops[pc, SUBJECT]] = made
+            term = _build(m, pc, base, procedure)
+            if term < 0:
+                return term
+            registers[base + code.ops[pc, SUBJECT]] = term
         elif kind in (IS_SAME, IS_DIFFERENT):
-            one = value(registers, base, code.ops[pc, SUBJECT])
-            other = value(registers, base, code.ops[pc, EXTRA])
-            good = (one == other) == (kind == IS_SAME)
+            first = value(registers, base, code.ops[pc, SUBJECT])
+            second = value(registers, base, code.ops[pc, EXTRA])
+            good = (first == second) == (kind == IS_SAME)
         else:
             good = _take_apart(m, pc, base)
         if good:
@@ -315,42 +331,42 @@ def solve(m: Memory, root: int) -> int:  # noqa: C901
 
 
 # ------------------------------------------------------------------------
-# Calls in kernels: the questions asked in a state, and their answers so far.
+# The entries of calls in a state, and their answers so far.
 
 
 @inlined
 def entry_for(m: Memory, procedure: int, at: int, base: int) -> int:
-    """The entry of a call whose known arguments are the operands at `at`, made if it is new."""
+    """The entry of a call whose known arguments are the operands at `at`; added if it is new."""
     calls, registers, operands = m.calls, m.stack.registers, m.code.operands
     num = m.code.procedures[procedure, NUM_KNOWN]
     key = mix(np.uint64(5), procedure)
     for i in range(num):
         key = mix(key, value(registers, base, operands[at + i]))
     mask = np.uint64(len(calls.slots) - 1)
-    epoch = m.rows.used[EPOCH]
+    epoch = m.rows.counters[EPOCH]
     slot = key & mask
     while calls.slots[slot, 0] == epoch:
         entry = calls.slots[slot, 1]
         if calls.entries[entry, PROCEDURE] == procedure:
             first = calls.entries[entry, KNOWN_AT]
-            same = True
+            is_equal = True
             for i in range(num):
-                if calls.known[first + i] != value(registers, base, operands[at + i]):
-                    same = False
+                if calls.args[first + i] != value(registers, base, operands[at + i]):
+                    is_equal = False
                     break
-            if same:
+            if is_equal:
                 return int(entry)
         slot = (slot + np.uint64(1)) & mask
-    new, first_new = calls.used[ENTRIES], calls.used[KNOWN]
-    if new >= len(calls.entries) or first_new + num > len(calls.known):
+    new, first_new = calls.counters[ENTRIES], calls.counters[KNOWN]
+    if new >= len(calls.entries) or first_new + num > len(calls.args):
         return FULL_CALLS
     calls.slots[slot, 0] = epoch
     calls.slots[slot, 1] = new
-    calls.used[ENTRIES], calls.used[KNOWN] = new + 1, first_new + num
+    calls.counters[ENTRIES], calls.counters[KNOWN] = new + 1, first_new + num
     calls.entries[new, PROCEDURE] = procedure
     calls.entries[new, KNOWN_AT] = first_new
     for i in range(num):
-        calls.known[first_new + i] = value(registers, base, operands[at + i])
+        calls.args[first_new + i] = value(registers, base, operands[at + i])
     calls.entries[new, FIRST_ANSWER] = -1
     calls.entries[new, LAST_ANSWER] = -1
     calls.entries[new, NUM_ANSWERS] = 0
@@ -360,7 +376,7 @@ def entry_for(m: Memory, procedure: int, at: int, base: int) -> int:
 
 @inlined
 def add_answer(m: Memory, entry: int, procedure: int, at: int, base: int) -> int:
-    """Add an answer, the operands at `at`: 1 if it is new, 0 if not, or `FULL_CALLS`."""
+    """Add the operands at `at` as an answer; returns 1 if it is new, 0 if not, or `FULL_CALLS`."""
     calls, registers, operands = m.calls, m.stack.registers, m.code.operands
     num = m.code.procedures[procedure, NUM_FOUND]
     if num == 0:
@@ -373,21 +389,21 @@ def add_answer(m: Memory, entry: int, procedure: int, at: int, base: int) -> int
     for i in range(num):
         key = mix(key, value(registers, base, operands[at + i]))
     mask = np.uint64(len(calls.answer_slots) - 1)
-    epoch = m.rows.used[EPOCH]
+    epoch = m.rows.counters[EPOCH]
     slot = key & mask
     while calls.answer_slots[slot, 0] == epoch:
         if calls.answer_slots[slot, 1] == entry:
-            other = calls.answer_slots[slot, 2]
-            same = True
+            answer = calls.answer_slots[slot, 2]
+            is_equal = True
             for i in range(num):
-                known = calls.answers[other + 1 + i]
-                if known != value(registers, base, operands[at + i]):
-                    same = False
+                cell = calls.answers[answer + 1 + i]
+                if cell != value(registers, base, operands[at + i]):
+                    is_equal = False
                     break
-            if same:
+            if is_equal:
                 return 0
         slot = (slot + np.uint64(1)) & mask
-    place = calls.used[ANSWERS]
+    place = calls.counters[ANSWERS]
     # An answer takes two cells or more, so half of the slots stay free.
     if place + num >= len(calls.answers):
         return FULL_CALLS
@@ -397,7 +413,7 @@ def add_answer(m: Memory, entry: int, procedure: int, at: int, base: int) -> int
     calls.answers[place] = -1
     for i in range(num):
         calls.answers[place + 1 + i] = value(registers, base, operands[at + i])
-    calls.used[ANSWERS] = place + num + 1
+    calls.counters[ANSWERS] = place + num + 1
     if calls.entries[entry, FIRST_ANSWER] < 0:
         calls.entries[entry, FIRST_ANSWER] = place
     else:
@@ -409,14 +425,14 @@ def add_answer(m: Memory, entry: int, procedure: int, at: int, base: int) -> int
 
 @inlined
 def has_room(m: Memory, depth: int, base: int, procedure: int) -> bool:
-    """Whether a frame at this depth fits on the stack, with what ops may write behind it."""
+    """Whether a frame at this depth, and the cells that ops write behind it, fit on the stack."""
     end = base + m.code.procedures[procedure, NUM_REGISTERS] + 2 * m.counts[WIDEST]
     return depth < len(m.stack.frames) and end < len(m.stack.registers)
 
 
 @inlined
 def open_frame(m: Memory, depth: int, entry: int, procedure: int, base: int) -> None:
-    """Begin to evaluate a call; `entry` is -1 if its answer is not remembered."""
+    """Begin to evaluate a call; `entry` is -1 if its answer is not tabled."""
     frames, calls = m.stack.frames, m.calls
     frames[depth, F_ENTRY] = entry
     frames[depth, F_PROCEDURE] = procedure
@@ -429,7 +445,7 @@ def open_frame(m: Memory, depth: int, entry: int, procedure: int, base: int) -> 
     if entry >= 0:
         first = calls.entries[entry, KNOWN_AT]
         for i in range(m.code.procedures[procedure, NUM_KNOWN]):
-            m.stack.registers[base + i] = calls.known[first + i]
+            m.stack.registers[base + i] = calls.args[first + i]
         calls.entries[entry, STATUS] = OPEN
         calls.entries[entry, DEPTH] = depth
         if m.counts[COUNTING] != 0:
@@ -438,21 +454,21 @@ def open_frame(m: Memory, depth: int, entry: int, procedure: int, base: int) -> 
 
 @inlined
 def rely_on(m: Memory, depth: int, entry: int, added: int, scanning: bool) -> bool:
-    """Note that a frame is to use a call's answers so far; False if it must be evaluated first.
+    """Record that a frame uses the answers so far of a call; False if it must be evaluated first.
 
-    The answers so far of a call are used if it is open, or waits for one that is. When that one is
-    done, it is evaluated again if there were new answers after it was first relied on: `F_ASKED`
-    is one more than their number then. A frame that goes through its own answers sees those that
-    are added meanwhile; until it has finished, the number is negative.
+    The answers so far are used if the call is open, or waits for one that is open (its leader). The
+    leader is evaluated again if answers were added after this first use: its `F_ASKED` is 1 plus
+    the value of `added` then. A frame that goes through its own answers also meets the ones that
+    are added meanwhile; until it has passed all of them, `F_ASKED` is negative.
     """
     frames, entries = m.stack.frames, m.calls.entries
     status = entries[entry, STATUS]
     if status == OPEN:
         leader = entries[entry, DEPTH]
-        asked = frames[leader, F_ASKED]
-        if asked < 0:
-            frames[leader, F_ASKED] = -asked
-        elif asked == 0:
+        asked_at = frames[leader, F_ASKED]
+        if asked_at < 0:
+            frames[leader, F_ASKED] = -asked_at
+        elif asked_at == 0:
             is_own = scanning and leader == depth
             frames[leader, F_ASKED] = -added - 1 if is_own else added + 1
     elif status == WAITING:
@@ -466,8 +482,8 @@ def rely_on(m: Memory, depth: int, entry: int, added: int, scanning: bool) -> bo
 
 @inlined
 def _end_waiting(m: Memory, depth: int, status: int) -> None:
-    """End the waiting of calls for a frame: they become `COMPLETE`, or `NEW` if they must be
-    evaluated when they are asked again; their answers stay."""
+    """Give all calls that wait for a frame a new status: `COMPLETE`, or `NEW` if they must be
+    evaluated again on their next use; their answers stay."""
     first = m.stack.frames[depth, F_GROUP]
     for i in range(first, m.counts[GROUP]):
         m.calls.entries[m.stack.group[i], STATUS] = status
@@ -476,14 +492,15 @@ def _end_waiting(m: Memory, depth: int, status: int) -> None:
 
 @inlined
 def complete(m: Memory, depth: int, entry: int) -> None:
-    """Mark the answers of a call, and of those that waited for it, as final."""
+    """Mark the answers of a call, and of the calls that waited for it, as final."""
     _end_waiting(m, depth, COMPLETE)
     m.calls.entries[entry, STATUS] = COMPLETE
 
 
 @inlined
 def hold(m: Memory, depth: int, entry: int) -> None:
-    """Mark a call as true, whatever is open; calls that waited are evaluated if asked again."""
+    """Mark a call without unknown arguments as true. One answer is enough, so it is complete; calls
+    that waited for it are not."""
     _end_waiting(m, depth, NEW)
     m.calls.entries[entry, STATUS] = COMPLETE
 
@@ -493,16 +510,16 @@ AGAIN, CLOSED = range(2)
 
 @inlined
 def close_frame(m: Memory, depth: int, entry: int, added: int) -> int:
-    """Close a call whose rules were all tried: it is complete, waits, or must be tried `AGAIN`.
+    """Close a call whose rules are exhausted: it is complete, or waits for its leader, or its rules
+    must be tried `AGAIN`; see the rules at the top of the module.
 
-    Calls that wait for each other are a group, whose leader is the one lowest on the stack.
     Returns `AGAIN`, `CLOSED` or `FULL_STACK`.
     """
     frames, entries, group = m.stack.frames, m.calls.entries, m.stack.group
-    leader, asked = frames[depth, F_LEADER], frames[depth, F_ASKED]
-    asked = abs(asked)  # if it did not go through all of its own answers, later ones are new
+    leader, asked_at = frames[depth, F_LEADER], frames[depth, F_ASKED]
+    asked_at = abs(asked_at)  # negative: the frame did not pass all of its own answers
     if leader >= depth:
-        if asked > 0 and added >= asked:
+        if asked_at > 0 and added >= asked_at:
             _end_waiting(m, depth, NEW)
             frames[depth, F_RULE] = m.code.procedures[frames[depth, F_PROCEDURE], FIRST_RULE] - 1
             frames[depth, F_ASKED] = added + 1
@@ -514,12 +531,12 @@ def close_frame(m: Memory, depth: int, entry: int, added: int) -> int:
     entries[entry, STATUS] = WAITING
     group[m.counts[GROUP]] = entry
     m.counts[GROUP] += 1
-    # Calls that waited for this one wait for its leader now, and so do the answers it missed.
+    # Calls that waited for this one now wait for its leader, which inherits the first use.
     for i in range(frames[depth, F_GROUP], m.counts[GROUP]):
         entries[group[i], LEADER] = leader
-    if asked > 0:
-        before = abs(frames[leader, F_ASKED])
-        frames[leader, F_ASKED] = asked if before == 0 else min(before, asked)
+    if asked_at > 0:
+        earlier = abs(frames[leader, F_ASKED])
+        frames[leader, F_ASKED] = asked_at if earlier == 0 else min(earlier, asked_at)
     if frames[depth - 1, F_LEADER] > leader:
         frames[depth - 1, F_LEADER] = leader
     return CLOSED

@@ -1,8 +1,10 @@
-"""Questions about states, and steps, for many states in one call.
+"""Kernels that answer questions about many states, step them, and play them out, in one call.
 
-Every kernel begins at a given lane and returns where it stopped and why. So what is full can
-grow, and no work is repeated. Kernels also stop when they have worked for a while (`PAUSED`), so
-that the caller can look at a clock.
+The machine calls them through `KernelQuestions`. Kernels cannot allocate. So every kernel starts at
+a given lane, and when an array is full, it returns the lane where it stopped and the code of what
+is full; the caller enlarges that (`room`) and calls again from there. Work on a lane has no effect
+until the lane is done. Kernels also return after some steps (`PAUSED`), so that the caller can look
+at a clock.
 """
 
 from __future__ import annotations
@@ -39,13 +41,13 @@ from ggp.machine.relational.room import GameMemory
 from ggp.machine.relational.row_kernels import (
     add_move,
     collect_if_many,
+    ensure_name,
     load,
-    show,
     sort_by_key,
 )
 
 # ------------------------------------------------------------------------
-# Whole random playouts in one call, which stops now and then between two joint moves.
+# Whole random playouts in one call, which pauses now and then between two joint moves.
 
 # Entries of `Match.progress`.
 LANE, TURN, FLUENTS, RANDOM_STATE, IS_ON = range(5)
@@ -57,17 +59,17 @@ class Match(NamedTuple):
 
     Attributes:
         seeds: `[L]` state of each lane's generator.
-        steps: `[L]` joint moves made.
+        steps: `[L]` number of joint moves.
         ended: `[L]` whether a terminal state was reached.
-        progress: where the playout in work stands, see `LANE`.
-        chosen: `[R]` scratch.
+        progress: the progress of the current playout, see `LANE`.
+        moves: `[R]` scratch.
     """
 
     seeds: I64
     steps: I64
     ended: I64
     progress: I64
-    chosen: I32
+    moves: I32
 
 
 @inlined
@@ -80,7 +82,7 @@ def _draw(state: np.uint64) -> np.uint64:
 
 @inlined
 def _choose(m: Memory, batch: Batch, match: Match) -> int:
-    """A legal move for each role, or `PAUSED` if one has none; the state must be loaded."""
+    """Choose a legal move for each role in the loaded state; `PAUSED` if a role has none."""
     entries, answers = m.calls.entries, m.calls.answers
     state = np.uint64(match.progress[RANDOM_STATE])
     for role in range(len(batch.roles)):
@@ -94,14 +96,14 @@ def _choose(m: Memory, batch: Batch, match: Match) -> int:
         place = entries[entry, FIRST_ANSWER]
         for _ in range(np.int64((state >> np.uint64(11)) % np.uint64(count))):
             place = answers[place]
-        match.chosen[role] = answers[place + 1]
+        match.moves[role] = answers[place + 1]
     match.progress[RANDOM_STATE] = np.int64(state)
     return DONE
 
 
 @inlined
-def _tell_goals(m: Memory, batch: Batch) -> int:
-    """Write, for each role, the count of numbers that follow, and pairs of rank and value."""
+def _write_goals(m: Memory, batch: Batch) -> int:
+    """Write, for each role, the number of numbers that follow, and pairs of rank and value."""
     for role in range(len(batch.roles)):
         entry = ask(m, m.code.roots[GOAL_ROOT], batch.roles[role], 0)
         if entry < 0:
@@ -110,7 +112,7 @@ def _tell_goals(m: Memory, batch: Batch) -> int:
             return FULL_OUT
         place = m.counts[OUT]
         m.counts[OUT] += 1
-        failed = tell(m, entry, False)
+        failed = write_answers(m, entry, False)
         if failed != DONE:
             return failed
         m.out[place] = m.counts[OUT] - place - 1
@@ -119,7 +121,7 @@ def _tell_goals(m: Memory, batch: Batch) -> int:
 
 @inlined
 def _turn(m: Memory, batch: Batch, match: Match, max_steps: int, budget: int) -> int:
-    """Make one joint move of the playout in work; ends it (`IS_ON`) if there is none."""
+    """Make one joint move of the current playout; ends it (`IS_ON`) if there is none."""
     progress = match.progress
     lane = progress[LANE]
     begin(m, budget)
@@ -131,10 +133,10 @@ def _turn(m: Memory, batch: Batch, match: Match, max_steps: int, budget: int) ->
     if entry < 0:
         return entry
     if holds(m, entry):
-        before = m.counts[OUT]
-        failed = _tell_goals(m, batch)
+        out_size = m.counts[OUT]
+        failed = _write_goals(m, batch)
         if failed != DONE:
-            m.counts[OUT] = before
+            m.counts[OUT] = out_size
             return failed
         match.ended[lane] = 1
     if match.ended[lane] == 1 or progress[TURN] >= max_steps:
@@ -154,9 +156,9 @@ def _turn(m: Memory, batch: Batch, match: Match, max_steps: int, budget: int) ->
 
 @inlined
 def _follow(m: Memory, batch: Batch, match: Match) -> int:
-    """Make the moves that were chosen."""
+    """Make the chosen moves."""
     for role in range(len(batch.roles)):
-        failed = add_move(m, batch.roles[role], match.chosen[role])
+        failed = add_move(m, batch.roles[role], match.moves[role])
         if failed != DONE:
             return failed
     entry = ask(m, m.code.roots[NEXT_ROOT], 0, 0)
@@ -177,9 +179,9 @@ def _follow(m: Memory, batch: Batch, match: Match) -> int:
 
 @kernel
 def play_out(m: Memory, batch: Batch, match: Match, max_steps: int, budget: int, pause: int) -> int:
-    """Play random playouts of all lanes on from where they are, until `pause` steps were made.
+    """Continue random playouts of all lanes, for about `pause` steps.
 
-    Writes goals as `_tell_goals` does; `ends` has the end of those of each lane.
+    Writes the goals of each lane like `_write_goals`; `ends` has the end of each lane's part.
     Returns `DONE`, `PAUSED`, or the code of what is full or too large.
     """
     progress = match.progress
@@ -189,7 +191,7 @@ def play_out(m: Memory, batch: Batch, match: Match, max_steps: int, budget: int,
         if progress[IS_ON] == 0:
             start, end = batch.offsets[lane], batch.offsets[lane + 1]
             for i in range(start, end):
-                batch.work[i - start] = m.terms.shown[batch.values[i]]
+                batch.work[i - start] = m.terms.by_name[batch.values[i]]
             progress[FLUENTS], progress[TURN] = end - start, 0
             progress[RANDOM_STATE] = match.seeds[lane]
             progress[IS_ON] = 1
@@ -206,16 +208,16 @@ def play_out(m: Memory, batch: Batch, match: Match, max_steps: int, budget: int,
 
 
 TERMINAL_ROOT, LEGAL_ROOT, NEXT_ROOT, GOAL_ROOT, SEES_ROOT, IS_LEGAL_ROOT = range(6)
-"""Procedures that kernels are asked for from outside, in this order."""
+"""The root procedures, which kernels call, in the order of `Code.roots`."""
 
 
 @by_reference
 class Batch(NamedTuple):
-    """States of L lanes: lane i is the names `values[offsets[i]:offsets[i + 1]]`.
+    """States of L lanes: lane i has the fluents with names `values[offsets[i]:offsets[i + 1]]`.
 
     Attributes:
         roles: `[R]` terms.
-        ends: the end of each lane's results, or of each part of them, in `Memory.out`.
+        ends: the end of each lane's part of `Memory.out`, or of each piece of it.
         work: scratch for the terms of a state.
     """
 
@@ -228,15 +230,15 @@ class Batch(NamedTuple):
 
 @inlined
 def begin(m: Memory, budget: int) -> None:
-    """Let the next question about a state take `budget` steps."""
+    """Allow `budget` steps for the next question about a state."""
     m.counts[MOST_STEPS] = m.counts[STEPS] + budget
 
 
 @inlined
 def ask(m: Memory, root: int, first: int, second: int) -> int:
-    """The evaluated entry of a procedure for these known arguments, or the code of what ran out.
+    """The evaluated entry of a root procedure, or the code of what ran out.
 
-    The first operands of every game are the registers 0 and 1.
+    The first operands of every game are the registers 0 and 1, for the known arguments.
     """
     m.stack.registers[0] = first
     m.stack.registers[1] = second
@@ -258,13 +260,13 @@ def _read_state(m: Memory, batch: Batch, lane: int) -> int:
     start, end = batch.offsets[lane], batch.offsets[lane + 1]
     collect_if_many(m.terms, batch.work, 0)
     for i in range(start, end):
-        batch.work[i - start] = m.terms.shown[batch.values[i]]
+        batch.work[i - start] = m.terms.by_name[batch.values[i]]
     return load(m, batch.work, 0, end - start)
 
 
 @inlined
-def tell(m: Memory, entry: int, sort: bool) -> int:
-    """Write the names of the terms of all answers to `Memory.out`."""
+def write_answers(m: Memory, entry: int, sort: bool) -> int:
+    """Append the names of the terms of all answers to `Memory.out`."""
     calls, terms, out = m.calls, m.terms, m.out
     num = m.code.procedures[calls.entries[entry, PROCEDURE], NUM_FOUND]
     start = m.counts[OUT]
@@ -283,7 +285,7 @@ def tell(m: Memory, entry: int, sort: bool) -> int:
     if sort:
         sort_by_key(terms, out, start, end)
     for i in range(start, end):
-        out[i] = show(terms, out[i])
+        out[i] = ensure_name(terms, out[i])
     m.counts[OUT] = end
     return DONE
 
@@ -292,7 +294,7 @@ def tell(m: Memory, entry: int, sort: bool) -> int:
 def _answer_lane(
     m: Memory, batch: Batch, lane: int, root: int, role: int, move: int, budget: int
 ) -> int:
-    """Answer for one lane, see `answer`."""
+    """Answer a question about one lane, see `answer`."""
     begin(m, budget)
     failed = _read_state(m, batch, lane)
     if failed != DONE:
@@ -304,12 +306,12 @@ def _answer_lane(
         if holds(m, over):
             return DONE
     first = batch.roles[role] if role >= 0 else 0
-    second = m.terms.shown[move] if move >= 0 else 0
+    second = m.terms.by_name[move] if move >= 0 else 0
     entry = ask(m, m.code.roots[root], first, second)
     if entry < 0:
         return entry
     if m.code.procedures[m.code.roots[root], NUM_FOUND] > 0:
-        return tell(m, entry, root != GOAL_ROOT)
+        return write_answers(m, entry, root != GOAL_ROOT)
     if holds(m, entry):
         if m.counts[OUT] >= len(m.out):
             return FULL_OUT
@@ -322,26 +324,27 @@ def _answer_lane(
 def answer(
     m: Memory, batch: Batch, lane: int, root: int, role: int, move: int, budget: int, pause: int
 ) -> tuple[int, int]:
-    """Answers of a root in each lane from `lane` on, in an order that depends on the state only.
+    """Write the answers of a root in each lane from `lane` on, in an order that depends only on the
+    state.
 
-    Terminal lanes have no legal moves. A root that holds and has no arguments gives one 0. Answers
-    of goals are pairs, rank and value, in no order. Without a role or move these are -1.
+    Terminal lanes have no legal moves. A root without arguments to find gives one 0 if it holds.
+    Goals are pairs of rank and value, in no order. `role` and `move` are -1 if the root has none.
 
     Args:
         budget: steps for each lane.
-        pause: steps after which no further lane is begun.
+        pause: steps after which no further lane is started.
 
     Returns:
-        number of lanes done, and `DONE` or the code of what stopped it.
+        the lane where it stopped, and `DONE` or the code of the reason.
     """
     until_steps = m.counts[STEPS] + pause
     while lane < len(batch.offsets) - 1:
         if m.counts[STEPS] > until_steps:
             return lane, PAUSED
-        before = m.counts[OUT]
+        out_size = m.counts[OUT]
         failed = _answer_lane(m, batch, lane, root, role, move, budget)
         if failed != DONE:
-            m.counts[OUT] = before
+            m.counts[OUT] = out_size
             return lane, failed
         batch.ends[lane] = m.counts[OUT]
         lane += 1
@@ -357,7 +360,7 @@ def _step_lane(m: Memory, batch: Batch, joint: I32, lane: int, sees: bool, budge
         return failed
     num_roles = len(batch.roles)
     for role in range(num_roles):
-        failed = add_move(m, batch.roles[role], m.terms.shown[joint[lane, role]])
+        failed = add_move(m, batch.roles[role], m.terms.by_name[joint[lane, role]])
         if failed != DONE:
             return failed
     parts = 1 + (num_roles if sees else 0)
@@ -366,7 +369,7 @@ def _step_lane(m: Memory, batch: Batch, joint: I32, lane: int, sees: bool, budge
         entry = ask(m, root, batch.roles[part - 1] if part else 0, 0)
         if entry < 0:
             return entry
-        failed = tell(m, entry, True)
+        failed = write_answers(m, entry, True)
         if failed != DONE:
             return failed
         batch.ends[lane * parts + part] = m.counts[OUT]
@@ -377,18 +380,18 @@ def _step_lane(m: Memory, batch: Batch, joint: I32, lane: int, sees: bool, budge
 def advance(
     m: Memory, batch: Batch, joint: I32, lane: int, sees: bool, budget: int, pause: int
 ) -> tuple[int, int]:
-    """Successors after joint moves `joint[L, R]` (names), and each role's percepts, lane by lane.
+    """Write the successors after joint moves `joint[L, R]` (names), and each role's percepts.
 
-    `ends` has 1 + R entries for each lane, or 1 if percepts are not asked for. See `answer`.
+    `ends` has 1 + R entries for each lane, or 1 without percepts (`sees`). See `answer`.
     """
     until_steps = m.counts[STEPS] + pause
     while lane < len(batch.offsets) - 1:
         if m.counts[STEPS] > until_steps:
             return lane, PAUSED
-        before = m.counts[OUT]
+        out_size = m.counts[OUT]
         failed = _step_lane(m, batch, joint, lane, sees, budget)
         if failed != DONE:
-            m.counts[OUT] = before
+            m.counts[OUT] = out_size
             return lane, failed
         lane += 1
     return lane, DONE
@@ -396,10 +399,10 @@ def advance(
 
 @kernel
 def find_all(m: Memory, procedure: int, budget: int, fresh: bool) -> int:
-    """All answers of a procedure all of whose arguments are unknown, as terms, in `Memory.out`.
+    """Write all answers of a procedure without known arguments to `Memory.out`, as terms.
 
     Args:
-        fresh: forget the answers of other calls.
+        fresh: whether to forget all calls so far.
     """
     if fresh:
         failed = load(m, m.out, 0, 0)
@@ -429,14 +432,14 @@ KERNELS = (answer, advance, find_all, play_out)
 
 
 # ------------------------------------------------------------------------
-# Asks kernels about states, and makes room until they are done.
+# Calls kernels with batches of states, and enlarges memory until they are done.
 
 SLICE = 3_000_000
-"""Steps after which a kernel returns, so that a clock can be looked at or an interrupt served: some
-hundredths of a second."""
+"""Steps after which a kernel returns, so that the caller can look at a clock or serve an interrupt:
+some hundredths of a second."""
 
 State = NDArray[np.int32]
-"""Names of fluents, in the order of `term_kernels.sort_by_key`: equal states are equal arrays."""
+"""Names of fluents, in the order of `row_kernels.sort_by_key`: equal states are equal arrays."""
 
 
 class KernelQuestions:
@@ -464,7 +467,7 @@ class KernelQuestions:
         def ask(batch: Batch, lane: int) -> tuple[int, int]:
             return answer(self._room.memory, batch, lane, root, role, move, self.budget, SLICE)
 
-        return self._all(states, 1, ask, doing)
+        return self._run(states, 1, ask, doing)
 
     def steps(self, states: Sequence[State], joint: I32, sees: bool) -> tuple[IntArray, I32]:
         """`[L * P + 1]` offsets, and P lists for each state; see `play_kernels.advance`."""
@@ -472,7 +475,7 @@ class KernelQuestions:
         def ask(batch: Batch, lane: int) -> tuple[int, int]:
             return advance(self._room.memory, batch, joint, lane, sees, self.budget, SLICE)
 
-        return self._all(states, 1 + sees * len(self._roles), ask, "a step")
+        return self._run(states, 1 + sees * len(self._roles), ask, "a step")
 
     def playouts(
         self,
@@ -484,12 +487,12 @@ class KernelQuestions:
         """Random playouts.
 
         Args:
-            seeds: `[L]` state of each lane's generator, none of them 0.
-            is_over: whether to stop; called now and then.
+            seeds: `[L]` state of each lane's generator, not 0.
+            is_over: called now and then; returns whether to stop.
 
         Returns:
-            the playouts, and goals as `playout_kernels.play_out` writes them; lanes that were not
-            played, or not to the end, have none.
+            the playouts, and offsets and numbers of goals, in the format of `play_out`; unfinished
+            lanes have none.
         """
         num = len(states)
         match = Match(
@@ -497,7 +500,7 @@ class KernelQuestions:
             steps=np.zeros(num, dtype=np.int64),
             ended=np.zeros(num, dtype=np.int64),
             progress=np.zeros(5, dtype=np.int64),
-            chosen=np.zeros(len(self._roles), dtype=np.int32),
+            moves=np.zeros(len(self._roles), dtype=np.int32),
         )
         batch = self._batch(states, 1)
         room = self._room
@@ -511,9 +514,9 @@ class KernelQuestions:
                 batch = batch._replace(work=np.concatenate([batch.work, batch.work]))
             elif ended != PAUSED:
                 room.grow(ended, "playouts")
-        done = int(match.progress[LANE])
-        batch.ends[done:] = batch.ends[done - 1] if done else 0
-        return match, *self._told(batch)
+        num_done = int(match.progress[LANE])
+        batch.ends[num_done:] = batch.ends[num_done - 1] if num_done else 0
+        return match, *self._output(batch)
 
     def _batch(self, states: Sequence[State], parts: int) -> Batch:
         counts = np.array([len(state) for state in states], dtype=np.int64)
@@ -525,7 +528,7 @@ class KernelQuestions:
             work=np.zeros(max(64, 2 * int(counts.max(initial=0))), dtype=np.int32),
         )
 
-    def _all(
+    def _run(
         self,
         states: Sequence[State],
         parts: int,
@@ -539,8 +542,8 @@ class KernelQuestions:
             lane, ended = ask(batch, lane)
             if ended not in (DONE, PAUSED):
                 self._room.grow(ended, doing)
-        return self._told(batch)
+        return self._output(batch)
 
-    def _told(self, batch: Batch) -> tuple[IntArray, I32]:
+    def _output(self, batch: Batch) -> tuple[IntArray, I32]:
         offsets = np.concatenate([np.zeros(1, dtype=np.int64), batch.ends])
         return offsets, self._room.memory.out[: offsets[-1]].copy()

@@ -1,22 +1,23 @@
-"""The arrays that the kernels of this package read and write, in named tuples.
+"""The arrays of the relational backend's kernels, in named tuples, and the names of their columns.
 
-A *term* is a number: equal terms are one (hash-consing), and a term comes after its arguments.
+A *term* is a number: equal terms have the same number (hash-consing), and a term's arguments have
+smaller numbers.
 
     number   function   arguments
     5        e/0
     6        4/0
     9        cell/3     5, 6, 8
 
-A *row* is one true instance of a relation: its arguments as terms. Rows are found through
-*indexes*: an index is of one relation and some of its columns, and lists the rows that agree in
-these as a chain of *links*. Rows of facts are there once and for all, those of fluents and moves
-for one state.
+A *row* is a tuple of a relation: its arguments as terms. *Indexes* find rows: an index belongs to
+one relation and some of its columns, and chains the rows with equal values there by *links*. Rows
+of facts are permanent; rows of fluents and moves belong to one state.
 
-A *call* is a relation with some arguments, such as `(attacked white e 4)`, whose answers are
-remembered as long as the state is. Rules are *ops* for one pattern of known arguments (`compile`).
+A *call* is a relation with some known arguments, such as `(attacked white e 4)`; its answers are
+kept as long as the state is loaded. Rules are *ops* for one pattern of known arguments (`compile`).
 
-Hash tables use open addressing with linear probing. Their slots begin with the number of the
-state (*epoch*) they were filled for: so all of them are free again when the next state comes.
+Hash tables use open addressing with linear probing. Each slot begins with the *epoch*, the number
+of the state it was filled for. A slot of an earlier epoch is free, so loading a state frees all
+slots without clearing them.
 """
 
 from __future__ import annotations
@@ -42,25 +43,26 @@ PROVE, EACH_ANSWER, ANSWER = range(8, 11)
 """Kinds of ops, see `compile`."""
 
 WRITE, COMPARE = range(2)
-"""The use of an output: it is kept in a register, or compared with what is there."""
+"""The use of an output: write it to a register, or compare it with an operand."""
 
 # Columns of `Code.relations` (of rows), of `Code.indexes` and of `Code.procedures`.
 FIRST_INDEX, END_INDEX = range(2)
 FIRST_COLUMN, END_COLUMN = range(2)
 FIRST_RULE, END_RULE, NUM_KNOWN, NUM_FOUND, NUM_REGISTERS, REMEMBERS = range(6)
 
-# Entries of `TermRows.used`.
-TERMS, ARGUMENTS, BASE, SHOWN, COLLECT_AT = range(5)
+# Entries of `TermRows.counters`.
+TERMS, ARGUMENTS, BASE, NAMES, COLLECT_AT = range(5)
 
-# Entries of `Rows.used`.
+# Entries of `Rows.counters`.
 ROWS, CELLS, LINKS, EPOCH = range(4)
 
-# Columns of `Calls.entries`, and entries of `Calls.used`.
+# Columns of `Calls.entries`, and entries of `Calls.counters`.
 PROCEDURE, KNOWN_AT, FIRST_ANSWER, LAST_ANSWER, NUM_ANSWERS, STATUS, DEPTH, LEADER = range(8)
 ENTRIES, KNOWN, ANSWERS = range(3)
 
 NEW, OPEN, COMPLETE, WAITING = range(4)
-"""Status of a call: a `WAITING` one has found all it can until another one, still open, is done."""
+"""Status of a call: a `WAITING` one has all answers it can get before its leader, still open, is
+complete."""
 
 # Columns of `Stack.frames`.
 F_ENTRY, F_PROCEDURE, F_RULE, F_BASE, F_LEADER, F_GROUP, F_ASKED, F_STEPS = range(8)
@@ -75,27 +77,28 @@ ASKED, EVALUATED, STEPS_TAKEN, ANSWERS_FOUND = range(4)
 DONE = 0
 FULL_TERMS, FULL_ROWS, FULL_CALLS, FULL_STACK, FULL_OUT = -1, -2, -3, -4, -5
 FULL_STATE, TOO_MANY_STEPS, TOO_LARGE_TERM, TOO_LARGE_ANSWER, PAUSED = -6, -7, -8, -9, -10
-"""Codes for how a kernel ended. What is full can grow; then the state in work is begun again."""
+"""Codes that kernels return. After a code for a full array, the caller enlarges it and starts the
+current state again."""
 
 
 @by_reference
 class Code(NamedTuple):
-    """The rules, for the patterns of calls that are needed.
+    """The rules as ops, for all patterns of calls that occur.
 
     Attributes:
-        ops: `[P, 10]` kind, subject, and slices of `operands` and `outputs`.
+        ops: `[P, 10]` kind, subject, slices of `operands` and `outputs`, and so on: see `KIND`.
         operands: a register, or `-1 - t` for the term t.
         outputs: `[O, 3]` column or argument, register or operand, `WRITE` or `COMPARE`.
         rules: `[U]` first op of each rule.
-        procedures: `[Q, 6]` rules, number of arguments known and found, registers, and whether
-            answers are remembered.
-        relations: `[N, 2]` the indexes of each relation of rows, a slice of `relation_indexes`.
+        procedures: `[Q, 6]` slice of `rules`, numbers of arguments known and to find, number of
+            registers, and whether answers are tabled: see `FIRST_RULE`.
+        relations: `[N, 2]` the indexes of each relation of rows, as a slice of `relation_indexes`.
         relation_indexes: numbers of indexes.
         indexes: `[X, 2]` slice of `columns`.
         columns: the columns of all indexes.
-        roots: procedures that are asked for from outside, see `play_kernels`.
-        fluents, moves: `[F + 1]` the relation of rows that fluents or moves of each function are
-            in, -1 for none; the last is for those of any function.
+        roots: the root procedures, see `play_kernels`.
+        fluents, moves: `[F + 1]` for each function, the relation of rows for its fluents or moves,
+            -1 for none; the last entry is for terms of any function.
     """
 
     ops: I32
@@ -117,17 +120,17 @@ class TermRows(NamedTuple):
     """All terms of a game.
 
     Attributes:
-        functions: `[T]` function of each.
-        first: `[T + 1]` where the arguments of each begin.
-        arguments: the arguments of all.
-        keys: `[T]` hashes of the terms' structure, which do not depend on their numbers: they put
-            terms in an order.
-        sizes: `[T]` number of functions in each, as a tree.
-        names: `[T]` the number by which Python knows a term, -1 for none.
-        shown: the term of each such number, which stays the same where terms are renumbered.
+        functions: `[T]` function of each term.
+        first: `[T + 1]` offsets into `arguments`.
+        arguments: the arguments of all terms.
+        keys: `[T]` hashes of the terms' structure. They do not depend on numbers of terms, and
+            define an order of terms.
+        sizes: `[T]` number of functions in each term, as a tree.
+        names: `[T]` the permanent number of a term in Python, -1 for none.
+        by_name: the term with each name. Terms may be renumbered (`collect`), names are not.
         marks: scratch.
-        slots: numbers by hash, -1 where free.
-        used: see `TERMS`; terms below `BASE` stay for good.
+        slots: terms by hash, -1 for free slots.
+        counters: see `TERMS`; terms below `BASE` are permanent.
     """
 
     functions: I32
@@ -136,60 +139,60 @@ class TermRows(NamedTuple):
     keys: U64
     sizes: I32
     names: I32
-    shown: I32
+    by_name: I32
     marks: I32
     slots: I32
-    used: I64
+    counters: I64
 
 
 @by_reference
 class Rows(NamedTuple):
-    """Rows, found by indexes.
+    """Rows, with their indexes.
 
     Attributes:
-        first: `[R]` where the cells of each row begin.
-        cells: terms.
-        links: `[K, 2]` row, and the next link of the chain or -1.
-        slots: `[S, 4]` epoch, index, first and last link.
-        used: see `ROWS`.
+        first: `[R]` the first cell of each row.
+        cells: the terms of all rows.
+        links: `[K, 2]` a row, and the next link of the chain or -1.
+        slots: `[S, 4]` epoch, index, first and last link of a chain.
+        counters: see `ROWS`.
     """
 
     first: I32
     cells: I32
     links: I32
     slots: I32
-    used: I64
+    counters: I64
 
 
 @by_reference
 class Calls(NamedTuple):
-    """Calls of one state.
+    """The table of calls in one state.
 
     Attributes:
         entries: `[E, 8]` see `PROCEDURE`.
-        known: their known arguments.
+        args: the known arguments of all entries.
         slots: `[S, 2]` epoch and entry.
-        answers: of each, the place of the next one of the same call or -1, then its terms.
-        answer_slots: `[A, 3]` epoch, entry, place.
-        used: see `ENTRIES`.
+        answers: for each answer, the index of the next answer of its call or -1, then its terms.
+        answer_slots: `[A, 3]` epoch, entry, index into `answers`.
+        counters: see `ENTRIES`.
     """
 
     entries: I32
-    known: I32
+    args: I32
     slots: I32
     answers: I32
     answer_slots: I32
-    used: I64
+    counters: I64
 
 
 @by_reference
 class Stack(NamedTuple):
-    """Calls that are being evaluated.
+    """The stack of calls that are being evaluated.
 
     Attributes:
         frames: `[D, 8]` see `F_ENTRY`.
-        registers: of all frames, one after the other.
-        group: calls that wait for one that is open.
+        registers: the registers of all frames, one frame after the other.
+        group: calls that wait for an open one.
     """
 
     frames: I64
@@ -199,14 +202,14 @@ class Stack(NamedTuple):
 
 @by_reference
 class Memory(NamedTuple):
-    """All memory that kernels are given.
+    """All arrays of one game.
 
     Attributes:
-        facts: rows that are there for good.
-        rows: the rows of the state.
+        facts: permanent rows.
+        rows: the rows of the loaded state.
         counts: see `STEPS`.
-        statistics: `[Q, 4]` for each procedure, how often it was asked and evaluated, the steps
-            that took, and its answers.
+        statistics: `[Q, 4]` for each procedure, the numbers of calls and evaluations, their steps,
+            and their answers: see `ASKED`.
         out: the output of kernels.
     """
 

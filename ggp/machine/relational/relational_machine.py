@@ -1,7 +1,8 @@
-"""The machine whose rules are interpreted by kernels, for those that do not become a circuit.
+"""The machine of the relational backend, for rules that cannot be ground into a circuit.
 
-A state is an array of the fluents that hold. Kernels evaluate the rules to answer questions about
-it, for all states of a batch, and for whole playouts, in one call.
+A state is an array of the fluents that hold. Kernels (`play_kernels`) evaluate the rules to answer
+a question about all states of a batch, or play them out, in one call. `RelationalGame` compiles the
+rules; machines of the same game can share it.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import numpy as np
 
 from ggp.errors import GDLError, MachineError, NoLegalMoveError, ReasonerLimitError
 from ggp.gdl import parse_term, to_kif
+from ggp.gdl.analysis.growth import growth_message, terms_grow
 from ggp.gdl.analysis.joint_move_percepts import PLAIN, told_by
-from ggp.gdl.analysis.what_grows import terms_grow, told_growth
 from ggp.gdl.program import INIT, LEGAL, NEXT, RANDOM, SEES, TERMINAL, Program, value_order
 from ggp.gdl.terms import Symbol, Term, variables
 from ggp.machine.arrays import first_seen
@@ -37,7 +38,7 @@ from ggp.machine.base import (
 )
 from ggp.machine.compiling.jit import load_at_once
 from ggp.machine.goal_values import GoalValues
-from ggp.machine.percepts import JointMovesTold, JointPercepts, PerceptTable
+from ggp.machine.percepts import JointPercepts, PerceptTable, RevealedMoves
 from ggp.machine.relational.order import CallPattern
 from ggp.machine.relational.play_kernels import (
     GOAL_ROOT,
@@ -47,7 +48,7 @@ from ggp.machine.relational.play_kernels import (
     KernelQuestions,
     State,
 )
-from ggp.machine.relational.records import ENOUGH, FULL_TERMS, I32, SHOWN
+from ggp.machine.relational.records import ENOUGH, FULL_TERMS, I32, NAMES
 from ggp.machine.relational.room import UNBOUNDED, GameMemory
 from ggp.machine.relational.row_kernels import name_term
 from ggp.machine.relational.rules import RANKED, RelationRules, TermTable
@@ -76,13 +77,13 @@ class RelationalStates(ShownStates):
 
 
 class RelationalMachine:
-    """`Machine` on compiled rules; several threads may use it, and are served one after the other.
+    """A `Machine` that interprets rules; several threads may use it, one at a time.
 
     Args:
         program: normalised rules.
         limits: bounds on each question about a state, and on memory.
-        game: the same rules, compiled, if they are; states are shared with its other machines.
-        meanwhile: called again and again while they are compiled; what it raises ends that.
+        game: the compiled rules, if there are any; its machines share their states.
+        meanwhile: called repeatedly while the rules are compiled; an exception ends that.
 
     Attributes:
         growing: held while kernels run.
@@ -121,7 +122,7 @@ class RelationalMachine:
         self._percepts_of: dict[bytes, int] = {}
         self._joint_percepts = JointPercepts(program)
         name = told_by(program)
-        self._told = None if name is None else JointMovesTold(name, self.growing)
+        self._revealed = None if name is None else RevealedMoves(name, self.growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
 
     @property
@@ -147,8 +148,8 @@ class RelationalMachine:
 
     def groups(self, states: States) -> IntArray:
         numbers: dict[bytes, int] = {}
-        found = [numbers.setdefault(x.tobytes(), len(numbers)) for x in self._lanes(states)]
-        return np.array(found, dtype=np.int64)
+        group = [numbers.setdefault(x.tobytes(), len(numbers)) for x in self._lanes(states)]
+        return np.array(group, dtype=np.int64)
 
     # ---------------------------------------------------------------- semantics
 
@@ -159,7 +160,7 @@ class RelationalMachine:
     def goals(self, states: States) -> FloatArray:
         texts = self.goal_texts(states)
         settled = [
-            [self._goal_values.settle(role, each) for role, each in enumerate(lane)]
+            [self._goal_values.settle(role, values) for role, values in enumerate(lane)]
             for lane in texts
         ]
         return np.array(settled, dtype=np.float64).reshape(len(texts), len(self.roles))
@@ -168,8 +169,8 @@ class RelationalMachine:
         """See `GoalTexts`."""
         columns = []
         for role in range(len(self.roles)):
-            offsets, found = self._answers(states, GOAL_ROOT, "goal", role)
-            columns.append([self._goal_order(x) for x in _lists_of(offsets, found)])
+            offsets, answers = self._answers(states, GOAL_ROOT, "goal", role)
+            columns.append([self._goal_order(x) for x in _lists_of(offsets, answers)])
         return list(zip(*columns, strict=True))
 
     def legal(self, states: States, role: int, *, allow_stuck: bool = False) -> Ragged:
@@ -185,10 +186,10 @@ class RelationalMachine:
             counts = self.game.room.memory.counts
             counts[ENOUGH] = most
             try:
-                found = self._answers(states, LEGAL_ROOT, doing, role)[1]
+                moves = self._answers(states, LEGAL_ROOT, doing, role)[1]
             finally:
                 counts[ENOUGH] = UNBOUNDED
-        return found[:most].astype(np.int64)
+        return moves[:most].astype(np.int64)
 
     def is_legal(self, states: States, role: int, move: int) -> bool:
         self._check_moves(np.array([move]))
@@ -205,8 +206,8 @@ class RelationalMachine:
         self._check_moves(joint)
         sees = self._program.is_gdl2
         with self._at_work() as game:
-            offsets, found = game.questions.steps(lanes, joint.astype(np.int32), sees)
-        lists = _lists_of(offsets, found)
+            offsets, names = game.questions.steps(lanes, joint.astype(np.int32), sees)
+        lists = _lists_of(offsets, names)
         parts = 1 + sees * len(self.roles)
         successors = RelationalStates(self.game, lists[::parts])
         if not sees:
@@ -227,7 +228,7 @@ class RelationalMachine:
         until_s = np.inf if max_seconds is None else clock() + max_seconds
         seeds = rng.integers(1, 1 << 62, len(lanes))
         with self._at_work() as game:
-            match, offsets, found = game.questions.playouts(
+            match, offsets, answers = game.questions.playouts(
                 lanes, seeds, max_steps, lambda: clock() >= until_s
             )
         self.states_visited += int(match.steps.sum())
@@ -235,10 +236,10 @@ class RelationalMachine:
         finished = match.ended == 1
         settled: dict[bytes, FloatArray] = {}
         for lane in np.flatnonzero(finished).tolist():
-            told = found[offsets[lane] : offsets[lane + 1]]
-            key = told.tobytes()
+            lane_answers = answers[offsets[lane] : offsets[lane + 1]]
+            key = lane_answers.tobytes()
             if key not in settled:
-                settled[key] = self._settled(told)
+                settled[key] = self._settled(lane_answers)
             goals[lane] = settled[key]
         return Playouts(goals, match.steps, finished)
 
@@ -246,8 +247,8 @@ class RelationalMachine:
 
     def move_id(self, move: str) -> int | None:
         if move not in self._ids:
-            found = self._parsed(move)
-            self._ids[move] = None if found is None else self._name(found)
+            term = self._parsed(move)
+            self._ids[move] = None if term is None else self._name(term)
         return self._ids[move]
 
     def move_text(self, move: int) -> str:
@@ -270,7 +271,7 @@ class RelationalMachine:
             raise MachineError(f"there is no set of percepts number {percept}") from None
 
     def told_moves(self, percepts: IntArray) -> IntArray | None:
-        return None if self._told is None else self._told.of(self, percepts)
+        return None if self._revealed is None else self._revealed.of(self, percepts)
 
     def fluents(self, states: States) -> list[tuple[str, ...]]:
         return [tuple(sorted(map(self._text, x.tolist()))) for x in self._lanes(states)]
@@ -282,15 +283,15 @@ class RelationalMachine:
     def from_written(self, texts: Sequence[tuple[str, ...]]) -> RelationalStates:
         """See `StateWriter`."""
         with self._at_work() as game:
-            lanes = [game.state_of([self._fluent(text) for text in each]) for each in texts]
+            lanes = [game.state_of([self._fluent(text) for text in fluents]) for fluents in texts]
             return RelationalStates(game, lanes)
 
     def warm_up(self) -> None:
-        """Load or compile all kernels, so that no later call waits for that."""
+        """Load or compile all kernels, so that no later call waits for them."""
         load_at_once()
         first_seen(np.zeros((1, 1), dtype=np.int64))
         with self._at_work() as game:
-            # All other kernels were called when the game was compiled.
+            # Compiling the game has called all other kernels.
             game.room.grow(FULL_TERMS, "warming up")
 
     def use_one_thread(self) -> None:
@@ -316,7 +317,7 @@ class RelationalMachine:
 
     @contextmanager
     def _at_work(self) -> Iterator[RelationalGame]:
-        """The game, for this thread alone; errors about limits say what grows in the rules."""
+        """The game, locked for this thread; adds the message about growing terms to errors."""
         game = self.game
         try:
             with self.growing:
@@ -326,11 +327,11 @@ class RelationalMachine:
 
     @made_once
     def _growth(self) -> str:
-        return told_growth(self._program)
+        return growth_message(self._program)
 
     def _check_moves(self, moves: IntArray) -> None:
-        known = self.game.room.memory.terms.used[SHOWN]
-        if moves.size and not (moves.min() >= 0 and moves.max() < known):
+        num_names = self.game.room.memory.terms.counters[NAMES]
+        if moves.size and not (moves.min() >= 0 and moves.max() < num_names):
             raise MachineError(f"there is no move number {moves.min()} or {moves.max()}")
 
     def _parsed(self, text: str) -> Term | None:
@@ -366,18 +367,18 @@ class RelationalMachine:
             self._percepts_of[key] = self._percepts.number(texts)
         return self._percepts_of[key]
 
-    def _goal_order(self, told: I32) -> tuple[str, ...]:
-        """Goal values from pairs of rank and value, the ones that count first."""
-        pairs = [(int(self._text(a)), self._text(b)) for a, b in told.reshape(-1, 2).tolist()]
+    def _goal_order(self, answers: I32) -> tuple[str, ...]:
+        """The goal values from pairs of rank and value; the first one counts."""
+        pairs = [(int(self._text(a)), self._text(b)) for a, b in answers.reshape(-1, 2).tolist()]
         pairs.sort(key=lambda pair: (pair[0], value_order(pair[1])))
         return tuple(value for _, value in pairs)
 
-    def _settled(self, told: I32) -> FloatArray:
+    def _settled(self, answers: I32) -> FloatArray:
         """`[R]` goal values at the end of a playout, see `play_kernels`."""
         values, at = [], 0
         for role in range(len(self.roles)):
-            num = int(told[at])
-            texts = self._goal_order(told[at + 1 : at + 1 + num])
+            num = int(answers[at])
+            texts = self._goal_order(answers[at + 1 : at + 1 + num])
             values.append(self._goal_values.settle_playout(role, texts))
             at += 1 + num
         return np.array(values)
@@ -393,16 +394,16 @@ class RelationalMachine:
 
 
 def _lists_of(offsets: IntArray, values: I32) -> list[I32]:
-    """Consecutive parts of an array."""
+    """The consecutive parts of an array."""
     bounds = offsets.tolist()
     return [values[start:end] for start, end in pairwise(bounds)]
 
 
 # ------------------------------------------------------------------------
-# A compiled game, with all that kernels need to answer questions about its states.
+# A compiled game: everything that kernels need to answer questions about its states.
 
 MAX_UNCHECKED_DEPTH = 4
-"""Where functions cannot nest deeper than this, the size of terms is not checked in play."""
+"""If functions cannot nest deeper than this, the size of terms is not checked in play."""
 
 _ROOTS = [
     CallPattern(TERMINAL, ""),
@@ -412,7 +413,7 @@ _ROOTS = [
     CallPattern(SEES, "kf"),
     CallPattern(LEGAL, "kk"),
 ]
-"""Patterns asked for from outside, in the order of `play_kernels.TERMINAL_ROOT`."""
+"""The patterns of root procedures, in the order of `play_kernels.TERMINAL_ROOT`."""
 
 
 class RelationalGame:
@@ -421,12 +422,12 @@ class RelationalGame:
     Args:
         program: normalised rules.
         limits: bounds on steps, bytes, and sizes of terms.
-        meanwhile: called again and again while it is compiled; what it raises ends that.
+        meanwhile: called repeatedly while the game is compiled; an exception ends that.
 
     Attributes:
         terms: the terms by number.
-        room: the memory that kernels work on.
-        questions: asks kernels about states.
+        room: the memory of kernels.
+        questions: calls kernels with batches of states.
         initial: the initial state.
         lock: held while kernels run.
 
@@ -446,7 +447,7 @@ class RelationalGame:
         self.terms = TermTable(self.room)
         roles = [self.terms.number(Symbol(role)) for role in program.roles]
         self.questions = KernelQuestions(self.room, np.array(roles, dtype=np.int32))
-        # A machine may show all roles the joint move.
+        # A machine of this game may show all roles the joint move.
         self.terms.function((PLAIN, 2))
         rules = RelationRules(program, self.terms)
         evaluate(rules, self.terms, self.room)
@@ -458,11 +459,11 @@ class RelationalGame:
         self.room.meanwhile = afterwards
 
     def _state(self, fluents: State) -> State:
-        """The state of fluents given as terms."""
+        """The state with these terms as fluents."""
         return self.state_of([name_term(self.room.memory.terms, int(term)) for term in fluents])
 
     def state_of(self, names: list[int]) -> State:
-        """The state of fluents given by their names."""
+        """The state with the fluents of these names."""
         terms = self.room.memory.terms
         state = np.unique(np.array(names, dtype=np.int32))
-        return state[np.argsort(terms.keys[terms.shown[state]], kind="stable")]
+        return state[np.argsort(terms.keys[terms.by_name[state]], kind="stable")]

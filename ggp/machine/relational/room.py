@@ -1,4 +1,8 @@
-"""Memory that kernels write to: it begins small, and is doubled when something is full."""
+"""The memory of the relational backend's kernels: small at first, and doubled when it is full.
+
+Kernels cannot allocate. They return the code of a full array, and their caller calls
+`GameMemory.grow`, which replaces it by a larger one, up to a limit on bytes.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +40,11 @@ from ggp.machine.relational.records import (
 from ggp.machine.relational.row_kernels import place_terms
 
 STEPS_AN_INFERENCE = 5
-"""Steps of the interpreter that may be made for each inference of Prolog: it needs more of them,
-and each takes a tenth of the time."""
+"""Steps of the interpreter for each inference that limits allow: the interpreter needs more steps
+than Prolog needs inferences, and each takes a tenth of the time."""
 
 UNBOUNDED = 2**31 - 1
-"""Bound on the size of terms where these cannot grow."""
+"""In place of a bound, where terms cannot grow."""
 
 _FIRST_TERMS, _FIRST_ROWS, _FIRST_CALLS, _FIRST_FRAMES, _FIRST_OUT = 1 << 11, 256, 256, 64, 1 << 10
 
@@ -55,9 +59,9 @@ class GameMemory:
         grows: whether terms may grow without end, so that their size is checked.
 
     Attributes:
-        memory: the arrays that kernels are given. It is replaced when something has grown.
+        memory: the arrays for kernels; replaced when one has grown.
         term_size: greatest number of functions in one term.
-        meanwhile: called whenever kernels return; what it raises ends the question.
+        meanwhile: called whenever a kernel returns; an exception ends the question.
     """
 
     def __init__(self, limits: Limits, *, grows: bool) -> None:
@@ -100,11 +104,11 @@ class GameMemory:
         return STEPS_AN_INFERENCE * self._limits.inferences
 
     def take(self, code: Code, facts: Rows, widest: int) -> None:
-        """Take over other rules and facts.
+        """Replace the rules and facts, with empty tables for states.
 
         Args:
-            facts: rows of the rules' relations of facts.
-            widest: the number of arguments of the relation or function that has the most.
+            facts: the rows of the rules' facts.
+            widest: the greatest number of arguments of a relation or function.
         """
         memory, wide = self.memory, int(max(widest, self.memory.counts[WIDEST]))
         memory.counts[WIDEST] = wide
@@ -118,25 +122,25 @@ class GameMemory:
         )
 
     def keep_terms(self) -> None:
-        """Keep the terms so far from ever being collected."""
-        self.memory.terms.used[BASE] = self.memory.terms.used[TERMS]
+        """Make the terms so far permanent."""
+        self.memory.terms.counters[BASE] = self.memory.terms.counters[TERMS]
 
     def grow(self, failed: int, doing: str) -> None:
-        """Make more room for what is full.
+        """Double the array that is full.
 
         Args:
-            failed: the code that a kernel ended with.
+            failed: the code that a kernel returned.
             doing: the purpose of the kernel's call, for error messages.
 
         Raises:
-            ReasonerLimitError: it must not grow any more, or a limit was exceeded.
+            ReasonerLimitError: memory has reached its limit, or a kernel has reached another one.
         """
         memory, wide = self.memory, int(self.memory.counts[WIDEST])
         if failed == FULL_TERMS:
             memory = memory._replace(terms=_more_terms(memory.terms, wide))
         elif failed == FULL_ROWS:
             rows = _new_rows(2 * len(memory.rows.first), wide)
-            rows.used[EPOCH] = memory.rows.used[EPOCH]  # calls have it as well
+            rows.counters[EPOCH] = memory.rows.counters[EPOCH]  # calls have it as well
             memory = memory._replace(rows=rows)
         elif failed == FULL_CALLS:
             memory = memory._replace(calls=_new_calls(2 * len(memory.calls.entries), wide))
@@ -162,7 +166,7 @@ class GameMemory:
 
 
 def _nothing() -> None:
-    """Do nothing meanwhile."""
+    """Do nothing."""
 
 
 def _bytes_of(memory: Memory) -> int:
@@ -175,8 +179,8 @@ def _numbers(*shape: int, fill: int = 0) -> np.ndarray[tuple[int, ...], np.dtype
 
 
 def _new_terms(size: int, wide: int) -> TermRows:
-    used = np.zeros(5, dtype=np.int64)
-    used[COLLECT_AT] = size // 2
+    counters = np.zeros(5, dtype=np.int64)
+    counters[COLLECT_AT] = size // 2
     return TermRows(
         functions=_numbers(size),
         first=_numbers(size + 1),
@@ -184,45 +188,45 @@ def _new_terms(size: int, wide: int) -> TermRows:
         keys=np.zeros(size, dtype=np.uint64),
         sizes=_numbers(size),
         names=_numbers(size, fill=-1),
-        shown=_numbers(size),
+        by_name=_numbers(size),
         marks=_numbers(size),
         slots=_numbers(2 * size, fill=-1),
-        used=used,
+        counters=counters,
     )
 
 
 def _more_terms(terms: TermRows, wide: int) -> TermRows:
-    """The same terms, with room for twice as many."""
-    more = _new_terms(2 * len(terms.functions), wide)
-    for name in ("functions", "first", "arguments", "keys", "sizes", "names", "shown"):
+    """A copy of the terms, with room for twice as many."""
+    larger = _new_terms(2 * len(terms.functions), wide)
+    for name in ("functions", "first", "arguments", "keys", "sizes", "names", "by_name"):
         old = getattr(terms, name)
-        getattr(more, name)[: len(old)] = old
-    more.used[:] = terms.used
-    more.used[COLLECT_AT] = len(terms.functions)
-    place_terms(more)
-    return more
+        getattr(larger, name)[: len(old)] = old
+    larger.counters[:] = terms.counters
+    larger.counters[COLLECT_AT] = len(terms.functions)
+    place_terms(larger)
+    return larger
 
 
 def _new_rows(size: int, wide: int) -> Rows:
-    used = np.zeros(4, dtype=np.int64)
-    used[EPOCH] = 1
+    counters = np.zeros(4, dtype=np.int64)
+    counters[EPOCH] = 1
     return Rows(
         first=_numbers(size),
         cells=_numbers(8 * size + 2 * wide + 8),
         links=_numbers(size, 2),
         slots=_numbers(2 * size, 4),
-        used=used,
+        counters=counters,
     )
 
 
 def _new_calls(size: int, wide: int) -> Calls:
     return Calls(
         entries=_numbers(size, 8),
-        known=_numbers(4 * size + 2 * wide),
+        args=_numbers(4 * size + 2 * wide),
         slots=_numbers(2 * size, 2),
         answers=_numbers(8 * size + 2 * wide),
         answer_slots=_numbers(1 << (8 * size + 2 * wide).bit_length(), 3),
-        used=np.zeros(3, dtype=np.int64),
+        counters=np.zeros(3, dtype=np.int64),
     )
 
 
@@ -235,7 +239,7 @@ def _new_stack(size: int, wide: int) -> Stack:
 
 
 def rows_for(num_rows: int, num_cells: int, num_links: int) -> Rows:
-    """Empty rows, with room for facts whose number is known."""
+    """Empty rows, with room for a given number of facts."""
     rows = _new_rows(0, 0)
     size = 1 << (num_links + 8).bit_length()
     return rows._replace(

@@ -1,11 +1,12 @@
-"""The rules of a game as this backend takes them: apart from facts, with relations of our own.
+"""Prepares the rules of a game for the relational backend: facts apart, and some new relations.
 
-    ranked    (ranked 2 ?role ?value): goal values by the number of their rule in the rulesheet
-    hidden    what a negated condition asks for inside of a function, `(not (p (f ?local)))`: so it
-              becomes `(not hidden)`, of a relation without that argument
-    facts     relations asked for from outside have rules: if there are only facts, a rule for these
+    ranked    `(ranked 2 ?role ?value)`: a goal value with the rank of its rule in the rulesheet
+    hidden    for a negated condition with a local variable inside of a function, such as
+              `(not (p (f ?local)))`, which becomes `(not hidden)`
+    facts     the facts of a root relation, which needs a rule, since kernels call it
 
-No rulesheet has a name with a semicolon.
+`compile` takes the result. `TermTable` numbers terms. The new names contain a semicolon, which no
+rulesheet can have.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ Facts = NDArray[np.int32]
 
 RANKED: Signature = ("ranked;", 3)
 ROOTS = (TERMINAL, LEGAL, NEXT, RANKED, SEES)
-"""Relations that are asked for from outside in play."""
+"""The relations that kernels call in play."""
 
 
 class RelationRules:
@@ -47,11 +48,11 @@ class RelationRules:
 
     Args:
         program: normalised rules.
-        terms: the table that the terms of facts are added to.
+        terms: the table to which the terms of facts are added.
 
     Attributes:
         rules: the rules of relations that are evaluated.
-        facts: the rows of relations that are known.
+        facts: the rows of all other relations.
         static: relations that depend neither on the state nor on moves.
     """
 
@@ -71,21 +72,21 @@ class RelationRules:
                 self.know(relation, facts)
 
     def know(self, relation: Signature, facts: Facts) -> None:
-        """Make a relation known from now on."""
+        """Replace the rules of a relation by facts."""
         self.facts[relation] = facts
         del self.rules[relation]
 
     def answer_roots(self) -> None:
-        """Give rules to relations that are known and asked for from outside."""
+        """Give a rule to each root relation that has only facts."""
         for relation in ROOTS:
             if relation in self.facts:
-                own = (f"facts;{relation[0]}", relation[1])
-                self.facts[own] = self.facts.pop(relation)
-                self.rules[relation] = [NormalRule(_general(relation), (Literal(_general(own)),))]
+                facts = (f"facts;{relation[0]}", relation[1])
+                self.facts[facts] = self.facts.pop(relation)
+                self.rules[relation] = [NormalRule(_general(relation), (Literal(_general(facts)),))]
 
 
 def _note(rules: Sequence[NormalRule], terms: TermTable) -> None:
-    """Give numbers to all functions of rules, and to all terms without variables."""
+    """Number all functions of rules, and all terms without variables."""
     pending = [
         arg
         for rule in rules
@@ -124,45 +125,45 @@ def _ranked(program: Program) -> Iterator[NormalRule]:
 
 
 def _without_hidden(rules: Sequence[NormalRule]) -> Iterator[NormalRule]:
-    """The rules, with each local variable of a negated condition as an argument of its own."""
-    made: dict[Atom, NormalRule] = {}
+    """Yield rules in which each local variable of a negated condition is a whole argument."""
+    hidden: dict[Atom, NormalRule] = {}
     for rule in rules:
         body = list(rule.body)
         for i, literal in enumerate(rule.body):
             local = local_variables(rule, i)
             if local and not _are_plain(literal.atom, local):
-                head = _hidden(literal.atom, local, len(made))
+                head = _hidden(literal.atom, local, len(hidden))
                 positive = NormalRule(head, (Literal(literal.atom),), rule.start)
-                body[i] = Literal(made.setdefault(literal.atom, positive).head, negated=True)
+                body[i] = Literal(hidden.setdefault(literal.atom, positive).head, negated=True)
         yield NormalRule(rule.head, tuple(body), rule.start)
-    yield from made.values()
+    yield from hidden.values()
 
 
 def _are_plain(atom: Atom, local: frozenset[str]) -> bool:
-    """Whether each local variable is an argument, and of one only."""
+    """Whether each local variable is a whole argument, and occurs once."""
     seen = [v.name for v in variables(atom) if v.name in local]
     plain = [arg.name for arg in arguments(atom) if isinstance(arg, Variable) and arg.name in local]
     return len(seen) == len(plain) == len(set(plain))
 
 
 def _hidden(atom: Atom, local: frozenset[str], number: int) -> Atom:
-    known = dict.fromkeys(v.name for v in variables(atom) if v.name not in local)
-    name, args = f"hidden;{number}", tuple(map(Variable, known))
+    names = dict.fromkeys(v.name for v in variables(atom) if v.name not in local)
+    name, args = f"hidden;{number}", tuple(map(Variable, names))
     return Compound(name, args) if args else Symbol(name)
 
 
 # ------------------------------------------------------------------------
-# Terms of rules, moves and fluents as numbers, and back (see `records`).
+# Conversion of terms to numbers and back (see `records`).
 
 
 class TermTable:
     """The numbers of terms.
 
     Args:
-        room: the memory that they are kept in.
+        room: the memory with the terms.
 
     Attributes:
-        functions: the functions of terms, by number; names are functions of no arguments.
+        functions: the functions of terms, by number; constants are functions without arguments.
     """
 
     def __init__(self, room: GameMemory) -> None:
@@ -178,44 +179,44 @@ class TermTable:
         Raises:
             KeyError: it is new, and the table is frozen.
         """
-        found = self._numbers.get(name)
-        if found is None:
+        number = self._numbers.get(name)
+        if number is None:
             if self._frozen:
                 raise KeyError(name)
-            found = self._numbers[name] = len(self.functions)
+            number = self._numbers[name] = len(self.functions)
             self.functions.append(name)
-        return found
+        return number
 
     def freeze(self) -> None:
-        """Keep the numbers of the terms so far, and accept no more functions: what rules do not
-        mention can never hold."""
+        """Make the terms so far permanent, and accept no more functions, since only terms of the
+        rules' functions can ever hold."""
         self._frozen = True
         self._room.keep_terms()
 
     def number(self, term: Term) -> int:
-        """The number of a ground term, assigned if it is new; once frozen, only for a short time.
+        """The number of a ground term, assigned if new; once frozen, until terms are collected.
 
         Raises:
-            KeyError: it has a function that rules do not mention.
-            ReasonerLimitError: it is too large.
+            KeyError: the term has a function that the rules do not have.
+            ReasonerLimitError: the term is too large.
         """
-        found = self._ground.get(term)
-        if found is None:
+        index = self._ground.get(term)
+        if index is None:
             args = term.args if isinstance(term, Compound) else ()
             assert not isinstance(term, Variable)
             function = self.function(signature(term))
-            found = self._make(function, [self.number(arg) for arg in args])
+            index = self._make(function, [self.number(arg) for arg in args])
             if not self._frozen:
-                self._ground[term] = found
-        return found
+                self._ground[term] = index
+        return index
 
     def name(self, term: Term) -> int:
-        """The permanent number of a term. Raises as `number` does."""
+        """The permanent number of a term; raises the same errors as `number`."""
         return name_term(self._room.memory.terms, self.number(term))
 
     def term(self, name: int) -> Term:
         """The term with a permanent number."""
-        return self._term(int(self._room.memory.terms.shown[name]))
+        return self._term(int(self._room.memory.terms.by_name[name]))
 
     def _term(self, number: int) -> Term:
         terms = self._room.memory.terms
@@ -230,10 +231,10 @@ class TermTable:
         most = self._room.term_size
         while True:
             terms = self._room.memory.terms
-            found = make_term(terms, function, arguments, len(args), most)
-            if found == FULL_TERMS:
-                self._room.grow(found, "reading a term")
-            elif found < 0:
+            number = make_term(terms, function, arguments, len(args), most)
+            if number == FULL_TERMS:
+                self._room.grow(number, "reading a term")
+            elif number < 0:
                 raise ReasonerLimitError("functions in one term", most, "reading a term")
             else:
-                return found
+                return number

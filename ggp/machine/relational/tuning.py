@@ -1,10 +1,10 @@
-"""Finds the order of conditions, and the calls worth remembering, by measuring states of matches.
+"""Finds the order of conditions, and the calls worth tabling, by counting steps in sample states.
 
-Rules are first compiled by guesses. Then random matches are played, and the calls made, the steps
-they took and their answers are counted. By these counts the rules are compiled again, twice. Then
-other conditions are tried as the first one in the rules that take longest, one after the other, and
-improvements are kept. Everything is decided by counts of steps, so the same rules are compiled in
-the same way on any computer.
+The last stage of building a relational machine. Rules are first compiled by guesses. Random matches
+give sample states, in which calls, their steps and their answers are counted. By these counts the
+rules are compiled again, twice. Then, in the rules that take longest, each condition is tried as
+the first one, and improvements are kept. All decisions depend on counts of steps and not on a
+clock, so the same rules are compiled in the same way on any computer.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ from ggp.machine.relational.row_kernels import add_facts
 from ggp.machine.relational.rules import RelationRules, TermTable
 
 # ------------------------------------------------------------------------
-# Evaluates relations that depend neither on the state nor on moves, and makes them facts.
+# Static relations become facts.
 #
-# A relation that has too many facts, or whose facts take too long to find, keeps its rules, and is
-# evaluated for the arguments that are asked for. The initial state cannot be left out.
+# A relation with too many facts, or whose facts take too many steps, keeps its rules, and is
+# evaluated in play for given arguments. The initial state has to be found in any case.
 
 MOST_FACTS = 100_000
 """Greatest number of facts of one relation."""
@@ -66,12 +66,12 @@ def evaluate(rules: RelationRules, terms: TermTable, room: GameMemory) -> None:
 
     Raises:
         ReasonerLimitError: there are too many fluents in the initial state.
-        UnsupportedRulesError: see `negation.recurring`.
+        UnsupportedRulesError: see `recurring`.
     """
-    needed = [rule for each in rules.rules.values() for rule in each]
+    all_rules = [rule for group in rules.rules.values() for rule in group]
     relations = [
         relation
-        for component in relation_components(needed)
+        for component in relation_components(all_rules)
         for relation in sorted(component)
         if relation in rules.rules and relation in rules.static | {INIT}
     ]
@@ -83,27 +83,27 @@ def evaluate(rules: RelationRules, terms: TermTable, room: GameMemory) -> None:
     for procedure, relation in enumerate(relations):
         if finder.find(procedure, relation):
             memory = room.memory
-            found = memory.out[: memory.counts[OUT]]
-            num = len(found) // relation[1] if relation[1] else len(found)
-            rules.know(relation, found[: num * relation[1]].reshape(num, relation[1]).copy())
+            cells = memory.out[: memory.counts[OUT]]
+            num = len(cells) // relation[1] if relation[1] else len(cells)
+            rules.know(relation, cells[: num * relation[1]].reshape(num, relation[1]).copy())
 
 
 class _Finder:
-    """Finds the facts of relations, as long as there are steps left."""
+    """Finds the facts of relations, within a budget of steps."""
 
     def __init__(self, room: GameMemory) -> None:
         self._room = room
-        self._left = MOST_EVALUATED
+        self._steps_left = MOST_EVALUATED
         self._fresh = True
 
     def find(self, procedure: int, relation: Signature) -> bool:
-        """Whether all facts of a relation were found, in `Memory.out`; if not, it has too many."""
+        """Write all facts of a relation to `Memory.out`; false if there are too many."""
         counts, must = self._room.memory.counts, relation == INIT
         counts[ENOUGH] = UNBOUNDED if must else MOST_FACTS
-        before = int(counts[STEPS])
+        start_steps = int(counts[STEPS])
         try:
-            self._find(procedure, self._room.budget if must else self._left)
-            # A call that stops at enough answers is not complete.
+            self._find(procedure, self._room.budget if must else self._steps_left)
+            # A call that stopped at `ENOUGH` answers is not complete.
             self._fresh = not must and int(counts[OUT]) >= MOST_FACTS * max(relation[1], 1)
             return not self._fresh
         except ReasonerLimitError:
@@ -113,7 +113,7 @@ class _Finder:
             return False
         finally:
             counts[ENOUGH] = UNBOUNDED
-            self._left = max(self._left - (int(counts[STEPS]) - before), 0)
+            self._steps_left = max(self._steps_left - (int(counts[STEPS]) - start_steps), 0)
 
     def _find(self, procedure: int, budget: int) -> None:
         while True:
@@ -123,7 +123,7 @@ class _Finder:
                 self._fresh = False
                 return
             self._room.grow(ended, "the initial state")
-            # Memory that was full did not keep its contents when it was enlarged.
+            # Except for the output, an enlarged array is empty.
             self._fresh = ended != FULL_OUT
 
 
@@ -132,10 +132,10 @@ class _Finder:
 
 
 def put_into(room: GameMemory, compiled: Compiled, unremembered: frozenset[CallPattern]) -> None:
-    """Make kernels play by compiled rules.
+    """Load compiled rules into the memory of kernels.
 
     Args:
-        unremembered: calls whose answer is quicker to find anew than to remember.
+        unremembered: calls that are not tabled, because evaluating them again is cheaper.
     """
     code = _code(compiled, unremembered)
     room.take(code, _facts(compiled, code), compiled.widest)
@@ -185,33 +185,33 @@ def _code(compiled: Compiled, unremembered: frozenset[CallPattern]) -> Code:
 
 
 def _slices(lists: Sequence[Sequence[int]]) -> I32:
-    """`[N, 2]` where each list begins and ends in the concatenation of all."""
+    """`[N, 2]` start and end of each list in the concatenation of all."""
     bounds = np.cumsum([0, *map(len, lists)], dtype=np.int32)
     return np.stack([bounds[:-1], bounds[1:]], axis=1)
 
 
 def _facts(compiled: Compiled, code: Code) -> Rows:
-    """The rows of all relations of facts that rules use."""
-    asked = [
+    """The rows of all facts that rules use."""
+    tables = [
         (number, compiled.rules.facts.get(place.name, np.zeros((0, place.name[1]), dtype=np.int32)))
         for place, number in compiled.places.items()
         if place.kind is RowKind.FACT and place.name is not None
     ]
     indexes = code.relations[:, 1] - code.relations[:, 0]
-    links = sum(len(rows) * int(indexes[number]) for number, rows in asked)
-    rows = rows_for(sum(len(x) for _, x in asked), sum(x.size for _, x in asked), links)
-    for number, found in asked:
-        cells = np.ascontiguousarray(found).reshape(-1)
-        add_facts(code, rows, number, cells, found.shape[1], len(found))
+    links = sum(len(rows) * int(indexes[number]) for number, rows in tables)
+    rows = rows_for(sum(len(x) for _, x in tables), sum(x.size for _, x in tables), links)
+    for number, table in tables:
+        cells = np.ascontiguousarray(table).reshape(-1)
+        add_facts(code, rows, number, cells, table.shape[1], len(table))
     return rows
 
 
 # ------------------------------------------------------------------------
-# Checks that negation can be evaluated the way it is compiled.
+# Checks that negated conditions are complete when they are evaluated.
 #
 # Rules are stratified (see `ggp.gdl.formal`), but calls are coarser than rules: `(q (f ?x))`
-# may have to be found among all answers of `q`. If a negated condition may lead back to the call it
-# is in, it would be asked before its answers are known.
+# may be looked up among all answers of `q`. If a negated condition can lead back to the call that
+# it is part of, it would be evaluated before that call has all its answers.
 
 
 def recurring(compiled: Compiled) -> frozenset[CallPattern]:
@@ -225,27 +225,27 @@ def recurring(compiled: Compiled) -> frozenset[CallPattern]:
     for use in compiled.uses:
         edges.setdefault(procedure_of[use.rule], set()).add(use.procedure)
     component = _components(edges, len(compiled.patterns))
-    within = [u for u in compiled.uses if component[procedure_of[u.rule]] == component[u.procedure]]
-    if any(use.negated for use in within):
+    cyclic = [u for u in compiled.uses if component[procedure_of[u.rule]] == component[u.procedure]]
+    if any(use.negated for use in cyclic):
         _check_rules(compiled)
     patterns = [*compiled.patterns]
-    return frozenset(patterns[use.procedure] for use in within)
+    return frozenset(patterns[use.procedure] for use in cyclic)
 
 
 def _check_rules(compiled: Compiled) -> None:
-    """Check the same by rules, whose heads may exclude a way back."""
+    """Check the same rule by rule, since heads may rule out a way back."""
     rules_of = list(zip([0, *compiled.rule_ends], compiled.rule_ends, strict=False))
     edges: dict[int, set[int]] = {}
     negated: list[tuple[int, int]] = []
     for use in compiled.uses:
         for rule in range(*rules_of[use.procedure]):
-            if may_unify(use.asked, compiled.heads[rule]):
+            if may_unify(use.call, compiled.heads[rule]):
                 edges.setdefault(use.rule, set()).add(rule)
                 if use.negated:
                     negated.append((use.rule, rule))
     component = _components(edges, len(compiled.heads))
-    for rule, asked in negated:
-        if component[rule] == component[asked]:
+    for rule, callee in negated:
+        if component[rule] == component[callee]:
             head = compiled.heads[rule]
             raise UnsupportedRulesError(f"a negated condition of {head} may lead back to it")
 
@@ -260,66 +260,67 @@ def _procedures_of_rules(compiled: Compiled) -> list[int]:
 
 
 def _components(edges: dict[int, set[int]], size: int) -> list[int]:
-    """The number of the strongly connected component of each node."""
-    found = [0] * size
+    """`[size]` the number of each node's strongly connected component."""
+    component = [0] * size
     for number, members in enumerate(strong_components(edges, size)):
         for member in members:
-            found[member] = number
-    return found
+            component[member] = number
+    return component
 
 
 # ------------------------------------------------------------------------
 
 MOST_STATES = 24
-"""Number of states of random matches in which counts are made."""
+"""Number of sample states."""
 
 EVERY = 3
-"""One of this many states is taken, as neighbours are much alike."""
+"""Turns between two sample states of a match, since neighbours are similar."""
 
 MOST_STEPS = 6_000_000
-"""Steps for finding these states, and for the counts in them."""
+"""Greatest number of steps for finding sample states, and for the counts in them."""
 
 _TRIAL_STATES = 3
-"""One of this many of these states is used for trials of first conditions."""
+"""One in this many sample states is used for trials of first conditions."""
 
 _TRIAL_STEPS, _STEPS_TO_COMPILE = 150_000_000, 2_000
-"""Steps for all trials, and the number of steps that take as long as compiling an op."""
+"""Greatest number of steps for all trials, and the steps that take as long as compiling an op."""
 
 _SLOWEST = 12
-"""Number of calls whose rules are looked at."""
+"""Number of slowest calls whose rules are tried with other first conditions."""
 
 _GAIN = 0.97
-"""Greatest share of the steps that a way may take to count as better."""
+"""Greatest ratio of steps at which a way counts as better."""
 
 _WORTH = 4
-"""A way that takes this many times as long as the best one is not tried to the end."""
+"""A trial ends when it takes this many times the steps of the best way."""
 
 _STEPS_TO_REMEMBER = 8
-"""Steps that it costs to look whether a call is known, and to remember it."""
+"""Cost of looking up a call, and of tabling it, in steps."""
 
 _STEPS_A_CALL, _STEPS_AN_ANSWER = 3, 2
-"""Further steps that it takes to make an entry, and an answer."""
+"""Further cost of making an entry, and an answer, in steps."""
 
 
 class Way(NamedTuple):
     """A way of evaluating a game.
 
     Attributes:
-        statistics: the counts it was compiled by.
-        unremembered: calls that are evaluated each time.
-        steps: the steps that the sampled states took; infinite if they were too many.
-        found: `[Q, 4]` see `Memory.statistics`.
+        compiled: the rules as ops.
+        statistics: the counts that they were compiled by.
+        unremembered: calls that are not tabled.
+        steps: number of steps in the sample states; infinite if there were too many.
+        tallies: `[Q, 4]` see `Memory.statistics`.
     """
 
     compiled: Compiled
     statistics: Statistics
     unremembered: frozenset[CallPattern]
     steps: float
-    found: FloatArray
+    tallies: FloatArray
 
     def counts(self) -> Iterator[tuple[CallPattern, list[float]]]:
-        """Calls that were evaluated, and their counts."""
-        for pattern, row in zip(self.compiled.patterns, self.found.tolist(), strict=True):
+        """Yield the calls that were evaluated, and their counts."""
+        for pattern, row in zip(self.compiled.patterns, self.tallies.tolist(), strict=True):
             if row[EVALUATED]:
                 yield pattern, row
 
@@ -327,28 +328,28 @@ class Way(NamedTuple):
     def counted(self) -> Statistics:
         """The statistics together with the new counts."""
         answers, costs = dict(self.statistics.answers), dict(self.statistics.costs)
-        for pattern, (asked, evaluated, steps, found) in self.counts():
-            answers[pattern] = found / evaluated
-            costs[pattern] = steps / max(evaluated, asked)
+        for pattern, (num_asked, evaluated, steps, num_answers) in self.counts():
+            answers[pattern] = num_answers / evaluated
+            costs[pattern] = steps / max(evaluated, num_asked)
         return replace(self.statistics, answers=answers, costs=costs)
 
     @property
     def slowest(self) -> list[CallPattern]:
-        """Calls by the steps they take, most first, with the steps of the calls that they make."""
-        order = np.argsort(-self.found[:, STEPS_TAKEN], kind="stable")
+        """Calls in descending order of steps, including the steps of calls that they make."""
+        order = np.argsort(-self.tallies[:, STEPS_TAKEN], kind="stable")
         patterns = [*self.compiled.patterns]
-        return [patterns[i] for i in order.tolist() if self.found[i, STEPS_TAKEN]]
+        return [patterns[i] for i in order.tolist() if self.tallies[i, STEPS_TAKEN]]
 
 
 class Tuner:
     """Finds the best way to evaluate a game.
 
     Args:
-        rules: rules whose static relations are known.
+        rules: the rules, with static relations as facts.
         terms: their terms, frozen.
-        room: the memory, which is left with the best way.
-        questions: asks kernels about it.
-        roots: patterns that are asked for from outside.
+        room: the memory, which gets the best way.
+        questions: calls kernels on that memory.
+        roots: the patterns of root procedures.
         initial: the initial state.
     """
 
@@ -373,48 +374,48 @@ class Tuner:
         first = self._compile(Statistics())
         put_into(self._room, first, frozenset())
         states = self._sample()
-        best = self._tried(Statistics(self._rows(states)), states, np.inf)
+        best = self._try(Statistics(self._rows(states)), states, np.inf)
         for _ in range(2):
             best = self._better(best, best.counted, states)
         best = self._with_first_conditions(best, states)
         forgotten = self._hardly_worth(best)
         way = self._measured(best.compiled, best.statistics, forgotten, states, 2 * best.steps)
-        best = min(best, way, key=lambda each: each.steps)
+        best = min(best, way, key=lambda way: way.steps)
         put_into(self._room, best.compiled, best.unremembered)
 
     def _better(self, best: Way, statistics: Statistics, states: list[State]) -> Way:
-        """The better of a way and the one by other statistics."""
+        """The better one of a way and the way for other statistics."""
         return min(
-            best, self._tried(statistics, states, _WORTH * best.steps), key=lambda each: each.steps
+            best, self._try(statistics, states, _WORTH * best.steps), key=lambda way: way.steps
         )
 
-    def _tried(self, statistics: Statistics, states: list[State], most: float) -> Way:
+    def _try(self, statistics: Statistics, states: list[State], most: float) -> Way:
         compiled = self._compile(statistics)
         return self._measured(compiled, statistics, frozenset(), states, most)
 
     def _with_first_conditions(self, best: Way, states: list[State]) -> Way:
-        """Try other conditions as the first ones of rules that take long, until none is better."""
-        few = states[::_TRIAL_STATES]
-        best = self._tried(best.statistics, few, np.inf)
-        left, known = float(_TRIAL_STEPS), set[tuple[RuleOf, int]]()
-        while (trial := self._next_trial(best, known)) is not None and left > 0:
-            known.add(trial)
+        """Try other first conditions in the slowest rules, until no trial or no steps are left."""
+        trial_states = states[::_TRIAL_STATES]
+        best = self._try(best.statistics, trial_states, np.inf)
+        steps_left, trials = float(_TRIAL_STEPS), set[tuple[RuleOf, int]]()
+        while (trial := self._next_trial(best, trials)) is not None and steps_left > 0:
+            trials.add(trial)
             name, condition = trial
             first = {**best.statistics.first, name: condition}
-            way = self._tried(replace(best.counted, first=first), few, best.steps)
-            left -= min(way.steps, best.steps) + _STEPS_TO_COMPILE * len(way.compiled.ops)
+            way = self._try(replace(best.counted, first=first), trial_states, best.steps)
+            steps_left -= min(way.steps, best.steps) + _STEPS_TO_COMPILE * len(way.compiled.ops)
             if way.steps < _GAIN * best.steps:
                 best = way
-        return self._tried(best.statistics, states, np.inf)
+        return self._try(best.statistics, states, np.inf)
 
-    def _next_trial(self, best: Way, known: set[tuple[RuleOf, int]]) -> tuple[RuleOf, int] | None:
+    def _next_trial(self, best: Way, trials: set[tuple[RuleOf, int]]) -> tuple[RuleOf, int] | None:
         """A condition not yet tried as the first one, of a rule whose calls take longest."""
         for pattern in best.slowest[:_SLOWEST]:
             for number, rule in enumerate(best.compiled.rules_for(pattern)):
                 conditions = [i for i, literal in enumerate(rule.body) if literal.binds]
                 for condition in conditions if len(conditions) > 1 else ():
                     trial = RuleOf(pattern, number), condition
-                    if trial not in known:
+                    if trial not in trials:
                         return trial
         return None
 
@@ -440,39 +441,39 @@ class Tuner:
                 if counts[STEPS] > until:
                     break
         except ReasonerLimitError:
-            pass  # these rules can be played no further, so there is no more to learn
+            pass  # the match can go no further, so these states are all
         finally:
             self._questions.budget = budget
         return states
 
     def _next(self, state: State, rng: np.random.Generator) -> State:
-        """The state after random moves; the initial one after the last."""
-        asked = self._questions
-        if len(asked.answers([state], TERMINAL_ROOT, "a sample")[1]):
+        """The state after random moves; the initial state if the game is over or stuck."""
+        questions = self._questions
+        if len(questions.answers([state], TERMINAL_ROOT, "a sample")[1]):
             return self._initial
         joint = []
-        for role in range(asked.num_roles):
-            moves = asked.answers([state], LEGAL_ROOT, "a sample", role)[1]
+        for role in range(questions.num_roles):
+            moves = questions.answers([state], LEGAL_ROOT, "a sample", role)[1]
             if not len(moves):
                 return self._initial
             joint.append(rng.choice(moves))
-        return asked.steps([state], np.array([joint], dtype=np.int32), sees=False)[1]
+        return questions.steps([state], np.array([joint], dtype=np.int32), sees=False)[1]
 
     def _rows(
         self, states: list[State]
     ) -> dict[RelationPlace, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]:
-        """The fluents of states as rows, see `Statistics`."""
-        found: dict[RelationPlace, list[list[int]]] = {}
+        """The fluents of states as rows: see `Statistics`."""
+        by_place: dict[RelationPlace, list[list[int]]] = {}
         terms = self._room.memory.terms
         for number, state in enumerate(states):
-            for term in terms.shown[state].tolist():
+            for term in terms.by_name[state].tolist():
                 function = self._terms.functions[terms.functions[term]]
                 args = terms.arguments[terms.first[term] : terms.first[term + 1]].tolist()
-                found.setdefault(RelationPlace(RowKind.FLUENT, function), []).append(
+                by_place.setdefault(RelationPlace(RowKind.FLUENT, function), []).append(
                     [number, *args]
                 )
-                found.setdefault(RelationPlace(RowKind.FLUENT, None), []).append([number, term])
-        return {place: np.array(rows, dtype=np.int64) for place, rows in found.items()}
+                by_place.setdefault(RelationPlace(RowKind.FLUENT, None), []).append([number, term])
+        return {place: np.array(rows, dtype=np.int64) for place, rows in by_place.items()}
 
     def _measured(
         self,
@@ -482,7 +483,7 @@ class Tuner:
         states: list[State],
         most: float,
     ) -> Way:
-        """Count the steps of one random turn in each state; infinite if more than `most`."""
+        """Count the steps of one random turn in each state; they are infinite if above `most`."""
         put_into(self._room, compiled, forgotten)
         memory = self._room.memory
         memory.counts[COUNTING] = 1
@@ -500,18 +501,18 @@ class Tuner:
         finally:
             memory.counts[COUNTING] = 0
             self._questions.budget = budget
-        found = self._room.memory.statistics.astype(np.float64)
+        tallies = self._room.memory.statistics.astype(np.float64)
         steps = float(memory.counts[STEPS] - start)
-        steps += _STEPS_A_CALL * found[:, EVALUATED].sum()
-        steps += _STEPS_AN_ANSWER * found[:, ANSWERS_FOUND].sum()
-        return Way(compiled, statistics, forgotten, steps if is_done else np.inf, found)
+        steps += _STEPS_A_CALL * tallies[:, EVALUATED].sum()
+        steps += _STEPS_AN_ANSWER * tallies[:, ANSWERS_FOUND].sum()
+        return Way(compiled, statistics, forgotten, steps if is_done else np.inf, tallies)
 
     def _hardly_worth(self, way: Way) -> frozenset[CallPattern]:
-        """Calls without unknown arguments that are cheaper to evaluate again than to remember."""
+        """Calls without unknown arguments that are cheaper to evaluate again than to table."""
         circles = recurring(way.compiled) | {*self._roots}
         return frozenset(
             pattern
-            for pattern, (asked, evaluated, steps, _) in way.counts()
+            for pattern, (num_asked, evaluated, steps, _) in way.counts()
             if "f" not in pattern.args and pattern not in circles
-            if (asked - evaluated) * steps / evaluated <= _STEPS_TO_REMEMBER * asked
+            if (num_asked - evaluated) * steps / evaluated <= _STEPS_TO_REMEMBER * num_asked
         )

@@ -24,7 +24,7 @@ from ggp.gdl.program import Program
 from ggp.machine import Limits, Machine, build_machine, role_index
 from ggp.machine.abilities import Prover
 from ggp.machine.base import FloatArray
-from ggp.machine.build import build_by_the_first_clock, tell_moves
+from ggp.machine.build import build_by_the_first_clock, reveal_moves
 from ggp.machine.propnet.compile.ground_rules.forecast import GroundingForecast
 from ggp.players import Context, Decision, Player, make_player, parse_spec, player_of
 from ggp.players.known_state import KnownStatePlayer
@@ -188,7 +188,7 @@ class WorkerMatch:
         if self._other_machine is None:
             _log.info("the server sends joint moves, as in plain GDL")
             try:
-                self._other_machine = tell_moves(machine, program, _limits(setup))
+                self._other_machine = reveal_moves(machine, program, _limits(setup))
             except GGPError as error:
                 _log.warning("joint moves are sent, but cannot be used: %s", one_line(str(error)))
                 return

@@ -6,7 +6,7 @@ import pytest
 
 from ggp.gdl import parse_term
 from ggp.gdl.analysis.domains import MAX_DEPTH, Domains, position, with_uses
-from ggp.gdl.analysis.what_grows import terms_grow
+from ggp.gdl.analysis.growth import terms_grow
 from ggp.gdl.normalize import load
 from ggp.gdl.program import NormalRule
 from ggp.gdl.terms import Signature

@@ -175,7 +175,7 @@ def said(rules: str) -> list[tuple[str, str]]:
         (
             "(init (control white))",
             "control",
-            "no `legal` asks who has `control`, which means nothing by itself in GDL: all roles",
+            "no `legal` depends on `control`, which alone means nothing in GDL: all roles move in",
         ),
         ("(<= termnial (true start))", "unused", "nothing uses the relation `termnial`; did you"),
     ],

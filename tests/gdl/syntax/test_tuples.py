@@ -167,7 +167,7 @@ def test_moves_are_read_as_the_rules_are() -> None:
         ("(did buyer (buy wall (1 ore)))", "(did buyer (buy wall (tuple 1 ore)))"),
         ("(other (1 ore))", "(other (1 ore))"),
     ]:
-        assert str(tuples.in_told(parse_term(text))) == wanted
+        assert str(tuples.in_message(parse_term(text))) == wanted
 
 
 @pytest.mark.parametrize(

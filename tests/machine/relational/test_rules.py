@@ -10,7 +10,7 @@ from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine import Limits, build_machine
 from ggp.machine.abilities import Prover
-from ggp.machine.build import tell_moves
+from ggp.machine.build import reveal_moves
 from ggp.machine.games import load_program
 from ggp.machine.relational import tuning
 from ggp.machine.relational.compile import UnsupportedRulesError
@@ -139,7 +139,7 @@ def test_stored_states_are_found_again_on_another_machine() -> None:
 def test_machine_that_tells_moves_shares_the_states() -> None:
     program = load_program("krieg_tic_tac_toe")
     machine = build_machine(program, "relational")
-    told = tell_moves(machine, program.as_program())
+    told = reveal_moves(machine, program.as_program())
     start = machine.initial()
     joint = np.array([[machine.legal(start, role)[0][0] for role in range(len(machine.roles))]])
     stepped = told.step(start, joint)

@@ -38,7 +38,7 @@ from ggp.machine.base import (
     States,
     Stepped,
 )
-from ggp.machine.percepts import JointMovesTold
+from ggp.machine.percepts import RevealedMoves
 from ggp.run.clocks import TellsTime
 
 _log = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ class SpielMachine:
         is_open = self._knowledge.is_open
         self.growing = RLock()
         self._terms = SpielTerms(self.roles, num_actions, is_open=is_open, growing=self.growing)
-        self._joint_moves = JointMovesTold(PLAIN, self.growing) if is_open else None
+        self._joint_moves = RevealedMoves(PLAIN, self.growing) if is_open else None
         self._matches = RandomMatches(game)
         kind, dynamics = game.get_type(), pyspiel().GameType.Dynamics
         self.redraws_histories = (

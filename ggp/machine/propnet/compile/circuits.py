@@ -140,7 +140,7 @@ def build(
 def _stored(key: str, program: Program, cache: DiskCache) -> Built | Refusal | None:
     """The best usable entry of the cache: a complete circuit, any circuit, or a refusal."""
     best: Built | Refusal | None = None
-    for file_bytes in cache.each(key):
+    for file_bytes in cache.versions(key):
         try:
             content = from_bytes(file_bytes, key)
             if isinstance(content, Built) and content.circuit.roles != program.roles:

@@ -37,7 +37,7 @@ from ggp.machine.circuit import Circuit
 from ggp.machine.compiling.jit import load_at_once
 from ggp.machine.compiling.vectors import WIDTH, words_of
 from ggp.machine.goal_values import GoalValues
-from ggp.machine.percepts import JointMovesTold
+from ggp.machine.percepts import RevealedMoves
 from ggp.machine.propnet.optimise.knowledge import PassReport
 from ggp.machine.propnet.play.answers import Answers
 from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan, Queue
@@ -111,7 +111,7 @@ class PropnetMachine(CircuitTurns):
             is_gdl2=is_gdl2,
         )
         name = PLAIN if not is_gdl2 else told_by
-        self._joint_moves_told = None if name is None else JointMovesTold(name, self.growing)
+        self._joint_moves_told = None if name is None else RevealedMoves(name, self.growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
         keep_freed_memory()
 

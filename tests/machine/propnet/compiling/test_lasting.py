@@ -7,7 +7,7 @@ from clingo import Control
 
 from ggp.errors import ReasonerLimitError
 from ggp.gdl import parse
-from ggp.gdl.analysis.what_grows import terms_grow
+from ggp.gdl.analysis.growth import terms_grow
 from ggp.gdl.normalize import load, normalize
 from ggp.machine.propnet.compile.ground_rules import grounding
 from ggp.machine.propnet.compile.ground_rules.grounding import (

@@ -278,7 +278,7 @@ def test_a_cone_has_all_that_literals_depend_on(
         known = (rng.random(nets) < 0.2) & (np.arange(nets) <= circuit.num_inputs)
         for through_time in (False, True):
             for some in (known, np.zeros(nets, dtype=np.bool_)):
-                found = cone(circuit, targets, known=some, through_time=through_time)
+                found = cone(circuit, targets, excluded=some, through_time=through_time)
                 expected = cone_of(circuit, targets, some, through_time=through_time)
                 assert set(np.flatnonzero(found).tolist()) == expected
 

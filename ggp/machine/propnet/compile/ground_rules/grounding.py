@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ggp.errors import BackendUnavailableError, MachineError, ReasonerLimitError
 from ggp.gdl.analysis.dependencies import static_relations
-from ggp.gdl.analysis.what_grows import terms_grow, what_grows
+from ggp.gdl.analysis.growth import growing_term, terms_grow
 from ggp.gdl.program import NormalRule, Program, value_order
 from ggp.libraries import demand_library
 from ggp.machine.base import Limits
@@ -99,7 +99,7 @@ def ground(
         rules = whole_rules(program)
     translation = translate(program.roles, rules)
     if terms_grow(program.rules, MAX_UNCHECKED_DEPTH):
-        endless = what_grows(program.rules, surely=True) is not None
+        endless = growing_term(program.rules, surely=True) is not None
         fluents = lasting_fluents(
             translation, lambda part: _Clingo(_TermSizes()).ground(part), endless=endless
         )

@@ -683,7 +683,7 @@ def lay_out(circuit: Circuit, inputs: Sequence[int], stages: Sequence[Stage]) ->
     is_available[list(inputs)] = True
     cones: list[I64] = []
     for stage in stages:
-        cones.append(np.flatnonzero(cone(circuit, stage.targets, known=is_available)[base:]))
+        cones.append(np.flatnonzero(cone(circuit, stage.targets, excluded=is_available)[base:]))
         if not stage.optional:
             is_available[base + cones[-1]] = True
     planned: list[_Planned] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ggp.gdl.analysis.what_grows import told_growth, what_grows
+from ggp.gdl.analysis.growth import growing_term, growth_message
 from ggp.gdl.normalize import load
 from tests.support.games import GAMES
 from tests.support.sheets.programs import program
@@ -46,29 +46,29 @@ DO_NOT = {
 def test_what_grows_is_found_with_its_rule(how: str) -> None:
     rules, name, surely = GROW[how]
     found = program(FRAME + rules).rules
-    growth = what_grows(found)
+    growth = growing_term(found)
     assert growth is not None
     assert growth.name == name
     assert growth.rule in found
-    assert (what_grows(found, surely=True) is not None) == surely
+    assert (growing_term(found, surely=True) is not None) == surely
 
 
 @pytest.mark.parametrize("how", DO_NOT)
 def test_what_cannot_grow_is_not_blamed(how: str) -> None:
     found = program(FRAME + DO_NOT[how]).rules
-    assert what_grows(found) is None
-    assert what_grows(found, surely=True) is None
+    assert growing_term(found) is None
+    assert growing_term(found, surely=True) is None
 
 
 @pytest.mark.parametrize("game", GAMES)
 def test_no_game_of_ours_grows(game: str) -> None:
-    assert what_grows(load(game).rules) is None
+    assert growing_term(load(game).rules) is None
 
 
 def test_place_of_the_rule_is_told() -> None:
     sheet = program(FRAME + "\n  " + GROW["alone"][0])
     lines = sheet.source.text.splitlines()
-    assert told_growth(sheet) == (
+    assert growth_message(sheet) == (
         f"the terms of `n` grow by (next (n (s ?x) ?y)) (<text>:{len(lines)}:3)"
     )
-    assert told_growth(program(FRAME)) == ""
+    assert growth_message(program(FRAME)) == ""

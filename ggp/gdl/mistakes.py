@@ -1,11 +1,11 @@
-"""Finds what no author can have meant: conditions that never hold, names used as roles that are
-none, and the notation of other languages.
+"""Finds likely mistakes in a rulesheet: conditions that never hold, names that are not roles, and
+the notation of other languages.
 
-No formal rule forbids them, but no author can have meant them, so only `ggp validate` looks for
-them. Only what is certain is reported: the fluents of a state come from `init` and `next` alone,
-and joint moves from `legal`. So a `true` or `does` is wrong if it unifies with no such head, or if
-one of its arguments has a value that this position never takes (see `Domains`). Each wrong name is
-reported once, with the name that was probably meant.
+No formal rule forbids these, but no author can intend them. So only `ggp validate` looks for them.
+Only certain mistakes are reported: fluents come from `init` and `next` alone, and joint moves from
+`legal`. So a `true` or `does` is wrong if it unifies with no such head, or if one of its arguments
+has a value that this position never takes (see `Domains`). Each wrong name is reported once, with
+the name that was probably meant.
 """
 
 from __future__ import annotations
@@ -37,29 +37,29 @@ from ggp.gdl.source import Rulesheet
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Signature, Symbol, Term, Variable, signature
 
 MOST_FLOWS = 100_000
-"""Flows of values between arguments; if there are more, values are not checked."""
+"""Flows of values between arguments before the check of values is given up."""
 
 MOST_COMPARED = 20_000
-"""Number of heads that are compared with conditions; those beyond it are assumed to be possible."""
+"""Comparisons of heads with conditions; after these, every condition is assumed to be possible."""
 
 _WITH_ROLES = (LEGAL, GOAL, SEES, DOES)
 _MOST_LISTED = 4
 
 
 class _Kind(NamedTuple):
-    """A relation of the game's states or moves, and how messages speak of it.
+    """A relation of fluents or moves, and the words for it in messages.
 
     Attributes:
-        used: the relation in conditions.
-        made: the relations whose heads make it.
-        argument: which argument is the fluent or the move.
+        body_relation: the relation in conditions.
+        head_relations: the relations in heads that make its fluents or moves.
+        argument: index of the argument that is the fluent or the move.
         rule: short name of the diagnostic.
-        never: the words for a fluent or move that cannot be.
-        maker: the words for the lack of a head that makes it.
+        never: the words for an impossible fluent or move.
+        maker: the words for the missing head.
     """
 
-    used: Signature
-    made: tuple[Signature, ...]
+    body_relation: Signature
+    head_relations: tuple[Signature, ...]
     argument: int
     rule: str
     never: str
@@ -78,11 +78,11 @@ def check_possible(
     roles: Sequence[str],
     report: Diagnosis,
 ) -> None:
-    """Report conditions that can never hold, and names that stand in place of a role.
+    """Report conditions that can never hold, and names in place of a role that are none.
 
     Args:
-        read: the rules as they were read.
-        unfolded: the same without connectives, before anything was dropped.
+        read: the parsed rules.
+        unfolded: the same rules without connectives, before any was dropped.
         roles: the roles of the game.
     """
     _Check(read, unfolded, roles, report).run()
@@ -98,16 +98,16 @@ class _Check:
     ) -> None:
         self._read, self._unfolded, self._roles = read, unfolded, roles
         self._report = report
-        self._known: set[tuple[str, object]] = set()
+        self._reported: set[tuple[str, object]] = set()
         self._never: set[tuple[Signature, Signature]] = set()
 
     def run(self) -> None:
         if self._roles:
             self._check_roles()
         heads = {kind: _Heads(self._read, kind) for kind in _KINDS}
-        used = {kind: list(self._patterns(kind)) for kind in _KINDS}
+        patterns = {kind: list(self._patterns(kind)) for kind in _KINDS}
         possible = {
-            kind: [atom for atom in used[kind] if self._is_made(kind, heads[kind], atom)]
+            kind: [atom for atom in patterns[kind] if self._is_made(kind, heads[kind], atom)]
             for kind in _KINDS
         }
         domains = Domains(list(self._certain()), MOST_FLOWS)
@@ -132,18 +132,18 @@ class _Check:
             return
         if not self._is_new("no-such-role", str(role)):
             return
-        meant = did_you_mean(str(role), self._roles) or (
+        hint = did_you_mean(str(role), self._roles) or (
             f": the roles are {_listed(self._roles)}" if len(self._roles) <= _MOST_LISTED else ""
         )
-        self._report.breach("no-such-role", f"{role} is no role{meant}", _place(role, atom))
+        self._report.breach("no-such-role", f"{role} is no role{hint}", _place(role, atom))
 
     # ---------------------------------------------------------------- fluents and moves
 
     def _patterns(self, kind: _Kind) -> Iterator[Compound]:
-        """The conditions of a kind, without those whose role is not one of the game's."""
+        """Yield the conditions of a kind."""
         for rule in self._read:
             for atom in conditions(rule):
-                if signature(atom) == kind.used and isinstance(atom, Compound):
+                if signature(atom) == kind.body_relation and isinstance(atom, Compound):
                     yield atom
 
     def _is_made(self, kind: _Kind, heads: _Heads, atom: Compound) -> bool:
@@ -151,22 +151,21 @@ class _Check:
         term = atom.args[kind.argument]
         if isinstance(term, Variable) or heads.any or signature(term) in heads.by_name:
             return True
-        self._never.add((kind.used, signature(term)))
+        self._never.add((kind.body_relation, signature(term)))
         if self._is_new(kind.rule, signature(term)):
             name, arity = signature(term)
-            others = sorted(n for other, n in heads.by_name if other == name and n != arity)
-            meant = did_you_mean(name, dict.fromkeys(other for other, _ in heads.by_name))
-            if others:
-                meant = f"; elsewhere `{name}` has {' or '.join(map(_arguments, others))}"
-            message = f"{term} is {kind.never}: {kind.maker}{meant}"
+            arities = sorted(n for head, n in heads.by_name if head == name and n != arity)
+            hint = did_you_mean(name, dict.fromkeys(head for head, _ in heads.by_name))
+            if arities:
+                hint = f"; elsewhere `{name}` has {' or '.join(map(_arguments, arities))}"
+            message = f"{term} is {kind.never}: {kind.maker}{hint}"
             self._report.breach(kind.rule, message, _place(term, atom))
         return False
 
     def _certain(self) -> Iterator[NormalRule]:
-        """The rules without the conditions that are false because of a wrong name.
+        """Yield the rules without the conditions that are false because of a wrong name.
 
-        The values of their variables are not known then, and one mistake must not be reported as
-        many.
+        Their variables would have no values, and one mistake would be reported many times.
         """
         defined = {signature(rule.head) for rule in self._unfolded} | {TRUE, DOES}
         for rule in self._unfolded:
@@ -179,39 +178,39 @@ class _Check:
         if relation not in defined:
             return False
         for kind in _KINDS:
-            if relation == kind.used and isinstance(atom, Compound):
+            if relation == kind.body_relation and isinstance(atom, Compound):
                 term = atom.args[kind.argument]
                 return isinstance(term, Variable) or (relation, signature(term)) not in self._never
         return True
 
     def _check_values(self, kind: _Kind, heads: _Heads, atom: Compound, domains: Domains) -> None:
-        """Report an argument with a value it never takes, or a term that unifies with no head."""
+        """Report an argument whose value is impossible, or a term that unifies with no head."""
         term = atom.args[kind.argument]
-        at = position(kind.used, kind.argument)
+        at = position(kind.body_relation, kind.argument)
         wrong = domains.impossible(term, at) if domains.whole else None
         if wrong is not None:
-            part, where = wrong
-            if self._is_new(kind.rule, (where, part)):
-                message = f"{term} is {kind.never}: {_says_never(part, where, domains)}"
+            part, part_at = wrong
+            if self._is_new(kind.rule, (part_at, part)):
+                message = f"{term} is {kind.never}: {_says_never(part, part_at, domains)}"
                 self._report.breach(kind.rule, message, _place(part, atom))
         elif not heads.may_be(atom) and self._is_new(kind.rule, term):
             self._report.breach(
                 kind.rule, f"{term} is {kind.never}: {kind.maker}", _place(term, atom)
             )
 
-    def _is_new(self, rule: str, what: object) -> bool:
-        key = (rule, what)
-        if key in self._known:
+    def _is_new(self, rule: str, subject: object) -> bool:
+        key = (rule, subject)
+        if key in self._reported:
             return False
-        self._known.add(key)
+        self._reported.add(key)
         return True
 
 
 class _Heads:
-    """The fluents or moves that heads make.
+    """The heads that make fluents or moves of one kind.
 
     Attributes:
-        by_name: the heads, by name and number of arguments of what they make.
+        by_name: the heads, by name and arity of the fluent or move.
         any: whether some head may make any fluent or move.
     """
 
@@ -223,24 +222,24 @@ class _Heads:
         self._by_value: dict[tuple[Signature, int, str | None], list[Compound]] = {}
         for rule in read:
             head = rule.head
-            if signature(head) not in kind.made or not isinstance(head, Compound):
+            if signature(head) not in kind.head_relations or not isinstance(head, Compound):
                 continue
-            made = head.args[kind.argument]
-            if isinstance(made, Variable):
+            term = head.args[kind.argument]
+            if isinstance(term, Variable):
                 self.any = True
                 continue
-            name = signature(made)
+            name = signature(term)
             self.by_name.setdefault(name, []).append(head)
-            for i, arg in enumerate(made.args if isinstance(made, Compound) else ()):
+            for i, arg in enumerate(term.args if isinstance(term, Compound) else ()):
                 value = arg.name if isinstance(arg, Symbol) else None
                 self._by_value.setdefault((name, i, value), []).append(head)
 
     def may_be(self, atom: Compound) -> bool:
-        """Whether some head may unify with a condition; also true where that is too much work."""
-        wanted = atom.args[self._argument]
-        if self.any or isinstance(wanted, Variable):
+        """Whether some head may unify with a condition; true after too many comparisons."""
+        term = atom.args[self._argument]
+        if self.any or isinstance(term, Variable):
             return True
-        for head in self._candidates(wanted):
+        for head in self._candidates(term):
             self._work += 1
             if self._work > MOST_COMPARED:
                 return True
@@ -250,35 +249,35 @@ class _Heads:
                 return True
         return False
 
-    def _candidates(self, wanted: Symbol | Compound) -> list[Compound]:
-        """The heads that agree with a term in the constant that the fewest heads have."""
-        name = signature(wanted)
+    def _candidates(self, term: Symbol | Compound) -> list[Compound]:
+        """The heads that agree with a term in one constant: the one with the fewest heads."""
+        name = signature(term)
         best = self.by_name[name]
-        for i, arg in enumerate(wanted.args if isinstance(wanted, Compound) else ()):
+        for i, arg in enumerate(term.args if isinstance(term, Compound) else ()):
             if isinstance(arg, Symbol):
-                found = [
+                heads = [
                     head
                     for value in (arg.name, None)
                     for head in self._by_value.get((name, i, value), ())
                 ]
-                best = min(best, found, key=len)
+                best = min(best, heads, key=len)
         return best
 
 
-def _says_never(part: Term, where: Position, domains: Domains) -> str:
+def _says_never(part: Term, at: Position, domains: Domains) -> str:
     """The reason why a part of a term is impossible."""
-    name, number = where[-1][0][0], where[-1][1]
+    name, number = at[-1][0][0], at[-1][1]
     if isinstance(part, Symbol):
-        others = domains.constants(where)
+        values = domains.constants(at)
     else:
-        others = tuple(name for name, _ in domains.functions(where))
+        values = tuple(name for name, _ in domains.functions(at))
     assert not isinstance(part, Variable)
-    meant = did_you_mean(part.name, others)
-    if not meant and 0 < len(others) <= _MOST_LISTED:
-        meant = f", only {_listed(others)}"
-    if len(where) == 1:
-        return f"`{part.name}` is never made{meant}"
-    return f"argument {number + 1} of `{name}` is never {part}{meant}"
+    hint = did_you_mean(part.name, values)
+    if not hint and 0 < len(values) <= _MOST_LISTED:
+        hint = f", only {_listed(values)}"
+    if len(at) == 1:
+        return f"`{part.name}` is never made{hint}"
+    return f"argument {number + 1} of `{name}` is never {part}{hint}"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -294,11 +293,11 @@ def _place(term: Term, atom: Compound) -> int:
 
 
 # ------------------------------------------------------------------------
-# Finds notation of other languages that is a mere name in GDL, or means nothing there.
+# Notation of other languages that is a mere name in GDL, or means nothing.
 #
-# KIF takes every run of characters for a name, so `[mark`, `=>` and `+` are names like any other:
-# the rule is read, but does not say what its author thinks. A sheet may well define a relation `>`
-# by facts, or use `+` as a name of its own; these are not reported.
+# KIF takes every run of characters for a name, so `[mark`, `=>` and `+` are ordinary names. The
+# rule can be read, but has another meaning than intended. A sheet may well define a relation `>` by
+# facts, or use `+` as a name; these are not reported.
 
 _BY_FACTS = "; GDL has no arithmetic: write facts like (less 1 2) and (succ 1 2)"
 _EQUAL = "; GDL has no `=`: write the same variable twice, or `distinct` for what differs"
@@ -315,7 +314,7 @@ OPERATORS: Mapping[str, str] = {
         "seen in a fluent"
     ),
 }
-"""The GDL to write instead of an operator of another language, as the end of a message."""
+"""Operators of other languages, with the GDL to write instead, as the end of a message."""
 
 _NAMING = frozenset({INIT, TRUE, NEXT, LEGAL, DOES, SEES})
 """Relations whose last argument may be a name."""
@@ -327,25 +326,25 @@ _BRACKETS = frozenset("[]{}")
 
 @dataclass(slots=True)
 class _Uses:
-    """The places where names occur.
+    """The names in a rulesheet, each with the offset of its first occurrence.
 
     Attributes:
-        symbols: first place of each name of a constant, function or relation.
-        heads, bodies: relations in heads and in bodies, with their first place.
-        made, taken: functions in heads, and in conditions other than `distinct`, with first place.
-        all_made: functions anywhere, with their first place.
+        symbols: names of constants, functions and relations.
+        heads, bodies: relations in heads and in bodies.
+        in_heads, in_bodies: functions in heads, and in conditions other than `distinct`.
+        functions: functions anywhere.
     """
 
     symbols: dict[str, int] = field(default_factory=dict)
     heads: dict[Signature, int] = field(default_factory=dict)
     bodies: dict[Signature, int] = field(default_factory=dict)
-    made: dict[Signature, int] = field(default_factory=dict)
-    taken: dict[Signature, int] = field(default_factory=dict)
+    in_heads: dict[Signature, int] = field(default_factory=dict)
+    in_bodies: dict[Signature, int] = field(default_factory=dict)
     functions: dict[Signature, int] = field(default_factory=dict)
 
 
 def check_notation(rulesheet: Rulesheet, report: Diagnosis) -> None:
-    """Report brackets, commas, arrows and arithmetic, and keywords that are spelled wrong."""
+    """Report brackets, commas, arrows, arithmetic and misspelled keywords."""
     uses = _uses_in(rulesheet)
     fluents = {
         signature(rule.head.args[0])
@@ -376,25 +375,25 @@ def check_notation(rulesheet: Rulesheet, report: Diagnosis) -> None:
                 message = f"nothing uses the relation `{name}`; a fluent is made by (next {shape})"
                 report.breach("unused", message, place)
                 continue
-            meant = nearest(name, KEYWORD_ARITY)
-            if meant is not None and meant not in ("true", "does", "distinct"):
-                message = f"nothing uses the relation `{name}`; did you mean `{meant}`?"
+            keyword = nearest(name, KEYWORD_ARITY)
+            if keyword is not None and keyword not in ("true", "does", "distinct"):
+                message = f"nothing uses the relation `{name}`; did you mean `{keyword}`?"
                 report.breach("unused", message, place)
     for function, place in uses.functions.items():
         name = function[0]
-        if name in _CALCULATING and not (function in uses.made and function in uses.taken):
+        if name in _CALCULATING and not (function in uses.in_heads and function in uses.in_bodies):
             message = f"`{name}` does not calculate: it is a name like any other{OPERATORS[name]}"
             report.breach("notation", message, place)
-        elif name in _ARROWS and not (function in uses.made and function in uses.taken):
+        elif name in _ARROWS and not (function in uses.in_heads and function in uses.in_bodies):
             message = f"`{name}` means nothing in GDL; a rule is written (<= head condition ...)"
             report.breach("notation", message, place)
 
 
 def _check_variables(rulesheet: Rulesheet, report: Diagnosis) -> None:
-    """Report constants of KIF that look like variables of Prolog, and stand where these would.
+    """Report constants of KIF that look like variables of Prolog and are used like them.
 
-    Such a constant begins with a capital letter, though not all keywords do; two conditions of one
-    rule or its head have it, but not as a whole fluent, move or percept; and no fact has it.
+    Such a constant begins with a capital letter, while not all keywords do. It occurs in two atoms
+    of one rule, but not as a whole fluent, move or percept, and in no fact.
     """
     spelling = rulesheet.spelling
     keywords = {rule.head.name for rule in rulesheet.rules} & KEYWORD_ARITY.keys()
@@ -405,20 +404,18 @@ def _check_variables(rulesheet: Rulesheet, report: Diagnosis) -> None:
         if not rule.body:
             capitals -= {part.name for part in _parts(rule.head)}
     for rule in rulesheet.rules:
-        atoms = [each for each in (rule.head, *conditions(rule)) if isinstance(each, Compound)]
-        symbols = [
-            {each.name: each for each in _inside(atom) if each.name in capitals} for atom in atoms
-        ]
-        for name, times in Counter(name for each in symbols for name in each).items():
+        atoms = [term for term in (rule.head, *conditions(rule)) if isinstance(term, Compound)]
+        tables = [{s.name: s for s in _inside(atom) if s.name in capitals} for atom in atoms]
+        for name, times in Counter(name for table in tables for name in table).items():
             if times > 1:
                 capitals.remove(name)
-                place = next(each[name].start for each in symbols if name in each)
-                said = f"`{spelling[name]}` is a constant; a variable is written ?{spelling[name]}"
-                report.breach("notation", said, place)
+                place = next(table[name].start for table in tables if name in table)
+                text = f"`{spelling[name]}` is a constant; a variable is written ?{spelling[name]}"
+                report.breach("notation", text, place)
 
 
 def _inside(atom: Compound) -> Iterator[Symbol]:
-    """The constants in an atom, but for a whole fluent, move or percept."""
+    """Yield the constants in an atom, except one that is a whole fluent, move or percept."""
     for arg in atom.args:
         for part in _parts(arg):
             whole = part is atom.args[-1] and signature(atom) in _NAMING
@@ -427,9 +424,9 @@ def _inside(atom: Compound) -> Iterator[Symbol]:
 
 
 def check_control(rules: Sequence[Rule], roles: Sequence[str], report: Diagnosis) -> None:
-    """Warn where `control` seems to say who moves, as it does in pyggp, but no `legal` asks it."""
-    given = [Compound("init", (Compound("control", (Symbol(role),)),)) for role in roles]
-    first = next((rule for rule in rules if rule.head in given), None)
+    """Warn if `control` seems to say who moves, as in pyggp, but no `legal` depends on it."""
+    control_facts = [Compound("init", (Compound("control", (Symbol(role),)),)) for role in roles]
+    first = next((rule for rule in rules if rule.head in control_facts), None)
     if first is None or len(roles) == 1:
         return
     bodies: dict[Signature, list[Term]] = {}
@@ -444,8 +441,8 @@ def check_control(rules: Sequence[Rule], roles: Sequence[str], report: Diagnosis
                 return
             pending.append(signature(atom))
     message = (
-        "no `legal` asks who has `control`, which means nothing by itself in GDL: all roles move "
-        "in every turn (in pyggp only those that have it)"
+        "no `legal` depends on `control`, which alone means nothing in GDL: all roles move in "
+        "every turn (in pyggp, only roles that have it)"
     )
     report.breach("control", message, first.start)
 
@@ -456,12 +453,12 @@ def _uses_in(rulesheet: Rulesheet) -> _Uses:
         if signature(rule.head) in IGNORED:
             continue
         uses.heads.setdefault(signature(rule.head), rule.head.start)
-        _note(uses, rule.head, uses.made)
+        _note(uses, rule.head, uses.in_heads)
         for atom in conditions(rule):
             if isinstance(atom, Variable):
                 continue
             uses.bodies.setdefault(signature(atom), atom.start)
-            _note(uses, atom, uses.taken if atom.name not in CONNECTIVES else None)
+            _note(uses, atom, uses.in_bodies if atom.name not in CONNECTIVES else None)
     return uses
 
 
@@ -475,7 +472,7 @@ def _note(uses: _Uses, atom: Term, into: dict[Signature, int] | None) -> None:
 
 
 def _parts(term: Term) -> Iterator[Symbol | Compound]:
-    """The term and all terms inside of it, except variables."""
+    """Yield the term and all terms inside it, except variables."""
     pending = [term]
     while pending:
         item = pending.pop()

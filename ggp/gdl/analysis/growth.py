@@ -1,5 +1,6 @@
 """Finds terms of a game that grow without end, and the rule that makes them.
 
+Backends ask whether terms need a check of their size in play; messages about limits name the cause.
 Values flow from places in conditions to places in heads, and on the way functions are put around
 them or taken off. Terms can only grow without end where values come back to a place with more
 functions around them:
@@ -7,8 +8,9 @@ functions around them:
     (<= (next (n (s ?x))) (true (n ?x)))        n -> n, one more: grows
     (<= (next (n ?x)) (true (n (s ?x))))        n -> n, one less: does not
 
-This approximates from above, as other conditions may stop the growth. It is certain where none can:
-where a rule takes any fluent of a function and asks nothing else about it (`surely`).
+This is an upper bound, since other conditions may stop the growth. Growth is certain only where no
+condition can stop it: where a rule takes any fluent of a function and requires nothing else of it
+(`surely`).
 """
 
 from __future__ import annotations
@@ -36,17 +38,14 @@ from ggp.gdl.syntax.printer import to_kif
 from ggp.gdl.terms import Compound, Signature, Term, Variable, signature, variables
 
 # ------------------------------------------------------------------------
-# An upper bound on how deep the terms of a game can nest.
+# An upper bound on the nesting of terms.
 
-_Place_of_growth = tuple[Signature, int]
+_Argument = tuple[Signature, int]
 
 
 def terms_grow(rules: Sequence[NormalRule], depth: int) -> bool:
-    """Whether functions may become nested deeper than `depth` in a relation's argument.
-
-    False is certain; true is not.
-    """
-    known: dict[_Place_of_growth, int] = {}
+    """Whether functions may nest deeper than `depth`; false is certain, true is not."""
+    depths: dict[_Argument, int] = {}
     waiting: dict[Signature, list[NormalRule]] = {}
     for rule in rules:
         for literal in rule.body:
@@ -56,15 +55,15 @@ def terms_grow(rules: Sequence[NormalRule], depth: int) -> bool:
         rule = pending.pop()
         if not isinstance(rule.head, Compound):
             continue
-        bound = _bounds(rule, known)
+        bound = _bounds(rule, depths)
         relation = _relation(rule.head)
         deeper = False
         for i, arg in enumerate(rule.head.args):
-            found = _depth(arg, bound)
-            if found > depth:
+            arg_depth = _depth(arg, bound)
+            if arg_depth > depth:
                 return True
-            if found > known.get((relation, i), -1):
-                known[relation, i] = found
+            if arg_depth > depths.get((relation, i), -1):
+                depths[relation, i] = arg_depth
                 deeper = True
         if deeper:
             pending.extend(waiting.get(relation, ()))
@@ -72,18 +71,18 @@ def terms_grow(rules: Sequence[NormalRule], depth: int) -> bool:
 
 
 def _relation(atom: Term) -> Signature:
-    """The relation that an atom shares arguments with: `true` for `next`, `legal` for `does`."""
+    """The relation whose arguments an atom shares: `true` for `next`, `legal` for `does`."""
     return position(signature(atom), 0)[0][0]
 
 
-def _bounds(rule: NormalRule, known: dict[_Place_of_growth, int]) -> dict[str, int]:
-    """The greatest depth to which the values of each variable nest."""
+def _bounds(rule: NormalRule, depths: dict[_Argument, int]) -> dict[str, int]:
+    """The greatest depth of the values of each variable."""
     bounds: dict[str, int] = {}
     for literal in rule.body:
         if literal.binds and isinstance(literal.atom, Compound):
             relation = _relation(literal.atom)
             for i, arg in enumerate(literal.atom.args):
-                _bound_inside(arg, known.get((relation, i), 0), bounds)
+                _bound_inside(arg, depths.get((relation, i), 0), bounds)
     return bounds
 
 
@@ -104,21 +103,22 @@ def _depth(term: Term, bounds: dict[str, int]) -> int:
 
 
 _DEEP = 200
-"""Number of functions around a value that is too many for a place: twice what rules can write."""
+"""Depth at which a place counts as growing: twice the nesting that a rulesheet may have."""
 
 _Place = tuple[Signature, Signature | None, int]
-"""A relation, the function of its fluent, move or percept, and an argument of that function.
-Without a function it is an argument of the relation: any fluent of it."""
+"""A relation, the function of its fluent, move or percept, and the index of an argument of that
+function. Without a function, the index of an argument of the relation."""
 
 _WITH_TERM = {
     **dict.fromkeys((INIT, NEXT, TRUE), (TRUE, 0)),
     **dict.fromkeys((LEGAL, DOES), (LEGAL, 1)),
     SEES: (SEES, 1),
 }
-"""Relations of fluents, moves and percepts: the relation they share places with, the argument."""
+"""Relations of fluents, moves and percepts: the relation whose places they share, and the index of
+the argument."""
 
 _ASKED = (INIT, LEGAL, NEXT, SEES, GOAL, TERMINAL)
-"""Relations for which is asked, whatever they hold of."""
+"""Relations that are evaluated for all of their terms in play."""
 
 _SHARED = (TRUE, LEGAL)
 """Relations whose conditions may be about any term: `(true ?f)`, `(does white ?m)`."""
@@ -131,8 +131,8 @@ class GrowingTerm(NamedTuple):
     rule: NormalRule
 
 
-class _Found(NamedTuple):
-    """A variable in an atom: its place, and the number of functions around it there."""
+class _Occurrence(NamedTuple):
+    """A variable in an atom: its place, and the number of functions around it."""
 
     name: str
     place: _Place
@@ -140,130 +140,133 @@ class _Found(NamedTuple):
 
 
 class _Raise(NamedTuple):
-    """The cause of a place's depth: the values of another place, with so many more functions."""
+    """The cause of a place's depth: values of another place, with `rise` more functions."""
 
     source: _Place
-    more: int
+    rise: int
     rule: NormalRule | None
 
 
-def what_grows(rules: Sequence[NormalRule], *, surely: bool = False) -> GrowingTerm | None:
-    """A function or relation that may grow without end; None if none was found.
+def growing_term(rules: Sequence[NormalRule], *, surely: bool = False) -> GrowingTerm | None:
+    """A function or relation that may grow without end; None if there is none.
 
     Args:
-        surely: count only fluents that do grow once such a rule has applied, for as long as the
-            game goes on.
+        surely: only fluents that certainly grow until the game ends, once the rule has applied.
     """
     return _Depths(rules, surely).growth()
 
 
 def endless_rule(rules: Sequence[NormalRule]) -> NormalRule | None:
-    """A rule by which a relation holds of infinitely many terms, all of which are asked for.
+    """A rule that makes a relation hold for infinitely many terms, all of which are evaluated.
 
-    Only what is certain counts: recursion through rules whose one condition takes anything.
+    Only certain cases count: recursion through rules whose only condition matches any term.
     """
-    asked = _asked_whole(rules)
-    takers = [rule for rule in rules if signature(rule.head) in asked and _takes_all(rule)]
-    given = {signature(rule.head) for rule in rules if not rule.body}
-    while (found := what_grows(takers)) is not None:
-        if given & {signature(found.rule.head), signature(found.rule.body[0].atom)}:
-            return found.rule
-        takers.remove(found.rule)
+    relations = _unbounded_relations(rules)
+    takers = [rule for rule in rules if signature(rule.head) in relations and _takes_all(rule)]
+    with_facts = {signature(rule.head) for rule in rules if not rule.body}
+    while (growth := growing_term(takers)) is not None:
+        if with_facts & {signature(growth.rule.head), signature(growth.rule.body[0].atom)}:
+            return growth.rule
+        takers.remove(growth.rule)
     return None
 
 
-def _asked_whole(rules: Sequence[NormalRule]) -> set[Signature]:
-    """Relations for all of whose terms rules ask: no other condition bounds them."""
+def _unbounded_relations(rules: Sequence[NormalRule]) -> set[Signature]:
+    """Relations that rules evaluate for all terms: no other condition bounds their arguments."""
     bodies: dict[Signature, list[NormalRule]] = {}
     for rule in rules:
         bodies.setdefault(signature(rule.head), []).append(rule)
-    asked = set(_ASKED)
-    pending = list(asked)
+    relations = set(_ASKED)
+    pending = list(relations)
     while pending:
         for rule in bodies.get(pending.pop(), ()):
             positive = [literal.atom for literal in rule.body if literal.binds]
             times = Counter(v.name for atom in positive for v in {*variables(atom)})
-            wanted = {variable.name for variable in variables(rule.head)}
+            head_names = {variable.name for variable in variables(rule.head)}
             for atom in positive:
                 names = _all_variables(atom)
-                alone = all(times[name] == 1 for name in names)
-                if alone and names & wanted and signature(atom) not in asked:
-                    asked.add(signature(atom))
+                is_free = all(times[name] == 1 for name in names)
+                if is_free and names & head_names and signature(atom) not in relations:
+                    relations.add(signature(atom))
                     pending.append(signature(atom))
-    return asked
+    return relations
 
 
-def told_growth(program: Program) -> str:
-    """A message that says what grows in a game and where; empty if nothing does."""
-    found = what_grows(program.rules)
-    if found is None:
+def growth_message(program: Program) -> str:
+    """A message that names the term that grows in a game, and its rule; empty if there is none."""
+    growth = growing_term(program.rules)
+    if growth is None:
         return ""
-    line, column = program.source.position(found.rule.start)
-    where = f"{program.source.name}:{line}:{column}" if line else program.source.name
-    return f"the terms of `{found.name}` grow by {to_kif(found.rule.head)} ({where})"
+    line, column = program.source.position(growth.rule.start)
+    place = f"{program.source.name}:{line}:{column}" if line else program.source.name
+    return f"the terms of `{growth.name}` grow by {to_kif(growth.rule.head)} ({place})"
 
 
 def with_growth(text: str, program: Program) -> str:
-    """A message that something does not end, and what grows in the game, if anything does."""
-    return "; ".join(filter(None, (text, told_growth(program))))
+    """The text, followed by the message about a growing term of the game, if there is one."""
+    return "; ".join(filter(None, (text, growth_message(program))))
 
 
 class _Depths:
-    """How deep functions nest in each place, counted up until one is too deep."""
+    """The nesting of functions in each place, raised rule by rule until one place is too deep.
+
+    Each raise remembers its cause. Following the causes from a place that is too deep leads back to
+    it, or shows that the depth comes from a finite source.
+    """
 
     def __init__(self, rules: Sequence[NormalRule], surely: bool) -> None:
         self._surely = surely
         self._depths: dict[_Place, int] = {}
         self._raises: dict[_Place, _Raise] = {}
         self._readers: dict[_Place, list[NormalRule]] = {}
-        self._bodies: dict[NormalRule, dict[str, list[_Found]]] = {}
+        self._bodies: dict[NormalRule, dict[str, list[_Occurrence]]] = {}
         for rule in rules:
             if isinstance(rule.head, Compound) and (not surely or signature(rule.head) == NEXT):
-                body: dict[str, list[_Found]] = {}
+                body: dict[str, list[_Occurrence]] = {}
                 self._bodies[rule] = body
-                for found in self._read(rule):
-                    body.setdefault(found.name, []).append(found)
-                    self._readers.setdefault(found.place, []).append(rule)
+                for occurrence in self._read(rule):
+                    body.setdefault(occurrence.name, []).append(occurrence)
+                    self._readers.setdefault(occurrence.place, []).append(rule)
         self._wholes = [place for place in self._readers if place[0] in _SHARED and not place[1]]
 
     def growth(self) -> GrowingTerm | None:
-        """The place that nests too deep because its values come back to it."""
+        """The term that nests too deep because its values come back to its place."""
         pending = list(self._bodies)
         while pending:
             rule = pending.pop()
             assert isinstance(rule.head, Compound)
-            for found in _places(rule.head):
-                for place in self._raised(rule, found):
+            for occurrence in _places(rule.head):
+                for place in self._raised(rule, occurrence):
                     if self._depths[place] > _DEEP:
-                        grown = self._cycle(place)
-                        if grown is not None:
-                            return grown
+                        term = self._cycle(place)
+                        if term is not None:
+                            return term
                     else:
                         pending.extend(self._readers.get(place, ()))
         return None
 
-    def _read(self, rule: NormalRule) -> Iterator[_Found]:
-        """The variables that a body binds."""
+    def _read(self, rule: NormalRule) -> Iterator[_Occurrence]:
+        """Yield the variables that a body binds."""
         times = Counter(v.name for literal in rule.body for v in variables(literal.atom))
         for literal in rule.body:
             counts = literal.binds and (not self._surely or _takes_any(literal, times))
             if counts and isinstance(literal.atom, Compound):
                 yield from _places(literal.atom)
 
-    def _raised(self, rule: NormalRule, found: _Found) -> Iterator[_Place]:
-        """The places that a variable of a head makes deeper."""
-        sources = self._bodies[rule].get(found.name)
+    def _raised(self, rule: NormalRule, target: _Occurrence) -> Iterator[_Place]:
+        """Raise the place of a variable of a head; yield the places that become deeper."""
+        sources = self._bodies[rule].get(target.name)
         if sources is None:
             return
-        least = min(sources, key=lambda each: self._depths.get(each.place, 0) - each.depth)
-        more = found.depth - least.depth
-        depth = max(self._depths.get(least.place, 0) + more, 0)
-        if depth <= self._depths.get(found.place, -1):
+        source = min(sources, key=lambda source: self._depths.get(source.place, 0) - source.depth)
+        rise = target.depth - source.depth
+        depth = max(self._depths.get(source.place, 0) + rise, 0)
+        if depth <= self._depths.get(target.place, -1):
             return
-        yield from self._raise(found.place, depth, _Raise(least.place, more, rule))
+        yield from self._raise(target.place, depth, _Raise(source.place, rise, rule))
 
-    def _raise(self, place: _Place, depth: int, by: _Raise) -> Iterator[_Place]:
-        self._depths[place], self._raises[place] = depth, by
+    def _raise(self, place: _Place, depth: int, cause: _Raise) -> Iterator[_Place]:
+        self._depths[place], self._raises[place] = depth, cause
         yield place
         for whole in self._wholes if place[1] else ():
             if place[0] == whole[0] and depth + 1 > self._depths.get(whole, -1):
@@ -271,31 +274,31 @@ class _Depths:
                 yield whole
 
     def _cycle(self, place: _Place) -> GrowingTerm | None:
-        """The rule that nests, on the path by which a place's values came back to it."""
-        way: list[_Place] = []
-        while place not in way:
-            way.append(place)
+        """The first rule that adds functions on a place's cycle of causes; None without one."""
+        path: list[_Place] = []
+        while place not in path:
+            path.append(place)
             if place not in self._raises:
                 return None
             place = self._raises[place].source
-        cycle = way[way.index(place) :]
-        if sum(self._raises[each].more for each in cycle) <= 0:
+        cycle = path[path.index(place) :]
+        if sum(self._raises[place].rise for place in cycle) <= 0:
             return None
-        found = []
+        growths = []
         for place in cycle:
             by = self._raises[place]
             # A whole fluent is wrapped in the function that its own rule makes.
             target, rule = (place, by.rule) if by.rule else (by.source, self._rule_of(by.source))
-            if by.more > 0 and rule is not None:
-                found.append(GrowingTerm((target[1] or target[0])[0], rule))
-        return min(found, key=lambda growth: growth.rule.start, default=None)
+            if by.rise > 0 and rule is not None:
+                growths.append(GrowingTerm((target[1] or target[0])[0], rule))
+        return min(growths, key=lambda growth: growth.rule.start, default=None)
 
     def _rule_of(self, place: _Place) -> NormalRule | None:
         return self._raises[place].rule if place in self._raises else None
 
 
 def _takes_all(rule: NormalRule) -> bool:
-    """Whether a rule has one condition, which any terms of another relation of the rules meet."""
+    """Whether a rule has a single condition, which matches all terms of an author's relation."""
     if len(rule.body) != 1 or not rule.body[0].binds:
         return False
     atom = rule.body[0].atom
@@ -305,7 +308,7 @@ def _takes_all(rule: NormalRule) -> bool:
 
 
 def _all_variables(atom: Atom) -> set[str]:
-    """The arguments of an atom, if they are different variables; else none."""
+    """The arguments of an atom if they are distinct variables; else nothing."""
     args = atom.args if isinstance(atom, Compound) else ()
     names = {arg.name for arg in args if isinstance(arg, Variable)}
     return names if len(names) == len(args) else set()
@@ -319,7 +322,7 @@ def _takes_any(literal: Literal, times: Counter[str]) -> bool:
     return all(isinstance(arg, Variable) and times[arg.name] == 1 for arg in fluent.args)
 
 
-def _places(atom: Compound) -> Iterator[_Found]:
+def _places(atom: Compound) -> Iterator[_Occurrence]:
     relation, function, args = signature(atom), None, atom.args
     if relation in _WITH_TERM:
         relation, number = _WITH_TERM[relation]
@@ -330,7 +333,7 @@ def _places(atom: Compound) -> Iterator[_Found]:
             args = (term,)
     for i, arg in enumerate(args):
         for name, depth in _inside(arg, 0):
-            yield _Found(name, (relation, function, i), depth)
+            yield _Occurrence(name, (relation, function, i), depth)
 
 
 def _inside(term: Term, depth: int) -> Iterator[tuple[str, int]]:
