@@ -359,7 +359,7 @@ class Planner:
 
     def _add_turn(self) -> None:
         """Go on to the next length, where the game can go on so long, and there is room."""
-        too_large = self._going.num_signs > MOST_SIGNS // MOST_OPEN
+        too_large = self._going.num_literals > MOST_SIGNS // MOST_OPEN
         if too_large or self._going.num_turns >= MOST_TURNS:
             return
         try:

@@ -205,7 +205,7 @@ class KnownSets:
             are none.
         """
         self._exact.trim()
-        self._exact.enumerate_with_beginnings(role, paths)
+        self._exact.enumerate_from_start(role, paths)
         known = np.flatnonzero(self._exact.holds(paths))
         if not len(known):
             return known, None
