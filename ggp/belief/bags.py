@@ -238,14 +238,14 @@ def replaced(
     return join(machine, [sets, *(replacements for _, replacements in parts)]).take(order)
 
 
-def pooled(machine: Machine, left: Segments, right: Segments) -> Segments:
+def pooled(machine: Machine, first_sample: Segments, second_sample: Segments) -> Segments:
     """Two independent samples of a path as one; each argument is one set.
 
     Each weight is multiplied by the mass of its sample: the number of draws, times the share of
     their starting weight that agrees with the path. So every expectation is the same as over all
     draws together. Equal entries are merged.
     """
-    entries = join(machine, [left, right])
+    entries = join(machine, [first_sample, second_sample])
     log_weights = entries.log_weights + np.repeat(entries.log_masses, entries.counts)
     keys = [machine.groups(entries.states)]
     if entries.views is not None:

@@ -107,9 +107,7 @@ class PathModel(ABC):
         if role == self._own_role or role == self._machine.random_role or not len(paths):
             return even, np.zeros(len(paths))
         first, group = first_seen(paths)
-        predictions = self._predictions_at(
-            role, paths[first], [moves[lane] for lane in first.tolist()]
-        )
+        predictions = self._predictions_at(role, paths[first], [moves[i] for i in first.tolist()])
         probs = np.zeros(len(moves.values))
         span = 1 + max(
             int(moves.values.max(initial=0)), *(int(p.moves.max(initial=0)) for p in predictions)

@@ -112,7 +112,7 @@ class ExactSets:
         missing = exact[~self._table.holds(bags.paths[exact])]
         if len(missing):
             missing = missing[first_seen(bags.paths[missing])[0]]
-            self._table.put(bags.paths[missing], bags.sets.take(bags.segment[missing]))
+            self._table.add(bags.paths[missing], bags.sets.take(bags.segment[missing]))
         self._extend_stored(bags.role, nodes[exact])
 
     def _extend_stored(self, role: int, nodes: IntArray) -> None:
@@ -124,7 +124,7 @@ class ExactSets:
         if not len(nodes):
             return
         if not self._tree.depth(int(nodes[0])):
-            self._table.put(nodes, self._setting.beginning(len(nodes)))
+            self._table.add(nodes, self._setting.beginning(len(nodes)))
             return
         parents = self._tree.parents(nodes)
         # The successor of a set that was too large is not tried either; its size is unknown.
@@ -173,7 +173,7 @@ class ExactSets:
         indices, sets, _ = self.enumerate_within(role, nodes, self._completions, stop=self._is_late)
         fits = np.flatnonzero(sets.counts <= self._limit)
         self._too_large[nodes[indices[fits]]] = 0
-        self._table.put(nodes[indices[fits]], sets.take(fits))
+        self._table.add(nodes[indices[fits]], sets.take(fits))
 
     def enumerate_within(
         self,
@@ -250,7 +250,7 @@ class ExactSets:
                 role, sets, batch, limit, self._completions, self._is_late
             ).sets
             exact = np.flatnonzero(new_sets.exact)
-            self._table.put(batch[exact], new_sets.take(exact))
+            self._table.add(batch[exact], new_sets.take(exact))
             if self._is_late():
                 return  # other sets may be cut short rather than too large
             large = np.flatnonzero(~new_sets.exact)
@@ -318,7 +318,7 @@ class SetTable:
         self._reserve(nodes)
         return np.asarray(self._block[nodes] >= 0)
 
-    def put(self, nodes: IntArray, sets: Segments) -> None:
+    def add(self, nodes: IntArray, sets: Segments) -> None:
         """Add sets, one for each of `[S]` distinct nodes that have none yet."""
         if not len(nodes):
             return
@@ -380,7 +380,7 @@ class SetTable:
         if sets is not None:
             if numbers is not None:
                 nodes, sets = numbers[nodes], sets.renumbered(numbers)
-            self.put(nodes, sets)
+            self.add(nodes, sets)
             self._last_use[nodes] = last_use
 
     def _clear(self, tick: int) -> None:

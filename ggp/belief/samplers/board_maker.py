@@ -118,12 +118,12 @@ class BoardMaker:
             boards: boards on which the role's own pieces are right.
             count: boards to draw; impossible ones are left out.
         """
-        other = self._opponent[role]
-        table = self._fluents_of[other]
+        opponent = self._opponent[role]
+        table = self._fluents_of[opponent]
         sources = rng.integers(len(boards), size=count)
         bits = self._squares.bits.fluent_bits(boards)[sources]
         number = bits[:, table[table >= 0]].sum(axis=1)
-        bits[:, self._forgotten[other]] = False
+        bits[:, self._forgotten[opponent]] = False
         free = np.ones((count, table.shape[1]), dtype=np.bool_)
         own_table = self._fluents_of[role]
         for kind in range(len(own_table)):
@@ -131,10 +131,10 @@ class BoardMaker:
             free[:, squares] &= ~bits[:, own_table[kind, squares]]
         lanes = np.arange(count)
         complete = np.ones(count, dtype=np.bool_)
-        army = self._armies[other]
+        army = self._armies[opponent]
         for piece, present in enumerate(self._draw_survivors(army, number, rng).T):
             kinds = self._draw_kinds(army.kinds[piece], count, rng)
-            is_open = free & self._may_stand[other][kinds]
+            is_open = free & self._may_stand[opponent][kinds]
             square = _draw_squares(is_open, rng)
             home = int(army.homes[piece])
             at_home = rng.random(count) < self._terms.home
@@ -163,13 +163,13 @@ class BoardMaker:
         if self._attacked is None or not len(states):
             return is_hanging
         bits = self._squares.bits.fluent_bits(states)
-        for role, other in self._opponent.items():
+        for role, opponent in self._opponent.items():
             # Only the role to move has several legal moves.
             on_turn = self._machine.legal(states, role, allow_stuck=True).counts > 1
             hits = self._attacked(states, role).transpose(0, 2, 1).reshape(len(states), -1)
             for kind, name in enumerate(self._kinds):
                 if name in self._terms.kings:
-                    table = self._fluents_of[other][kind]
+                    table = self._fluents_of[opponent][kind]
                     squares = np.flatnonzero(table >= 0)
                     attacked = bits[:, table[squares]] & hits[:, squares]
                     is_hanging |= on_turn & attacked.any(axis=1)
@@ -261,10 +261,10 @@ def _draw_squares(open_: BoolArray, rng: np.random.Generator) -> IntArray:
 
 
 def _matching_names(
-    names: Iterable[str], patterns: Iterable[tuple[str, ...]], other: str
+    names: Iterable[str], patterns: Iterable[tuple[str, ...]], opponent: str
 ) -> Iterable[int]:
     """Indices of names that match a pattern."""
-    variants = [tuple(other if word == "?other" else word for word in each) for each in patterns]
+    variants = [tuple(opponent if word == "?other" else word for word in each) for each in patterns]
     for index, name in enumerate(names):
         words = name.strip("()").split()
         for pattern in variants:

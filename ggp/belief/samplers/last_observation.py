@@ -184,10 +184,10 @@ class LastObservation(HistorySampler):
         self._forget_before(path)
 
     def _new_boards(self, role: int, path: int, size: int, rng: np.random.Generator) -> Segments:
-        own = self._boards_of_own(role, path, rng)
+        bag = self._boards_of_own(role, path, rng)
         legal = None
-        if not own.depleted[0]:
-            first = own.sets.states.take(own.lanes_of(0)[:1])
+        if not bag.depleted[0]:
+            first = bag.sets.states.take(bag.lanes_of(0)[:1])
             legal = np.sort(self.machine.legal(first, role, allow_stuck=True).values)
             if len(legal) == 1:
                 size = min(size, OWN_BOARDS)  # there is nothing to decide
@@ -201,12 +201,12 @@ class LastObservation(HistorySampler):
             # Longer histories agree even less.
             self._walked_in_vain = True
         boards = self._draw(self._maker, role, path, size, rng, legal)
-        if len(own.sets.states) < OWN_PARTICLES and len(boards.states):
-            union = united(self.machine, [own.sets, boards]) if len(own.sets.states) else boards
+        if len(bag.sets.states) < OWN_PARTICLES and len(boards.states):
+            union = united(self.machine, [bag.sets, boards]) if len(bag.sets.states) else boards
             sets = union.thinned(OWN_BOARDS, rng)
-            self._own_boards[path] = Bags(role, own.paths, own.segment, sets, len(sets.states))
+            self._own_boards[path] = Bags(role, bag.paths, bag.segment, sets, len(sets.states))
         # After many refused tries in a row, all boards may be old ones.
-        return (boards if len(boards.states) else own.sets).thinned(size, rng)
+        return (boards if len(boards.states) else bag.sets).thinned(size, rng)
 
     def _boards_of_own(self, role: int, path: int, rng: np.random.Generator) -> Bags:
         """A few boards on which the role's own pieces are right; empty if none is known."""

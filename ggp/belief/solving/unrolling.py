@@ -274,8 +274,7 @@ class Unrolling:
     def _assert(self, literals: list[int]) -> None:
         """Assert literals."""
         array = np.array(literals, dtype=np.int32)
-        stack_size = self._num_literals + len(array) + 1
-        if not fix(self._props, array, np.zeros(stack_size, dtype=np.int32)):
+        if not fix(self._props, array, np.zeros(self._num_literals + len(array) + 1, np.int32)):
             raise Contradiction
         self._units.extend(literal for literal in literals if literal != TRUE)
 

@@ -168,7 +168,7 @@ def list_completions(
         the completions, in no order if there is an `rng`, and `[D]` the number tried in each lane.
     """
     counts = turn.options.counts[lanes].astype(np.int64)
-    tried = np.zeros(len(lanes), dtype=np.int64)
+    num_tried = np.zeros(len(lanes), dtype=np.int64)
     parts: list[Completions] = []
     num_matches = 0
     for at, numbers in completion_pairs(counts, polling.at_once, rng):
@@ -178,12 +178,12 @@ def list_completions(
         matches, _ = _matching(turn, rows, *turn.options.joint(rows, numbers))
         parts.append(matches)
         num_matches += len(matches.lanes)
-        tried += np.bincount(at, minlength=len(lanes))
+        num_tried += np.bincount(at, minlength=len(lanes))
     if not parts:
         empty = np.zeros(0, dtype=np.int64)
         joint_moves = np.zeros((0, len(turn.machine.roles)), dtype=np.int64)
         parts = [_matching(turn, empty, joint_moves, np.zeros(0))[0]]
-    return Completions.joined(turn.machine, parts), tried
+    return Completions.joined(turn.machine, parts), num_tried
 
 
 def completion_pairs(
@@ -462,10 +462,10 @@ def pairs_in_random_order(
 
 def _network(numbers: UInts, bits: UInts, keys: UInts) -> UInts:
     """A permutation of the numbers with this many bits."""
-    one = np.uint64(1)
-    low_bits = bits >> one
-    low_mask = (one << low_bits) - one
-    high_mask = (one << (bits - low_bits)) - one
+    unit = np.uint64(1)
+    low_bits = bits >> unit
+    low_mask = (unit << low_bits) - unit
+    high_mask = (unit << (bits - low_bits)) - unit
     low, high = numbers & low_mask, numbers >> low_bits
     for step in range(_ROUNDS):
         if step % 2:

@@ -192,9 +192,9 @@ def _listing(options: OpenMoves, set_of: IntArray, capacity: IntArray, *, draws:
         return np.asarray((totals <= SPARED * capacity)[set_of] & (options.counts <= LIST_LIMIT))
     listed = options.counts <= LIST_LIMIT
     total = np.bincount(set_of[listed], options.counts[listed], minlength=len(capacity))
-    many = total > np.maximum(LIST_TOTAL, LISTED_PER_ENTRY * capacity)
-    if many.any():
-        listed &= ~many[set_of] | (options.counts <= LISTED_PER_ENTRY)
+    is_crowded = total > np.maximum(LIST_TOTAL, LISTED_PER_ENTRY * capacity)
+    if is_crowded.any():
+        listed &= ~is_crowded[set_of] | (options.counts <= LISTED_PER_ENTRY)
     return listed
 
 
@@ -213,10 +213,10 @@ def _complete(
     lanes = np.flatnonzero(listed & has_moves)
     # The order matters only if `stop` cuts the list short, and only within a set.
     is_single = len(sets) == 1
-    children, tried = list_completions(
+    children, num_tried = list_completions(
         turn, lanes, polling, rng if is_single else None, most=MOST_CHILDREN
     )
-    stepped = np.bincount(set_of[lanes], tried, minlength=len(sets)).astype(np.int64)
+    stepped = np.bincount(set_of[lanes], num_tried, minlength=len(sets)).astype(np.int64)
     totals = np.bincount(set_of[lanes], counts[lanes], minlength=len(sets))
     cut = stepped < totals
     if is_single and cut[0] and stepped[0]:

@@ -193,8 +193,8 @@ def _causes(
     is_even = mover == machine.random_role or model is UNIFORM
     if mover == role or not is_even or not on_circuit(machine):
         return None
-    many = MANY_MOVES if len(states) < MANY_LANES else 1
-    causes = machine.legal_behind(states, mover, percepts, role, many)
+    threshold = MANY_MOVES if len(states) < MANY_LANES else 1
+    causes = machine.legal_behind(states, mover, percepts, role, threshold)
     if causes is None:
         return None
     moves, totals = causes

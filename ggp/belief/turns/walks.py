@@ -83,9 +83,8 @@ def walk(
         if not len(alive):
             break
     if legal is not None and len(states):
-        alive = np.flatnonzero(moves_are(machine, states, role, legal))
-        states, log_weights = states.take(alive), log_weights[alive]
-        views = views[alive[: len(views)]]
+        ends = np.flatnonzero(moves_are(machine, states, role, legal))
+        states, log_weights, views = states.take(ends), log_weights[ends], views[ends[: len(views)]]
     return set_of(machine, states, log_weights, views if keep_views else None), stepped_lanes
 
 
