@@ -31,8 +31,9 @@ class Bags:
 
     >>> import numpy as np
     >>> from ggp.belief import HyperPlaySampler, PathTree
-    >>> from ggp.library import load
-    >>> machine = load("monty_hall").machine
+    >>> from ggp.machine import build_machine
+    >>> from ggp.machine.games import load_program
+    >>> machine = build_machine(load_program("monty_hall"))
     >>> sampler = HyperPlaySampler(machine, PathTree(machine), capacity=10)
     >>> bags = sampler.start(role=machine.roles.index("candidate"))
     >>> len(bags), bags.exact[0], bags.weights_of(0)

@@ -46,14 +46,15 @@ class PathTree:
 
     >>> import numpy as np
     >>> from ggp.belief import PathTree
-    >>> from ggp.library import load
-    >>> machine = load("monty_hall").machine
+    >>> from ggp.machine import build_machine
+    >>> from ggp.machine.games import load_program
+    >>> machine = build_machine(load_program("monty_hall"))
     >>> tree = PathTree(machine)
     >>> empty = np.array([machine.roles.index("candidate")])
-    >>> move, percepts = machine.move_id("noop"), machine.percept_id([])
+    >>> move, percepts = machine.move_id("(choose 1)"), machine.percept_id([])
     >>> paths = tree.extend(empty, np.array([move]), np.array([percepts]))
     >>> tree.texts(paths[0]), tree.depth(paths[0])
-    (['noop / ()'], 1)
+    (['(choose 1) / ()'], 1)
     """
 
     def __init__(self, machine: Machine) -> None:

@@ -29,14 +29,15 @@ class Sampler(Protocol):
 
     >>> import numpy as np
     >>> from ggp.belief import PathTree, SamplerSettings, make_sampler
-    >>> from ggp.library import load
-    >>> machine = load("monty_hall").machine
+    >>> from ggp.machine import build_machine
+    >>> from ggp.machine.games import load_program
+    >>> machine = build_machine(load_program("monty_hall"))
     >>> candidate, rng = machine.roles.index("candidate"), np.random.default_rng(0)
     >>> sampler = make_sampler(
     ...     "hyperplay", machine, PathTree(machine), SamplerSettings(exact=300), capacity=10
     ... )
     >>> start = sampler.start(candidate)
-    >>> move = np.array([machine.move_id("noop")])
+    >>> move = np.array([machine.move_id("(choose 1)")])
     >>> percepts = np.array([machine.percept_id([])])
     >>> bags = sampler.advance(start, move, percepts, rng)
     >>> len(bags.states_of(0)), bags.exact[0]

@@ -63,6 +63,15 @@ def choose_entries(
 ) -> tuple[IntArray, FloatArray, IntArray]:
     """Thin every set to its limit.
 
+    >>> import numpy as np
+    >>> from ggp.belief.turns.resample import choose_entries
+    >>> weights, rng = np.array([0.5, 0.3, 0.1, 0.06, 0.04]), np.random.default_rng(0)
+    >>> entries, log_weights, offsets = choose_entries(
+    ...     np.log(weights), np.array([0, 5]), np.array([3]), rng
+    ... )
+    >>> np.exp(log_weights).round(2)
+    array([0.5, 0.3, 0.2])
+
     Args:
         log_weights: `[N]` log of weights that sum to 1 in each set.
         offsets: `[S + 1]` entries of each set.

@@ -161,7 +161,11 @@ def prudent(
 
 
 def sure_share(probabilities: Mapping[str, float], sure: Set[str]) -> dict[str, float]:
-    """Probabilities of the sure moves, normalised; empty if they sum to 0."""
+    """Probabilities of the sure moves, normalised; empty if they sum to 0.
+
+    >>> sure_share({"a": 0.2, "b": 0.5, "c": 0.3}, sure={"a", "c"})
+    {'a': 0.4, 'c': 0.6}
+    """
     total = sum(share for move, share in probabilities.items() if move in sure)
     if not total:
         return {}

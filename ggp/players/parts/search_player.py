@@ -245,11 +245,9 @@ class SearchPlayer(BeliefPlayer):
         If there was no time for any trial, the values of the last decision decide, if it had some
         of these candidates: after a refused try, for example.
         """
-        moves, valid = estimates.moves.values, estimates.visits > 0
-        if valid.any():
-            self._last_values = dict(
-                zip(moves[valid].tolist(), estimates.values[valid], strict=True)
-            )
+        moves, seen = estimates.moves.values, estimates.visits > 0
+        if seen.any():
+            self._last_values = dict(zip(moves[seen].tolist(), estimates.values[seen], strict=True))
             return self.chosen(estimates, self.rng), self._values(estimates)
         valued = [move for move in moves.tolist() if move in self._last_values]
         if valued:
