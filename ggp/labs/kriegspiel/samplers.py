@@ -45,9 +45,9 @@ class AllObservations(HistorySampler):
     def renumber(self, numbers: IntArray) -> None:
         """Follow `PathTree.prune`."""
 
-    def _new_boards(self, role: int, path: int, wanted: int, rng: np.random.Generator) -> Segments:
+    def _new_boards(self, role: int, path: int, size: int, rng: np.random.Generator) -> Segments:
         evidence = WalkEvidence(role, path, last_only=False)
-        return walks(self, evidence, wanted, self._max_attempts, rng)
+        return walks(self, evidence, size, self._max_attempts, rng)
 
 
 class Pool(ObservationSampler):
