@@ -187,9 +187,9 @@ class PathTree:
         Returns:
             `[N]` the new number of each node, -1 if it is forgotten.
         """
-        return self.keep(self.needed(living, pinned))
+        return self.keep(self.reachable(living, pinned))
 
-    def needed(self, living: IntArray, pinned: IntArray) -> BoolArray:
+    def reachable(self, living: IntArray, pinned: IntArray) -> BoolArray:
         """`[N]` whether `prune` keeps each node; the cheap half of its work."""
         parents, depths = self._rows[:, 0].copy(), self._depths[: len(self)]
         keep = np.zeros(len(parents), dtype=np.bool_)
@@ -206,11 +206,11 @@ class PathTree:
         keep[: self._num_roles] = True
         return keep
 
-    def keep(self, needed: BoolArray) -> IntArray:
-        """Forget all paths that are not `needed`; see `prune` for the return value."""
+    def keep(self, is_needed: BoolArray) -> IntArray:
+        """Forget all paths that are not `is_needed`; see `prune` for the return value."""
         rows, depths = self._rows, self._depths[: len(self)]
-        numbers = np.where(needed, np.cumsum(needed) - 1, -1)
-        kept_rows, depths = rows[needed][self._num_roles :], depths[needed][self._num_roles :]
+        numbers = np.where(is_needed, np.cumsum(is_needed) - 1, -1)
+        kept_rows, depths = rows[is_needed][self._num_roles :], depths[is_needed][self._num_roles :]
         self._clear()
         kept_rows[:, 0] = numbers[kept_rows[:, 0]]
         self._intern(kept_rows)

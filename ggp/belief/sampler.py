@@ -211,9 +211,9 @@ class Setting:
         """Most entries of the bag of a match."""
         return max(self.room, self.capacity)
 
-    def stops_with(self, other: Sampler | Setting) -> None:
+    def stops_with(self, sampler: Sampler | Setting) -> None:
         """Share the clock of another sampler: stop when it stops, and check as often."""
-        self.stop, self.lanes_at_once = other.stop, other.lanes_at_once
+        self.stop, self.lanes_at_once = sampler.stop, sampler.lanes_at_once
 
     def nothing(self, count: int) -> Segments:
         """`count` sets without an entry."""
@@ -260,10 +260,10 @@ class Finder(Protocol):
         ...
 
     def adds(self, paths: IntArray) -> bool:
-        """Whether to call `more` for the bags of these paths now."""
+        """Whether to call `add_sample` for the bags of these paths now."""
         return False
 
-    def more(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
+    def add_sample(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
         """One bag, which is not exact, with the entries of a new sample of `size` particles.
 
         Returns:

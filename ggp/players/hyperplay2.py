@@ -53,8 +53,8 @@ MOST_GROWTH = 16
 def growth(visits: int) -> int:
     """Factor for the playouts of simulated roles after `visits` simulations.
 
-    It doubles whenever the number of simulations quadruples: so the errors of their values fall as
-    fast as those of the values by which simulated roles move.
+    It doubles whenever the number of simulations quadruples: so errors fall equally fast in the
+    values of simulations and in the values by which simulated roles move.
 
     Args:
         visits: simulations of each candidate so far.

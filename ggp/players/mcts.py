@@ -134,7 +134,7 @@ class MCTS(ISMCTS):
     def _maker(self, values: StateValues | None) -> Maker:
         """Makes players like this one, with these values of leaves."""
 
-        def made(machine: Machine, role: int, rng: np.random.Generator) -> MCTS:
+        def make(machine: Machine, role: int, rng: np.random.Generator) -> MCTS:
             context = Context(
                 machine, role, rng, self._context.clock, program=self._context.program
             )
@@ -142,7 +142,7 @@ class MCTS(ISMCTS):
             player.values = values
             return player
 
-        return made
+        return make
 
 
 # ------------------------------------------------------------------------

@@ -113,7 +113,7 @@ class Pimc(SearchPlayer):
             self.probabilities = dict.fromkeys(texts, 1 / len(tied))
         return best
 
-    def chosen(self, estimates: Estimates, rng: np.random.Generator) -> int:
+    def pick(self, estimates: Estimates, rng: np.random.Generator) -> int:
         tied = self._tied(estimates)
         return int(estimates.moves.values[tied[int(rng.integers(len(tied)))]])
 

@@ -68,24 +68,24 @@ class Puzzle(BeliefPlayer):
         if bag.depleted[0] or not len(bag.sets.states):
             return
         try:
-            self._improve(bag.states_of(0), deadline, tells=False)
+            self._improve(bag.states_of(0), deadline, reports=False)
         except GGPError as error:
             self._warn(error)
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         searched = None if deadline is None else _early(deadline)
-        self._improve(bag.states_of(0), searched, tells=True)
+        self._improve(bag.states_of(0), searched, reports=True)
         values = self._values()
         if self._line is None:
             return self._candidates[int(self.rng.integers(len(self._candidates)))], values
         return self._line.moves[0], values
 
-    def _improve(self, states: States, deadline: Deadline | None, *, tells: bool) -> None:
+    def _improve(self, states: States, deadline: Deadline | None, *, reports: bool) -> None:
         """Search for a better line than the known one, unless that is proved best.
 
         Args:
             states: the possible states: one, unless the role missed some of its moves.
-            tells: whether to report new lines, because a decision waits for them.
+            reports: whether to report new lines, because a decision waits for them.
         """
         state = states.take(np.zeros(1, dtype=np.int64))
         self._keep_up(state)
@@ -96,12 +96,12 @@ class Puzzle(BeliefPlayer):
             self._search_turn = self.turn
         search = self._search
 
-        def found() -> None:
+        def report() -> None:
             self._line = search.line
-            if tells and self._line is not None:
+            if reports and self._line is not None:
                 self.report(self._line.moves[0], self._values())
 
-        search.run(self.options.rounds, deadline, found)
+        search.run(self.options.rounds, deadline, report)
         self._line, self._is_proved = search.line, search.is_proved
 
     def _keep_up(self, state: States) -> None:

@@ -81,7 +81,7 @@ class SampledStates(KnownStatePlayer):
         self._states = agreeing or disagreeing[:MOST_STATES] or self._states
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
-        """A random move among those that are legal in most of the states.
+        """A random move among the moves that are legal in most of the states.
 
         Raises:
             MachineError: no legal move exists, or none was found.

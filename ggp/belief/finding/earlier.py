@@ -152,7 +152,7 @@ class Earlier(Finder):
     def _is_late(self) -> bool:
         return self._setting.stop() or self._setting.is_past(self._share)
 
-    def more(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
+    def add_sample(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
         starts = self._starts(bags.paths)
         back, start = starts[int(rng.integers(len(starts)))]
         sample = self._forward.sample_from(bags.role, bags.paths, start, back, size, rng).sets
@@ -215,7 +215,7 @@ class Forward(Finder):
             parts.append((empty[indices], particles))
         return replaced(self._machine, sets, parts)
 
-    def more(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
+    def add_sample(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
         sample = self.sample_paths(bags.role, bags.paths, size, rng).sets
         return self.pooled(bags.sets, sample, rng)
 
@@ -341,7 +341,7 @@ FULL = 64
 """Bags are filled with whole histories up to this many entries."""
 
 AT_ONCE = 8
-"""Histories in one draw, and for one call of `more`."""
+"""Histories in one draw, and for one call of `add_sample`."""
 
 MOST_FRUITLESS = 4
 """After this many draws in a row without a new entry, the search assumes that none is left."""
@@ -373,7 +373,7 @@ class HistoryFinder(Finder):
     def fill(self, bags: Bags, rng: np.random.Generator) -> Segments:
         return self._fill_up(bags, self._target_size, rng)
 
-    def more(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
+    def add_sample(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
         size_limit = min(len(bags.sets.states) + AT_ONCE, self._setting.most_entries)
         return self._fill_up(bags, size_limit, rng)
 

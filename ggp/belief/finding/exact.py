@@ -104,7 +104,7 @@ class ExactSets:
         self._table.renumber(numbers)
 
     def extend_bags(self, bags: Bags, nodes: IntArray) -> None:
-        """Enumerate the sets of `[B]` paths one turn longer than those of bags, where these bags
+        """Enumerate the sets of `[B]` paths one turn longer than the paths of bags, where the bags
         are exact."""
         if not self.enumerates:
             return
@@ -230,11 +230,11 @@ class ExactSets:
             steps = steps[first]
             budget = np.maximum(expansions - stepped[alive[first]], 0)
             rows = _positions(set_nodes, self._tree.parents(steps))
-            grown = self._advance(role, sets.take(rows), steps, budget, budget, stop)
-            stepped[alive] += grown.stepped[group]
-            alive = alive[grown.sets.exact[group]]
-            exact_rows = np.flatnonzero(grown.sets.exact)
-            set_nodes, sets = steps[exact_rows], grown.sets.take(exact_rows)
+            advanced = self._advance(role, sets.take(rows), steps, budget, budget, stop)
+            stepped[alive] += advanced.stepped[group]
+            alive = alive[advanced.sets.exact[group]]
+            exact_rows = np.flatnonzero(advanced.sets.exact)
+            set_nodes, sets = steps[exact_rows], advanced.sets.take(exact_rows)
         if stop():
             return alive[:0], self._setting.nothing(0), stepped
         return alive, sets.take(_positions(set_nodes, nodes[alive])), stepped
@@ -246,15 +246,15 @@ class ExactSets:
                 return
             batch = nodes[start:end]
             sets = parent_sets.take(np.arange(start, end))
-            new_sets = self._advance(
+            successors = self._advance(
                 role, sets, batch, limit, self._completions, self._is_late
             ).sets
-            exact = np.flatnonzero(new_sets.exact)
-            self._table.add(batch[exact], new_sets.take(exact))
+            exact = np.flatnonzero(successors.exact)
+            self._table.add(batch[exact], successors.take(exact))
             if self._is_late():
                 return  # other sets may be cut short rather than too large
-            large = np.flatnonzero(~new_sets.exact)
-            self._too_large[batch[large]] = np.maximum(new_sets.sizes[large], limit + 1.0)
+            large = np.flatnonzero(~successors.exact)
+            self._too_large[batch[large]] = np.maximum(successors.sizes[large], limit + 1.0)
 
     def _advance(
         self,
@@ -373,7 +373,7 @@ class SetTable:
             self._keep(nodes[numbers[nodes] >= 0], numbers)
 
     def _keep(self, nodes: IntArray, numbers: IntArray | None = None) -> None:
-        """Forget all sets but those of `nodes`; renumber these nodes if `numbers` is given."""
+        """Forget all sets except for `nodes`; renumber these nodes if `numbers` is given."""
         sets = self.get(nodes) if len(nodes) else None
         last_use = self._last_use[nodes]
         self._clear(self._tick)

@@ -100,13 +100,13 @@ class BoardMaker:
         self._machine, self._setter, self._terms = machine, machine, terms
         self._opponent = {players[0]: players[1], players[1]: players[0]}
         self._kinds = sorted(terms.pieces)
-        self._again: dict[int, bool] = {UNKNOWN: False}
+        self._moves_again: dict[int, bool] = {UNKNOWN: False}
 
     def goes_on(self, percepts: int) -> bool:
         """Whether the same role moves again after these percepts."""
-        if percepts not in self._again:
-            self._again[percepts] = self._terms.again in self._machine.percept_texts(percepts)
-        return self._again[percepts]
+        if percepts not in self._moves_again:
+            self._moves_again[percepts] = self._terms.again in self._machine.percept_texts(percepts)
+        return self._moves_again[percepts]
 
     def draw(self, boards: States, role: int, count: int, rng: np.random.Generator) -> States:
         """Boards of a role with newly drawn pieces of the opponent.

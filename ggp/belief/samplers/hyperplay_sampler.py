@@ -143,7 +143,7 @@ class HyperPlaySampler(Setting):
         return self._assemble(role, paths, sampled[inexact], new_sets.take(inexact))
 
     def grown(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
-        """One bag of up to `room` entries, with those of a new sample of its path.
+        """One bag of up to `room` entries, pooled with a new sample of its path.
 
         Args:
             bags: one bag; it comes back unchanged if it is exact, or the search is stopped.
@@ -154,7 +154,7 @@ class HyperPlaySampler(Setting):
         # Solving comes first if it helps now.
         finders = [*([] if self._solving is None else [self._solving]), *self._earlier_finders]
         finder = next((f for f in finders if f.adds(bags.paths)), self._forward)
-        sets = finder.more(bags.select(np.zeros(1, dtype=np.int64)), size, rng)
+        sets = finder.add_sample(bags.select(np.zeros(1, dtype=np.int64)), size, rng)
         return bags if sets is None else Bags(bags.role, bags.paths, np.zeros(1, np.int64), sets)
 
     def would_solve(self, bags: Bags) -> bool:

@@ -332,15 +332,15 @@ def _accept(
         sources[lanes[positions]] = len(old) + positions
         states.append(machine.concatenate([old_array, new_states]).take(sources))
 
-    def chosen(old_array: NDArray[_T], new_array: NDArray[_T]) -> NDArray[_T]:
+    def select(old_array: NDArray[_T], new_array: NDArray[_T]) -> NDArray[_T]:
         return np.where(accepted.reshape(-1, *(1,) * (old_array.ndim - 1)), new_array, old_array)
 
     return Paths(
-        chosen(old.starts, new.starts),
-        chosen(old.moves, new.moves),
+        select(old.starts, new.starts),
+        select(old.moves, new.moves),
         tuple(states),
-        chosen(old.log_priors, new.log_priors),
-        chosen(old.log_counts, new.log_counts),
+        select(old.log_priors, new.log_priors),
+        select(old.log_counts, new.log_counts),
     )
 
 
@@ -419,7 +419,7 @@ class Solving(Finder):
         is_one = len(paths) == 1 and self._setting.timed and self._setting.at_risk
         return is_one and self.solved_path != int(paths[0])
 
-    def more(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
+    def add_sample(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
         # Only larger bags of earlier turns contain states that this bag has lost.
         *earlier, last = self._starts(int(bags.paths[0]))
         rich = [start for start in earlier if start.bag.counts[0] >= RICHER * len(bags.sets.states)]

@@ -179,7 +179,7 @@ class Unrolling:
         nets = np.full(self._base + circuit.num_gates, -TRUE, dtype=np.int32)
         nets[1 : 1 + len(self._state)] = self._state
         # Legal moves do not depend on the moves of this turn, so their gates are folded first.
-        self._fold(nets, self._gates.before)
+        self._fold(nets, self._gates.for_moves)
         evidence: list[int] = []
         self.forced.append(np.full(len(machine.roles), UNKNOWN, dtype=np.int64))
         first = 1 + len(self._state)
@@ -198,7 +198,7 @@ class Unrolling:
         self._assert(evidence)
         # Choices used some of the reserved rows.
         self._reserve(circuit.num_gates, len(circuit.literals))
-        self._fold(nets, self._gates.after)
+        self._fold(nets, self._gates.for_effects)
         self._state = _literals_at(nets, circuit.next)
         if percepts != UNKNOWN:
             texts = set(machine.percept_texts(percepts))
@@ -381,19 +381,19 @@ class Unrolling:
 class _Gates(NamedTuple):
     """The gates to fold: for legal moves, for percepts and successors, for the end."""
 
-    before: BoolArray
-    after: BoolArray
+    for_moves: BoolArray
+    for_effects: BoolArray
     end: BoolArray
 
 
 def _gates_to_fold(circuit: Circuit, role: int) -> _Gates:
     base = 1 + circuit.num_inputs
     legal = np.concatenate([outputs.literals for outputs in circuit.legal])
-    before = cone(circuit, legal)[base:]
+    for_moves = cone(circuit, legal)[base:]
     outputs_after = np.concatenate([circuit.next, circuit.sees[role].literals])
-    after = cone(circuit, outputs_after)[base:] & ~before
+    for_effects = cone(circuit, outputs_after)[base:] & ~for_moves
     end = cone(circuit, np.array([circuit.terminal], dtype=np.int32))[base:]
-    return _Gates(before, after, end)
+    return _Gates(for_moves, for_effects, end)
 
 
 def _literals_at(nets: I32, outputs: I32) -> I32:
@@ -642,12 +642,12 @@ def replayed(
     trail = [states]
     log_priors, log_counts = np.zeros((2, len(starts), len(path.turns)))
     for turn in range(len(path.turns)):
-        tried = try_turn(path, turn, trail[-1], moves[alive, turn], rng)
-        lanes = tried.lanes
+        trial = try_turn(path, turn, trail[-1], moves[alive, turn], rng)
+        lanes = trial.lanes
         alive = alive[lanes]
-        moves[alive, turn] = tried.moves
-        log_priors[alive, turn], log_counts[alive, turn] = tried.log_priors, tried.log_counts
-        trail = [*(each.take(lanes) for each in trail), tried.states]
+        moves[alive, turn] = trial.moves
+        log_priors[alive, turn], log_counts[alive, turn] = trial.log_priors, trial.log_counts
+        trail = [*(each.take(lanes) for each in trail), trial.states]
     return Paths(starts[alive], moves[alive], tuple(trail), log_priors[alive], log_counts[alive])
 
 

@@ -248,14 +248,14 @@ def draw_completions(
         draws.most = polling.at_once()
         for start, end in chunks(draws.next_counts(active), draws.most):
             if parts and polling.stop():
-                draws.done[:] = True
+                draws.finished[:] = True
                 break
             piece = active[start:end]
             batch = draws.draw(piece)
             rows = lanes[batch.owners]
             completions, matches = _matching(turn, rows, batch.joint_moves, batch.log_priors)
             parts.append(_select(completions, draws.record(piece, batch, matches)))
-        active = active[~draws.done[active]]
+        active = active[~draws.finished[active]]
     completions = Completions.joined(turn.machine, parts)
     stands_for = np.zeros(len(turn.options.counts))
     stands_for[lanes] = draws.stands_for()
@@ -283,7 +283,7 @@ class _Draws:
 
     Attributes:
         num_drawn: `[D]` draws, up to and including the match that stopped the lane.
-        done: `[D]` whether the lane is finished.
+        finished: `[D]` whether the lane is finished.
         most: most draws of one lane in a piece.
     """
 
@@ -302,7 +302,7 @@ class _Draws:
         self._num_matches = np.zeros(len(lanes), dtype=np.int64)
         self._stopped_at_match = np.zeros(len(lanes), dtype=np.bool_)
         self.num_drawn = np.zeros(len(lanes), dtype=np.int64)
-        self.done = np.zeros(len(lanes), dtype=np.bool_)
+        self.finished = np.zeros(len(lanes), dtype=np.bool_)
         self.most = LANES_AT_ONCE
 
     def next_counts(self, active: IntArray) -> IntArray:
@@ -350,8 +350,8 @@ class _Draws:
         stopped = owners[stops]
         self.num_drawn[stopped] = batch.places[matches[stops]] + 1
         self._stopped_at_match[stopped] = True
-        self.done[active] = self.num_drawn[active] >= self._limits[active]
-        self.done[stopped] = True
+        self.finished[active] = self.num_drawn[active] >= self._limits[active]
+        self.finished[stopped] = True
         return np.asarray(nth < self._shares[owners])
 
     def stands_for(self) -> FloatArray:

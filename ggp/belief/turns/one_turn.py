@@ -306,7 +306,7 @@ def _estimate_sizes(
     """`[S]` estimated number of distinct children of the whole sets.
 
     Two estimates in sequence: the distinct children of each entry, from its own completions; then
-    those of the set, from the entries that share children.
+    the distinct children of the set, from the entries that share some.
 
     Args:
         group: `[K]` index of each child among the distinct ones.

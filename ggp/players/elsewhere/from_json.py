@@ -35,7 +35,7 @@ _LARGEST = int(sys.float_info.max)
 def read(
     kind: type[_T],
     data: object,
-    where: str,
+    path: str,
     raises: Callable[[str], Exception],
     may_lack: Collection[str] = (),
 ) -> _T:
@@ -46,12 +46,12 @@ def read(
 
     Args:
         data: should be an object with all fields; other keys are ignored.
-        where: path of the object in the file, for messages; empty for a whole file.
+        path: path of the object in the file, for messages; empty for a whole file.
         raises: makes an error from a message.
         may_lack: fields, also of dataclasses inside it, that get their default if they are
             missing.
     """
-    return _Reader(raises, may_lack).build(kind, data, where)
+    return _Reader(raises, may_lack).build(kind, data, path)
 
 
 @cache
@@ -65,54 +65,54 @@ class _Reader:
     def __init__(self, raises: Callable[[str], Exception], may_lack: Collection[str]) -> None:
         self._raises, self._may_lack = raises, may_lack
 
-    def build(self, kind: type[_T], data: object, where: str) -> _T:
+    def build(self, kind: type[_T], data: object, path: str) -> _T:
         if not isinstance(data, dict):
-            raise self._raises(f"{where or 'the file'} must be an object")
+            raise self._raises(f"{path or 'the file'} must be an object")
         values = {}
         for name, field_kind in _types_of(cast(Any, kind)).items():
-            place = f"{where}.{name}" if where else name
+            field_path = f"{path}.{name}" if path else name
             if name in data:
-                values[name] = self._value(field_kind, data[name], place)
+                values[name] = self._value(field_kind, data[name], field_path)
             elif name not in self._may_lack:
-                raise self._raises(f"field {place} is missing")
+                raise self._raises(f"field {field_path} is missing")
         return kind(**values)
 
-    def _value(self, kind: Any, data: Any, where: str) -> Any:
+    def _value(self, kind: Any, data: Any, path: str) -> Any:
         if kind in _PLAIN:
-            return self._plain(kind, data, where)
+            return self._plain(kind, data, path)
         if isinstance(kind, type) and is_dataclass(kind):
-            return self.build(kind, data, where)
+            return self.build(kind, data, path)
         if isinstance(kind, type) and issubclass(kind, StrEnum):
             if data not in tuple(kind):
-                raise self._raises(f"field {where} must be one of {', '.join(kind)}")
+                raise self._raises(f"field {path} must be one of {', '.join(kind)}")
             return kind(data)
         origin, inner = get_origin(kind), get_args(kind)
         if origin in (Union, types.UnionType):
-            return self._union(inner, data, where)
+            return self._union(inner, data, path)
         if origin is tuple:
             if not isinstance(data, list | tuple):
-                raise self._raises(f"field {where} must be a list")
+                raise self._raises(f"field {path} must be a list")
             return tuple(
-                self._value(inner[0], entry, f"{where}[{i}]") for i, entry in enumerate(data)
+                self._value(inner[0], entry, f"{path}[{i}]") for i, entry in enumerate(data)
             )
         if not isinstance(data, dict):
-            raise self._raises(f"field {where} must be an object")
-        return {key: self._value(inner[1], entry, f"{where}.{key}") for key, entry in data.items()}
+            raise self._raises(f"field {path} must be an object")
+        return {key: self._value(inner[1], entry, f"{path}.{key}") for key, entry in data.items()}
 
-    def _plain(self, kind: type, data: Any, where: str) -> Any:
+    def _plain(self, kind: type, data: Any, path: str) -> Any:
         if not _is_plain(kind, data):
-            raise self._raises(f"field {where} must be {_PLAIN[kind][1]}")
+            raise self._raises(f"field {path} must be {_PLAIN[kind][1]}")
         return data
 
-    def _union(self, kinds: tuple[Any, ...], data: Any, where: str) -> Any:
+    def _union(self, kinds: tuple[Any, ...], data: Any, path: str) -> Any:
         if data is None and types.NoneType in kinds:
             return None
         kinds_but_none = [kind for kind in kinds if kind is not types.NoneType]
         if len(kinds_but_none) == 1:
-            return self._value(kinds_but_none[0], data, where)
+            return self._value(kinds_but_none[0], data, path)
         if not any(_is_plain(kind, data) for kind in kinds_but_none):
             called = ", ".join(_PLAIN[kind][1] for kind in kinds_but_none)
-            raise self._raises(f"field {where} must be {called} or null")
+            raise self._raises(f"field {path} must be {called} or null")
         return data
 
 
@@ -144,6 +144,6 @@ def decision_json(decision: Decision) -> dict[str, Any]:
     return {**asdict(decision), "values": [asdict(value) for value in values]}
 
 
-def decision_from_json(data: object, where: str, raises: Callable[[str], Exception]) -> Decision:
+def decision_from_json(data: object, path: str, raises: Callable[[str], Exception]) -> Decision:
     """A decision from JSON values; see `ggp.players.elsewhere.from_json.read` for errors."""
-    return read(Decision, data, where, raises, LATER_FIELDS)
+    return read(Decision, data, path, raises, LATER_FIELDS)

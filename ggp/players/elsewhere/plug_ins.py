@@ -88,7 +88,7 @@ def make(player: PlayerClass, name: str, options: Any, context: Context) -> Play
         name: the player's name in messages.
 
     Raises:
-        PlayerError: its constructor raised; the message says what it raised, and where in its code.
+        PlayerError: its constructor raised; the message quotes the error and its place in the code.
     """
     try:
         instance = player(options, context)

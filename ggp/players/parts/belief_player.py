@@ -330,7 +330,7 @@ class BeliefPlayer(ABC):
 
     def _choice(self, bag: Bags, deadline: Deadline | None, *, value_forced: bool) -> Choice:
         options = candidates_of(self.machine, bag, self._doubts)
-        moves = options.known
+        moves = options.moves
         if not moves:
             raise MachineError("the role has no legal move in any particle")
         last_candidates, self._candidates = self._candidates, moves

@@ -66,20 +66,20 @@ class Candidates(NamedTuple):
     """Moves that are legal in some entry of a bag, in order of appearance.
 
     Attributes:
-        known: ids of the moves.
+        moves: ids of the moves.
         sure: moves that are legal in all entries with legal moves, and that all readings of the
             rules allow.
         likely: moves that are legal in half of the entries, by weight.
     """
 
-    known: list[int]
+    moves: list[int]
     sure: frozenset[int]
     likely: frozenset[int]
 
     @property
     def is_risky(self) -> bool:
         """Whether some moves are sure and others are not."""
-        return 0 < len(self.sure) < len(self.known)
+        return 0 < len(self.sure) < len(self.moves)
 
 
 class Doubts:

@@ -248,13 +248,13 @@ class SearchPlayer(BeliefPlayer):
         moves, seen = estimates.moves.values, estimates.visits > 0
         if seen.any():
             self._last_values = dict(zip(moves[seen].tolist(), estimates.values[seen], strict=True))
-            return self.chosen(estimates, self.rng), self._values(estimates)
+            return self.pick(estimates, self.rng), self._values(estimates)
         valued = [move for move in moves.tolist() if move in self._last_values]
         if valued:
             return max(valued, key=self._last_values.__getitem__), self._values(estimates)
         return int(self.rng.choice(moves)), self._values(estimates)
 
-    def chosen(self, estimates: Estimates, rng: np.random.Generator) -> int:
+    def pick(self, estimates: Estimates, rng: np.random.Generator) -> int:
         """The move of highest value."""
         return int(estimates.choose(rng, self.options.ties)[0])
 
@@ -262,7 +262,7 @@ class SearchPlayer(BeliefPlayer):
         """Report the best move so far; draws nothing from the player's rng."""
         if estimates.visits.min() >= enough:
             rng = np.random.default_rng(self.turn)
-            self.report(self.chosen(estimates, rng), self._values(estimates))
+            self.report(self.pick(estimates, rng), self._values(estimates))
 
     def _values(self, estimates: Estimates) -> tuple[MoveValue, ...]:
         return move_values(self.machine, estimates)

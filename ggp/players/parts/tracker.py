@@ -324,7 +324,7 @@ class Tracker:
         # Only the present bag is living: its continuations are kept. Older bags are only pinned, or
         # everything tried since then would be kept while no particle is left.
         pinned = [self.last_known.nodes, *(belief.views for belief in beliefs)]
-        is_needed = self.tree.needed(self.bag.nodes, np.concatenate(pinned))
+        is_needed = self.tree.reachable(self.bag.nodes, np.concatenate(pinned))
         num_needed = int(is_needed.sum())
         self._prune_at = MIN_NODES + 2 * num_needed
         if FORGETS * num_needed > size:
