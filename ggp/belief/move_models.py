@@ -112,6 +112,7 @@ class PathModel(ABC):
         span = 1 + max(
             int(moves.values.max(initial=0)), *(int(p.moves.max(initial=0)) for p in predictions)
         )
+        # A pair of path and move is one number, so that one search finds all shares.
         keys = np.concatenate([p.moves + at * span for at, p in enumerate(predictions)])
         if len(keys):
             shares = np.concatenate([p.shares for p in predictions])

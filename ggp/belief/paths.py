@@ -197,6 +197,7 @@ class PathTree:
         # 16-bit numbers sort several times as fast.
         short = depths.astype(np.uint16) if depths.max() < 1 << 16 else depths
         by_depth = np.split(np.argsort(short, kind="stable"), np.cumsum(np.bincount(depths)))[1:]
+        # Continuations of living paths, from short to long: a path lives if its parent does.
         for nodes in by_depth:
             keep[nodes] |= keep[parents[nodes]]
         keep[pinned] = True

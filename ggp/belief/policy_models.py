@@ -133,6 +133,7 @@ class LearnedMoves(PolicyMoves):
             paths.tolist(), moves.tolist(), weights.tolist(), strict=True
         ):
             counts[path, move] = counts.get((path, move), 0.0) + weight
+            # Earlier moves of the match are in the path: walk back to the start.
             while self._tree.depth(path):
                 turn = np.array([path])
                 last_move, _, refused = self._tree.last_turns(turn)[0].tolist()

@@ -161,9 +161,10 @@ class ExactSets:
         small = np.flatnonzero((sizes <= self._limit) & ~self._table.holds(nodes))
         small = small[first_seen(nodes[small])[0]]
         nodes, sizes = nodes[small], sizes[small]
+        # Inherit the size at which the parent failed; if it did not fail, take this path's own.
         failed_at = self._too_large[self._tree.parents(nodes)]
-        last_size = self._too_large[nodes]
-        failed_at = np.where(failed_at == 0, np.where(last_size == 0, np.inf, last_size), failed_at)
+        own_size = self._too_large[nodes]
+        failed_at = np.where(failed_at == 0, np.where(own_size == 0, np.inf, own_size), failed_at)
         self._too_large[nodes] = failed_at
         shrunk = sizes < 0.5 * failed_at
         nodes, sizes = nodes[shrunk], sizes[shrunk]
@@ -186,7 +187,7 @@ class ExactSets:
         """Sets of paths of equal length, enumerated from the start; the set of a single path is
         enumerated from its longest beginning that is stored.
 
-        Sets, also intermediate ones, may be of any size, and are not stored.
+        Sets, including intermediate ones, may be of any size, and are not stored.
 
         Args:
             nodes: `[B]` distinct, B > 0.

@@ -177,6 +177,7 @@ class BoardMaker:
 
     def _draw_survivors(self, army: _Army, number: IntArray, rng: np.random.Generator) -> BoolArray:
         """`[N, P]` whether each piece survives: `number` at random, kings first."""
+        # Kings sort first, so they always survive.
         order = rng.random((len(number), len(army.kinds)))
         order[:, : army.num_kings] = -1.0
         rank = np.argsort(np.argsort(order, axis=1), axis=1)

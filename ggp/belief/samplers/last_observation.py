@@ -296,7 +296,7 @@ class LastObservation(HistorySampler):
         count, began = 0, self.machine.states_visited
         fruitless = 0
         while not self.stop():
-            # A bound: the opponent's refused tries can multiply boards.
+            # Bounded by the number drawn, because the opponent's refused tries multiply boards.
             capacity = min(FULL * max(count, FEWEST_DRAWN), max(FULL * size, MOST_DRAWN))
             # The first round draws nothing: it goes on from boards that an earlier search left on
             # the way when its time ended.

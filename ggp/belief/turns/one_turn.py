@@ -362,6 +362,8 @@ def estimated_sizes(times: IntArray, set_of: IntArray, totals: FloatArray) -> Fl
     twice = np.bincount(set_of[times == 2], minlength=num_sets)
     totals = np.maximum(totals, paths)
     with np.errstate(divide="ignore", invalid="ignore"):
+        # Chao & Lin's lower bound. The second term is about 0 while few of all paths are tried, and
+        # infinite when all are: then nothing is missing.
         divisor = 2.0 * twice * paths / (paths - 1) + once * paths / (totals - paths)
         num_missing = np.where(once > 0, once * (once / divisor), 0.0)
     return np.asarray(np.fmin(num_found + num_missing, totals))

@@ -54,7 +54,7 @@ class Pool(ObservationSampler):
     """AOSP: a pool of boards that agree with all observations, kept from turn to turn.
 
     All boards of the pool count the same, as in the paper: the likelihood of the others' replies
-    does not matter. Once it has died there are no boards, except those that `grow` finds.
+    does not matter. Once it has died there are no boards, except those that `grown` finds.
     """
 
     def __init__(

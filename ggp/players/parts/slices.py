@@ -201,6 +201,7 @@ class BagGrowth:
             capacity: least entries of a bag.
         """
         size, is_exact = len(new_bags.sets.states), bool(new_bags.exact[0])
+        # The risk is the worst recent death rate: it rises immediately and decays slowly.
         death_rate = 1 - size / max(len(old_bags.sets.states), 1)
         self._risk = max(0.0 if is_exact else death_rate, RISK_KEPT * self._risk)
         is_scarce = 0 < size * (1 - self._risk) < SURVIVORS
