@@ -2,7 +2,7 @@
 
 Paths come from players and searches; `bags` of weighted states go back to them. `paths` numbers
 incomplete paths, also for kernels. `sampler` has the protocols of samplers, which make bags, and of
-finders, which refill them. Begin with `samplers.hyperplay_sampler`: it enumerates small sets,
+finders, which refill them. Begin with `hyperplay_sampler` in `samplers`: it enumerates small sets,
 advances the others turn by turn (`turns`), and asks the finders (`finding`) when a bag loses its
 particles; one finder solves for paths (`solving`). `move_models` and `policy_models` predict the
 moves of the other roles.
