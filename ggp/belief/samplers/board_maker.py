@@ -265,7 +265,7 @@ def _matching_names(
     names: Iterable[str], patterns: Iterable[tuple[str, ...]], opponent: str
 ) -> Iterable[int]:
     """Indices of names that match a pattern."""
-    variants = [tuple(opponent if word == "?other" else word for word in each) for each in patterns]
+    variants = [tuple(opponent if word == "?other" else word for word in p) for p in patterns]
     for index, name in enumerate(names):
         words = name.strip("()").split()
         for pattern in variants:

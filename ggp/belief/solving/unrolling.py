@@ -647,7 +647,7 @@ def replayed(
         alive = alive[lanes]
         moves[alive, turn] = trial.moves
         log_priors[alive, turn], log_counts[alive, turn] = trial.log_priors, trial.log_counts
-        trail = [*(each.take(lanes) for each in trail), trial.states]
+        trail = [*(s.take(lanes) for s in trail), trial.states]
     return Paths(starts[alive], moves[alive], tuple(trail), log_priors[alive], log_counts[alive])
 
 
