@@ -1,10 +1,11 @@
-"""Belief: from a role's incomplete path (its moves and percepts) to weighted states it may be in.
+"""Belief: from a role's incomplete path (its moves and percepts) to weighted possible states.
 
-`paths` names incomplete paths, also for kernels. `sampler` has the protocols of
-everything that makes `bags` for them (sets of weighted entries), and of finders. Begin with
-`hyperplay_sampler` in `samplers`. It enumerates sets or advances bags by one turn (`turns`), and
-asks the finders in `finding` where these lose their particles; one of them solves for paths
-(`solving`). How the other roles are believed to move is a model: `move_models` and `policy_models`.
+Paths come from players and searches; `bags` of weighted states go back to them. `paths` numbers
+incomplete paths, also for kernels. `sampler` has the protocols of samplers, which make bags, and of
+finders, which refill them. Begin with `hyperplay_sampler` in `samplers`: it enumerates small sets,
+advances the others turn by turn (`turns`), and asks the finders (`finding`) when a bag loses its
+particles; one finder solves for paths (`solving`). `move_models` and `policy_models` predict the
+moves of the other roles.
 """
 
 from ggp.belief.bags import Bags, require_particles

@@ -1,8 +1,11 @@
-"""Bags of particles for many incomplete paths of one role at once (paper 004, Definition 6).
+"""Bags: the weighted particles of incomplete paths of one role (paper 004, Definition 6).
 
-A bag is exact where the information set is small enough to enumerate, and a HyperPlay sample
-of it otherwise. Exact sets are made once for each incomplete path and shared by all bags of
-that path; sampled bags are drawn anew for every bag.
+Samplers make bags; players and searches read their states and weights. A bag is exact where the
+information set is small enough to enumerate, and a HyperPlay sample of it otherwise. All bags of a
+path share its exact set, but every sampled bag is a sample of its own.
+
+Many bags lie side by side in arrays (`Segments`): the entries of all sets in one array, and offsets
+that say where each set begins.
 """
 
 from __future__ import annotations
@@ -24,16 +27,25 @@ from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 class Bags:
     """The bags of B incomplete paths of one role.
 
-    A bag that happens to hold its whole information set is exact, even if nobody asked for
-    enumeration.
+    A bag that happens to hold its whole information set is exact, even if it was not enumerated.
+
+    >>> import numpy as np
+    >>> from ggp.belief import HyperPlaySampler, PathTree
+    >>> from ggp.machine import build_machine
+    >>> from ggp.machine.games import load_program
+    >>> machine = build_machine(load_program("monty_hall"))
+    >>> sampler = HyperPlaySampler(machine, PathTree(machine), capacity=10)
+    >>> bags = sampler.start(role=machine.roles.index("candidate"))
+    >>> len(bags), bags.exact[0], bags.weights_of(0)
+    (1, np.True_, array([1.]))
 
     Attributes:
-        role: the role that the paths belong to.
+        role: the role of these paths.
         paths: `[B]` tree nodes of the incomplete paths.
-        segment: `[B]` index of each bag's set among the S sets; exact sets are shared.
+        segment: `[B]` index of each bag's set among the S sets; bags of a path share an exact set.
         sets: the entries.
-        guessed: number of entries that need not agree with their paths: states that may lie outside
-            the information set.
+        guessed: number of entries that need not agree with their paths: their states may lie
+            outside the information set.
     """
 
     role: int
@@ -62,7 +74,7 @@ class Bags:
 
     @property
     def nodes(self) -> IntArray:
-        """Tree nodes that the bags refer to: their paths, and the views of their entries."""
+        """Tree nodes in use: the paths of the bags, and the views of their entries."""
         views = self.sets.views
         return self.paths if views is None else np.concatenate([self.paths, views.ravel()])
 
@@ -106,7 +118,7 @@ def require_particles(bags: Bags, tree: PathTree, attempts: int) -> None:
 
 
 # ------------------------------------------------------------------------
-# Segments of weighted particles: the sets that bags are made of.
+# Segments: the sets of weighted particles behind bags.
 
 
 @dataclass(frozen=True)
@@ -117,15 +129,14 @@ class Segments:
         offsets: `[S + 1]` lanes of each set.
         states: `[N]` state of each entry.
         log_weights: `[N]` log of weights that sum to 1 in each set.
-        exact: `[S]` whether nothing was ever left out: the set is the whole information set,
-            with exact weights.
-        sizes: `[S]` number of entries of the whole information set: known if exact, else a
-            rough estimate.
+        exact: `[S]` whether the set is the whole information set, with exact weights: nothing was
+            ever left out.
+        sizes: `[S]` number of entries of the whole information set; a rough estimate unless exact.
         log_masses: `[S]` log of (probability of the role's percepts, given its moves) * (number of
-            draws that estimated it, 1 if exact). Independent samples of one path are pooled in
+            draws behind this estimate, 1 if exact). Independent samples of one path are pooled in
             proportion to it.
         views: `[N, R]` incomplete path of every role along the entry's complete path
-            (tree nodes; that of `random` stays empty). None if not needed.
+            (tree nodes; the path of `random` stays empty). None if not needed.
     """
 
     offsets: IntArray
@@ -156,13 +167,13 @@ class Segments:
         return self._with_lanes(np.array([0, 1]), np.array([lane]), np.zeros(1, dtype=np.int64))
 
     def thinned(self, limits: IntArray | int, rng: np.random.Generator) -> Segments:
-        """Sets thinned to at most `[S]` limits, drawn so that expectations are kept."""
+        """Sets of at most `[S]` limits entries, drawn so that every expectation stays the same."""
         counts = self.counts
         if (counts <= limits).all():
             return self
         limits = np.broadcast_to(limits, len(self))
-        kept, log_weights, offsets = choose_entries(self.log_weights, self.offsets, limits, rng)
-        thin = self._with_lanes(offsets, kept, np.arange(len(self)))
+        lanes, log_weights, offsets = choose_entries(self.log_weights, self.offsets, limits, rng)
+        thin = self._with_lanes(offsets, lanes, np.arange(len(self)))
         exact = self.exact & (counts <= limits)
         draws = np.where(self.exact & ~exact, np.maximum(limits, 1), 1)
         return Segments(
@@ -193,7 +204,7 @@ class Segments:
 
 
 def join(machine: Machine, parts: Sequence[Segments]) -> Segments:
-    """The sets of several `Segments`, one after the other."""
+    """All sets of several `Segments`, in order."""
     if len(parts) == 1:
         return parts[0]
     views = [part.views for part in parts if part.views is not None]
@@ -211,75 +222,75 @@ def join(machine: Machine, parts: Sequence[Segments]) -> Segments:
 def replaced(
     machine: Machine, sets: Segments, parts: Sequence[tuple[IntArray, Segments]]
 ) -> Segments:
-    """Sets with some of them replaced by others.
+    """The sets after replacements.
 
     Args:
-        parts: indices of the sets replaced, and their replacements; later parts win.
+        parts: indices of sets, and their replacements; later parts win.
     """
     if not parts:
         return sets
     if len(parts) == 1 and len(parts[0][0]) == len(sets):
         return parts[0][1]
-    pick = np.arange(len(sets))
+    order = np.arange(len(sets))
     count = len(sets)
-    for which, others in parts:
-        pick[which] = count + np.arange(len(others))
-        count += len(others)
-    return join(machine, [sets, *(others for _, others in parts)]).take(pick)
+    for indices, replacements in parts:
+        order[indices] = count + np.arange(len(replacements))
+        count += len(replacements)
+    return join(machine, [sets, *(replacements for _, replacements in parts)]).take(order)
 
 
-def pooled(machine: Machine, left: Segments, right: Segments) -> Segments:
-    """One sample made of two independent samples of the same path, one set each.
+def pooled(machine: Machine, first_sample: Segments, second_sample: Segments) -> Segments:
+    """Two independent samples of a path as one; each argument is one set.
 
-    An entry weighs its weight times the mass of its sample, so that a sample counts by the number
-    of its draws and by the share of what they began with that agrees with the path. Then every
-    expectation is that of all draws together. Equal entries are merged.
+    Each weight is multiplied by the mass of its sample: the number of draws, times the share of
+    their starting weight that agrees with the path. So every expectation is the same as over all
+    draws together. Equal entries are merged.
     """
-    both = join(machine, [left, right])
-    log_weights = both.log_weights + np.repeat(both.log_masses, both.counts)
-    keys = [machine.groups(both.states)]
-    if both.views is not None:
-        keys.extend(both.views.T)
+    entries = join(machine, [first_sample, second_sample])
+    log_weights = entries.log_weights + np.repeat(entries.log_masses, entries.counts)
+    keys = [machine.groups(entries.states)]
+    if entries.views is not None:
+        keys.extend(entries.views.T)
     first, group = first_seen_columns(keys)
     summed = log_sums(log_weights, group, len(first))
-    log_mass = log_sums(both.log_masses, np.zeros(2, dtype=np.int64), 1)
+    log_mass = log_sums(entries.log_masses, np.zeros(2, dtype=np.int64), 1)
     count = len(first)
     return Segments(
         offsets_of(np.array([count])),
-        both.states.take(first),
+        entries.states.take(first),
         summed - log_mass,
         np.zeros(1, dtype=np.bool_),
-        np.maximum(both.sizes.max(keepdims=True), count),
+        np.maximum(entries.sizes.max(keepdims=True), count),
         log_mass,
-        None if both.views is None else both.views[first],
+        None if entries.views is None else entries.views[first],
     )
 
 
-def with_more(machine: Machine, sets: Segments, more: Segments) -> Segments:
-    """One bag with more entries of its path found in another way; each argument is one set.
+def extended(machine: Machine, sets: Segments, sample: Segments) -> Segments:
+    """One bag with entries of its path from another source added; each argument is one set.
 
-    Whatever their masses, entries of `more` weigh on average as much as those of `sets`. Equal
-    entries are merged. The result is not exact.
+    New entries weigh on average as much as old ones, whatever their masses. Equal entries are
+    merged. The union is not exact.
     """
-    before, total = len(sets.states), len(sets.states) + len(more.states)
-    both = join(machine, [sets, more])
-    log_weights = both.log_weights + np.repeat(np.log(np.maximum(both.counts, 1)), both.counts)
-    keys = [machine.groups(both.states), *([] if both.views is None else both.views.T)]
+    old_size, total = len(sets.states), len(sets.states) + len(sample.states)
+    union = join(machine, [sets, sample])
+    log_weights = union.log_weights + np.repeat(np.log(np.maximum(union.counts, 1)), union.counts)
+    keys = [machine.groups(union.states), *([] if union.views is None else union.views.T)]
     first, group = first_seen_columns(keys)
     summed = log_sums(log_weights, group, len(first))
     return Segments(
         offsets_of(np.array([len(first)])),
-        both.states.take(first),
+        union.states.take(first),
         summed - np.log(total),
         np.zeros(1, dtype=np.bool_),
-        np.maximum(sets.sizes, len(first)) if before else np.full(1, MOST_COMPLETIONS),
-        sets.log_masses + np.log(total / before) if before else np.zeros(1),
-        None if both.views is None else both.views[first],
+        np.maximum(sets.sizes, len(first)) if old_size else np.full(1, MOST_COMPLETIONS),
+        sets.log_masses + np.log(total / old_size) if old_size else np.zeros(1),
+        None if union.views is None else union.views[first],
     )
 
 
 def depleted_segments(machine: Machine, count: int, *, keep_views: bool) -> Segments:
-    """`count` sets without an entry, of which nothing is known."""
+    """`count` sets without an entry; the sizes of their information sets are unknown."""
     return Segments(
         np.zeros(count + 1, dtype=np.int64),
         machine.initial(0),
@@ -292,8 +303,8 @@ def depleted_segments(machine: Machine, count: int, *, keep_views: bool) -> Segm
 
 
 def initial_segments(machine: Machine, count: int, *, keep_views: bool) -> Segments:
-    """`count` sets that hold the initial state and nothing else."""
-    # Node r of a tree of paths is the empty path of role r.
+    """`count` sets that hold only the initial state."""
+    # Node r of a path tree is the empty path of role r.
     roles = np.arange(len(machine.roles), dtype=np.int64)
     return Segments(
         np.arange(count + 1, dtype=np.int64),

@@ -1,7 +1,8 @@
-"""How other roles are believed to move: a part of every belief, and of the search on it.
+"""Move models: the probabilities of other roles' moves.
 
-A `MoveModel` sees states. A `PathModel` sees what the role that moves knows, as a real opponent
-does: it needs the views of particles (`ggp.belief.bags`).
+Beliefs weigh particles by them, and searches draw moves from them. A `MoveModel` predicts moves
+from states. A `PathModel` predicts a role's moves from its incomplete path, as a real opponent
+chooses them: it needs the views of particles (`ggp.belief.bags`).
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from ggp.machine.arrays import first_seen, segment_ids
 from ggp.machine.base import FloatArray, IntArray, Machine, Ragged, States
 
 TREMBLE = 0.01
-"""Probability with which a role is taken to move uniformly, whatever its model says: so no move is
-impossible, and a wrong model leaves the right particles, if with little weight."""
+"""Assumed probability that a role moves uniformly, whatever its model predicts. So no move is
+impossible, and a wrong model keeps the right particles, though with little weight."""
 
 
 class MoveModel(Protocol):
-    """How a role other than ours is believed to move.
+    """The probabilities of the moves of a role other than ours.
 
-    Its likelihoods multiply into the weights of particles, and its probabilities draw the first
-    moves of the others in playouts and simulations. (Their later moves are up to the `Evaluation`
-    of unfinished states.)
+    Weights of particles are multiplied by its likelihoods, and playouts and simulations draw the
+    first moves of the other roles from them. (An `Evaluation` of unfinished states decides their
+    later moves.)
     """
 
     def log_likelihoods(
@@ -60,9 +61,9 @@ class Known(NamedTuple):
     Attributes:
         moves: `[M]` distinct legal moves.
         shares: `[M]` their probabilities; they sum to 1.
-        trust: from 0 to 1, how far the model is sure of them. The rest is as if there were no
+        trust: the model's certainty, from 0 to 1. With the rest of the probability there is no
             model: in weights, every legal move is equally likely; in a search, the role moves
-            as the search would have it.
+            as the search assumes.
     """
 
     moves: IntArray
@@ -71,61 +72,62 @@ class Known(NamedTuple):
 
 
 class PathModel(ABC):
-    """A `MoveModel` of the other roles by what they know: by their incomplete paths.
+    """A `MoveModel` that predicts the moves of other roles from their incomplete paths.
 
-    It is asked once about each path, and its answer must not change during a match, because weights
-    are shared by all bags of a path.
+    Subclasses predict each path once. A prediction must not change during a match, because all bags
+    of a path share weights.
 
     Args:
         machine: the player's.
-        tree: names the incomplete paths.
-        own: the role of the player, which needs no model.
+        tree: numbers the incomplete paths.
+        own_role: the role of the player, which needs no model.
     """
 
-    def __init__(self, machine: Machine, tree: PathTree, own: int) -> None:
-        self._machine, self._tree, self._own = machine, tree, own
-        self._known: dict[int, Known] = {}
+    def __init__(self, machine: Machine, tree: PathTree, own_role: int) -> None:
+        self._machine, self._tree, self._own_role = machine, tree, own_role
+        self._predictions: dict[int, Known] = {}
 
     @abstractmethod
     def _ask(self, role: int, paths: IntArray, moves: list[IntArray]) -> list[Known | None]:
-        """The model's prediction for `[B]` distinct paths, given legal moves; None: no opinion."""
+        """Predictions for `[B]` distinct paths with their legal moves; None for no opinion."""
 
     def shares(self, role: int, paths: IntArray, moves: Ragged) -> tuple[FloatArray, FloatArray]:
         """`[M]` probability of each legal move of each lane, and `[L]` trust in it.
 
-        Where nothing is known of a path, all moves are equally likely, and the trust is 0.
+        Without a prediction all moves are equally likely, and the trust is 0.
 
         Args:
             role: the role that moves.
-            paths: `[L]` what it knows in each lane.
+            paths: `[L]` its incomplete path in each lane.
             moves: its legal moves in each lane.
         """
         sizes = np.maximum(moves.counts, 1)
         owner = segment_ids(moves.offsets)
         even = 1.0 / sizes[owner]
-        if role == self._own or role == self._machine.random_role or not len(paths):
+        if role == self._own_role or role == self._machine.random_role or not len(paths):
             return even, np.zeros(len(paths))
         first, group = first_seen(paths)
-        known = self._of(role, paths[first], [moves[lane] for lane in first.tolist()])
-        found = np.zeros(len(moves.values))
+        predictions = self._predictions_at(role, paths[first], [moves[i] for i in first.tolist()])
+        probs = np.zeros(len(moves.values))
         span = 1 + max(
-            int(moves.values.max(initial=0)), *(int(k.moves.max(initial=0)) for k in known)
+            int(moves.values.max(initial=0)), *(int(p.moves.max(initial=0)) for p in predictions)
         )
-        keys = np.concatenate([k.moves + at * span for at, k in enumerate(known)])
+        # A pair of path and move is one number, so that one search finds all shares.
+        keys = np.concatenate([p.moves + at * span for at, p in enumerate(predictions)])
         if len(keys):
-            shares = np.concatenate([k.shares for k in known])
+            shares = np.concatenate([p.shares for p in predictions])
             order = np.argsort(keys)
-            wanted = group[owner] * span + moves.values
-            at = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
-            found = np.where(keys[at] == wanted, shares[at], 0.0)
-        totals = np.bincount(owner, found, minlength=len(paths))
-        said = totals > 0
-        trust = np.where(said, np.array([k.trust for k in known])[group], 0.0)
-        found = np.where(said[owner], found / np.where(said, totals, 1.0)[owner], even)
-        return (1 - TREMBLE) * found + TREMBLE * even, trust
+            targets = group[owner] * span + moves.values
+            at = order[np.minimum(np.searchsorted(keys, targets, sorter=order), len(keys) - 1)]
+            probs = np.where(keys[at] == targets, shares[at], 0.0)
+        totals = np.bincount(owner, probs, minlength=len(paths))
+        covered = totals > 0
+        trust = np.where(covered, np.array([p.trust for p in predictions])[group], 0.0)
+        probs = np.where(covered[owner], probs / np.where(covered, totals, 1.0)[owner], even)
+        return (1 - TREMBLE) * probs + TREMBLE * even, trust
 
     def log_likelihoods_at(self, role: int, paths: IntArray, moves: Ragged) -> FloatArray:
-        """`[M]` log of the probability of each legal move of each lane, by what the role knows."""
+        """`[M]` log of the probability of each legal move of each lane, given the role's path."""
         shares, trust = self.shares(role, paths, moves)
         owner = segment_ids(moves.offsets)
         even = 1.0 / np.maximum(moves.counts, 1)[owner]
@@ -134,28 +136,28 @@ class PathModel(ABC):
     def log_likelihoods(
         self, machine: Machine, states: States, role: int, moves: Ragged
     ) -> FloatArray:
-        """Uniform likelihoods: without the role's path, all moves are equally likely."""
+        """Uniform likelihoods: without the role's path there is no prediction."""
         return UNIFORM.log_likelihoods(machine, states, role, moves)
 
     @property
     def views(self) -> IntArray:
-        """Paths that must be kept for the model: none."""
+        """Paths that the model refers to: none."""
         return np.zeros(0, dtype=np.int64)
 
     def renumber(self, numbers: IntArray) -> None:
         """Follow `PathTree.prune`."""
-        self._known = {
-            int(numbers[path]): known for path, known in self._known.items() if numbers[path] >= 0
+        self._predictions = {
+            int(numbers[path]): p for path, p in self._predictions.items() if numbers[path] >= 0
         }
 
-    def _of(self, role: int, paths: IntArray, moves: list[IntArray]) -> list[Known]:
-        new = [at for at, path in enumerate(paths.tolist()) if path not in self._known]
-        if new:
-            said = self._ask(role, paths[np.array(new)], [moves[at] for at in new])
-            for at, each in zip(new, said, strict=True):
-                nothing = Known(moves[at], np.zeros(len(moves[at])), 0.0)
-                self._known[int(paths[at])] = each or nothing
-        return [self._known[path] for path in paths.tolist()]
+    def _predictions_at(self, role: int, paths: IntArray, moves: list[IntArray]) -> list[Known]:
+        missing = [at for at, path in enumerate(paths.tolist()) if path not in self._predictions]
+        if missing:
+            answers = self._ask(role, paths[np.array(missing)], [moves[at] for at in missing])
+            for at, answer in zip(missing, answers, strict=True):
+                no_opinion = Known(moves[at], np.zeros(len(moves[at])), 0.0)
+                self._predictions[int(paths[at])] = answer or no_opinion
+        return [self._predictions[path] for path in paths.tolist()]
 
 
 def log_likelihoods(
@@ -166,10 +168,10 @@ def log_likelihoods(
     moves: Ragged,
     paths: IntArray | None,
 ) -> FloatArray:
-    """`[M]` log likelihoods of a role's legal moves by a model: see `MoveModel`.
+    """`[M]` log likelihoods of a role's legal moves: see `MoveModel`.
 
     Args:
-        paths: `[L]` what the role knows in each lane; None if that is not known.
+        paths: `[L]` the role's incomplete path in each lane; None if unknown.
     """
     if paths is not None and isinstance(model, PathModel):
         return model.log_likelihoods_at(role, paths, moves)

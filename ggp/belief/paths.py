@@ -1,8 +1,10 @@
-"""Incomplete paths, interned in a tree.
+"""Incomplete paths, interned in a tree: every path is a number.
 
-An incomplete path of a role is, for each turn, the move executed for it and the percepts it
-got (paper 004, Definition 5); either may be unknown and then constrains nothing. Paths share
-their beginnings, so each is one node of a tree and a batch of paths an array of node numbers.
+An incomplete path of a role is the sequence of its turns: the move executed for it, and the
+percepts it got (paper 004, Definition 5); either may be unknown and then constrains nothing. Paths
+share their beginnings, so each path is one node of a tree, and a batch of paths is an array of node
+numbers. Samplers, searches and models pass these arrays around instead of the paths themselves;
+kernels extend them in place (`PathRows`).
 """
 
 from __future__ import annotations
@@ -20,11 +22,11 @@ from ggp.machine.compiling.jit import by_reference, inlined
 from ggp.machine.rows import RowTable, number_lanes
 
 DRAWN = -2
-"""Stands for a refused move that is not known: only that the executed one was drawn at random."""
+"""An unknown refused move: known is only that the executed move was drawn at random."""
 
 
 class FollowsPaths(Protocol):
-    """Something that refers to paths by nodes of a `PathTree`, which may forget some."""
+    """A holder of nodes of a `PathTree`, which may forget and renumber nodes."""
 
     @property
     def views(self) -> IntArray:
@@ -37,10 +39,22 @@ class FollowsPaths(Protocol):
 
 
 class PathTree:
-    """All incomplete paths met so far, of every role of one machine, as nodes of a tree.
+    """All incomplete paths so far, of every role of one machine, as nodes of a tree.
 
-    Node `r` is the empty path of role `r`. Node numbers belong to one tree, and their order means
-    nothing except that a path comes after its beginnings.
+    Node `r` is the empty path of role `r`. A path has a greater number than its beginnings; apart
+    from that, the order of numbers means nothing.
+
+    >>> import numpy as np
+    >>> from ggp.belief import PathTree
+    >>> from ggp.machine import build_machine
+    >>> from ggp.machine.games import load_program
+    >>> machine = build_machine(load_program("monty_hall"))
+    >>> tree = PathTree(machine)
+    >>> empty = np.array([machine.roles.index("candidate")])
+    >>> move, percepts = machine.move_id("(choose 1)"), machine.percept_id([])
+    >>> paths = tree.extend(empty, np.array([move]), np.array([percepts]))
+    >>> tree.texts(paths[0]), tree.depth(paths[0])
+    (['(choose 1) / ()'], 1)
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -64,33 +78,33 @@ class PathTree:
 
         Args:
             nodes: `[B]` paths.
-            moves: `[B]` the move that was executed for the role, `UNKNOWN` if it was not told.
-            percepts: `[B]` percept id, `UNKNOWN` if it was not told.
-            refused: `[B]` a move that the role certainly submitted in time and that was not
-                executed, so that it was illegal and the executed one was drawn at random; `DRAWN`
-                where only the latter is known; `UNKNOWN` where the role chose the executed move
-                itself, or where nothing was told. Default: `UNKNOWN`.
+            moves: `[B]` the move that was executed for the role, or `UNKNOWN`.
+            percepts: `[B]` percept id, or `UNKNOWN`.
+            refused: `[B]` a move that the role certainly submitted in time but that was not
+                executed: so it was illegal, and the executed move was drawn at random. `DRAWN`
+                if only the draw is known; `UNKNOWN` if the role chose the executed move
+                itself, or nothing is known. Default: `UNKNOWN`.
         """
         rows = np.empty((len(nodes), 4), dtype=np.int64)
         rows[:, 0], rows[:, 1], rows[:, 2] = nodes, moves, percepts
         rows[:, 3] = UNKNOWN if refused is None else refused
-        return self._numbered(rows)
+        return self._intern(rows)
 
     @contextmanager
     def lent(self, room: int) -> Iterator[PathRows]:
-        """Its tables, for kernels that add paths in this block; nobody else may.
+        """The tables of the tree, for kernels that add paths in this block; nobody else may.
 
         Args:
-            room: for how many more there must be room.
+            room: number of new paths to reserve rows for.
         """
         self._index.make_room(room)
         rows, slots = self._index.tables
         self._depths = enlarged(self._depths, len(rows), 0)
-        lent = PathRows(np.array([len(self)]), rows, slots, self._depths)
+        tables = PathRows(np.array([len(self)]), rows, slots, self._depths)
         try:
-            yield lent
+            yield tables
         finally:
-            self._index.set_size(int(lent.sizes[0]))
+            self._index.set_size(int(tables.sizes[0]))
 
     def extend_views(
         self,
@@ -105,16 +119,16 @@ class PathTree:
         Args:
             views: `[N, R]` a path of each role; that of `random` stays unchanged.
             joint_moves, percepts: `[N, R]`.
-            role: the role whose real knowledge is given: its simulated self must not know what the
-                role itself missed of the match.
-            paths: `[N]` this role's paths, or the same path for all.
+            role: the role that really plays: its simulated self must not know more of the match
+                than the role itself.
+            paths: `[N]` the real paths of this role, or one path for all.
         """
-        for each in range(self._num_roles):
-            if each == role:
-                views[:, each] = paths
-            elif each != self._machine.random_role:
-                views[:, each] = self.extend(
-                    views[:, each], joint_moves[:, each], percepts[:, each]
+        for column in range(self._num_roles):
+            if column == role:
+                views[:, column] = paths
+            elif column != self._machine.random_role:
+                views[:, column] = self.extend(
+                    views[:, column], joint_moves[:, column], percepts[:, column]
                 )
 
     def depths(self, nodes: IntArray) -> IntArray:
@@ -126,7 +140,7 @@ class PathTree:
         return int(self._depths[node])
 
     def parents(self, nodes: IntArray) -> IntArray:
-        """`[B]` the paths without their last turns; the empty path is its own parent."""
+        """`[B]` paths without their last turns; the empty path is its own parent."""
         parents = self._rows[nodes, 0]
         return np.where(parents < 0, nodes, parents)
 
@@ -141,86 +155,88 @@ class PathTree:
         """The first 0, 1, ... turns of `[B]` paths of equal length T: T + 1 times `[B]` nodes.
 
         Args:
-            last: return only this many of them, at least 1: the longest ones.
+            last: return only this many, at least 1: the longest beginnings.
         """
-        found = [nodes]
+        nodes_by_turn = [nodes]
         for _ in range(int(self._depths[nodes].max(initial=0)) if last is None else last - 1):
-            found.append(self.parents(found[-1]))
-        return found[::-1]
+            nodes_by_turn.append(self.parents(nodes_by_turn[-1]))
+        return nodes_by_turn[::-1]
 
     def texts(self, node: int) -> list[str]:
-        """Every turn of a path as `text` shows it, first to last."""
+        """Every turn of a path as in `text`, first to last."""
         return [self.text(int(n)) for (n,) in self.beginnings(np.array([node]))[1:]]
 
     def text(self, node: int) -> str:
-        """The last turn of a path in KIF: move, percepts, and whether the move was drawn."""
+        """The last turn of a path in KIF: move, percepts, and any refused or drawn move."""
         _, move, percepts, refused = self._row(node)
-        shown = "?" if move == UNKNOWN else self._machine.move_text(move)
+        move_text = "?" if move == UNKNOWN else self._machine.move_text(move)
         if percepts == UNKNOWN:
-            seen = "?"
+            percepts_text = "?"
         else:
-            seen = f"({' '.join(self._machine.percept_texts(percepts))})"
+            percepts_text = f"({' '.join(self._machine.percept_texts(percepts))})"
         if refused == UNKNOWN:
-            return f"{shown} / {seen}"
+            return f"{move_text} / {percepts_text}"
         if refused == DRAWN:
-            return f"{shown} / {seen} / drawn"
-        return f"{shown} / {seen} / not {self._machine.move_text(refused)}"
+            return f"{move_text} / {percepts_text} / drawn"
+        return f"{move_text} / {percepts_text} / not {self._machine.move_text(refused)}"
 
-    def prune(self, living: IntArray, held: IntArray) -> IntArray:
-        """Forget paths: all but living ones, their continuations, held ones, and their beginnings.
+    def prune(self, living: IntArray, pinned: IntArray) -> IntArray:
+        """Forget all paths but these: living paths, their continuations, held paths, and the
+        beginnings of all of them.
 
         Returns:
-            `[N]` the new number of each node there was, -1 where it is forgotten.
+            `[N]` the new number of each node, -1 if it is forgotten.
         """
-        return self.keep(self.needed(living, held))
+        return self.keep(self.reachable(living, pinned))
 
-    def needed(self, living: IntArray, held: IntArray) -> BoolArray:
-        """`[N]` whether each node is to be kept by `prune`; the cheap half of it."""
+    def reachable(self, living: IntArray, pinned: IntArray) -> BoolArray:
+        """`[N]` whether `prune` keeps each node; the cheap half of its work."""
         parents, depths = self._rows[:, 0].copy(), self._depths[: len(self)]
         keep = np.zeros(len(parents), dtype=np.bool_)
         keep[living] = True
-        # Short numbers are sorted several times as fast.
+        # 16-bit numbers sort several times as fast.
         short = depths.astype(np.uint16) if depths.max() < 1 << 16 else depths
         by_depth = np.split(np.argsort(short, kind="stable"), np.cumsum(np.bincount(depths)))[1:]
+        # Continuations of living paths, from short to long: a path lives if its parent does.
         for nodes in by_depth:
             keep[nodes] |= keep[parents[nodes]]
-        keep[held] = True
+        keep[pinned] = True
         for nodes in reversed(by_depth):
-            # A path needs its beginnings: kept from the longest to the shortest.
+            # A path needs its beginnings: mark parents from the longest path to the shortest.
             keep[parents[nodes[keep[nodes]]]] = True
         keep[: self._num_roles] = True
         return keep
 
-    def keep(self, needed: BoolArray) -> IntArray:
-        """Forget all paths but those that are `needed`; returns what `prune` does."""
+    def keep(self, is_needed: BoolArray) -> IntArray:
+        """Forget all paths that are not `is_needed`; see `prune` for the return value."""
         rows, depths = self._rows, self._depths[: len(self)]
-        numbers = np.where(needed, np.cumsum(needed) - 1, -1)
-        kept, depths = rows[needed][self._num_roles :], depths[needed][self._num_roles :]
+        numbers = np.where(is_needed, np.cumsum(is_needed) - 1, -1)
+        kept_rows, depths = rows[is_needed][self._num_roles :], depths[is_needed][self._num_roles :]
         self._clear()
-        kept[:, 0] = numbers[kept[:, 0]]
-        self._numbered(kept)
+        kept_rows[:, 0] = numbers[kept_rows[:, 0]]
+        self._intern(kept_rows)
         self._depths[self._num_roles : len(self)] = depths
         return numbers
 
     def _clear(self) -> None:
-        """Reset to the empty paths alone, whose rows say which role they belong to."""
+        """Reset to the empty paths alone, whose rows name their roles."""
         self._index = RowTable(4)
         self._depths = np.zeros(64, dtype=np.int64)
         roots = np.full((self._num_roles, 4), UNKNOWN, dtype=np.int64)
-        # Negative, so that no parent looks like them: the empty paths of two roles are two rows.
+        # Negative, unlike any parent, and different: the empty paths of two roles are two rows.
         roots[:, 0] = -1 - np.arange(self._num_roles)
         self._index.numbers(roots.view(np.uint64))
 
-    def _numbered(self, rows: IntArray) -> IntArray:
-        """The nodes of rows; new ones follow the existing ones, in order of first appearance.
+    def _intern(self, rows: IntArray) -> IntArray:
+        """The nodes of rows; new nodes follow the existing ones, in order of first appearance.
 
-        Depths are right only if the parents of new nodes existed before.
+        The parents of new nodes must exist already: otherwise depths would be wrong.
         """
-        before = len(self._index)
+        old_size = len(self._index)
         nodes = self._index.numbers(rows.view(np.uint64))
         self._depths = enlarged(self._depths, len(self._index), 0)
-        new = self._rows[before:, 0]
-        self._depths[before : len(self._index)] = 1 + self._depths[new]
+        new = self._rows[old_size:, 0]
+        self._depths[old_size : len(self._index)] = 1 + self._depths[new]
         return nodes
 
     @property
@@ -229,8 +245,8 @@ class PathTree:
         return self._index.rows.view(np.int64)
 
     def _row(self, node: int) -> list[int]:
-        found: list[int] = self._rows[node].tolist()
-        return found
+        row: list[int] = self._rows[node].tolist()
+        return row
 
 
 # ------------------------------------------------------------------------
@@ -255,19 +271,22 @@ class PathRows(NamedTuple):
 
 
 @inlined
-def number_paths(paths: PathRows, wanted: NDArray[np.uint64], count: int, found: IntArray) -> bool:
-    """Find `count` paths, and add those that are new; their parents existed before.
+def number_paths(paths: PathRows, rows: NDArray[np.uint64], count: int, nodes: IntArray) -> bool:
+    """Number `count` paths, and add the new ones; their parents must exist already.
+
+    Rule: nodes are appended in order, and a path comes after its parent, so the depth of each new
+    node follows from a depth that is already written.
 
     Args:
-        wanted: `[K, 4]` their rows.
-        found: `[K]` out: the number of each.
+        rows: `[K, 4]` the rows of these paths.
+        nodes: `[K]` out: the node of each path.
 
     Returns:
-        whether there was room for all; if not, it must be called again for the same ones.
+        whether there was room for all; if not, call it again for the same paths.
     """
-    before = paths.sizes[0]
-    done, size = number_lanes(wanted, paths.rows, paths.slots, before, found, 0, count)
+    old_size = paths.sizes[0]
+    num_done, size = number_lanes(rows, paths.rows, paths.slots, old_size, nodes, 0, count)
     paths.sizes[0] = size
-    for path in range(before, size):
+    for path in range(old_size, size):
         paths.depths[path] = 1 + paths.depths[np.int64(paths.rows[path, 0])]
-    return done == count
+    return num_done == count

@@ -1,4 +1,8 @@
-"""The protocol of samplers of the states a role may be in; `HyperPlaySampler` implements it."""
+"""Protocols of belief: `Sampler` makes bags for incomplete paths, `Finder` refills a bag.
+
+Players call a sampler; it calls its finders when a bag loses its particles. `Setting` is the state
+that they share, and `Quality` describes a bag to people. `HyperPlaySampler` implements `Sampler`.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +22,36 @@ from ggp.machine.base import BoolArray, IntArray, Machine
 
 
 class Sampler(Protocol):
-    """Samples the states a role may be in, with weights, for many incomplete paths at once.
+    """Makes bags: weighted states a role may be in, for many incomplete paths side by side.
+
+    The caller owns the limits of the search, `stop` to `at_risk`: a player sets them before each
+    call, as its clock and its bag require. No call changes them.
+
+    >>> import numpy as np
+    >>> from ggp.belief import PathTree, SamplerSettings, make_sampler
+    >>> from ggp.machine import build_machine
+    >>> from ggp.machine.games import load_program
+    >>> machine = build_machine(load_program("monty_hall"))
+    >>> candidate, rng = machine.roles.index("candidate"), np.random.default_rng(0)
+    >>> sampler = make_sampler(
+    ...     "hyperplay", machine, PathTree(machine), SamplerSettings(exact=300), capacity=10
+    ... )
+    >>> start = sampler.start(candidate)
+    >>> move = np.array([machine.move_id("(choose 1)")])
+    >>> percepts = np.array([machine.percept_id([])])
+    >>> bags = sampler.advance(start, move, percepts, rng)
+    >>> len(bags.states_of(0)), bags.exact[0]
+    (3, np.True_)
 
     Attributes:
-        tree: names the incomplete paths.
-        stop: asked now and then; when true, the search for particles is given up. May be replaced
-            between calls.
-        lanes_at_once: gives the number of lanes to step between two looks at `stop`. May be
-            replaced between calls.
+        tree: numbers the incomplete paths.
+        stop: called now and then; when true, the search for particles ends.
+        lanes_at_once: returns the number of lanes to step between two calls of `stop`.
         capacity: particles of a sampled bag.
-        room: most entries of a bag that is advanced, where that is more than `capacity`.
-        timed: whether only `stop` ends a search for particles, and no count of attempts, where the
-            sampler searches. May be replaced between calls.
-        at_risk: whether `grown` is called for a bag that is likely to die, so that time is well
-            spent on what costs more than samples do. May be replaced between calls.
+        room: most entries of a bag that is advanced, if more than `capacity`.
+        timed: whether only `stop` ends a search for particles, and no count of attempts.
+        at_risk: whether the bag that is grown is likely to die, so that expensive searches for
+            particles are worth their time.
     """
 
     tree: PathTree
@@ -44,17 +64,17 @@ class Sampler(Protocol):
 
     @property
     def sound(self) -> bool:
-        """Whether every entry agrees with its path: no state outside the information set."""
+        """Whether every entry agrees with its path: no state is outside the information set."""
         ...
 
     @property
     def enumerates(self) -> bool:
-        """Whether small information sets are enumerated, so that a bag can be exact."""
+        """Whether small information sets are enumerated, so that bags can be exact."""
         ...
 
     @property
     def views(self) -> IntArray:
-        """Nodes that the sampler refers to besides the paths of its bags."""
+        """Nodes in use besides the paths of the sampler's bags."""
         ...
 
     def start(self, role: int, count: int = 1) -> Bags:
@@ -73,13 +93,13 @@ class Sampler(Protocol):
         rng: np.random.Generator,
         refused: IntArray | None = None,
     ) -> Bags:
-        """The bags one turn later; those without particles have no entries."""
+        """The bags one turn later; a bag without particles has no entries."""
         ...
 
     def grown(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
-        """One bag with what a new sample of `size` particles adds, if anything.
+        """One bag with the new entries of another sample of `size` particles, if any.
 
-        Where the search is stopped, it comes back as it is.
+        If the search is stopped, the bag comes back unchanged.
         """
         ...
 
@@ -90,52 +110,53 @@ class Sampler(Protocol):
 
 @runtime_checkable
 class Enumerates(Protocol):
-    """A `Sampler` that enumerates information sets where that is not too costly."""
+    """A `Sampler` that enumerates information sets where this is cheap enough."""
 
     def afford(self, completions: int | None, is_past: Callable[[float], bool] = never) -> None:
-        """Set what may be spent on an exact set in a turn, from now on.
+        """Set the budget of an exact set in a turn, from now on.
 
         Args:
-            completions: joint moves that may be tried, and in proportion to them entries, but no
-                fewer than the sampler was made for; None for what it was made for.
-            is_past: whether more than a given share of the available time has passed: some finders
-                may use only their share of it.
+            completions: joint moves that may be tried, and entries in proportion to them; never
+                less than the budget the sampler was made with, and None for this budget.
+            is_past: whether more than a given share of the available time has passed, because some
+                finders may use only a share of it.
         """
         ...
 
 
 # ------------------------------------------------------------------------
-# Finding particles: the protocol of a finder, and what the finders of one sampler share.
+# Finders, and the setting that the finders of one sampler share.
 #
-# The bag of a path is its exact set (`finding.exact`), or it is made from the bag of the turn
-# before (`one_turn`). Where that leaves few particles or none, `HyperPlaySampler`, and at last a
-# player's `Tracker`, ask one `Finder` after the other, until one has found something:
+# The bag of a path is its exact set (`finding.exact`), or it is advanced from the bag of the turn
+# before (`turns.one_turn`). When that leaves few particles or none, `HyperPlaySampler`, and at last
+# a player's `Tracker`, ask one `Finder` after the other, until one finds particles:
 #
-# finder               needs                              gives
-#     finding.histories    a machine that draws histories     histories changed as a whole
-#     finding.earlier      a bag that is followed             samples from bags of earlier turns
-#     finding.solved       a circuit that can be unrolled     solutions, moved about by chains
-#     finding.forward      nothing                            ever more samples from the last exact
-#                                                             set, and the set itself
-#     finding.boards       a file that says how they are      boards that agree with recent
-#                          drawn                              percepts
-#     finding.last_resorts       nothing                            states alone, with larger bounds
+# finder                             needs                            gives
+#     finding.earlier.HistoryFinder      a machine that draws histories   whole histories
+#     finding.earlier.Earlier            the bags of one match            samples from earlier bags
+#     solving.finder.Solving             a circuit that can be unrolled   solutions, moved by chains
+#     finding.earlier.Forward            nothing                          ever more samples from the
+#                                                                         last exact set, or it all
+#     finding.last_resorts.Larger        nothing                          states alone, with larger
+#                                                                         bounds
+#     finding.last_resorts.DrawnBoards   a file that describes boards     boards that agree with
+#                                                                         recent percepts
 #
-# `docs/reference/belief.md` says what each of them guarantees and costs.
+# `docs/reference/belief.md` says what each finder guarantees and costs.
 
 MAX_ATTEMPTS = 400_000
-"""Lanes stepped in search of a particle for a player's own bag."""
+"""Most lanes stepped in search of a particle for a player's own bag."""
 
 LARGER = 1.1
-"""A bag lacks entries if its set is estimated at more than this times as many."""
+"""A bag lacks entries if its set is estimated at more than this times its size."""
 
 
 class Shared(TypedDict, total=False):
-    """Arguments of a `Setting` besides the game and the paths; see `Setting`.
+    """Arguments of a `Setting` besides the game and the path tree; see `Setting`.
 
     Attributes:
-        max_attempts: lanes stepped in search of particles for one bag that has none; by default as
-            many as samplers of the class usually take.
+        max_attempts: lanes stepped in search of particles for an empty bag; by default
+            `usual_attempts` of the class.
     """
 
     capacity: Required[int]
@@ -146,27 +167,25 @@ class Shared(TypedDict, total=False):
 
 
 class Setting:
-    """The common settings of a sampler and its finders: the game, the paths, and the limits of a
-    search.
+    """What a sampler and its finders share: the game, the paths, and the limits of a search.
 
-    A sampler is itself a setting.
+    A sampler is itself a setting. Its caller sets the limits, `room` to `at_risk`, between calls;
+    finders only read them.
 
     Attributes:
         machine: the game.
-        tree: names incomplete paths.
-        model: how the other roles are believed to move.
+        tree: numbers the incomplete paths.
+        model: predicts the moves of the other roles.
         keep_views: keep every role's incomplete path along each entry.
         capacity: particles of a sampled bag.
-        room: most entries of a bag that is advanced, where that is more than `capacity`.
-        stop: asked now and then; when true, the search is given up.
-        lanes_at_once: gives the number of lanes to step between two looks at `stop`.
+        room: most entries of a bag that is advanced, if more than `capacity`.
+        stop: called now and then; when true, the search ends.
+        lanes_at_once: returns the number of lanes to step between two calls of `stop`.
         is_past: whether more than a given share of the available time has passed; `stop` is the
             same for a share of 1.
         timed: whether only `stop` ends a search for particles, and not `most_attempts`.
-        at_risk: whether the bag that is followed is likely to die, so that time is well spent on
-            what costs more than samples do.
-
-    The last six may be replaced between calls.
+        at_risk: whether the bag of the match is likely to die, so that expensive searches for
+            particles are worth their time.
     """
 
     usual_attempts: ClassVar[int] = MAX_ATTEMPTS
@@ -184,17 +203,17 @@ class Setting:
 
     @property
     def most_attempts(self) -> float:
-        """Lanes that may be stepped in search of particles for one bag that has none."""
+        """Lanes that may be stepped in search of particles for an empty bag."""
         return np.inf if self.timed else self._max_attempts
 
     @property
     def most_entries(self) -> int:
-        """Entries that the bag of a path that is followed may have."""
+        """Most entries of the bag of a match."""
         return max(self.room, self.capacity)
 
-    def stops_with(self, other: Sampler | Setting) -> None:
-        """Stop when another one does, and ask as often."""
-        self.stop, self.lanes_at_once = other.stop, other.lanes_at_once
+    def stops_with(self, sampler: Sampler | Setting) -> None:
+        """Share the clock of another sampler: stop when it stops, and check as often."""
+        self.stop, self.lanes_at_once = sampler.stop, sampler.lanes_at_once
 
     def nothing(self, count: int) -> Segments:
         """`count` sets without an entry."""
@@ -204,10 +223,10 @@ class Setting:
         """`count` sets of the initial state."""
         return initial_segments(self.machine, count, keep_views=self.keep_views)
 
-    def wanting(self, sets: Segments) -> BoolArray:
-        """`[S]` whether a set has no entries, or lost most of those it should have.
+    def lacking(self, sets: Segments) -> BoolArray:
+        """`[S]` whether a set is empty, or lost most of its particles.
 
-        A small bag of a small information set has lost nothing.
+        A small bag of a small information set lacks nothing.
         """
         counts = sets.counts
         lost = (2 * counts < self.capacity) & (sets.sizes > LARGER * counts)
@@ -217,49 +236,48 @@ class Setting:
 class Finder(Protocol):
     """One way to find particles for bags that have few, or none.
 
-    A bag that comes back never has fewer entries than before. A finder that is stopped returns
-    what it has found so far.
+    No bag loses entries. When stopped, a finder returns the entries found so far.
 
     Attributes:
-        is_sound: whether every entry that is found agrees with its path.
+        is_sound: whether every new entry agrees with its path.
     """
 
     is_sound: bool = True
 
     def helps(self, bags: Bags) -> BoolArray:
-        """`[B]` whether it would look for particles for each bag, if the bag is not exact."""
+        """`[B]` whether to call `fill` for each bag, if the bag is not exact."""
         ...
 
     def fill(self, bags: Bags, rng: np.random.Generator) -> Segments:
-        """Bags that it helps with, with the particles that it finds.
+        """The same bags, refilled with particles.
 
         Args:
-            bags: of paths of equal length, a set for each.
+            bags: all of them `helps`; paths of equal length, a set for each.
 
         Returns:
-            B bags; one that is exact and has no entry where it is proved that there is none.
+            B bags; a bag is exact and empty if it is proved that no state is possible.
         """
         ...
 
     def adds(self, paths: IntArray) -> bool:
-        """Whether to ask for `more` for the bags of some paths now."""
+        """Whether to call `add_sample` for the bags of these paths now."""
         return False
 
-    def more(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
-        """One bag, which is not exact, with what a new sample of `size` particles adds to it.
+    def add_sample(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
+        """One bag, which is not exact, with the entries of a new sample of `size` particles.
 
         Returns:
-            the bag, of `most_entries` at most; None where nothing came of it.
+            the bag, of `most_entries` at most; None if it did not change.
         """
         return None
 
     def learn(self, path: int, sets: Segments) -> None:
-        """Take note of the bag of a path that is followed: later ones may be found from it."""
+        """Remember the bag of the match: later bags may be drawn from it."""
         return
 
     @property
     def views(self) -> IntArray:
-        """Nodes that are referred to."""
+        """Nodes in use."""
         return np.zeros(0, dtype=np.int64)
 
     def renumber(self, numbers: IntArray) -> None:
@@ -268,7 +286,7 @@ class Finder(Protocol):
 
 
 # ------------------------------------------------------------------------
-# How good a bag is: how it was made, how many states it has, and how well it stands for its set.
+# The quality of a bag: how it was made, its number of states, and how well it represents its set.
 
 
 class How(StrEnum):
@@ -282,20 +300,20 @@ class How(StrEnum):
 
 @dataclass(frozen=True)
 class Quality:
-    """How good a bag is.
+    """The quality of a bag.
 
     Attributes:
         how: `exact`, the whole information set; `sampled` forward; `solved`, begun with paths that
             a solver found in the last turn; `drawn`, boards that agree with recent percepts.
         sound: whether no state is outside the information set.
-        entries: of the bag. Where other roles' incomplete paths are kept, states that differ only
-            in these count separately.
+        entries: number of entries. If other roles' incomplete paths are kept, equal states with
+            different paths count separately.
         distinct: number of different states.
         ess: effective sample size, 1 / (sum of squared weights): this many entries of equal
-            weight tell as much.
-        log_size: natural logarithm of the number of entries that the whole set has, estimated
-            where the bag is not exact; None if unknown.
-        inexact_turns: turns since the bag was last exact; None where it never was, and its start
+            weight are worth as much.
+        log_size: natural logarithm of the number of entries of the whole set, estimated
+            unless the bag is exact; None if unknown.
+        inexact_turns: turns since the bag was last exact; None if it never was, or that turn
             is not remembered.
     """
 
@@ -320,7 +338,7 @@ class Quality:
 def quality_of(
     machine: Machine, bags: Bags, *, solved: bool = False, inexact_turns: int | None = None
 ) -> Quality:
-    """How good the first of several bags is."""
+    """The quality of the first of several bags."""
     states = bags.states_of(0)
     count = len(states)
     how = How.SOLVED if solved else How.SAMPLED
@@ -342,29 +360,29 @@ def quality_of(
 
 
 LARGE = 10_000
-"""Estimated sizes from here on are given as powers of ten."""
+"""Estimated sizes of at least this are shown as powers of ten."""
 
 
-def in_words(told: Mapping[str, Any]) -> str:
+def in_words(quality: Mapping[str, Any]) -> str:
     """A quality in words for people; the page of the table uses the same words (`mind.js`).
 
     Args:
-        told: as `Quality.as_json` returns it.
+        quality: as returned by `Quality.as_json`.
     """
-    entries, distinct, exact = told["entries"], told["distinct"], told["how"] == How.EXACT
+    entries, distinct, exact = quality["entries"], quality["distinct"], quality["how"] == How.EXACT
     if not entries:
-        return f"{told['how']}: no state {'fits' if exact else 'was found'}"
-    many = f"{entries:,}" if entries == distinct else f"{entries:,} entries, {distinct:,}"
+        return f"{quality['how']}: no state {'fits' if exact else 'was found'}"
+    count = f"{entries:,}" if entries == distinct else f"{entries:,} entries, {distinct:,}"
     if exact:
-        weighed = f"; effective {told['ess']:,.0f}" if round(told["ess"]) < entries else ""
-        which = "which is" if distinct == 1 else "which are"
-        return f"exact: {many} {_states(distinct)}, {which} all there can be{weighed}"
-    size, ago = told["log_size"], told["inexact_turns"]
+        weighed = f"; effective {quality['ess']:,.0f}" if round(quality["ess"]) < entries else ""
+        verb = "which is" if distinct == 1 else "which are"
+        return f"exact: {count} {_states(distinct)}, {verb} all there can be{weighed}"
+    size, ago = quality["log_size"], quality["inexact_turns"]
     of = "" if size is None else f", of about {_size_in_words(size)}"
-    since = "" if ago is None else f", exact {ago:,} turn{'' if ago == 1 else 's'} ago"
-    sound = "sound" if told["sound"] else "not sound: some need not fit what was seen"
-    found = f"{told['how']}: {many} {_states(distinct)}{of}"
-    return f"{found}, effective {told['ess']:,.0f}{since}; {sound}"
+    age = "" if ago is None else f", exact {ago:,} turn{'' if ago == 1 else 's'} ago"
+    sound = "sound" if quality["sound"] else "not sound: some need not fit what was seen"
+    summary = f"{quality['how']}: {count} {_states(distinct)}{of}"
+    return f"{summary}, effective {quality['ess']:,.0f}{age}; {sound}"
 
 
 def _states(count: int) -> str:

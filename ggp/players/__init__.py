@@ -1,10 +1,9 @@
-"""Players: a belief, a search and a clock make a move.
+"""Players: each gets a role's moves and percepts, and returns its next move.
 
-There is one file for each player, with its options, such as `random_legal`, `hyperplay` and `pimc`.
-`player` is the interface of all of them, and `spec` the registry. What they share is in rooms:
-`parts` has the classes they extend, `options` the options that many have, `choosing` finds the
-player that suits a game, and `elsewhere` is for what other packages and processes have. `spiel_bot`
-is in the lab of OpenSpiel.
+`player` is their interface, and `spec` their registry. Each player has a module with its options,
+such as `random_legal`, `hyperplay` and `pimc`. Shared code is in rooms: `parts` has the base
+classes, `options` the options that many players have, `choosing` picks the player that suits a
+game, and `elsewhere` loads players of other packages. `spiel_bot` is in the lab of OpenSpiel.
 """
 
 from ggp.players.options.option_fields import choice, whole, wholes, words

@@ -1,6 +1,7 @@
 """The player `auto`: delegates to the player that suits the game (`ggp.players.choosing`).
 
-Only one player follows the match, since several would share the machine and the clock.
+It passes moves and percepts on to this player and returns its decisions. Only one player follows
+the match, because several would share the machine and the clock.
 """
 
 from __future__ import annotations
@@ -33,23 +34,23 @@ from ggp.players.puzzle import Puzzle, PuzzleOptions
 from ggp.search.anytime import Deadline
 
 LEARN = 90
-"""Percent of the rest of the start clock in which a player learns that searches with trees."""
+"""Percent of the rest of the start clock that `mcts` uses for learning."""
 
 PREPARED_TIMES = 4
-"""How many times larger the games may be that are solved on a start clock: their trees take some
-300 MB."""
+"""On a start clock, games of this times as many states are solved: their trees take some 300 MB."""
 
 PREPARED_SHARE = 0.3
-"""Share of the start clock for finding all states of such a game."""
+"""Share of the start clock for enumerating the states of such a game."""
 
 PREPARED_SECONDS = 1.0
-"""Time for its linear programs, and for CFR+ if they fail: they cannot be stopped if a match begins
-earlier."""
+"""Time for its linear programs, and for CFR+ if they fail: they cannot be interrupted if the match
+begins earlier."""
 
 LATE_MOVES = 24
-"""Where the others have no more moves than this in the whole game, `ismcts` takes into account that
-they may be late (`ggp.belief.policy_models`). There it did not score less against itself without;
-in games with more moves it did, as weighing them takes time. See docs/measured/strength.md."""
+"""If the others have no more moves than this in the whole game, `ismcts` considers that they may be
+late (`ggp.belief.policy_models`). In such games it scored no less against itself without this
+model; in games with more moves it did, because weighing them takes time. See
+docs/measured/strength.md."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Auto:
     def __init__(self, options: AutoOptions, context: Context) -> None:
         self._options, self._context = options, context
         self._player = _player_of(self._choose(), options, context)
-        # The work of examining the game is no part of any decision.
+        # The work of examining the game belongs to no decision.
         self._machine = context.machine
         self._visited_before = self._machine.states_visited
 
@@ -85,7 +86,7 @@ class Auto:
 
     @property
     def tells_policy(self) -> bool:
-        """Whether the player in its place does."""
+        """See `BeliefPlayer`: as for the chosen player."""
         return self._player.tells_policy
 
     def observe(
@@ -108,7 +109,7 @@ class Auto:
         self._player.ponder(deadline.part(ponder_share(self._options)))
 
     def prepare(self, deadline: Deadline) -> None:
-        """See `Preparing`: solve a larger game than without a start clock, or else let the player
+        """See `Preparing`: solve a larger game than without a start clock, or let the chosen player
         prepare."""
         if self._options.solve and not isinstance(self._player, SolvedPlayer | Puzzle):
             self._solve(deadline)
@@ -119,9 +120,9 @@ class Auto:
     def _solve(self, deadline: Deadline) -> None:
         until = deadline.part(PREPARED_SHARE)
         effort = SolvingEffort(PREPARED_TIMES, seconds=PREPARED_SECONDS, is_over=until.passed)
-        chosen = self._choose(effort)
-        if chosen.part is not None:
-            self._player = _player_of(chosen, self._options, self._context)
+        selection = self._choose(effort)
+        if selection.part is not None:
+            self._player = _player_of(selection, self._options, self._context)
 
     def _choose(self, effort: SolvingEffort | None = None) -> Chosen:
         context = self._context
@@ -130,10 +131,10 @@ class Auto:
         )
 
 
-def _player_of(chosen: Chosen, options: AutoOptions, context: Context) -> BeliefPlayer:
-    """The player that was chosen."""
-    if chosen.part is not None:
-        return SolvedPlayer(chosen.part, options.risk, context)
+def _player_of(selection: Chosen, options: AutoOptions, context: Context) -> BeliefPlayer:
+    """The chosen player."""
+    if selection.part is not None:
+        return SolvedPlayer(selection.part, options.risk, context)
     learn = 0 if learner_of_values() is None else options.learn
     make: dict[str, Callable[[], BeliefPlayer]] = {
         "puzzle": lambda: Puzzle(PuzzleOptions(risk=options.risk), context),
@@ -142,7 +143,7 @@ def _player_of(chosen: Chosen, options: AutoOptions, context: Context) -> Belief
         "hyperplay2": lambda: HyperPlay2(HyperPlay2Options(risk=options.risk), context),
         "ismcts": lambda: ISMCTS(GuidedOptions(risk=options.risk, model=_model(context)), context),
     }
-    return make[chosen.player]()
+    return make[selection.player]()
 
 
 def _model(context: Context) -> str:
@@ -150,6 +151,6 @@ def _model(context: Context) -> str:
     machine = context.machine
     if not on_circuit(machine):
         return UNIFORM_MODEL
-    others = (role for role in player_roles(machine) if role != context.role)
-    most = max((len(machine.circuit_moves(role)) for role in others), default=0)
+    opponents = (role for role in player_roles(machine) if role != context.role)
+    most = max((len(machine.circuit_moves(role)) for role in opponents), default=0)
     return "late" if most <= LATE_MOVES else UNIFORM_MODEL

@@ -1,4 +1,6 @@
-"""Chooses the player that suits a game: `auto` lets it play, and `ggp advise` says which, and why.
+"""Chooses the player that suits a game: from rules and machine to a player's name and a reason.
+
+`auto` delegates to this player, and `ggp advise` prints it.
 
     one player, and no chance                      `puzzle`: a line to the best goal
     one player, or two with constant sum, and      the solution: an optimum or an equilibrium, with
@@ -8,13 +10,13 @@
     several players, everybody knows everything    `mcts`
     other games with as few states                 `hyperplay2`: it has time for many simulations
     one player, and something is hidden            `hyperplay2`: it asks before it guesses
-    to know the world would be worth a lot         `hyperplay2`: what others know decides
+    knowing the world would be worth a lot         `hyperplay2`: the others' knowledge decides
     any other                                      `ismcts`
 
-`measure_merging` finds whether moves can be swapped. What the world would be worth is the
-*clairvoyance gap* (`ggp.study.properties`). Both come from random matches that are the same for
-everybody. So the choice depends on the rules alone, but for the clock of whoever allows more
-`SolvingEffort`. Nothing is remembered from match to match, except that a game is too large.
+`measure_merging` measures whether moves can be swapped. The value of knowing the world is the
+*clairvoyance gap* (`ggp.study.properties`). Both come from random matches with fixed seeds. So the
+choice depends only on the rules, unless a caller with a clock allows more `SolvingEffort`. The only
+memory between matches is that a game is too large.
 """
 
 from __future__ import annotations
@@ -47,24 +49,24 @@ if TYPE_CHECKING:
 
 
 SOLUTION = "solution"
-"""Name of what is chosen where a game is solved."""
+"""Name of the choice if a game is solved."""
 
 DECISIVE_GAP = 20.0
-"""Clairvoyance gap of a role, in points, from which on `hyperplay2` is chosen. It is not worse than
-`ismcts` in games with a greater one (battleships_in_fog with 33 to 46 points, mastermind with 28 to
-41), and was worse in a game with 12 points and in others with less than 8: see
+"""Least clairvoyance gap of a role, in points, for which `hyperplay2` is chosen. It is not worse
+than `ismcts` in games with a greater gap (battleships_in_fog with 33 to 46 points, mastermind with
+28 to 41), and was worse in a game with 12 points and in others with less than 8: see
 docs/measured/strength.md."""
 
 MATCHES, DECISIONS, LARGEST_SET = 40, 20, 300
 """Arguments of `measure_gaps`: between 0.05 and 1.3 s on a propositional network."""
 
 MERGES = 1.5
-"""Joint moves of two turns for each state after them, from which on `pimc` is chosen. There are 1.9
-to 3.3 in dotsAndBoxes, nim4 and chomp, where it beat `mcts`, and at most 1.16 in 23 other games:
-see docs/measured/strength.md."""
+"""Least number of joint moves of two turns for each state after them, for which `pimc` is chosen.
+There are 1.9 to 3.3 in dotsAndBoxes, nim4 and chomp, where it beat `mcts`, and at most 1.16 in 23
+other games: see docs/measured/strength.md."""
 
 UNMEASURED = frozenset({"prolog"})
-"""Backends on which that would take too long."""
+"""Backends on which these measurements would take too long."""
 
 
 class Chosen(NamedTuple):
@@ -91,27 +93,27 @@ def choose_player(
     """The player that suits a game.
 
     Args:
-        role: the role that it is chosen for.
+        role: the role to choose for.
         most_states: see `look_into`.
-        program: the rules, if they are known.
-        effort: how much may be done to solve the game; as much as without a clock, if left out.
+        program: the rules, if known.
+        effort: the effort to solve the game; by default as much as without a clock.
     """
     digest = None
     if program is not None:
         # Some machines reveal joint moves though the rules do not.
         digest = f"{program.digest}-{'told' if is_open(machine) else 'rules'}"
     if effort is not None:
-        return _chosen(machine, role, most_states, digest, effort)
-    return _remembered(cast("Hashable", machine), role, most_states, digest)
+        return _select(machine, role, most_states, digest, effort)
+    return _cached_choice(cast("Hashable", machine), role, most_states, digest)
 
 
 @lru_cache(maxsize=8)
-def _remembered(machine: Hashable, role: int, most_states: int, digest: str | None) -> Chosen:
-    """The choice, made once: each match of a series has a new player on the same machine."""
-    return _chosen(cast("Machine", machine), role, most_states, digest, SolvingEffort())
+def _cached_choice(machine: Hashable, role: int, most_states: int, digest: str | None) -> Chosen:
+    """The choice, cached: each match of a series has a new player on the same machine."""
+    return _select(cast("Machine", machine), role, most_states, digest, SolvingEffort())
 
 
-def _chosen(
+def _select(
     machine: Machine, role: int, most_states: int, digest: str | None, effort: SolvingEffort
 ) -> Chosen:
     if is_puzzle(machine):
@@ -142,7 +144,7 @@ def _chosen(
 
 @lru_cache(maxsize=8)
 def _merging(machine: Hashable) -> float | None:
-    """How far states merge, if two players take turns and it can be measured."""
+    """See `measure_merging`; None unless two players take turns and it can be measured."""
     measured = cast("Machine", machine)
     if measured.backend in UNMEASURED or len(player_roles(measured)) != 2:
         return None
@@ -154,7 +156,7 @@ def _merging(machine: Hashable) -> float | None:
 
 @lru_cache(maxsize=8)
 def _gaps(machine: Hashable) -> tuple[tuple[float, str], ...]:
-    """The clairvoyance gap of each role, as far as it was measured."""
+    """The clairvoyance gap and name of each role; empty if it cannot be measured."""
     from ggp.study.properties import measure_gaps
 
     measured = cast("Machine", machine)
@@ -168,89 +170,89 @@ def _gaps(machine: Hashable) -> tuple[tuple[float, str], ...]:
 
 
 # ------------------------------------------------------------------------
-# Measures whether the order of moves matters: how far the states of two turns merge.
+# Measures whether the order of moves matters: how far the states after two turns merge.
 #
 # turn 1    a       b        in one order or the other
 #     turn 2    b       a        the same two lines are drawn: two joint moves, one state
 #
-# Where both roles have the same moves, as in Nim or in dots and boxes, most pairs of moves can be
+# If both roles have the same moves, as in Nim or in dots and boxes, most pairs of moves can be
 # swapped. A search in layers of merged states then looks many more turns ahead than a tree, which
-# has a branch for each order. Where each role has pieces or marks of its own, no two can be
+# has a branch for each order. If each role has pieces or marks of its own, no two moves can be
 # swapped.
 
 TURNS = (0, 4, 8)
-"""Turns of a random match after which it is measured: the board at the start may be symmetric."""
+"""Turns of a random match after which it is measured: the first board may be symmetric."""
 
 MOST_JOINT = 10_000
-"""Joint moves of a turn that are tried; states with more are passed over."""
+"""Most joint moves of a turn; states with more are skipped."""
 
 
 def measure_merging(machine: Machine, seed: int, enough: float = 1.0) -> float | None:
-    """The least number, over a few states, of joint moves of two turns for each state they lead to.
+    """Number of joint moves of two turns for each state after them: the least over a few states.
 
     Args:
-        enough: if a state has less, no more are looked at.
+        enough: measuring ends at a state with less.
 
     Returns:
-        1 where all are different, 2 where any two moves can be swapped, and more if moves often
-        come to the same; None where no state could be measured: where several roles choose at
-        once, or there are too many moves.
+        1 if all moves lead to different states, 2 if any two moves can be swapped, and more if
+        moves often have the same effect; None if no state could be measured, because several roles
+        move simultaneously, or there are too many moves.
 
     Raises:
         GGPError: a role has no legal move, or a goal value is not a number.
     """
     rng = np.random.default_rng(seed)
     states = machine.initial()
-    least: float | None = None
+    lowest: float | None = None
     for turn in range(max(TURNS) + 1):
         if machine.terminal(states)[0]:
             break
         if turn in TURNS:
-            found = _after_two(Layers(machine, states, 0))
-            if found is not None:
-                least = found if least is None else min(least, found)
-                if least < enough:
+            ratio = _merging_after_two(Layers(machine, states, 0))
+            if ratio is not None:
+                lowest = ratio if lowest is None else min(lowest, ratio)
+                if lowest < enough:
                     break
         states = machine.step(states, LaneTurn(machine, states).random(rng)).states
-    return least
+    return lowest
 
 
-def _after_two(layers: Layers) -> float | None:
-    """Joint moves of the second turn for each state after it; None if that cannot be said."""
+def _merging_after_two(layers: Layers) -> float | None:
+    """Joint moves of the second turn for each state after it; None if it cannot be measured."""
     for _ in range(2):
         moves = layers.moves()
         if not 0 < moves.number <= MOST_JOINT or (moves.counts > 1).sum(axis=1).max() > 1:
             return None
         layers.grow()
-    after = layers.layers[-1].after
-    return len(after) / len(np.unique(after))
+    successors = layers.layers[-1].after
+    return len(successors) / len(np.unique(successors))
 
 
 # ------------------------------------------------------------------------
-# Plays what was solved beforehand: small games of one player, or of two with constant sum.
+# Solves small games beforehand: of one player, or of two with constant sum.
 #
-# everybody knows the state, and moves are made at once    position by position
+# everybody knows the state, and moves are simultaneous    position by position
 #     any other game                                           the tree of sequences
 #
-# How large a game may be is a matter of counts, so that the same is solved on every computer; a
-# player that has a start clock may allow more, and a time.
+# Counts limit the size of a game, so that every computer solves the same games; a player with a
+# start clock may allow more, within a time.
 
 SOLVED_STATES = 200_000
-"""Most states of a game that is solved: a propositional network takes a second for these."""
+"""Most states of a game that is solved: a propositional network takes a second for them."""
 
 SHARES = {"propnet": 1, "openspiel": 10}
-"""How many times smaller games must be on a backend, since it is as much slower; measured with
+"""Divides the number of states on a backend, because it is so many times slower; measured with
 leduc_poker, which has some 9,000 states: 0.05 s, and 0.4 s on `openspiel`."""
 
 SLOW_SHARE = 50
-"""The same for all other backends."""
+"""The divisor for all other backends."""
 
 JOINT_MOVES = 50
-"""Most joint moves of a game that is solved position by position, for each of its states."""
+"""Most joint moves for each state of a game that is solved position by position."""
 
 AT_ONCE_BY = 2_000
-"""In so many positions some moves must be made at once: games in which players take turns are left
-to tree search, which beats weak players more often and proves what is sure."""
+"""Number of positions within which some moves must be simultaneous: games in which players take
+turns are left to tree search, which beats weak players more often and proves wins."""
 
 MOST_LEAVES = 30_000
 """Most leaves of a subgame in which both players have choices: large linear programs take long."""
@@ -263,9 +265,9 @@ ACCURACY = 0.005
 
 
 class SolvedPlayer(HyperPlay):
-    """Plays a role's part in a solved game; HyperPlay where it does not know where it is.
+    """Plays a role's part of a solution, and HyperPlay once it has lost its place in the game tree.
 
-    It does not know where it is if it was not told its move or percepts of some turn.
+    It loses its place if its move or percepts of some turn are unknown.
     """
 
     tells_policy = True
@@ -285,23 +287,23 @@ class SolvedPlayer(HyperPlay):
         deadline: Deadline | None = None,
     ) -> None:
         super().observe(move, percepts, submitted=submitted, in_time=in_time, deadline=deadline)
-        known = self._ids(move, percepts)
+        turn_ids = self._ids(move, percepts)
         if self._path is not None:
-            self._path = None if known is None else self._part.after(self._path, *known)
+            self._path = None if turn_ids is None else self._part.after(self._path, *turn_ids)
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
-        found = None if self._path is None else self._part.choices(self._path)
-        if found is None:
+        policy = None if self._path is None else self._part.choices(self._path)
+        if policy is None:
             return super().decide(bag, deadline)
-        moves, shares = found
+        moves, shares = policy
         return self.mixed(moves, shares), self.unvalued(moves.tolist())
 
     def _ids(self, move: str | None, percepts: Sequence[str] | None) -> tuple[int, int] | None:
-        """The machine's ids of a turn; None if it is not known, or does not follow the rules."""
+        """The machine's ids of a turn; None if it is unknown, or not in the rules."""
         if move is None or percepts is None:
             return None
         move_id = self.machine.move_id(canonical_term(move))
-        percept_id = self.machine.percept_id([canonical_term(each) for each in percepts])
+        percept_id = self.machine.percept_id([canonical_term(percept) for percept in percepts])
         return None if move_id is None or percept_id is None else (move_id, percept_id)
 
 
@@ -309,11 +311,11 @@ class Looked(NamedTuple):
     """Findings about a game.
 
     Attributes:
-        is_small: whether it has no more states than the limit; False where everybody knows the
-            state, since that makes no difference then.
+        is_small: whether it has no more states than the limit; False if everybody knows the
+            state, because then it makes no difference.
         part: the role's part of the solution, if the game can be solved with certainty: with one
-            player, or two whose goals have a constant sum. Elsewhere a strategy is good only
-            against some others.
+            player, or two whose goals have a constant sum. In other games the value of a strategy
+            depends on the others.
     """
 
     is_small: bool
@@ -321,12 +323,12 @@ class Looked(NamedTuple):
 
 
 class SolvingEffort(NamedTuple):
-    """How much may be done to solve a game.
+    """The limits of solving a game.
 
     Attributes:
-        times: the number of states is multiplied by this.
+        times: factor for the number of states.
         seconds: see `SOLVE_SECONDS`.
-        is_over: says when to give up.
+        is_over: when true, solving ends without a solution.
     """
 
     times: int = 1
@@ -341,15 +343,15 @@ def look_into(
     digest: str | None = None,
     effort: SolvingEffort = SolvingEffort(),  # noqa: B008  a value that nobody changes
 ) -> Looked:
-    """Play a game out to all its ends, if it has few enough states, and solve it if possible.
+    """Enumerate a game, if it has few enough states, and solve it if possible.
 
     Args:
         machine: of the game.
-        role: the role whose part is wanted.
-        most_states: on a propositional network; 0 does not look at the game.
-        digest: of the rules, and of what the machine reveals; the fact that the game could not be
-            played out is remembered under it.
-        effort: how much more may be done.
+        role: the role whose part to return.
+        most_states: on a propositional network; 0 skips the game.
+        digest: of the rules, and of the machine's revealed moves; key of the cached fact that the
+            game is too large.
+        effort: the limits.
     """
     most_states = effort.times * most_states // SHARES.get(machine.backend, SLOW_SHARE)
     if not most_states or (digest is not None and is_too_large(digest, most_states)):
@@ -401,8 +403,8 @@ def _by_tree(machine: Machine, role: int, most_states: int, effort: SolvingEffor
     tree = build_tree(machine, bounds, split=True, keep_stands=True)
     if len(tree.players) > 1 and not tree.is_constant_sum:
         return Looked(True, None)
-    both = tree.actors.sum(axis=1) > 1
-    if np.bincount(tree.leaves.owners[both[tree.leaves.owners]]).max(initial=0) > MOST_LEAVES:
+    is_shared = tree.actors.sum(axis=1) > 1
+    if np.bincount(tree.leaves.owners[is_shared[tree.leaves.owners]]).max(initial=0) > MOST_LEAVES:
         return Looked(True, None)
     solution = solve_tree(tree, most_seconds=effort.seconds)
     if solution.profile.nash_conv > ACCURACY * tree.goal_spread:
@@ -411,21 +413,21 @@ def _by_tree(machine: Machine, role: int, most_states: int, effort: SolvingEffor
 
 
 # ------------------------------------------------------------------------
-# Games known not to be solvable, mostly because they are too large, kept on disk between processes.
+# A cache on disk of games that cannot be solved, mostly because they are too large.
 #
-# Finding this out takes up to a second, and a player that takes over a match has no second to
-# spare. The result is always the same, so remembering it changes no decision.
+# To find this out takes up to a second, which a player that takes over a match cannot spare. The
+# answer is always the same, so caching it changes no decision.
 
 _TOO_LARGE = b"too large"
 
 
 def is_too_large(digest: str, most_states: int) -> bool:
-    """Whether the game with a digest is known to have too many states to be played out."""
+    """Whether the game with a digest is known to have too many states."""
     return user_cache().get(_key(digest, most_states)) == _TOO_LARGE
 
 
 def note_too_large(digest: str, most_states: int) -> None:
-    """Remember that the game with a digest cannot be played out within `most_states` states."""
+    """Remember that the game with a digest cannot be enumerated within `most_states` states."""
     user_cache().put(_key(digest, most_states), _TOO_LARGE)
 
 
@@ -435,5 +437,5 @@ def _key(digest: str, most_states: int) -> str:
 
 @cache
 def _lookers_version() -> str:
-    """Version of the code that counts states, and says how many are too many."""
+    """Version of the code that enumerates games and sets its limits."""
     return code_version(["solve", "players/choosing"])

@@ -1,4 +1,4 @@
-"""The player `legal`."""
+"""The player `legal`: makes the first legal move by text, whatever the game."""
 
 from __future__ import annotations
 

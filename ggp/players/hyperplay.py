@@ -1,4 +1,7 @@
-"""The player `hyperplay` (paper 004, Definitions 6 and 7)."""
+"""The player `hyperplay`: the best move by random playouts from the particles of its bag.
+
+Paper 004, Definitions 6 and 7.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The player `hyperplay2` (paper 004, Definitions 8 and 9)."""
+"""The player `hyperplay2`: the best move by simulations in which every role has its own belief.
+
+Each simulation starts from a particle of the bag; in every turn each role chooses by HyperPlay
+values over a bag of its own incomplete path (paper 004, Definitions 8 and 9).
+"""
 
 from __future__ import annotations
 
@@ -27,30 +31,30 @@ from ggp.search.simulations import (
 from ggp.search.sure_wins import mean_at_once
 
 QUICK_SHARE = 0.15
-"""Share of the time that is spent on HyperPlay values, in case there is no time for more."""
+"""Share of the time for HyperPlay values, in case there is no time for simulations."""
 
 ENDS_SHARE = 0.25
-"""Most of the time that is spent on counting what moves are worth that end the match at once."""
+"""Most share of the time for the exact values of moves that end the match immediately."""
 
 TURN_SHARE = 0.05
-"""Share of the available time that a step of all simulations side by side may take."""
+"""Most share of the available time for one turn of all simulations side by side."""
 
 NESTED_ATTEMPTS = 5_000
-"""Lanes stepped in search of particles for one bag of a simulated role."""
+"""Most lanes stepped in search of particles for one bag of a simulated role."""
 
 
 GROW_FROM = 256
-"""Simulations of each candidate after which the simulated roles make more playouts."""
+"""Number of simulations of each candidate after which the simulated roles make more playouts."""
 
 MOST_GROWTH = 16
-"""Most times by which the playouts of simulated roles are multiplied."""
+"""Greatest factor for the playouts of simulated roles."""
 
 
 def growth(visits: int) -> int:
     """Factor for the playouts of simulated roles after `visits` simulations.
 
-    It doubles whenever simulations have quadrupled: the errors of their values then fall as fast
-    as those of the values that simulated roles move by.
+    It doubles whenever the number of simulations quadruples: so errors fall equally fast in the
+    values of simulations and in the values by which simulated roles move.
 
     Args:
         visits: simulations of each candidate so far.
@@ -104,16 +108,16 @@ class HyperPlay2(SearchPlayer):
     ) -> SimulationSearch:
         self._nested.stop = deadline.passed if deadline is not None else never
         policy = HyperPlayPolicy(self.machine, self.options.n**2, deadline)
-        # With fewer than n simulations of a candidate, `decide` goes by HyperPlay values. Side by
-        # side they take little longer than one; where lanes take time, they might end too late.
+        # With fewer than n simulations of a candidate, `decide` uses HyperPlay values. Side by
+        # side, n take little longer than one; but if lanes are slow, they might end too late.
         first = 1
         if deadline is not None and on_circuit(self.machine):
             lanes = self.options.n * len(candidates(self.machine, bag).values)
             first = self.options.n if lanes <= self.machine.side_by_side else 1
 
         def grow(visits: int) -> None:
-            wanted = self.options.n**2 * growth(visits)
-            policy.playouts = max(policy.playouts, wanted)
+            playouts = self.options.n**2 * growth(visits)
+            policy.playouts = max(policy.playouts, playouts)
 
         return SimulationSearch(
             Simulator(self.machine, self._nested, policy, deadline, self.model),
@@ -132,14 +136,14 @@ class HyperPlay2(SearchPlayer):
         told: Observer,
         deadline: Deadline,
     ) -> float:
-        """The goal value of one simulation after a move, played as `search` does without a clock.
+        """The goal value of one simulation after a move, as in `search` without a clock.
 
         Args:
-            entry: the particle, as an index into the states of its bag's set.
+            entry: index of the particle in the states of its bag's set.
             rng: for all draws.
             told: receives each joint move.
-            deadline: ends the search for particles of simulated roles; `told` must take care of the
-                rest. Nothing else depends on time.
+            deadline: ends the search for particles of simulated roles; `told` must stop the rest.
+                Nothing else depends on time.
         """
         search = self.search(self.tracker.bag, None)
         self._nested.stop = deadline.passed
@@ -148,8 +152,8 @@ class HyperPlay2(SearchPlayer):
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         if deadline is None:
             return super().decide(bag, None)
-        # A few simulations of each candidate may take longer than the available time; HyperPlay
-        # values are then better than none. Later they count as far as both kinds of values agree.
+        # Without time for a few simulations of each candidate, HyperPlay values decide. Otherwise
+        # they are combined with the simulations, as far as both kinds of values agree.
         ends = self._ends(bag, deadline.part(ENDS_SHARE))
         early = deadline.part(QUICK_SHARE)
         began_s, visited = deadline.clock(), self.machine.states_visited
@@ -160,20 +164,20 @@ class HyperPlay2(SearchPlayer):
         at_once = max(1, int(TURN_SHARE * deadline.left_s() * states_a_second))
         enough = self.options.n
         estimates = self.values_of(self.search(bag, deadline, at_once), deadline, enough=enough)
-        least, most = (np.where(np.isnan(ends), end, ends) for end in (-np.inf, np.inf))
+        lower, upper = (np.where(np.isnan(ends), end, ends) for end in (-np.inf, np.inf))
         estimates, quick = (
-            each.within(least, most, exact=bool(bag.exact[0])) for each in (estimates, quick)
+            values.within(lower, upper, exact=bool(bag.exact[0])) for values in (estimates, quick)
         )
         if estimates.visits.min() < enough:
             return self.best(quick)
         return self.best(combine(estimates, quick, self.machine.goal_range))
 
     def _ends(self, bag: Bags, deadline: Deadline) -> FloatArray:
-        """`[C]` values of the candidates that end the match at once, NaN for the others."""
+        """`[C]` values of candidates that end the match immediately, NaN for the others."""
         moves = candidates(self.machine, bag).values
         try:
             return mean_at_once(self.machine, bag, moves, self.model, deadline)
-        except GGPError as error:  # the search is all that is known
+        except GGPError as error:  # the search must do
             self._warn(error)
         except OutOfTime:
             pass

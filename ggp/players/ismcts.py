@@ -1,4 +1,8 @@
-"""The player `ismcts`: Monte Carlo tree search where roles know different things."""
+"""The player `ismcts`: Monte Carlo tree search in games where roles know different things.
+
+Before the search it looks for a sure win; bounds on moves that may end the match immediately
+correct the values of the tree.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from ggp.search.parts import INFORMED, TREES
 from ggp.search.sure_wins import SureWins, load_sure_kernels, worth_at_once
 
 SLOWER = 50
-"""How many times less is looked at without a clock on backends other than circuits."""
+"""Divides the effort for sure wins without a clock on backends other than circuits."""
 
 
 class ISMCTS(TreePlayer):
@@ -34,29 +38,29 @@ class ISMCTS(TreePlayer):
 
     def prepare(self, deadline: Deadline) -> None:
         """Look for a sure win from the start; see `Preparing`."""
-        self._surely(self.tracker.bag, deadline)
+        self._sure_win(self.tracker.bag, deadline)
 
     def think_on(self, bag: Bags, deadline: Deadline, submitted: int | None) -> None:
-        self._surely(bag, deadline)
+        self._sure_win(bag, deadline)
         super().think_on(bag, deadline, submitted)
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
-        move = self._surely(bag, deadline)
+        move = self._sure_win(bag, deadline)
         if move is None:
             return super().decide(bag, deadline)
         best = self.machine.goal_range[1]
         values = tuple(
-            MoveValue(self.machine.move_text(each), best, 0.0, 1)
-            if each == move
-            else MoveValue(self.machine.move_text(each), None, None, 0)
-            for each in candidates(self.machine, bag).values.tolist()
+            MoveValue(self.machine.move_text(candidate), best, 0.0, 1)
+            if candidate == move
+            else MoveValue(self.machine.move_text(candidate), None, None, 0)
+            for candidate in candidates(self.machine, bag).values.tolist()
         )
         return move, values
 
     def bounds(
         self, bag: Bags, moves: IntArray, deadline: Deadline | None
     ) -> tuple[FloatArray, FloatArray]:
-        """What moves are worth that may end the match at once; see `worth_at_once`."""
+        """Bounds on moves that may end the match immediately; see `worth_at_once`."""
         unknown = super().bounds(bag, moves, deadline)
         if self.options.states or self.proves:
             return unknown
@@ -65,15 +69,14 @@ class ISMCTS(TreePlayer):
             return worth_at_once(self.machine, states, weights, self.role, moves, deadline)
         except OutOfTime:
             return unknown
-        except GGPError as error:  # the search is all that is known
+        except GGPError as error:  # the search must do
             self._warn(error)
             return unknown
 
-    def _surely(self, bag: Bags, deadline: Deadline | None) -> int | None:
-        """A move that begins a sure win, if the bag is a whole information set and one is found.
+    def _sure_win(self, bag: Bags, deadline: Deadline | None) -> int | None:
+        """The first move of a sure win, if one is found and the bag is a whole information set.
 
-        Not where states are counted, nor where everybody knows everything: trees prove what is
-        sure there.
+        Not with a budget of states, and not if everybody knows the state: there trees prove wins.
         """
         most = self.options.sure
         if not most or self.options.states or self.proves or not bag.exact[0] or not bag.sound:

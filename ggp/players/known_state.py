@@ -1,4 +1,8 @@
-"""A player that follows the true state, in games that reveal the joint moves."""
+"""A player for games that reveal every joint move: it follows the true state.
+
+It gets percepts, reads the joint move from them, steps its one state, and returns random legal
+moves: for games that are too large for a belief.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +19,13 @@ from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal
 
 ENOUGH_MOVES = 1000
-"""Legal moves from which a random one is taken: some games have hundreds of millions."""
+"""Most legal moves among which one is drawn: some games have hundreds of millions."""
 
 
 class KnownStatePlayer:
     """Plays random legal moves, at the cost of one step a turn.
 
-    A belief would try all possible moves of the other roles, which are thousands in some
-    games.
+    A belief would try all moves of the other roles, thousands in some games.
 
     Args:
         machine: of a game that reveals the joint move to every role
@@ -31,7 +34,7 @@ class KnownStatePlayer:
         rng: source of all its random choices.
 
     Attributes:
-        is_told: whether the joint moves are revealed, so that there is a single state.
+        is_told: whether joint moves are revealed, so that there is a single state.
     """
 
     is_told = True
@@ -39,12 +42,12 @@ class KnownStatePlayer:
     def __init__(self, machine: Machine, role: int, rng: np.random.Generator) -> None:
         self._machine, self._role, self._rng = machine, role, rng
         self._states: list[States] = [machine.initial(1)]
-        self._agrees = True  # as far as everything was told
+        self._agrees = True  # whether the states agree with all percepts
         self._visited_before = machine.states_visited
 
     @property
     def state(self) -> States:
-        """The true state, in one lane, while the joint moves are told."""
+        """The true state, in one lane, if joint moves are revealed."""
         return self._states[0]
 
     @property
@@ -60,7 +63,7 @@ class KnownStatePlayer:
         in_time: bool = True,
         deadline: Deadline | None = None,
     ) -> None:
-        """Take the step of a turn.
+        """Step the state by the joint move of a turn.
 
         Raises:
             MachineError: the percepts are not the joint move of this state.
@@ -68,29 +71,29 @@ class KnownStatePlayer:
         machine = self._machine
         joint = _joint_move(machine, percepts or ())
         if joint is None:
-            raise MachineError("the joint move is not told")
+            raise MachineError("the percepts do not reveal the joint move")
         for role in range(len(machine.roles)):
-            made = int(joint[0, role])
-            if not self._may_play(self._states[0], role, made):
-                text = machine.move_text(made)
-                raise MachineError(f"{text} was told, which {machine.roles[role]} cannot play")
+            move_id = int(joint[0, role])
+            if not self._may_play(self._states[0], role, move_id):
+                text = machine.move_text(move_id)
+                raise MachineError(f"{text} is not legal for {machine.roles[role]}")
         self._states = [machine.step(self._states[0], joint).states]
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
         """A random legal move, or a random one of the first `ENOUGH_MOVES`.
 
         Raises:
-            MachineError: there is none: the game is over.
+            MachineError: there is no legal move: the game is over.
         """
         began_s = time.monotonic()
-        moves = self._some(self._states[0], self._role, ENOUGH_MOVES).tolist()
-        return self._drawn(moves, began_s)
+        moves = self._some_legal(self._states[0], self._role, ENOUGH_MOVES).tolist()
+        return self._draw(moves, began_s)
 
-    def _drawn(self, moves: Sequence[int], began_s: float, fault: str | None = None) -> Decision:
-        """The decision for a random one of some moves.
+    def _draw(self, moves: Sequence[int], began_s: float, fault: str | None = None) -> Decision:
+        """A decision drawn from some moves.
 
         Raises:
-            MachineError: there are none.
+            MachineError: there are no moves.
         """
         if not moves:
             raise MachineError("there is no legal move: the game is over")
@@ -105,8 +108,8 @@ class KnownStatePlayer:
             fault=fault,
         )
 
-    def _some(self, state: States, role: int, number: int) -> IntArray:
-        """Legal moves of a role: at most `number` if some can be found alone, else all."""
+    def _some_legal(self, state: States, role: int, number: int) -> IntArray:
+        """Legal moves of a role: at most `number` if the machine can find a few, else all."""
         if isinstance(self._machine, Prover):
             return self._machine.some_legal(state, role, number)
         return self._machine.legal(state, role)[0]
@@ -118,7 +121,7 @@ class KnownStatePlayer:
 
 
 def _joint_move(machine: Machine, percepts: Sequence[str]) -> IntArray | None:
-    """`[1, R]` the joint move that percepts reveal, None if they do not."""
-    found = machine.percept_id(percepts)
-    told = None if found is None else machine.told_moves(np.array([found]))
-    return None if told is None or (told == UNKNOWN).any() else told
+    """`[1, R]` the joint move that percepts reveal; None if they do not."""
+    percept_ids = machine.percept_id(percepts)
+    joint = None if percept_ids is None else machine.told_moves(np.array([percept_ids]))
+    return None if joint is None or (joint == UNKNOWN).any() else joint

@@ -1,4 +1,8 @@
-"""The player `mcts`: Monte Carlo tree search where everybody knows everything."""
+"""The player `mcts`: Monte Carlo tree search in games where everybody knows the state.
+
+Its search is that of `ismcts`, whose trees merge here. On a start clock it may learn values of
+leaves, and uses them if they win duels against playouts.
+"""
 
 from __future__ import annotations
 
@@ -32,21 +36,21 @@ _log = logging.getLogger(__name__)
 
 
 DUELS, LEAST_DUELS, ENOUGH = 8, 4, 0.6
-"""Matches between what was learnt and playouts, how many of them there must be time for, and the
-share of points from which on that is used."""
+"""Matches between learned values and playouts, the least number of them, and the least share of
+points for learned values to be used."""
 
 LEARNING_SHARE = 0.8
-"""Share of the time for learning that is over when duels begin."""
+"""Share of the time for learning before duels begin."""
 
 DECISION_S = 0.015
-"""What a decision in a duel takes at the least, with all that is done around it. Where so short
-ones leave no time for enough duels, nothing is learnt, since it could not be used: in connect_four
-with less than 8 s, in breakthrough with less than 10 s, and in othello with less than 20 s."""
+"""Least time of a decision in a duel, overhead included. If even such short decisions leave no time
+for enough duels, nothing is learned, since it could not be used: in connect_four with less than
+8 s, in breakthrough with less than 10 s, and in othello with less than 20 s."""
 
 
 def learn_field(usual: int) -> Any:
-    """The field `learn` of a player's options."""
-    meaning = "percent of the start clock in which it learns what leaves are worth; 0: not"
+    """The option `learn`."""
+    meaning = "percent of the start clock for learning values of leaves; 0: none"
     return whole(usual, meaning, low=0, high=95)
 
 
@@ -55,7 +59,7 @@ class MCTSOptions(GuidedOptions):
     """Options of `mcts`."""
 
     values: str = policies_field(
-        "policies that `ggp learn` wrote: their critic values leaves, instead of playouts"
+        "policies of `ggp learn`: their critic values leaves, instead of playouts"
     )
     learn: int = learn_field(0)
 
@@ -63,9 +67,9 @@ class MCTSOptions(GuidedOptions):
 class MCTS(ISMCTS):
     """The best move of a tree search; where roles know different things, it plays as `ismcts`.
 
-    Everybody knows everything in plain GDL, and where percepts tell all roles the whole joint move.
+    Everybody knows everything in plain GDL, and if percepts reveal the joint move to all roles.
     Then there is one state, and a path is one node of every role's tree. Wins and losses are proved
-    where roles take turns (Winands, Bjornsson & Saito, 2008).
+    if roles take turns (Winands, Bjornsson & Saito, 2008).
     """
 
     Options = MCTSOptions
@@ -80,15 +84,15 @@ class MCTS(ISMCTS):
         if self.options.values:
             self.values = state_values_of(self.options.values, self.machine, context.program)
         if self.options.learn:
-            learnt_form()  # refuses what is not installed
+            learnt_form()  # raises if it is not installed
         if not self._open:
             _log.info("%s: roles know different things here; it plays as ismcts", context.name)
 
     def prepare(self, deadline: Deadline) -> None:
-        """See `Preparing`: learn what states are worth, then let the tree grow from the start.
+        """See `Preparing`: learn the values of states, then grow the tree from the start.
 
-        Both only where everybody knows everything. Elsewhere growth showed no gain: a role's first
-        moves then rest on how the others seemed to play before they had moved.
+        Only if everybody knows the state. Elsewhere growth showed no gain: a role's first moves
+        then depend on guesses of the others' play before they had moved.
         """
         if self._open and self.options.learn and self.values is None:
             self._learn(deadline.part(self.options.learn / 100), deadline)
@@ -105,7 +109,7 @@ class MCTS(ISMCTS):
         return 0.0 if self._open else super().outside
 
     def _learn(self, until: Deadline, deadline: Deadline) -> None:
-        """Learn what states are worth, and use that if it wins duels against playouts."""
+        """Learn the values of states, and use them if they win duels against playouts."""
         machine, context, learner = self.machine, self._context, learner_of_values()
         if learner is None or context.program is None or len(player_roles(machine)) != 2:
             return
@@ -120,7 +124,7 @@ class MCTS(ISMCTS):
             if learnt is None:
                 return
             score = duels(machine, (self._maker(learnt), self._maker(None)), DUELS, self.rng, until)
-        except GGPError as error:  # playouts need nothing that was learnt
+        except GGPError as error:  # playouts do without
             self._warn(error)
             return
         _log.info("%s: %g points of %d in duels", context.name, score.points, score.matches)
@@ -128,9 +132,9 @@ class MCTS(ISMCTS):
             self.values = learnt
 
     def _maker(self, values: StateValues | None) -> Maker:
-        """Makes players like this one, who value leaves so."""
+        """Makes players like this one, with these values of leaves."""
 
-        def made(machine: Machine, role: int, rng: np.random.Generator) -> MCTS:
+        def make(machine: Machine, role: int, rng: np.random.Generator) -> MCTS:
             context = Context(
                 machine, role, rng, self._context.clock, program=self._context.program
             )
@@ -138,30 +142,30 @@ class MCTS(ISMCTS):
             player.values = values
             return player
 
-        return made
+        return make
 
 
 # ------------------------------------------------------------------------
-# Short matches between two ways to play, in the time before a match: is one surely the better?
+# Duels: short matches between two players on the start clock, to choose the better one.
 
 Maker = Callable[[Machine, int, np.random.Generator], Player]
-"""Makes a player of a role."""
+"""Makes a player for a role."""
 
 MOST_TURNS = 300
-"""Turns after which a duel is broken off, which nobody wins."""
+"""Turns after which a duel is broken off without a winner."""
 
 SAMPLED_ENDS, SAMPLED_TURNS = 64, 10
-"""Random matches that say how many decisions there are, and turns in which players are counted who
-have a choice."""
+"""Random matches that estimate the number of decisions, and their first turns, in which players
+with a choice are counted."""
 
 
 class Score(NamedTuple):
-    """What came of duels.
+    """The score of duels.
 
     Attributes:
-        matches: that counted: as many with either way to play on either side.
-        points: of the first way to play: for each pair of matches with changed sides, and each
-            side, 1 if its goal there was higher than that of the second way, 1/2 if it was equal.
+        matches: number of matches that counted: equally many for both assignments of seats.
+        points: of the first maker: for each pair of matches with exchanged seats, and each
+            seat, 1 if its goal value there was higher than the second maker's, 1/2 if equal.
     """
 
     matches: int
@@ -175,26 +179,26 @@ def duels(
     rng: np.random.Generator,
     deadline: Deadline,
 ) -> Score:
-    """Matches of two roles, in which the ways to play change sides.
+    """Pairs of matches of two roles, with exchanged seats.
 
-    Goals are compared with those of the other way to play on the same side: one side may be the
-    better one, and a goal of the other role may be no loss of ours.
+    Goal values are compared on the same seat: one seat may be better than the other, and a gain of
+    the other role need not be our loss.
 
     Args:
         machine: of a game of two players.
-        makers: of both ways to play.
+        makers: make the two players.
         most: matches to play, an even number; the time for a move is such that all of them fit, if
             they have as many decisions as random ones.
     """
-    machine = copy.copy(machine)  # states of duels do not count
+    machine = copy.copy(machine)  # do not count states of duels
     move_s = deadline.left_s() / (most * decisions_of_a_match(machine, rng))
     sides = player_roles(machine)
     points, matches = 0.0, 0
     try:
         while matches < most:
             goals = [
-                _match(machine, _players(machine, sides, each, rng), move_s, rng, deadline)
-                for each in (makers, makers[::-1])
+                _match(machine, _players(machine, sides, order, rng), move_s, rng, deadline)
+                for order in (makers, makers[::-1])
             ]
             first, second = sides
             points += _better(goals, first) + 1.0 - _better(goals, second)
@@ -205,23 +209,23 @@ def duels(
 
 
 def decisions_of_a_match(machine: Machine, rng: np.random.Generator) -> float:
-    """Choices of all players in a random match, on average."""
+    """Mean number of decisions of all players in a random match."""
     ends = machine.playout(machine.initial(SAMPLED_ENDS), rng, MOST_TURNS)
     turns = max(float(ends.steps.mean()), 1.0)
     return turns * max(_deciders(machine, rng), 1.0)
 
 
 def _deciders(machine: Machine, rng: np.random.Generator) -> float:
-    """Players who have a choice in the first turns of a match, on average."""
-    states, found = machine.initial(SAMPLED_ENDS), []
+    """Mean number of players with a choice in the first turns of a match."""
+    states, deciders = machine.initial(SAMPLED_ENDS), []
     for _ in range(SAMPLED_TURNS):
         states = states.take(np.flatnonzero(~machine.terminal(states)))
         if not len(states):
             break
         turn = LaneTurn(machine, states)
-        found.append(turn.decides.sum(axis=1).mean())
+        deciders.append(turn.decides.sum(axis=1).mean())
         states = machine.step(states, turn.random(rng)).states
-    return float(np.mean(found)) if found else 0.0
+    return float(np.mean(deciders)) if deciders else 0.0
 
 
 def _players(
@@ -234,11 +238,11 @@ def _players(
 
 
 def _better(goals: Sequence[FloatArray | None], role: int) -> float:
-    """1 if a role's goal was higher in the first of two matches, 1/2 if neither was, else 0."""
-    one, other = goals
-    if one is None or other is None:
+    """1 if a role's goal was higher in the first of two matches, 1/2 if equal, else 0."""
+    first, second = goals
+    if first is None or second is None:
         return 0.5
-    return 0.5 + 0.5 * float(np.sign(one[role] - other[role]))
+    return 0.5 + 0.5 * float(np.sign(first[role] - second[role]))
 
 
 def _match(
@@ -248,29 +252,29 @@ def _match(
     rng: np.random.Generator,
     deadline: Deadline,
 ) -> FloatArray | None:
-    """`[R]` the goals of a match; None if it is broken off."""
+    """`[R]` the goal values of a match; None if it is broken off."""
     states = machine.initial(1)
     for _ in range(MOST_TURNS):
-        chosen = {
+        moves = {
             role: player.choose(_until(move_s, deadline)).move for role, player in players.items()
         }
-        made = _made(machine, states, chosen, rng)
-        stepped = machine.step(states, made[None])
+        joint = _executed(machine, states, moves, rng)
+        stepped = machine.step(states, joint[None])
         states = stepped.states
         if machine.terminal(states)[0]:
             return np.asarray(machine.goals(states)[0])
         for role, player in players.items():
             player.observe(
-                machine.move_text(int(made[role])),
+                machine.move_text(int(joint[role])),
                 machine.percept_texts(int(stepped.percepts[0, role])),
-                submitted=chosen[role],
+                submitted=moves[role],
                 deadline=_until(move_s, deadline),
             )
     return None
 
 
 def _until(seconds: float, deadline: Deadline) -> Deadline:
-    """So many seconds from now, no later than a deadline: its clock may jump beyond it.
+    """A deadline in so many seconds, but no later than the given one, whose clock may jump.
 
     Raises:
         OutOfTime: the deadline has passed.
@@ -279,16 +283,16 @@ def _until(seconds: float, deadline: Deadline) -> Deadline:
     return Deadline(min(deadline.clock() + seconds, deadline.at_s), deadline.clock)
 
 
-def _made(
-    machine: Machine, states: States, chosen: dict[int, str], rng: np.random.Generator
+def _executed(
+    machine: Machine, states: States, moves: dict[int, str], rng: np.random.Generator
 ) -> IntArray:
-    """`[R]` the joint move: that of chance is drawn, and so is one for a move that is illegal."""
-    made = np.zeros(len(machine.roles), dtype=np.int64)
-    for role in range(len(made)):
+    """`[R]` the joint move; chance moves, and replacements of illegal moves, are drawn."""
+    joint = np.zeros(len(machine.roles), dtype=np.int64)
+    for role in range(len(joint)):
         if role == machine.random_role:
-            made[role] = random_moves(machine, states, role, rng)[0]
+            joint[role] = random_moves(machine, states, role, rng)[0]
             continue
-        move = machine.move_id(chosen[role])
+        move = machine.move_id(moves[role])
         submitted = np.array([UNKNOWN if move is None else move])
-        made[role] = executed_moves(machine, states, role, submitted, rng)[0][0]
-    return made
+        joint[role] = executed_moves(machine, states, role, submitted, rng)[0][0]
+    return joint

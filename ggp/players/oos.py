@@ -1,4 +1,7 @@
-"""The player `oos`: online outcome sampling, which plays mixed strategies."""
+"""The player `oos`: online outcome sampling, which plays mixed strategies.
+
+It walks down trees from its particles, matches regrets, and draws its move from the mean strategy.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from ggp.search.trees.selection import ByRegret
 from ggp.search.trees.tree_search import Matching, OutcomeSampling, TreeSearch
 
 RARE = 0.01
-"""Moves less likely than this are left out: a residue of exploration."""
+"""Less likely moves are never played: they are a residue of exploration."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class OOSOptions(TreeOptions):
     trials: int = whole(100_000, "walks down the tree for a decision, without a clock")
     exploration: int = whole(40, "percent of the learning role's choices that are uniform")
     start: int = whole(10, "percent of walks from the start of the game", low=0, high=95)
-    model: str = unused(UNIFORM_MODEL, "it finds out by itself how the others move: give no model")
+    model: str = unused(UNIFORM_MODEL, "it learns how the others move: give no model")
 
 
 class OOS(TreePlayer):
@@ -47,7 +50,7 @@ class OOS(TreePlayer):
         matching = Matching(self.options.exploration / 100, self.options.start / 100)
         return OutcomeSampling(self._tree, bag, self.rng, deadline, elsewhere, submitted, matching)
 
-    def decided(self, bag: Bags, search: TreeSearch, least: FloatArray, most: FloatArray) -> Choice:
+    def decided(self, bag: Bags, search: TreeSearch, low: FloatArray, high: FloatArray) -> Choice:
         estimates = search.estimates()
         if not estimates.visits.any():
             return self.safest(bag), self._values(estimates)  # there was no time for a wave

@@ -1,10 +1,10 @@
 """The player `pimc`: perfect information Monte Carlo search (paper 003).
 
-Each world the role may be in is solved as if everybody knew it, and the move with the best mean
-over the worlds is made. Such values tie very often, and then promptness is the wrong guide: to a
-clairvoyant every road to the goal is as good as any other. HyperPlay values break these ties.
+Each world of its bag is solved as if everybody knew it, and the move with the best mean over the
+worlds is played. Such values tie very often, and then promptness is the wrong guide: to a
+clairvoyant all ways to the goal are equally good. HyperPlay values break these ties.
 
-Worlds that are too large to solve are searched as far as time allows and then played out.
+Worlds that are too large to solve are searched as far as time allows, and then played out.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from ggp.search.playouts import PlayoutSearch
 DEFAULT_STEPS = 100_000
 
 QUICK_SHARE = 0.15
-"""Share of the time or states that is spent on HyperPlay values: they break ties, and decide if
-there is not enough for more."""
+"""Share of the time or states for HyperPlay values: they break ties, and decide if there is no
+time for more."""
 
 HYPERPLAY_PLAYOUTS = 4096
 """Playouts of each candidate for its HyperPlay value, without a clock or a budget of states."""
@@ -95,10 +95,10 @@ class Pimc(SearchPlayer):
             self._warn(error)
             estimates = None
         if estimates is None or not estimates.visits.all():
-            # Worlds that cannot be solved, or not in time: HyperPlay values decide.
+            # Some world could not be solved in time: HyperPlay values decide.
             estimates = self._hyperplay or self.values_of(self.search(bag, None), None)
         elif self._hyperplay is None and self.options.ties is Ties.HYPERPLAY:
-            self._hyperplay = self._of_some(bag, equally_best(estimates.values))
+            self._hyperplay = self._hyperplay_values(bag, equally_best(estimates.values))
         return self.best(estimates)
 
     def rescue(self, bag: Bags, deadline: Deadline | None) -> Choice:
@@ -106,30 +106,30 @@ class Pimc(SearchPlayer):
         return super().rescue(bag, deadline)
 
     def best(self, estimates: Estimates) -> Choice:
-        found = super().best(estimates)
+        best = super().best(estimates)
         tied = self._tied(estimates)
         if len(tied) > 1:
             texts = map(self.machine.move_text, estimates.moves.values[tied].tolist())
             self.probabilities = dict.fromkeys(texts, 1 / len(tied))
-        return found
+        return best
 
-    def chosen(self, estimates: Estimates, rng: np.random.Generator) -> int:
+    def pick(self, estimates: Estimates, rng: np.random.Generator) -> int:
         tied = self._tied(estimates)
         return int(estimates.moves.values[tied[int(rng.integers(len(tied)))]])
 
     def _tied(self, estimates: Estimates) -> IntArray:
-        """Indices of the moves among which the lot decides."""
-        tried = np.flatnonzero(estimates.visits)
-        if not len(tried):
+        """Indices of the moves among which the rng decides."""
+        visited = np.flatnonzero(estimates.visits)
+        if not len(visited):
             return np.arange(len(estimates.values))
-        tied = tried[equally_best(estimates.values[tried])]
-        others = self._hyperplay
-        if self.options.ties is Ties.RANDOM or others is None or not others.visits[tied].all():
+        tied = visited[equally_best(estimates.values[visited])]
+        quick = self._hyperplay
+        if self.options.ties is Ties.RANDOM or quick is None or not quick.visits[tied].all():
             return tied
-        return tied[equally_best(others.values[tied])]
+        return tied[equally_best(quick.values[tied])]
 
     def _cost_limit(self, bag: Bags, deadline: Deadline | None) -> CostLimit:
-        """The limit for searching worlds, set from the costs of the HyperPlay values before."""
+        """The limit of the search of worlds, from the measured costs of HyperPlay values."""
         budgets = self.options.states
         spent: Callable[[], float] = self._visited
         budget = 0.0
@@ -148,7 +148,7 @@ class Pimc(SearchPlayer):
             playout_cost=took / max(int(self._hyperplay.visits.sum()), 1),
         )
 
-    def _of_some(self, bag: Bags, places: IntArray) -> Estimates:
+    def _hyperplay_values(self, bag: Bags, places: IntArray) -> Estimates:
         """HyperPlay values of some candidates; a single candidate needs none."""
         search = self.search(bag, None)
         if len(places) > 1:
@@ -167,5 +167,5 @@ class Pimc(SearchPlayer):
         if deadline is None and not self.options.states:
             search.round(PLAYOUTS if search.looks_ahead else HYPERPLAY_PLAYOUTS)
             return search.estimates()
-        # A best answer looks better the fewer its playouts: all moves get the same number.
+        # The maximum over fewer playouts looks better, so all moves get the same number.
         return self.values_of(search, deadline, race=not search.looks_ahead)

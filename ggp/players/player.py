@@ -1,8 +1,7 @@
 """The player interface: a player gets its own moves and percepts, and returns its next move.
 
-A player is never handed a state, and speaks in KIF strings, so that it can live in another
-process than the referee. What it returns is checked where it is used, so that a mistake is told
-with the file and line of its own code.
+A player never gets a state. It speaks KIF, so that it can run in another process than the referee.
+Callers check its return values, so that an error names the file and line of the player's code.
 """
 
 from __future__ import annotations
@@ -35,11 +34,14 @@ class MoveValue:
     Attributes:
         move: canonical KIF.
         value: expected goal value, in the goal range; None if the player does not value
-            moves, had no time to try this one, or had no other choice.
-        stderr: standard error of the value: 0 only where nothing in it is estimated. It is larger
-            than the spread of trials says if these are few. None like the value, and after a single
-            trial.
-        visits: playouts or simulations the value comes from, or worlds that were solved.
+            moves, had no time for this one, or had no other choice.
+        stderr: standard error of the value: 0 only if nothing is estimated. If trials are few, it
+            is larger than their spread suggests. None like the value, and after a single trial.
+        visits: playouts or simulations behind the value, or worlds that were solved.
+
+        >>> from ggp.players import MoveValue
+        >>> MoveValue("(open 3)", value=66.7, stderr=0.8, visits=4096).move
+        '(open 3)'
     """
 
     move: str
@@ -51,10 +53,10 @@ class MoveValue:
 SEE = "see docs/use/adding-a-player.md"
 
 MOST_SHOWN = 12
-"""Most candidates of a decision that are shown: the best, and always the one that was chosen."""
+"""Most candidates of a decision that are displayed: the best, and always the chosen move."""
 
 Told = str | float | bool | None
-"""A reported value: a word, a number, whether something is so, or nothing."""
+"""A reported value: text, a number, a truth value, or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +67,18 @@ class Decision:
         move: the move submitted, canonical KIF.
         values: the candidates, sorted by move.
         particles: entries of the player's bag.
-        exact: whether these are the whole information set with exact weights.
+        exact: whether the bag is the whole information set with exact weights.
         states_visited: lanes stepped for this decision, including belief updates before it.
         seconds: time of the decision, including belief updates before it, by the clock of the match
             (`ggp.run.clocks`): wall time, or CPU time.
-        fault: what went wrong if the move is a fallback, else None.
-        guessed: number of particles that need not agree with all that the player was told: states
+        fault: the problem, if the move is a fallback; else None.
+        guessed: number of particles that need not agree with all of the player's percepts: states
             of samplers that forget, or states drawn when no particle was left.
-        probabilities: probability with which the player makes each move, if it mixes moves or
-            chooses among equals by lot, and reports it. Moves that are not named have none. None
-            if the player does not report it.
-        quality: of the bag behind the decision, as `ggp.belief.Quality.as_json` returns it; None
-            if the player has none.
+        probabilities: the player's probability of each move, if it plays a mixed strategy or draws
+            among equal moves, and reports it; moves without an entry have probability 0. None if
+            the player does not report it.
+        quality: quality of the bag behind the decision, as returned by
+            `ggp.belief.Quality.as_json`; None if there is no bag.
     """
 
     move: str
@@ -92,17 +94,17 @@ class Decision:
 
     @property
     def is_sound(self) -> bool:
-        """Whether it is based on states that agree with everything the player was told."""
+        """Whether the decision is based on particles."""
         return self.fault is None or self.particles > 0
 
     def best_values(self) -> list[MoveValue]:
-        """The candidates to show: the best first, not too many, and always the chosen one."""
+        """The candidates to display: the best first, not too many, and always the chosen move."""
         ranked = sorted(self.values, key=lambda v: math.inf if v.value is None else -v.value)
         return [v for i, v in enumerate(ranked) if i < MOST_SHOWN or v.move == self.move]
 
     def _repr_html_(self) -> str:
-        """The candidates as a notebook shows them, the best first."""
-        shown = self.best_values()
+        """The candidates as a table for notebooks, the best first."""
+        best = self.best_values()
         mixed = self.probabilities or {}
         rows = [
             (
@@ -110,15 +112,15 @@ class Decision:
                 *(value.move, value.value, value.stderr, value.visits),
                 *((mixed.get(value.move, 0.0),) if mixed else ()),
             )
-            for value in shown
+            for value in best
         ]
         numbers = (("#value", ".1f"), ("#error", ".1f"), ("#trials", ","), ("#probability", ".2f"))
         head = ("", "move", *(numbers if mixed else numbers[:-1]))
-        told = f"{self.move}: {self.particles:,} particles ({'all' if self.exact else 'sampled'}), "
-        told += f"{self.states_visited:,} states, {self.seconds:.2f} s"
-        if len(shown) < len(self.values):
-            told += f", {len(self.values) - len(shown)} more moves"
-        return Table(head, rows, told if self.fault is None else f"{told}; {self.fault}").html()
+        line = f"{self.move}: {self.particles:,} particles ({'all' if self.exact else 'sampled'}), "
+        line += f"{self.states_visited:,} states, {self.seconds:.2f} s"
+        if len(best) < len(self.values):
+            line += f", {len(self.values) - len(best)} more moves"
+        return Table(head, rows, line if self.fault is None else f"{line}; {self.fault}").html()
 
 
 class KnownTurn(NamedTuple):
@@ -150,34 +152,34 @@ class Player(Protocol):
         in_time: bool = True,
         deadline: Deadline | None = None,
     ) -> None:
-        """Take note of a turn.
+        """Learn the move and percepts of a turn.
 
         Args:
-            move: the move executed for us, KIF; None if not told.
-            percepts: our percepts, KIF terms; None if not told.
+            move: the move executed for us, KIF; None if unknown.
+            percepts: our percepts, KIF terms; None if unknown.
             submitted: the move we submitted; None if unknown, or, if `in_time` is false, if there
                 was none.
             in_time: whether the submission was certainly in time: then, if another move was
-                executed, ours was illegal. Otherwise the other move shows only that it was drawn
-                among our legal ones: "Moves that may be illegal" in `docs/reference/belief.md`.
-            deadline: until when particles may be searched for.
+                executed, ours was illegal. Otherwise we know only that the executed move was drawn
+                among our legal moves: "Moves that may be illegal" in `docs/reference/belief.md`.
+            deadline: the end of any search for particles.
         """
         ...
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
         """Decide on the next move, before the deadline if there is one.
 
-        A move that is the only candidate is played without search, unless `value_forced`.
+        A forced move is played without search, unless `value_forced`.
 
         Never raises for lack of particles, time or reasoning resources: then the decision is a
-        fallback, and says so.
+        fallback, with a `fault`.
         """
         ...
 
 
 @runtime_checkable
 class Pondering(Protocol):
-    """A player that can use the time while others think; not every player can."""
+    """A player that thinks while others do; optional."""
 
     def ponder(self, deadline: Deadline) -> None:
         """Use the time until the deadline, or part of it, to play better afterwards.
@@ -190,21 +192,21 @@ class Pondering(Protocol):
 
 @runtime_checkable
 class Preparing(Protocol):
-    """A player that knows what to do before the first turn; not every player does."""
+    """A player that uses the start clock; optional."""
 
     def prepare(self, deadline: Deadline) -> None:
         """Use the start clock, or part of it, to play better afterwards.
 
-        Called at most once, before anything else, and only where there is a start clock: on a game
-        server, and in the process of a match of `match-runner`, but not in processes of their own.
-        The clock may jump as that of `Pondering.ponder` does.
+        Called at most once, before anything else, and only if there is a start clock: on a game
+        server, and in the process of a match of `match-runner`, but not for players in processes of
+        their own. The clock may jump, as in `Pondering.ponder`.
         """
         ...
 
 
 @runtime_checkable
 class Believing(Protocol):
-    """A player whose belief another player of the same match can continue with; see `Context`."""
+    """A player whose belief another player of the same match can reuse; see `Context`."""
 
     @property
     def belief(self) -> Sampler | None:
@@ -214,34 +216,34 @@ class Believing(Protocol):
 
 @runtime_checkable
 class Learning(Protocol):
-    """A player that learns from the end of a match; not every player does."""
+    """A player that learns from the end of a match; optional."""
 
     def ended(
         self, move: str | None, percepts: Sequence[str] | None, goal: float | None = None
     ) -> None:
-        """Take note of the last turn: the match is over.
+        """Learn the last turn: the match is over.
 
         Args:
             move, percepts: see `Player.observe`.
-            goal: the role's goal value for the match; None if not told.
+            goal: the role's goal value for the match; None if unknown.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Everything that a player is given for one match; see `make_player`.
+    """The surroundings of a player in one match; see `make_player`.
 
     Attributes:
         machine: the player's own.
         role: index of its role.
         rng: source of all its random choices.
         clock: returns the time in seconds: wall time, or CPU time (`ggp.run.clocks`).
-        report: receives the best decision so far while one is being made; None for no reports.
-        name: what messages call the player.
-        program: the rules of the game, if whoever makes the player has them.
-        belief: that of an earlier player of the same match, which was told another history: the
-            sets of paths it knows need not be found again.
+        report: receives the best decision so far during a search; None for no reports.
+        name: the player's name in messages.
+        program: the rules of the game, if known.
+        belief: the belief of an earlier player of the same match, with another history: its exact
+            sets are reused.
     """
 
     machine: Machine
@@ -256,9 +258,9 @@ class Context:
 
 PlayerClass = Callable[[Any, Context], Player]
 """Makes a player from its options and a context. It may have the attributes `Options`, a dataclass
-as in `ggp.players.options.option_fields`, `SOURCE`, the paper it comes from, `KINDS`, its kinds
-(`ggp.search.parts`), and `PLAYS`, specs of the players that may play in its place; the first line
-of its docstring says what it does."""
+as in `ggp.players.options.option_fields`, `SOURCE`, its paper, `KINDS`, its kinds
+(`ggp.search.parts`), and `PLAYS`, specs of the players that it may delegate to; the first line of
+its docstring is its description."""
 
 
 Choice = tuple[int, tuple[MoveValue, ...]]
@@ -268,7 +270,7 @@ _MOST_OF_A_RESULT = 60
 
 
 def checked_choice(player: Any, returned: Any, moves: Collection[int]) -> Choice:
-    """What the `decide` of a player returned.
+    """The return value of a player's `decide`, checked.
 
     Args:
         moves: the candidates.
@@ -293,15 +295,15 @@ def checked_choice(player: Any, returned: Any, moves: Collection[int]) -> Choice
 
 
 def checked_decision(player: Any, returned: Any) -> Decision:
-    """What the `choose` of a player returned.
+    """The return value of a player's `choose`, checked.
 
     Raises:
         PlayerError: it is no `Decision`; the message says what to return, and where.
     """
     if isinstance(returned, Decision) and isinstance(returned.move, str):
         return returned
-    what = "a `ggp.players.Decision`, whose `move` is the text of a move"
-    raise _wrong(player, "choose", returned, what)
+    expected = "a `ggp.players.Decision`, whose `move` is the text of a move"
+    raise _wrong(player, "choose", returned, expected)
 
 
 def place_of(function: Any) -> str:
@@ -312,21 +314,21 @@ def place_of(function: Any) -> str:
 
 def relative(file: str) -> str:
     """A path relative to the current folder, if that is shorter."""
-    here = os.getcwd()
-    return os.path.relpath(file, here) if file.startswith(here + os.sep) else file
+    folder = os.getcwd()
+    return os.path.relpath(file, folder) if file.startswith(folder + os.sep) else file
 
 
-def _wrong(player: Any, method: str, returned: Any, wanted: str) -> PlayerError:
-    shown = repr(returned)
-    shown = shown if len(shown) <= _MOST_OF_A_RESULT else f"{shown[:_MOST_OF_A_RESULT]}..."
+def _wrong(player: Any, method: str, returned: Any, expected: str) -> PlayerError:
+    value = repr(returned)
+    value = value if len(value) <= _MOST_OF_A_RESULT else f"{value[:_MOST_OF_A_RESULT]}..."
     place = place_of(unwrap(getattr(player, method)))
     return PlayerError(
-        f"`{method}` of {type(player).__name__} returned {shown}{place}: return {wanted}, {SEE}"
+        f"`{method}` of {type(player).__name__} returned {value}{place}: return {expected}, {SEE}"
     )
 
 
-def _codes(found: Any) -> Iterator[CodeType]:
-    for function in (found, getattr(found, "__init__", None), getattr(found, "__new__", None)):
+def _codes(target: Any) -> Iterator[CodeType]:
+    for function in (target, getattr(target, "__init__", None), getattr(target, "__new__", None)):
         code = getattr(function, "__code__", None)
         if code is not None:
             yield code

@@ -18,7 +18,7 @@ from ggp.search.estimates import candidates
 
 
 def _strategies(text: str) -> str:
-    """Read when the spec is: so a wrong file is reported once, before the first match."""
+    """Read the file already with the spec, so that a wrong file is reported before any match."""
     if text:
         read_strategies(text)
     return text
@@ -54,9 +54,9 @@ class Policy(BeliefPlayer):
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         moves = candidates(self.machine, bag).values
         history = history_of(self.machine, self.tracker.tree, int(bag.paths[0]))
-        said = {} if history is None else self._strategy.get(history, {})
+        frequencies = {} if history is None else self._strategy.get(history, {})
         texts = map(self.machine.move_text, moves.tolist())
-        shares = np.array([said.get(text, 0.0) for text in texts])
+        shares = np.array([frequencies.get(text, 0.0) for text in texts])
         if shares.sum() <= 0:
             shares = np.ones(len(moves))
         return self.mixed(moves, shares / shares.sum()), self.unvalued(moves.tolist())

@@ -1,8 +1,8 @@
-"""The player `puzzle`: looks for a line of moves to the best goal, and plays it.
+"""The player `puzzle`: searches for a line of moves to the best goal value, and plays it.
 
-It is for games of one role without chance. Once a line to the best goal is known, or all lines are,
-it is played move by move, and nothing is searched any more. Until then the best line so far is
-played, and each turn is searched from the state that was reached.
+For games of one role without chance. Once a best line is proved, it is played move by move without
+further search. Until then the best line so far is played, and every turn the search starts again
+from the current state.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ from ggp.search.anytime import Deadline
 from ggp.search.puzzles import Line, PuzzleSearch, is_puzzle, replayed
 
 SEARCH_SHARE = 0.85
-"""Share of the time in which lines are looked for: a piece of work may take some tenths of a
-second."""
+"""Share of the time for the search: a piece of work may take some tenths of a second."""
 
 LATEST_S = 0.5
-"""Seconds before the deadline at which the search ends, where that is later."""
+"""Seconds before the deadline when the search ends, if this is later."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ class Puzzle(BeliefPlayer):
             raise ConfigError("puzzle plays games of one role without random only; try auto")
         super().__init__(options, context)
         self._search: PuzzleSearch | None = None
-        self._begun_in = 0  # the turn that the search began in
+        self._search_turn = 0  # the turn in which the search began
         self._line: Line | None = None  # from this turn on
         self._line_turn = 0
         self._is_proved = False
@@ -58,7 +57,7 @@ class Puzzle(BeliefPlayer):
         self._search_ahead(deadline)
 
     def ponder(self, deadline: Deadline) -> None:
-        """Search on from the state that was reached last; see `Pondering`."""
+        """Continue the search; see `Pondering`."""
         self._search_ahead(deadline.part(ponder_share(self.options)))
 
     def _search_ahead(self, deadline: Deadline) -> None:
@@ -69,24 +68,24 @@ class Puzzle(BeliefPlayer):
         if bag.depleted[0] or not len(bag.sets.states):
             return
         try:
-            self._look(bag.states_of(0), deadline, tells=False)
+            self._improve(bag.states_of(0), deadline, reports=False)
         except GGPError as error:
             self._warn(error)
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         searched = None if deadline is None else _early(deadline)
-        self._look(bag.states_of(0), searched, tells=True)
+        self._improve(bag.states_of(0), searched, reports=True)
         values = self._values()
         if self._line is None:
             return self._candidates[int(self.rng.integers(len(self._candidates)))], values
         return self._line.moves[0], values
 
-    def _look(self, states: States, deadline: Deadline | None, *, tells: bool) -> None:
-        """Look for a better line than that which is known, unless there is none.
+    def _improve(self, states: States, deadline: Deadline | None, *, reports: bool) -> None:
+        """Search for a better line than the known one, unless that is proved best.
 
         Args:
-            states: those that the role may be in: one, unless it was not told its moves.
-            tells: whether a decision waits for the lines that are found.
+            states: the possible states: one, unless the role missed some of its moves.
+            reports: whether to report new lines, because a decision waits for them.
         """
         state = states.take(np.zeros(1, dtype=np.int64))
         self._keep_up(state)
@@ -94,19 +93,19 @@ class Puzzle(BeliefPlayer):
             return
         if self._search is None:
             self._search = PuzzleSearch(self.machine, state, self.rng, self._line)
-            self._begun_in = self.turn
+            self._search_turn = self.turn
         search = self._search
 
-        def found() -> None:
+        def report() -> None:
             self._line = search.line
-            if tells and self._line is not None:
+            if reports and self._line is not None:
                 self.report(self._line.moves[0], self._values())
 
-        search.run(self.options.rounds, deadline, found)
+        search.run(self.options.rounds, deadline, report)
         self._line, self._is_proved = search.line, search.is_proved
 
     def _keep_up(self, state: States) -> None:
-        """Forget what does not begin in a state."""
+        """Drop the line and the search of earlier turns, as far as they do not fit a state."""
         if self.turn != self._line_turn:
             line, passed = self._line, self.turn - self._line_turn
             self._line_turn = self.turn
@@ -115,11 +114,11 @@ class Puzzle(BeliefPlayer):
                 self._line = replayed(self.machine, state, rest)
                 if self._line is None or self._line.goal != line.goal:
                     self._is_proved = False
-        if self.turn != self._begun_in:
+        if self.turn != self._search_turn:
             self._search = None
 
     def _values(self) -> tuple[MoveValue, ...]:
-        """What is known of the candidates: the goal that the first move of the line leads to."""
+        """The values of the candidates: only the goal value of the line is known."""
         first = None if self._line is None else self._line.moves[0]
         return tuple(
             MoveValue(self.machine.move_text(move), self._line.goal, 0.0, 1)
@@ -130,6 +129,6 @@ class Puzzle(BeliefPlayer):
 
 
 def _early(deadline: Deadline) -> Deadline:
-    """When the search is to end."""
+    """The deadline of the search."""
     left_s = deadline.left_s()
     return deadline.part(max(SEARCH_SHARE, 1 - LATEST_S / max(left_s, LATEST_S)))

@@ -1,4 +1,4 @@
-"""The player `random`."""
+"""The player `random`: draws a particle of its bag, and a legal move in it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
 
 MOST_ATTEMPTS = 50_000
-"""Lanes stepped in search of a drawn board, half as many as usual: none is found when the game is
-over, which the player does not know. With 10,000, it was without a board in 19 of 342 turns of
-kriegspiel that had one."""
+"""Most lanes stepped in search of a board, half as many as usual: after the end of a game there is
+none, but the player does not know that the game is over. With 10,000, it missed the board in 19 of
+342 turns of kriegspiel that had one."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class RandomOptions(RiskOptions):
 class RandomLegal(BeliefPlayer):
     """A random one of the moves that are legal in a particle drawn by weight.
 
-    Where boards are drawn, one that agrees with the last observation is enough: our own pieces are
-    right on it. Particles that agree with all of a long match are dear.
+    If boards are drawn, a board that agrees with the last observation is enough: our own pieces are
+    right on it. Particles that agree with a whole long match are expensive.
     """
 
     Options = RandomOptions
@@ -41,7 +41,7 @@ class RandomLegal(BeliefPlayer):
 
     @property
     def rescues(self) -> bool:
-        """Not where boards are drawn: a search of a long match takes minutes for a random move."""
+        """Not if boards are drawn: a search of a long match takes minutes, for a random move."""
         return self.options.boards == NONE
 
     def sampler(self, tree: PathTree) -> Sampler:

@@ -1,9 +1,9 @@
 """Player spec strings: `hyperplay2`, `hyperplay:n=16`, `my_module:MyPlayer:depth=3`.
 
-A spec names a player, then its options. A name is one of this package's players (`PLAYERS`), one of
-the players of other projects that are supported here (`PEERS`), or one that an installed package
-offers (entry point group `ggp.players`). `module:Class` names a class that is in none of these,
-found as Python finds modules, also in the current folder.
+A spec names a player, then its options. `parse_spec` reads it, and `make_player` makes the player
+for one match. A name is one of this package's players (`PLAYERS`), of the supported players of
+other projects (`PEERS`), or of the players of installed packages (entry point group `ggp.players`).
+`module:Class` names any other class that Python can import, also from the current folder.
 """
 
 from __future__ import annotations
@@ -51,19 +51,24 @@ PLAYERS: Registry[PlayerClass] = Registry(
     },
     labs_only=True,
 )
-"""The players of this package and its labs, by name. Those of other packages are looked for where
-their faults are told from ours: `plug_ins`."""
+"""The players of this package and its labs, by name. `plug_ins` finds the players of other
+packages, whose faults must not look like ours."""
 
 PEER = "peer"
 """First word of the names of peers."""
 
 PEERS: Registry[PlayerClass] = Registry("ggp.peers", "peer", form=f"{PEER}:{{}}", labs_only=True)
-"""Players of other projects, to compare ours with, by name."""
+"""Players of other projects, by name, for comparison."""
 
 
 @dataclass(frozen=True)
 class PlayerSpec:
-    """A player that was requested.
+    """A parsed spec: a player and its options.
+
+    >>> from ggp.players import parse_spec
+    >>> spec = parse_spec("hyperplay:n=16")
+    >>> spec.name, spec.options.n, spec.is_ours
+    ('hyperplay', 16, True)
 
     Attributes:
         text: the spec as written.
@@ -77,12 +82,12 @@ class PlayerSpec:
 
     @property
     def name(self) -> str:
-        """Its name, or `module:Class`."""
+        """The player's name, or `module:Class`."""
         return _split(self.text)[0]
 
     @property
     def is_ours(self) -> bool:
-        """Whether its code is from this package, by its name or by its module."""
+        """Whether the player's code is from this package, by name or module."""
         return self.name in PLAYERS or self.name in PEERS or self.name.startswith("ggp.")
 
 
@@ -93,7 +98,7 @@ class PlayerInfo:
     Attributes:
         name: as in specs.
         summary: one line.
-        source: the paper it comes from; empty if there is none.
+        source: its paper; empty if there is none.
         options: its options.
     """
 
@@ -107,11 +112,11 @@ def parse_spec(text: str, *, trusted: bool = True) -> PlayerSpec:
     """Read a player spec.
 
     Args:
-        trusted: whether the writer may run code and open files of this user: name a module, a
-            player of another package, or an option's file. Others may name `PLAYERS` only.
+        trusted: whether the writer may run code and open files as this user: name a module, a
+            player of another package, or an option's file. Others may only name `PLAYERS`.
 
-    Raises:
-        ConfigError: unknown player or option, or a bad value; the message lists what is possible.
+        Raises:
+            ConfigError: unknown player or option, or a bad value; the message lists alternatives.
     """
     name, options = _split(text)
     if not trusted and name not in PLAYERS:
@@ -121,11 +126,11 @@ def parse_spec(text: str, *, trusted: bool = True) -> PlayerSpec:
         raise ConfigError(unknown("player", name, tuple(PEERS), f"peers: {', '.join(PEERS)}"))
     if player is None:
         module, _, attribute = name.partition(":")
-        known = known_players()
+        names = known_players()
         if not attribute:
-            possible = f"players: {', '.join(known)}, or module:Class"
-            raise ConfigError(unknown("player", module, known, possible))
-        player = plug_ins.imported(module, attribute, known)
+            possible = f"players: {', '.join(names)}, or module:Class"
+            raise ConfigError(unknown("player", module, names, possible))
+        player = plug_ins.imported(module, attribute, names)
     read = read_options(_options_of(player, name), name, options, files=trusted)
     return PlayerSpec(text.strip(), player, read)
 
@@ -149,13 +154,13 @@ def make_player(
 
     Args:
         spec: the player and its options.
-        machine: the player's own; sharing a machine with somebody who knows more than the player
-            changes none of its decisions, but makes `states_visited` count both.
+        machine: the player's own; sharing a machine with a referee or another player changes no
+            decision, but `states_visited` then counts both.
         role: index of its role.
         rng: source of all its random choices.
         clock: measures `Decision.seconds`.
-        report: receives the best decision so far while one is being made: at once a candidate that
-            is legal in most particles, by weight, then the result of each round of search.
+        report: receives the best decision so far during a search: first a candidate that is
+            legal in most particles, by weight, then the best after each round.
         program: the rules of the game; peers need them.
 
     Raises:
@@ -166,7 +171,7 @@ def make_player(
 
 
 def player_of(spec: PlayerSpec, context: Context) -> Player:
-    """A player for the match of a context, in which messages call it what it is in the spec.
+    """A player for the match of a context; messages call it by its spec.
 
     Raises:
         ConfigError, PlayerError: see `make_player`.
@@ -178,12 +183,12 @@ def player_of(spec: PlayerSpec, context: Context) -> Player:
 
 
 def blamed(spec: PlayerSpec) -> AbstractContextManager[None]:
-    """A context in which what a player that is not ours raises becomes a `PlayerError`."""
+    """A context in which exceptions of a player that is not ours become a `PlayerError`."""
     return nullcontext() if spec.is_ours else plug_ins.blamed(spec.player, spec.text)
 
 
 def check_game(spec: PlayerSpec, program: GameDefinition) -> None:
-    """See that a player can play a game, where it can tell that from the rules: peers can.
+    """Check that a player can play a game, if it can decide this from the rules, as peers can.
 
     Raises:
         ConfigError: it cannot; the message says why.
@@ -194,29 +199,29 @@ def check_game(spec: PlayerSpec, program: GameDefinition) -> None:
 
 
 def digests_of_files(spec: PlayerSpec) -> dict[str, str]:
-    """A digest of each file that decides what a player does, by its path in the spec.
+    """A digest of each file that determines a player's decisions, by its path in the spec.
 
     Raises:
         ConfigError: a file cannot be read.
     """
-    found = {}
+    digests = {}
     for option, path in files_read(spec.options).items():
         try:
-            found[path] = blake2b(Path(path).read_bytes(), digest_size=8).hexdigest()
+            digests[path] = blake2b(Path(path).read_bytes(), digest_size=8).hexdigest()
         except OSError as error:
             raise ConfigError(
                 f"player {spec.text}: cannot read {path} ({option}): {error.strerror or error}"
             ) from error
-    return found
+    return digests
 
 
 def takes_states(spec: PlayerSpec) -> bool:
-    """Whether the player can be given a budget of states: the option `states`."""
+    """Whether the player accepts a budget of states: the option `states`."""
     return any(info.name == "states" for info in describe_options(type(spec.options)))
 
 
 def kinds_of(text: str) -> frozenset[str] | None:
-    """The kinds of player of a spec, see `ggp.search.parts`; None if it does not state them.
+    """The kinds of a spec's player, see `ggp.search.parts`; None if it does not declare them.
 
     Raises:
         ConfigError: there is no such player.
@@ -226,7 +231,7 @@ def kinds_of(text: str) -> frozenset[str] | None:
 
 
 def known_players() -> tuple[str, ...]:
-    """The names of all players that need no module: ours, peers, those of installed packages."""
+    """The names of all players: ours, peers, and those of installed packages."""
     offered = plug_ins.offered_names()
     return (*PLAYERS, *PEERS, *(name for name in offered if name not in PLAYERS))
 

@@ -360,7 +360,7 @@ class Planner:
 
     def _add_turn(self) -> None:
         """Unroll one more turn, if the game can last so long and there is room."""
-        too_large = self._unrolled.num_signs > MOST_SIGNS // MOST_OPEN
+        too_large = self._unrolled.num_literals > MOST_SIGNS // MOST_OPEN
         if too_large or self._unrolled.num_turns >= MOST_TURNS:
             return
         try:

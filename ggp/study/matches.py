@@ -208,7 +208,7 @@ class KnownSets:
             there are none.
         """
         self._exact.trim()
-        self._exact.enumerate_with_beginnings(role, paths)
+        self._exact.enumerate_from_start(role, paths)
         indices = np.flatnonzero(self._exact.holds(paths))
         if not len(indices):
             return indices, None

@@ -146,7 +146,7 @@ class TestSetTable:
         table = SetTable(machine, 10_000)
         nodes = rng.permutation(500)
         for some in np.split(nodes[:400], [3, 10, 11, 100, 250]):
-            table.put(some, labelled(machine, some.tolist()))
+            table.add(some, labelled(machine, some.tolist()))
         assert np.array_equal(table.holds(nodes), np.arange(500) < 400)
         asked = rng.choice(nodes[:400], 700)
         assert labels_of(table.get(asked)) == [[float(n)] * (n % 4) for n in asked.tolist()]
@@ -156,7 +156,7 @@ class TestSetTable:
         table = SetTable(machine, 100)
         for start in (0, 50):
             nodes = np.arange(start, start + 50)
-            table.put(nodes, labelled(machine, nodes.tolist()))
+            table.add(nodes, labelled(machine, nodes.tolist()))
         table.get(np.arange(20))
         table.trim()
         assert 0 < table.num_entries <= 50
@@ -167,7 +167,7 @@ class TestSetTable:
     def test_sets_follow_their_nodes(self, machine: Machine) -> None:
         table = SetTable(machine, 1_000)
         nodes = np.arange(30)
-        table.put(nodes, labelled(machine, nodes.tolist()))
+        table.add(nodes, labelled(machine, nodes.tolist()))
         numbers: IntArray = np.where(nodes % 3 == 0, nodes // 3, -1)
         table.renumber(numbers)
         assert table.holds(np.arange(30)).tolist() == [n < 10 for n in range(30)]

@@ -264,7 +264,7 @@ def test_a_player_without_particles_finds_others(monkeypatch: pytest.MonkeyPatch
     """Its own bag is lost; one of states only, and many more, is made."""
     machine = machine_of_game("kriegspiel_king_rook", "propnet")
     thinker = player("hyperplay2:n=2", machine, role_index(machine, "black"))
-    monkeypatch.setattr(thinker.tracker, "_advanced", lambda *_: None)
+    monkeypatch.setattr(thinker.tracker, "_advance", lambda *_: None)
     for move, percepts in [
         ("noop", ("(placed 4 4)",)),
         *[("noop", ("your_move",)), ("(king 3 4)", ())],

@@ -1,6 +1,6 @@
-"""Ways to find particles, one a file: each is a `Finder` of `ggp.belief.sampler`.
+"""Finders: ways to find particles for a bag that has few or none (see `Finder` in `sampler`).
 
-In comes a bag that has few particles or none, out goes one with more. `exact` knows whole sets;
-those in `earlier`, and the one in the room `solving`, draw again. At last comes a sampler that is
-`larger`, or boards where a game's file declares them (`last_resorts`).
+A sampler passes a bag in and gets one with more particles back. `exact` enumerates and stores whole
+information sets. The finders in `earlier`, and the one in `ggp.belief.solving`, draw again.
+`last_resorts` has a sampler with larger bounds, and boards drawn as a game's file declares.
 """

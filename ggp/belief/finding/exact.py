@@ -1,18 +1,18 @@
 """Exact information sets: enumerated once for each incomplete path, while they are small.
 
-The set of a path is made from the set of the path without its last turn: every state is stepped by
-every joint move that gives the role its percepts. So a bag that follows its match, and thousands of
-bags of simulated roles, need one turn each, and share what they find: sets are kept by path
-(`SetTable`).
+Samplers pass paths in and get sets of states back. The set of a path follows from the set of its
+parent, the path without its last turn: every state is stepped by every joint move that gives the
+role its percepts. Sets are stored by path (`SetTable`) and shared. So the bag of a match, and
+thousands of bags of simulated roles, need to enumerate only one turn each.
 
     path          ()        (noop/dealt q)       (noop/dealt q, check/)      ...
-    set           1 state   2 states             4 states                    known, so never again
+    set           1 state   2 states             4 states                    stored, never again
 
-A set that turns out larger than the limit is not kept. Its size is remembered instead, and its
-continuations are not tried either, until a sample of it looks small again (`enumerate_shrunk`).
+A set larger than the limit is not stored. Its size is remembered instead, and its continuations are
+not tried either, until a sample suggests that the set has become small (`retry_shrunk`).
 
-It may take many joint moves to find few states: chance that places four ships at once has 50,000
-placements, of which a scan leaves three. So the joint moves tried in a turn have their own limit.
+It may take many joint moves to find few states: chance that places four ships in one move has
+50,000 placements, and a scan leaves three. So the joint moves of a turn have a limit of their own.
 """
 
 from __future__ import annotations
@@ -23,49 +23,47 @@ import numpy as np
 
 from ggp.belief.bags import Bags, Segments, join
 from ggp.belief.sampler import Setting
-from ggp.belief.turns.one_turn import Grown, TurnLimits, advance
+from ggp.belief.turns.one_turn import Successors, TurnLimits, advance
 from ggp.machine.arrays import chunks, enlarged, first_seen
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
 
 COMPLETIONS_PER_ENTRY, MOST_EXACT = 2, 1 << 16
-"""Where a clock limits the joint moves that may be tried, a set may have one entry for this many of
-them, since entries are looked at again turn by turn; but no more than the second number, which
-bounds memory."""
+"""Where a clock limits joint moves, a set may have one entry for this many of them, since every
+later turn visits each entry; but never more than the second number, which bounds memory."""
 
 EXPANSIONS_PER_ENTRY = 16
-"""Enumerating a set of at most LIMIT entries may step this times LIMIT lanes."""
+"""To enumerate a set of at most LIMIT entries, this times LIMIT lanes may be stepped."""
 
 LATE_SHARE = 0.8
-"""Share of the available time after which sets that a sample could replace are not enumerated."""
+"""Share of the available time after which no set is enumerated if a sample could replace it."""
 
 ENTRIES_AT_ONCE = 1 << 12
-"""Entries of sets that are advanced between two looks at the clock, some 10 ms: bounds memory,
-too."""
+"""Entries that are advanced between two looks at the clock, some 10 ms: bounds memory, too."""
 
 EXPANSIONS_AT_ONCE = 1 << 20
-"""Lanes that may be stepped for paths enumerated side by side: bounds memory."""
+"""Lanes that may be stepped side by side for several paths: bounds memory."""
 
 MAX_TABLE_ENTRIES = 200_000
-"""Entries of shared exact sets kept in memory; the least recently used sets go first."""
+"""Entries of exact sets in memory; the least recently used sets go first."""
 
 
 class ExactSets:
-    """The information sets of incomplete paths of every role of a machine.
+    """The information sets of incomplete paths, for every role of a machine.
 
     Args:
         setting: the setting of the sampler.
         limit: largest set that is enumerated; 0 never enumerates.
         completions: lanes that may be stepped for a set in one turn; by default
-            `EXPANSIONS_PER_ENTRY` for each entry that it may have.
+            `EXPANSIONS_PER_ENTRY` for each entry it may have.
     """
 
     def __init__(self, setting: Setting, limit: int, completions: int | None = None) -> None:
         self._setting, self._tree = setting, setting.tree
-        most = EXPANSIONS_PER_ENTRY * limit if completions is None else completions
-        self._usual = limit, most
-        self._limit, self._completions = self._usual
+        bound = EXPANSIONS_PER_ENTRY * limit if completions is None else completions
+        self._default_bounds = limit, bound
+        self._limit, self._completions = self._default_bounds
         self._table = SetTable(setting.machine, MAX_TABLE_ENTRIES)
-        # By node: 0, or the size that its set must shrink from to be tried again.
+        # By node: 0, or the size at which enumeration failed; the set must shrink before a retry.
         self._too_large = np.zeros(64)
 
     @property
@@ -74,68 +72,69 @@ class ExactSets:
         return self._limit > 0
 
     def afford(self, completions: int | None) -> None:
-        """Set what may be spent on a set in a turn: see `Enumerates`."""
-        self._limit, self._completions = self._usual
+        """Set the budget of a set in a turn: see `Enumerates`."""
+        self._limit, self._completions = self._default_bounds
         if completions is not None and self.enumerates:
             entries = min(completions // COMPLETIONS_PER_ENTRY, MOST_EXACT)
             self._limit = max(self._limit, entries)
-            self._completions = max(completions, EXPANSIONS_PER_ENTRY * self._usual[0])
+            self._completions = max(completions, EXPANSIONS_PER_ENTRY * self._default_bounds[0])
 
     def holds(self, nodes: IntArray) -> BoolArray:
-        """`[B]` whether the set of each path is known."""
+        """`[B]` whether the set of each path is stored."""
         return self._table.holds(nodes)
 
     def get(self, nodes: IntArray) -> Segments:
-        """Known sets of `[B]` paths, in this order, repeats allowed; B > 0."""
+        """Stored sets of `[B]` paths, in this order, repeats allowed; B > 0."""
         return self._table.get(nodes)
 
     def trim(self) -> None:
-        """Forget the sets not used for longest, if there are too many."""
+        """Forget the least recently used sets, if there are too many."""
         self._table.trim()
 
     @property
     def views(self) -> IntArray:
-        """Nodes in the views of all known sets."""
+        """Nodes in the views of all stored sets."""
         return self._table.views
 
     def renumber(self, numbers: IntArray) -> None:
         """Follow `PathTree.prune`."""
         self._reserve(len(numbers))
-        kept = np.flatnonzero(numbers >= 0)
-        self._too_large = self._too_large[kept]
+        living = np.flatnonzero(numbers >= 0)
+        self._too_large = self._too_large[living]
         self._table.renumber(numbers)
 
-    def enumerate_after(self, bags: Bags, nodes: IntArray) -> None:
-        """Enumerate the sets of `[B]` paths one turn after those of bags, where these are exact."""
+    def extend_bags(self, bags: Bags, nodes: IntArray) -> None:
+        """Enumerate the sets of `[B]` paths one turn longer than the paths of bags, where the bags
+        are exact."""
         if not self.enumerates:
             return
         exact = np.flatnonzero(bags.exact)
-        new = exact[~self._table.holds(bags.paths[exact])]
-        if len(new):
-            new = new[first_seen(bags.paths[new])[0]]
-            self._table.put(bags.paths[new], bags.sets.take(bags.segment[new]))
-        self._enumerate(bags.role, nodes[exact])
+        missing = exact[~self._table.holds(bags.paths[exact])]
+        if len(missing):
+            missing = missing[first_seen(bags.paths[missing])[0]]
+            self._table.add(bags.paths[missing], bags.sets.take(bags.segment[missing]))
+        self._extend_stored(bags.role, nodes[exact])
 
-    def _enumerate(self, role: int, nodes: IntArray) -> None:
-        """Find the sets of `[B]` paths of equal length, where they are not too large.
+    def _extend_stored(self, role: int, nodes: IntArray) -> None:
+        """Enumerate the sets of `[B]` paths of equal length where they are not too large.
 
-        The paths without their last turns must have been tried before.
+        Their parents must have been tried before.
         """
         nodes = self._untried(nodes)
         if not len(nodes):
             return
         if not self._tree.depth(int(nodes[0])):
-            self._table.put(nodes, self._setting.beginning(len(nodes)))
+            self._table.add(nodes, self._setting.beginning(len(nodes)))
             return
         parents = self._tree.parents(nodes)
-        # What continues a set that was too large is not tried either; its size is not known.
+        # The successor of a set that was too large is not tried either; its size is unknown.
         self._too_large[nodes[self._too_large[parents] > 0]] = np.inf
         ready = self._table.holds(parents)
         if ready.any():
-            self._enumerate_from(role, nodes[ready], self._table.get(parents[ready]))
+            self._advance_and_store(role, nodes[ready], self._table.get(parents[ready]))
 
-    def enumerate_with_beginnings(self, role: int, nodes: IntArray) -> None:
-        """Find the sets of `[B]` paths of equal length, whatever was tried before."""
+    def enumerate_from_start(self, role: int, nodes: IntArray) -> None:
+        """Enumerate the sets of `[B]` paths of equal length, and of all their beginnings."""
         if not self.enumerates:
             return
         levels: list[IntArray] = []
@@ -146,15 +145,15 @@ class ExactSets:
                 break
             nodes = self._untried(self._tree.parents(nodes))
         for level in reversed(levels):
-            self._enumerate(role, level)
+            self._extend_stored(role, level)
 
-    def enumerate_shrunk(self, role: int, nodes: IntArray, sizes: FloatArray) -> None:
-        """Enumerate sets from the start that were too large and have become small.
+    def retry_shrunk(self, role: int, nodes: IntArray, sizes: FloatArray) -> None:
+        """Enumerate from the start the sets that were too large and have become small.
 
         Args:
             nodes: `[B]` paths.
-            sizes: `[B]` estimated sizes of their sets. Where enumerating fails, a set must shrink
-                from this size to be tried again.
+            sizes: `[B]` estimated sizes of their sets. If enumeration fails, a set must shrink
+                to half of this size before it is tried again.
         """
         if not self.enumerates:
             return
@@ -162,21 +161,22 @@ class ExactSets:
         small = np.flatnonzero((sizes <= self._limit) & ~self._table.holds(nodes))
         small = small[first_seen(nodes[small])[0]]
         nodes, sizes = nodes[small], sizes[small]
+        # Inherit the size at which the parent failed; if it did not fail, take this path's own.
         failed_at = self._too_large[self._tree.parents(nodes)]
-        just_now = self._too_large[nodes]
-        failed_at = np.where(failed_at == 0, np.where(just_now == 0, np.inf, just_now), failed_at)
+        own_size = self._too_large[nodes]
+        failed_at = np.where(failed_at == 0, np.where(own_size == 0, np.inf, own_size), failed_at)
         self._too_large[nodes] = failed_at
-        again = sizes < 0.5 * failed_at
-        nodes, sizes = nodes[again], sizes[again]
+        shrunk = sizes < 0.5 * failed_at
+        nodes, sizes = nodes[shrunk], sizes[shrunk]
         if not len(nodes):
             return
         self._too_large[nodes] = sizes
-        which, found, _ = self.find(role, nodes, self._completions, stop=self._is_late)
-        fits = np.flatnonzero(found.counts <= self._limit)
-        self._too_large[nodes[which[fits]]] = 0
-        self._table.put(nodes[which[fits]], found.take(fits))
+        indices, sets, _ = self.enumerate_within(role, nodes, self._completions, stop=self._is_late)
+        fits = np.flatnonzero(sets.counts <= self._limit)
+        self._too_large[nodes[indices[fits]]] = 0
+        self._table.add(nodes[indices[fits]], sets.take(fits))
 
-    def find(
+    def enumerate_within(
         self,
         role: int,
         nodes: IntArray,
@@ -184,10 +184,10 @@ class ExactSets:
         *,
         stop: Callable[[], bool] | None = None,
     ) -> tuple[IntArray, Segments, IntArray]:
-        """The sets of paths of equal length, enumerated from the start; that of a single path, from
-        its last turn that is known.
+        """Sets of paths of equal length, enumerated from the start; the set of a single path is
+        enumerated from its longest beginning that is stored.
 
-        Sets, including those on the way, may be of any size.
+        Sets, including intermediate ones, may be of any size, and are not stored.
 
         Args:
             nodes: `[B]` distinct, B > 0.
@@ -195,67 +195,69 @@ class ExactSets:
             stop: replaces the `stop` of the setting.
 
         Returns:
-            the indices of the paths whose sets were found, increasing, none if it was stopped;
-            these sets; and `[B]` lanes stepped for each path.
+            the indices of the paths that were enumerated, increasing, none if stopped;
+            their sets; and `[B]` lanes stepped for each path.
         """
-        at_once = max(1, EXPANSIONS_AT_ONCE // expansions)
-        starts = range(0, len(nodes), at_once)
+        step = max(1, EXPANSIONS_AT_ONCE // expansions)
+        firsts = range(0, len(nodes), step)
         stop = stop or self._setting.stop
-        parts = [self._find(role, nodes[at : at + at_once], expansions, stop) for at in starts]
+        parts = [self._enumerate(role, nodes[at : at + step], expansions, stop) for at in firsts]
         return (
-            np.concatenate([at + part[0] for at, part in zip(starts, parts, strict=True)]),
+            np.concatenate([at + part[0] for at, part in zip(firsts, parts, strict=True)]),
             join(self._setting.machine, [part[1] for part in parts]),
             np.concatenate([part[2] for part in parts]),
         )
 
-    def _find(
+    def _enumerate(
         self, role: int, nodes: IntArray, expansions: int, stop: Callable[[], bool]
     ) -> tuple[IntArray, Segments, IntArray]:
         stepped = np.zeros(len(nodes), dtype=np.int64)
         alive = np.arange(len(nodes))
         beginnings = self._tree.beginnings(nodes)
-        before, sets = np.full(1, role), self._setting.beginning(1)
-        known = 0
+        set_nodes, sets = np.full(1, role), self._setting.beginning(1)
+        stored = 0
         if len(nodes) == 1:
-            known = max(
+            stored = max(
                 (at for at, node in enumerate(beginnings) if self.holds(node)[0]), default=0
             )
-        if known:
-            before, sets = beginnings[known], self.get(beginnings[known])
-        for steps_of_all in beginnings[known + 1 :]:
+        if stored:
+            set_nodes, sets = beginnings[stored], self.get(beginnings[stored])
+        for steps_of_all in beginnings[stored + 1 :]:
             if stop():
                 return alive[:0], self._setting.nothing(0), stepped
             steps = steps_of_all[alive]
-            # Paths that begin alike are one until they part: `group` says which one.
+            # Paths share sets until they part; `group` is the set of each path.
             first, group = first_seen(steps)
             steps = steps[first]
-            left = np.maximum(expansions - stepped[alive[first]], 0)
-            parents = _positions(before, self._tree.parents(steps))
-            grown = self._grow(role, sets.take(parents), steps, left, left, stop)
-            stepped[alive] += grown.stepped[group]
-            alive = alive[grown.sets.exact[group]]
-            found = np.flatnonzero(grown.sets.exact)
-            before, sets = steps[found], grown.sets.take(found)
+            budget = np.maximum(expansions - stepped[alive[first]], 0)
+            rows = _positions(set_nodes, self._tree.parents(steps))
+            advanced = self._advance(role, sets.take(rows), steps, budget, budget, stop)
+            stepped[alive] += advanced.stepped[group]
+            alive = alive[advanced.sets.exact[group]]
+            exact_rows = np.flatnonzero(advanced.sets.exact)
+            set_nodes, sets = steps[exact_rows], advanced.sets.take(exact_rows)
         if stop():
             return alive[:0], self._setting.nothing(0), stepped
-        return alive, sets.take(_positions(before, nodes[alive])), stepped
+        return alive, sets.take(_positions(set_nodes, nodes[alive])), stepped
 
-    def _enumerate_from(self, role: int, nodes: IntArray, before: Segments) -> None:
+    def _advance_and_store(self, role: int, nodes: IntArray, parent_sets: Segments) -> None:
         limit = self._limit
-        for start, end in chunks(before.counts, ENTRIES_AT_ONCE):
+        for start, end in chunks(parent_sets.counts, ENTRIES_AT_ONCE):
             if self._is_late():
                 return
-            some = nodes[start:end]
-            sets = before.take(np.arange(start, end))
-            after = self._grow(role, sets, some, limit, self._completions, self._is_late).sets
-            exact = np.flatnonzero(after.exact)
-            self._table.put(some[exact], after.take(exact))
+            batch = nodes[start:end]
+            sets = parent_sets.take(np.arange(start, end))
+            successors = self._advance(
+                role, sets, batch, limit, self._completions, self._is_late
+            ).sets
+            exact = np.flatnonzero(successors.exact)
+            self._table.add(batch[exact], successors.take(exact))
             if self._is_late():
-                return  # some of the others may be cut short rather than too large
-            large = np.flatnonzero(~after.exact)
-            self._too_large[some[large]] = np.maximum(after.sizes[large], limit + 1.0)
+                return  # other sets may be cut short rather than too large
+            large = np.flatnonzero(~successors.exact)
+            self._too_large[batch[large]] = np.maximum(successors.sizes[large], limit + 1.0)
 
-    def _grow(
+    def _advance(
         self,
         role: int,
         sets: Segments,
@@ -263,9 +265,9 @@ class ExactSets:
         limit: IntArray | int,
         expansions: IntArray | int,
         stop: Callable[[], bool],
-    ) -> Grown:
-        """Sets one turn later; those over a limit come back as not exact."""
-        rng = np.random.default_rng(0)  # nothing is drawn where sets are only enumerated
+    ) -> Successors:
+        """Sets one turn later; a set over a limit comes back as not exact."""
+        rng = np.random.default_rng(0)  # enumeration draws nothing
         limits = TurnLimits(limit, expansions, stop=stop)
         return advance(self._setting, role, sets, paths, limits, rng)
 
@@ -273,7 +275,7 @@ class ExactSets:
         return self._setting.stop() or self._setting.is_past(LATE_SHARE)
 
     def _untried(self, nodes: IntArray) -> IntArray:
-        """The distinct paths among `[B]` whose sets are neither known nor known to be too large."""
+        """The distinct paths among `[B]` whose sets are not stored and did not prove too large."""
         self._reserve(len(self._tree))
         nodes = nodes[~self._table.holds(nodes) & (self._too_large[nodes] == 0)]
         return nodes[first_seen(nodes)[0]]
@@ -282,24 +284,24 @@ class ExactSets:
         self._too_large = enlarged(self._too_large, num_nodes, 0)
 
 
-def _positions(values: IntArray, wanted: IntArray) -> IntArray:
-    """`[K]` position of each wanted value among distinct values."""
+def _positions(values: IntArray, targets: IntArray) -> IntArray:
+    """`[K]` position of each target among distinct values."""
     order = np.argsort(values)
-    return np.asarray(order[np.searchsorted(values, wanted, sorter=order)])
+    return np.asarray(order[np.searchsorted(values, targets, sorter=order)])
 
 
 # ------------------------------------------------------------------------
-# Exact sets by incomplete path, shared by all bags of a path.
+# The table of exact sets.
 
 
 class SetTable:
-    """Sets by node number of a tree of paths.
+    """Sets by node of a path tree.
 
-    Sets are kept together in a few blocks, so that many are stored and read at once; a block that
-    is less than twice as large as the next one is merged with it.
+    A few blocks hold all sets, so that many are written and read in one operation. A block that is
+    less than twice as large as the next one is merged with it.
 
     Args:
-        max_entries: `trim` forgets sets when they have more entries than this in all.
+        max_entries: `trim` forgets sets when all of them have more entries than this.
     """
 
     def __init__(self, machine: Machine, max_entries: int) -> None:
@@ -317,42 +319,39 @@ class SetTable:
         self._reserve(nodes)
         return np.asarray(self._block[nodes] >= 0)
 
-    def put(self, nodes: IntArray, sets: Segments) -> None:
+    def add(self, nodes: IntArray, sets: Segments) -> None:
         """Add sets, one for each of `[S]` distinct nodes that have none yet."""
         if not len(nodes):
             return
         self._reserve(nodes)
-        self._used[nodes] = self._tick
+        self._last_use[nodes] = self._tick
         self._append(nodes, sets)
-        # Each block stays twice as large as the next: so there are few, and an entry is seldom
-        # moved.
+        # Invariant: each block is at least twice as large as the next. So the number of blocks is
+        # logarithmic, and so is the number of times that an entry is moved.
         while len(self._blocks) > 1 and _size(self._blocks[-2]) < 2 * _size(self._blocks[-1]):
-            last, last_nodes = self._blocks.pop(), self._nodes.pop()
-            before, before_nodes = self._blocks.pop(), self._nodes.pop()
-            self._append(
-                np.concatenate([before_nodes, last_nodes]), join(self._machine, [before, last])
-            )
+            tail, tail_nodes = self._blocks.pop(), self._nodes.pop()
+            big, big_nodes = self._blocks.pop(), self._nodes.pop()
+            self._append(np.concatenate([big_nodes, tail_nodes]), join(self._machine, [big, tail]))
 
     def get(self, nodes: IntArray) -> Segments:
         """The sets of `[B]` nodes that have one, in this order, repeats allowed; B > 0."""
         self._tick += 1
-        self._used[nodes] = self._tick
+        self._last_use[nodes] = self._tick
         blocks = self._block[nodes]
         first, group = first_seen(blocks)
         if len(first) == 1:
-            return self._blocks[int(blocks[0])].take(self._place[nodes])
+            return self._blocks[int(blocks[0])].take(self._row[nodes])
         order = np.argsort(group, kind="stable")
-        places = np.split(self._place[nodes[order]], np.cumsum(np.bincount(group))[:-1])
-        parts = [self._blocks[b].take(p) for b, p in zip(blocks[first], places, strict=True)]
+        rows = np.split(self._row[nodes[order]], np.cumsum(np.bincount(group))[:-1])
+        parts = [self._blocks[b].take(p) for b, p in zip(blocks[first], rows, strict=True)]
         return join(self._machine, parts).take(np.argsort(order))
 
     def trim(self) -> None:
-        """Forget the least recently used sets, if there are too many entries, until half are
-        left."""
+        """If there are too many entries, forget the least recently used sets, down to half."""
         if self.num_entries <= self._max_entries:
             return
         nodes = np.concatenate(self._nodes)
-        nodes = nodes[np.argsort(-self._used[nodes], kind="stable")]
+        nodes = nodes[np.argsort(-self._last_use[nodes], kind="stable")]
         sizes = 1 + np.concatenate([b.counts for b in self._blocks])
         by_node = np.zeros(len(self._block), dtype=np.int64)
         by_node[np.concatenate(self._nodes)] = sizes
@@ -368,35 +367,34 @@ class SetTable:
     def renumber(self, numbers: IntArray) -> None:
         """Follow `PathTree.prune`: node n is now `numbers[n]`, forgotten where that is -1.
 
-        The views of sets that are kept must not be forgotten.
+        The nodes in the views of remaining sets must not be forgotten.
         """
         if self._blocks:
             nodes = np.concatenate(self._nodes)
             self._keep(nodes[numbers[nodes] >= 0], numbers)
 
     def _keep(self, nodes: IntArray, numbers: IntArray | None = None) -> None:
-        """Forget all sets except those of these nodes, and renumber their nodes if `numbers` is
-        given."""
-        kept = self.get(nodes) if len(nodes) else None
-        used = self._used[nodes]
+        """Forget all sets except for `nodes`; renumber these nodes if `numbers` is given."""
+        sets = self.get(nodes) if len(nodes) else None
+        last_use = self._last_use[nodes]
         self._clear(self._tick)
-        if kept is not None:
+        if sets is not None:
             if numbers is not None:
-                nodes, kept = numbers[nodes], kept.renumbered(numbers)
-            self.put(nodes, kept)
-            self._used[nodes] = used
+                nodes, sets = numbers[nodes], sets.renumbered(numbers)
+            self.add(nodes, sets)
+            self._last_use[nodes] = last_use
 
     def _clear(self, tick: int) -> None:
         self._blocks: list[Segments] = []
         self._nodes: list[IntArray] = []
         self._tick = tick
         self._block = np.full(64, -1, dtype=np.int64)
-        self._place = np.zeros(64, dtype=np.int64)
-        self._used = np.zeros(64, dtype=np.int64)
+        self._row = np.zeros(64, dtype=np.int64)
+        self._last_use = np.zeros(64, dtype=np.int64)
 
     def _append(self, nodes: IntArray, sets: Segments) -> None:
         self._block[nodes] = len(self._blocks)
-        self._place[nodes] = np.arange(len(nodes))
+        self._row[nodes] = np.arange(len(nodes))
         self._blocks.append(sets)
         self._nodes.append(nodes)
 
@@ -404,8 +402,8 @@ class SetTable:
         """Make room for nodes."""
         length = 1 + int(nodes.max(initial=0))
         self._block = enlarged(self._block, length, -1)
-        self._place = enlarged(self._place, length, 0)
-        self._used = enlarged(self._used, length, 0)
+        self._row = enlarged(self._row, length, 0)
+        self._last_use = enlarged(self._last_use, length, 0)
 
 
 def _size(block: Segments) -> int:

@@ -1,6 +1,8 @@
-"""A sampler of states alone, with larger bounds, for when a player's own has no particle left.
+"""Last resorts: finders for a player whose sampler has no particle left.
 
-Entries without the paths of other roles are far fewer: many more can be held and enumerated.
+Both get an empty bag and return one with states. `Larger` asks a sampler of states alone: without
+the paths of other roles there are far fewer distinct entries, so it can enumerate and hold many
+more of them. `DrawnBoards` draws boards that agree with the last observation.
 """
 
 from __future__ import annotations
@@ -17,31 +19,31 @@ from ggp.belief.samplers.last_observation import OWN_PARTICLES, LastObservation
 from ggp.machine.base import BoolArray, IntArray, Machine
 
 # ------------------------------------------------------------------------
-# States to go on with when no particle is left: boards that agree with the last observation.
+# Boards that agree with the last observation.
 #
-# In long games with little to see, such as kriegspiel, every particle may die, and no other path be
-# found in time. A game may come with a description of how its boards are drawn
-# (`ggp.belief.samplers.board_maker`). Then a player draws some that agree with the last
-# observation, and their successors are kept as long as they agree with later percepts. Such states
-# need not be possible, so decisions say how many there were (`Decision.guessed`).
+# In long games with little to see, such as kriegspiel, every particle may die before another path
+# is found. A game's file may describe how to draw its boards (`ggp.belief.samplers.board_maker`).
+# Then a player draws boards that agree with the last observation, and follows their successors as
+# long as they agree with later percepts. Such states need not be possible, so decisions report
+# their number (`Decision.guessed`).
 
 CAPACITY = 1_000
-"""States that are kept."""
+"""Most states that are followed."""
 
 DRAWN = 200
-"""States that are drawn at once."""
+"""Boards in one draw."""
 
 MOST_STEPPED = 5_000
-"""Lanes stepped in search of other states once none of the drawn ones is left."""
+"""Lanes stepped in search of other states once no drawn board is left."""
 
 
 class DrawnBoards(Finder):
-    """A `Finder` that draws boards. It follows one match of one role, and needs no particle.
+    """A `Finder` that draws boards. It follows one match of one role, and needs no particles.
 
     Args:
         belief: the player's sampler, which says when to stop.
         role: the role whose match it follows.
-        rng: draws which particles are remembered.
+        rng: draws the particles that are remembered.
         maker: draws boards.
     """
 
@@ -68,21 +70,21 @@ class DrawnBoards(Finder):
     def fill(self, bags: Bags, rng: np.random.Generator) -> Segments:
         for sampler in (self._last, self._follower):
             sampler.stops_with(self._belief)
-        bag = self._followed(bags.paths, rng)
+        bag = self._follow(bags.paths, rng)
         if bag is None:
             bag = self._last.at(bags.paths, bags.role, rng)
         self._bag = None if bag.depleted[0] else bag
         return bag.sets.take(bag.segment)
 
     def learn(self, path: int, sets: Segments) -> None:
-        """Take note of particles that agree with everything: no drawn states are needed."""
+        """Remember particles that agree with the whole path: drawn boards are no longer needed."""
         self._remember(np.array([path]), sets, 0)
         self._bag = None
 
     @property
     def views(self) -> IntArray:
-        own = [] if self._bag is None else [self._bag.nodes]
-        return np.concatenate([self._last.views, self._follower.views, *own])
+        nodes = [] if self._bag is None else [self._bag.nodes]
+        return np.concatenate([self._last.views, self._follower.views, *nodes])
 
     def renumber(self, numbers: IntArray) -> None:
         self._last.renumber(numbers)
@@ -90,30 +92,31 @@ class DrawnBoards(Finder):
         if self._bag is not None:
             self._bag = self._bag.renumbered(numbers)
 
-    def _followed(self, paths: IntArray, rng: np.random.Generator) -> Bags | None:
-        """The drawn states at hand, or the successors of those of the turn before."""
+    def _follow(self, paths: IntArray, rng: np.random.Generator) -> Bags | None:
+        """The boards of this turn, or the successors of the boards of the turn before."""
         tree, bag = self._belief.tree, self._bag
         if bag is None or (bag.paths == paths).all():
             return bag
         if (bag.paths != tree.parents(paths)).any():
             return None
         move, percepts, refused = tree.last_turns(paths).T
-        after = self._follower.advance(bag, move, percepts, rng, refused)
-        if after.depleted[0]:
+        successors = self._follower.advance(bag, move, percepts, rng, refused)
+        if successors.depleted[0]:
             return None
-        self._remember(paths, after.sets.take(after.segment), len(after.sets.states))
-        return after
+        self._remember(paths, successors.sets.take(successors.segment), len(successors.sets.states))
+        return successors
 
     def _remember(self, paths: IntArray, sets: Segments, guessed: int) -> None:
-        """Remember a few states, which show the role's own pieces."""
-        few = replace(sets.thinned(OWN_PARTICLES, self._rng), views=None)
-        self._last.learn(Bags(self._role, paths, np.zeros(1, dtype=np.int64), few, guessed))
+        """Remember a few states, because they show the role's own pieces."""
+        samples = replace(sets.thinned(OWN_PARTICLES, self._rng), views=None)
+        self._last.learn(Bags(self._role, paths, np.zeros(1, dtype=np.int64), samples, guessed))
 
 
 # ------------------------------------------------------------------------
 
 PARTICLES, EXACT, ATTEMPTS = 2_000, 100_000, 10_000_000
-"""Its bounds: particles of a bag, entries of an enumerated set, lanes stepped in a search."""
+"""The bounds of `Larger`: particles of a bag, entries of an enumerated set, lanes stepped in a
+search."""
 
 
 class Larger(Finder):
@@ -136,8 +139,8 @@ class Larger(Finder):
         sampler, belief = self._sampler, self._belief
         sampler.stops_with(belief)
         sampler.timed = belief.timed
-        found = sampler.at(bags.paths, bags.role, rng)
-        return found.sets.take(found.segment)
+        bags_found = sampler.at(bags.paths, bags.role, rng)
+        return bags_found.sets.take(bags_found.segment)
 
     @property
     def views(self) -> IntArray:

@@ -1,7 +1,6 @@
-"""Samplers of the states a role may be in, with weights, for many incomplete paths at once.
+"""Samplers: they get incomplete paths and return bags of the states a role may be in.
 
-In come paths, out go bags. Begin with `hyperplay_sampler`, used by HyperPlay and by all players
-except those of papers 001 and 002. `last_observation` has boards that agree with the last
-observation alone, drawn as a file describes (`board_maker`). `by_name` makes a sampler by the name
-that options have for it.
+Begin with `hyperplay_sampler`, used by HyperPlay and by all players except those of papers 001 and
+002. `last_observation` samples boards that agree only with the last observation; `board_maker`
+draws such boards as a game's file describes. `by_name` makes a sampler from its name in options.
 """

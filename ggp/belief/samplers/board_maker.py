@@ -1,15 +1,15 @@
-"""Draws boards from what a role knows and does not know, without any history.
+"""Draws boards for a role without any history: its own pieces stay, the opponent's are redrawn.
 
-In kriegspiel random histories cease to agree even with the last observation after some 40 tries.
-The file beside a rulesheet may then say how boards are drawn. What a role knows stays: its own
-pieces, and everything else that it has on a board that agrees with all it saw, or did so as far as
-its own pieces are concerned. The other's pieces are drawn anew: as many as there are, which is
-known since captures are announced, of the army it began with, on free squares. Whatever depends on
-where they were is forgotten.
+In kriegspiel, random histories cease to agree even with the last observation after some 40 tries.
+Then `last_observation` passes in boards on which the role's own pieces are right, and gets new
+boards back. The file beside a rulesheet says how to draw them (`DrawnPieces`). All fluents of the
+given board stay, except the opponent's pieces and fluents that depend on their squares. The
+opponent's army at the start of the game, thinned to its present number of pieces, is placed at
+random on free squares. (The number is known: captures are announced.)
 
-Nothing here knows the rules. So boards are drawn for a position some turns ago, and those turns are
-played on them (`last_observation`): what the umpire then says, and the moves the role then has,
-must be what they were.
+This module knows no rules. So boards are drawn for a position some turns ago, and these turns are
+played on them (`last_observation`): a board must reproduce the umpire's percepts and the role's
+legal moves.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from ggp.machine.boards import BoardRelation, BoardSquares
 from ggp.machine.on_circuit import on_circuit
 
 Attacks = Callable[[States, int], BoolArray]
-"""`[L, X, Y]` squares that some piece of a role attacks in L states."""
+"""`[L, X, Y]` whether some piece of a role attacks each square, in L states."""
 
 _REDRAWS = 6
-"""Times that a place is drawn from all of a board before only open ones are drawn from."""
+"""Tries to draw an open square from the whole board, before the open squares are listed."""
 
 
 @dataclass(frozen=True)
 class DrawnPieces:
-    """Describes how boards are drawn.
+    """The description of how to draw boards.
 
     Attributes:
         relation: name of the fluents of a board.
@@ -45,9 +45,9 @@ class DrawnPieces:
         again: a percept after which the same role moves again; None if there is none.
         forget: fluents that are forgotten, as words; `?` stands for any word, `?other` for the
             name of the role whose pieces are drawn.
-        home: probability that a piece is where it began, if that square is free.
-        promotions: pieces that those of `inner` may have become.
-        promoted: probability that one has.
+        home: probability that a piece stands on its first square, if that is free.
+        promotions: pieces that `inner` pieces may be promoted to.
+        promoted: probability that an `inner` piece is promoted.
     """
 
     relation: BoardRelation
@@ -62,12 +62,12 @@ class DrawnPieces:
 
 
 class _Army(NamedTuple):
-    """The pieces with which a role begins, kings first.
+    """The pieces of a role at the start of the game, kings first.
 
     Attributes:
-        kinds: `[P]` numbers of kinds.
-        homes: `[P]` numbers of squares.
-        num_kings: kings among them.
+        kinds: `[P]` index of the kind of each piece.
+        homes: `[P]` index of its square.
+        num_kings: number of kings.
     """
 
     kinds: IntArray
@@ -78,11 +78,12 @@ class _Army(NamedTuple):
 class BoardMaker:
     """Draws boards of a game of two roles.
 
-    Squares are numbered along the ranks. Shapes: N boards, S squares, K kinds of pieces.
+    Squares are numbered along the ranks. Shapes: N boards, S squares, K kinds of pieces, P pieces
+    of an army.
 
     Args:
-        attacked: gives the squares a role attacks. Then no board is drawn on which the role to move
-            could take a king: nobody would have left it there.
+        attacked: returns the squares that a role attacks. If given, no board is drawn on which the
+            role to move could take a king: nobody would have left it there.
 
     Raises:
         ConfigError: the game has no such fluents, or the machine cannot make states of them.
@@ -97,89 +98,93 @@ class BoardMaker:
         if not on_circuit(machine) or len(players) != 2:
             raise ConfigError("boards are drawn in games of two roles, with --backend propnet")
         self._machine, self._setter, self._terms = machine, machine, terms
-        self._other = {players[0]: players[1], players[1]: players[0]}
+        self._opponent = {players[0]: players[1], players[1]: players[0]}
         self._kinds = sorted(terms.pieces)
-        self._again: dict[int, bool] = {UNKNOWN: False}
+        self._moves_again: dict[int, bool] = {UNKNOWN: False}
 
     def goes_on(self, percepts: int) -> bool:
-        """Whether a set of percepts says that the same role moves again."""
-        if percepts not in self._again:
-            self._again[percepts] = self._terms.again in self._machine.percept_texts(percepts)
-        return self._again[percepts]
+        """Whether the same role moves again after these percepts."""
+        if percepts not in self._moves_again:
+            self._moves_again[percepts] = self._terms.again in self._machine.percept_texts(percepts)
+        return self._moves_again[percepts]
 
-    def draw(self, known: States, role: int, count: int, rng: np.random.Generator) -> States:
-        """Boards with what a role knows, and newly drawn pieces of the other role.
+    def draw(self, boards: States, role: int, count: int, rng: np.random.Generator) -> States:
+        """Boards of a role with newly drawn pieces of the opponent.
+
+        Each board starts as a copy of one of the given boards, drawn at random. Pieces are placed
+        one by one, kings first; a board on which a piece finds no open square is dropped.
 
         Args:
-            known: boards with what the role knows; one of them is taken for each board drawn.
+            boards: boards on which the role's own pieces are right.
             count: boards to draw; impossible ones are left out.
         """
-        other = self._other[role]
-        table = self._fluents_of[other]
-        chosen = rng.integers(len(known), size=count)
-        bits = self._squares.bits.fluent_bits(known)[chosen]
+        opponent = self._opponent[role]
+        table = self._fluents_of[opponent]
+        sources = rng.integers(len(boards), size=count)
+        bits = self._squares.bits.fluent_bits(boards)[sources]
         number = bits[:, table[table >= 0]].sum(axis=1)
-        bits[:, self._forgotten[other]] = False
+        bits[:, self._forgotten[opponent]] = False
         free = np.ones((count, table.shape[1]), dtype=np.bool_)
-        own = self._fluents_of[role]
-        for kind in range(len(own)):
-            there = np.flatnonzero(own[kind] >= 0)
-            free[:, there] &= ~bits[:, own[kind, there]]
+        own_table = self._fluents_of[role]
+        for kind in range(len(own_table)):
+            squares = np.flatnonzero(own_table[kind] >= 0)
+            free[:, squares] &= ~bits[:, own_table[kind, squares]]
         lanes = np.arange(count)
         complete = np.ones(count, dtype=np.bool_)
-        army = self._armies[other]
-        for piece, present in enumerate(self._survivors(army, number, rng).T):
-            kinds = self._promoted(army.kinds[piece], count, rng)
-            open_ = free & self._allowed[other][kinds]
-            place = _some_places(open_, rng)
+        army = self._armies[opponent]
+        for piece, present in enumerate(self._draw_survivors(army, number, rng).T):
+            kinds = self._draw_kinds(army.kinds[piece], count, rng)
+            is_open = free & self._may_stand[opponent][kinds]
+            square = _draw_squares(is_open, rng)
             home = int(army.homes[piece])
             at_home = rng.random(count) < self._terms.home
-            place = np.where(at_home & open_[:, home], home, place)
-            complete &= ~present | open_[lanes, place]
-            on = np.flatnonzero(present & complete)
-            bits[on, table[kinds[on], place[on]]] = True
-            free[on, place[on]] = False
+            square = np.where(at_home & is_open[:, home], home, square)
+            complete &= ~present | is_open[lanes, square]
+            rows = np.flatnonzero(present & complete)
+            bits[rows, table[kinds[rows], square[rows]]] = True
+            free[rows, square[rows]] = False
         states = self._setter.from_fluent_bits(bits[complete])
         states = states.take(np.flatnonzero(~self._machine.terminal(states)))
-        return states.take(np.flatnonzero(~self._hanging(states)))
+        return states.take(np.flatnonzero(~self._leaves_king(states)))
 
     def possible(self, states: States) -> BoolArray:
-        """`[L]` whether no king was taken on each board."""
+        """`[L]` whether each board has all its kings."""
         bits = self._squares.bits.fluent_bits(states)
-        found = np.ones(len(states), dtype=np.bool_)
+        has_kings = np.ones(len(states), dtype=np.bool_)
         for role, army in self._armies.items():
             kings = [k for k, name in enumerate(self._kinds) if name in self._terms.kings]
             table = self._fluents_of[role][kings]
-            found &= bits[:, table[table >= 0]].sum(axis=1) == army.num_kings
-        return found
+            has_kings &= bits[:, table[table >= 0]].sum(axis=1) == army.num_kings
+        return has_kings
 
-    def _hanging(self, states: States) -> BoolArray:
-        """`[L]` whether the king of a role that is not to move is attacked on each board."""
-        found = np.zeros(len(states), dtype=np.bool_)
+    def _leaves_king(self, states: States) -> BoolArray:
+        """`[L]` whether, on each board, a king of the role not to move is attacked."""
+        is_hanging = np.zeros(len(states), dtype=np.bool_)
         if self._attacked is None or not len(states):
-            return found
+            return is_hanging
         bits = self._squares.bits.fluent_bits(states)
-        for role, other in self._other.items():
-            # The role that is not to move has no choice.
+        for role, opponent in self._opponent.items():
+            # Only the role to move has several legal moves.
             on_turn = self._machine.legal(states, role, allow_stuck=True).counts > 1
-            hit = self._attacked(states, role).transpose(0, 2, 1).reshape(len(states), -1)
+            hits = self._attacked(states, role).transpose(0, 2, 1).reshape(len(states), -1)
             for kind, name in enumerate(self._kinds):
                 if name in self._terms.kings:
-                    table = self._fluents_of[other][kind]
-                    there = np.flatnonzero(table >= 0)
-                    taken = bits[:, table[there]] & hit[:, there]
-                    found |= on_turn & taken.any(axis=1)
-        return found
+                    table = self._fluents_of[opponent][kind]
+                    squares = np.flatnonzero(table >= 0)
+                    attacked = bits[:, table[squares]] & hits[:, squares]
+                    is_hanging |= on_turn & attacked.any(axis=1)
+        return is_hanging
 
-    def _survivors(self, army: _Army, number: IntArray, rng: np.random.Generator) -> BoolArray:
-        """`[N, P]` which pieces of an army are still there, given their number."""
+    def _draw_survivors(self, army: _Army, number: IntArray, rng: np.random.Generator) -> BoolArray:
+        """`[N, P]` whether each piece survives: `number` at random, kings first."""
+        # Kings sort first, so they always survive.
         order = rng.random((len(number), len(army.kinds)))
         order[:, : army.num_kings] = -1.0
         rank = np.argsort(np.argsort(order, axis=1), axis=1)
         return np.asarray(rank < number[:, None])
 
-    def _promoted(self, kind: int, count: int, rng: np.random.Generator) -> IntArray:
-        """`[N]` kind that each piece of a kind has become."""
+    def _draw_kinds(self, kind: int, count: int, rng: np.random.Generator) -> IntArray:
+        """`[N]` the kinds of N pieces of one kind after random promotions."""
         kinds = np.full(count, kind, dtype=np.int64)
         promotions = [self._kinds.index(name) for name in self._terms.promotions]
         if promotions and self._kinds[kind] in self._terms.inner:
@@ -189,50 +194,50 @@ class BoardMaker:
 
     @cached_property
     def _fluents_of(self) -> dict[int, IntArray]:
-        """`[K, S]` the fluent of each kind of piece of a role on each square, -1 for none."""
+        """By role: `[K, S]` the fluent of each kind of piece on each square, -1 for none."""
         width, height = self._squares.size
-        found = {}
-        for role in self._other:
+        tables = {}
+        for role in self._opponent:
             table = np.full((len(self._kinds), width * height), -1, dtype=np.int64)
             for kind, name in enumerate(self._kinds):
                 if (places := self._squares.places.get((role, name))) is not None:
                     table[kind, places.ranks * width + places.files] = places.fluents
-            found[role] = table
-        return found
+            tables[role] = table
+        return tables
 
     @cached_property
-    def _allowed(self) -> dict[int, BoolArray]:
-        """`[K, S]` whether a piece of a role may stand on each square."""
+    def _may_stand(self) -> dict[int, BoolArray]:
+        """By role: `[K, S]` whether each kind of piece may stand on each square."""
         width, height = self._squares.size
-        found = {}
+        masks = {}
         for role, table in self._fluents_of.items():
-            allowed = table >= 0
+            mask = table >= 0
             for kind, name in enumerate(self._kinds):
                 if name in self._terms.inner:
-                    allowed[kind, :width] = allowed[kind, (height - 1) * width :] = False
-            found[role] = allowed
-        return found
+                    mask[kind, :width] = mask[kind, (height - 1) * width :] = False
+            masks[role] = mask
+        return masks
 
     @cached_property
     def _armies(self) -> dict[int, _Army]:
         (bits,) = self._squares.bits.fluent_bits(self._machine.initial(1))
-        found = {}
+        armies = {}
         for role, table in self._fluents_of.items():
             kinds, homes = np.nonzero(np.where(table >= 0, bits[table], False))
             king = np.array([self._kinds[kind] in self._terms.kings for kind in kinds], dtype=bool)
             order = np.argsort(~king, kind="stable")
-            found[role] = _Army(kinds[order], homes[order], int(king.sum()))
-        return found
+            armies[role] = _Army(kinds[order], homes[order], int(king.sum()))
+        return armies
 
     @cached_property
     def _forgotten(self) -> dict[int, IntArray]:
-        """Fluents that are not kept when pieces of a role are drawn."""
+        """By role: the fluents to clear before its pieces are drawn."""
         names = self._squares.bits.fluent_names
         return {
             role: np.array(
                 [
                     *table[table >= 0],
-                    *_matching(names, self._terms.forget, self._machine.roles[role]),
+                    *_matching_names(names, self._terms.forget, self._machine.roles[role]),
                 ],
                 dtype=np.int64,
             )
@@ -240,32 +245,32 @@ class BoardMaker:
         }
 
 
-def _some_places(open_: BoolArray, rng: np.random.Generator) -> IntArray:
-    """`[N]` one of the open places of each of `[N, S]` rows, all equally likely; any if none is."""
-    place = rng.integers(open_.shape[1], size=len(open_))
-    missed = np.flatnonzero(~open_[np.arange(len(open_)), place])
-    # Most rows have many: to draw again is cheaper than to look at all of them.
+def _draw_squares(open_: BoolArray, rng: np.random.Generator) -> IntArray:
+    """`[N]` an open square of each of `[N, S]` rows, uniformly at random; any if none is open."""
+    square = rng.integers(open_.shape[1], size=len(open_))
+    blocked = np.flatnonzero(~open_[np.arange(len(open_)), square])
+    # Most rows have many open squares: redrawing is cheaper than listing them.
     for _ in range(_REDRAWS):
-        if not len(missed):
-            return place
-        again = rng.integers(open_.shape[1], size=len(missed))
-        place[missed] = again
-        missed = missed[~open_[missed, again]]
-    order = rng.random((len(missed), open_.shape[1]))
-    place[missed] = np.argmax(np.where(open_[missed], order, -1.0), axis=1)
-    return place
+        if not len(blocked):
+            return square
+        redrawn = rng.integers(open_.shape[1], size=len(blocked))
+        square[blocked] = redrawn
+        blocked = blocked[~open_[blocked, redrawn]]
+    order = rng.random((len(blocked), open_.shape[1]))
+    square[blocked] = np.argmax(np.where(open_[blocked], order, -1.0), axis=1)
+    return square
 
 
-def _matching(
-    names: Iterable[str], patterns: Iterable[tuple[str, ...]], other: str
+def _matching_names(
+    names: Iterable[str], patterns: Iterable[tuple[str, ...]], opponent: str
 ) -> Iterable[int]:
-    """Numbers of names that match a pattern."""
-    wanted = [tuple(other if word == "?other" else word for word in each) for each in patterns]
-    for number, name in enumerate(names):
+    """Indices of names that match a pattern."""
+    variants = [tuple(opponent if word == "?other" else word for word in p) for p in patterns]
+    for index, name in enumerate(names):
         words = name.strip("()").split()
-        for pattern in wanted:
+        for pattern in variants:
             if len(pattern) == len(words) and all(
-                mine in ("?", word) for mine, word in zip(pattern, words, strict=True)
+                expected in ("?", word) for expected, word in zip(pattern, words, strict=True)
             ):
-                yield number
+                yield index
                 break

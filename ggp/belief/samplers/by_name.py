@@ -1,4 +1,7 @@
-"""The samplers by name: HyperPlay's, the one by the last observation, and what packages offer."""
+"""Samplers by name, as player options give it: `hyperplay`, `los`, and those of installed packages.
+
+`make_sampler` gets a name and `SamplerSettings` and returns the sampler of a player's own bag.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +17,20 @@ from ggp.machine.base import Machine
 from ggp.registry import Registry
 
 POOL_LIMIT = 20_000
-"""States that samplers keep from turn to turn, at most (paper 002)."""
+"""Most states that samplers keep from turn to turn (paper 002)."""
 
 HYPERPLAY, LOS = "hyperplay", "los"
 
 
 @dataclass(frozen=True, slots=True)
 class SamplerSettings:
-    """What a sampler of a player's own bag may use, if it has use for it.
+    """Settings of the sampler of a player's own bag; each sampler uses some of them.
 
     Attributes:
         exact: largest information set that is enumerated.
         pool: most states that are kept from turn to turn.
         maker: draws boards when no history is found.
-        rescues: whether to look for particles in all ways there are when none is left.
+        rescues: whether to ask all finders when no particle is left.
     """
 
     exact: int
@@ -37,7 +40,7 @@ class SamplerSettings:
 
 
 class SamplerMaker(Protocol):
-    """A function or class that makes a sampler for one match."""
+    """A function or class that returns a sampler for one match."""
 
     def __call__(
         self,
@@ -51,7 +54,7 @@ class SamplerMaker(Protocol):
 def hyperplay(
     machine: Machine, tree: PathTree, settings: SamplerSettings, **shared: Unpack[Shared]
 ) -> Sampler:
-    """HyperPlay's sampler, the only one that enumerates sets."""
+    """HyperPlay's sampler; no other enumerates sets."""
     return HyperPlaySampler(
         machine,
         tree,
@@ -76,7 +79,7 @@ SAMPLERS: Registry[SamplerMaker] = Registry(
     "sampler",
     {HYPERPLAY: f"{__name__}:hyperplay", LOS: f"{__name__}:los"},
 )
-"""How the states that a role may be in are sampled; see `docs/reference/belief.md`."""
+"""Samplers by name; see `docs/reference/belief.md`."""
 
 
 def make_sampler(

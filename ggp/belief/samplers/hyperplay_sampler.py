@@ -1,9 +1,9 @@
-"""Makes and advances bags: exact sets while they are small, samples of the others.
+"""HyperPlay's sampler: it gets incomplete paths and returns bags, exact while sets are small.
 
-The bag of a path is its exact set, if that is known or can be made from the set of the turn before
-(`finding.exact`). Otherwise it is made from the bag of the turn before (`one_turn`), thinned to
-`capacity` entries. If few of the many entries it should have are left, or none, one `Finder` after
-the other looks for more, until one succeeds. `finder` lists them in their order.
+The bag of a path is its exact set, if this is stored or follows from the stored set of the turn
+before (`finding.exact`). Otherwise the bag of the turn before is advanced (`turns.one_turn`) and
+thinned to `capacity` entries. If none of the entries is left, or only a few of many, one `Finder`
+after the other looks for more, until one succeeds; `ggp.belief.sampler` lists them.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from ggp.machine.arrays import first_seen
 from ggp.machine.base import IntArray, Machine
 
 DEFAULT_EXACT = 300
-"""Information sets of up to this many entries are enumerated."""
+"""Most entries of an information set that is enumerated."""
 
 OWN_COMPLETIONS = 1 << 22
-"""Joint moves that may be tried in a turn to enumerate a set of a player's own bag. Simulated roles
-have far more bags, and may use `EXPANSIONS_PER_ENTRY` for each entry."""
+"""Joint moves that may be tried in a turn to enumerate the set of a player's own bag. Simulated
+roles have far more bags; for them the limit is `EXPANSIONS_PER_ENTRY` for each entry."""
 
 
 class HyperPlaySampler(Setting):
@@ -39,18 +39,16 @@ class HyperPlaySampler(Setting):
 
     Args:
         machine: the game.
-        tree: names the incomplete paths.
+        tree: numbers the incomplete paths.
         exact: largest information set that is enumerated; 0 never enumerates.
-        follows: whether one bag is followed through a match: bags of earlier turns are then
-            remembered.
+        follows: whether it follows one match: then bags of earlier turns are remembered.
         completions: joint moves that may be tried in a turn to enumerate a set; by default in
             proportion to the entries that it may have.
-        solves: whether particles for an empty bag are found by solving, where the machine can be
-            unrolled.
-        rescues: whether bags that lost particles are redrawn; otherwise each is only made from the
-            one before, and an empty bag stays empty.
-        shared: see `Setting`. Where every role's incomplete path is kept, entries are merged only
-            if these agree too.
+        solves: whether to solve for particles of an empty bag, if the machine can be unrolled.
+        rescues: whether bags that lost particles are refilled; otherwise each bag is only advanced,
+            and an empty bag stays empty.
+        shared: see `Setting`. With `keep_views`, entries are merged only if the paths of all roles
+            agree too.
 
     Attributes: see `Setting`.
     """
@@ -69,23 +67,23 @@ class HyperPlaySampler(Setting):
     ) -> None:
         super().__init__(machine, tree, **shared)
         self._exact = ExactSets(self, exact, completions)
-        self._exact_at = 0  # turns at which the bag that is followed was exact
+        self._exact_at = 0  # the last turn at which the bag of the match was exact
         self._forward = Forward(self, self._exact)
         self._rescues, trail = rescues, BagHistory()
-        self._of_earlier: tuple[Finder, ...] = ()
+        self._earlier_finders: tuple[Finder, ...] = ()
         may_solve = solves and rescues and is_solvable(machine)
         if follows and rescues:
             earlier = Earlier(self, self._exact, self._forward, trail, leaves_time=may_solve)
-            self._of_earlier = HistoryFinder(self, trail), earlier
-        self._solved = Solving(self, self._exact, trail) if may_solve else None
+            self._earlier_finders = HistoryFinder(self, trail), earlier
+        self._solving = Solving(self, self._exact, trail) if may_solve else None
 
     @property
     def _finders(self) -> tuple[Finder, ...]:
-        """The finders that fill bags which lost their particles, in this order."""
+        """The finders that refill bags, in the order in which they are asked."""
         if not self._rescues:
             return ()
-        solved = () if self._solved is None else (self._solved,)
-        return *self._of_earlier, *solved, self._forward
+        solved = () if self._solving is None else (self._solving,)
+        return *self._earlier_finders, *solved, self._forward
 
     @property
     def enumerates(self) -> bool:
@@ -104,10 +102,10 @@ class HyperPlaySampler(Setting):
     def at(self, paths: IntArray, role: int, rng: np.random.Generator) -> Bags:
         """The bags of these incomplete paths, which must be of the same length.
 
-        Bags for which no particle was found have no entries.
+        A bag for which no particle is found has no entries.
         """
         self._exact.trim()
-        self._exact.enumerate_with_beginnings(role, paths)
+        self._exact.enumerate_from_start(role, paths)
         sampled = np.flatnonzero(~self._exact.holds(paths))
         return self._assemble(role, paths, sampled, self._sample(role, paths[sampled], rng))
 
@@ -121,32 +119,31 @@ class HyperPlaySampler(Setting):
     ) -> Bags:
         """The bags one turn later (`[B]` moves, percepts, refused: see `PathTree.extend`).
 
-        A bag whose particles all disagree with the percepts is redrawn from earlier turns, each
-        time with more particles, until one agrees or the search is given up; then it has no
-        entries.
+        If all particles of a bag disagree with the percepts, it is redrawn from earlier turns, each
+        time with more particles, until some agree or the search ends; then it has no entries.
         """
         role = bags.role
         paths = self.tree.extend(bags.paths, moves, percepts, refused)
         self._exact.trim()
-        self._exact.enumerate_after(bags, paths)
+        self._exact.extend_bags(bags, paths)
         sampled = np.flatnonzero(~self._exact.holds(paths))
         if not len(sampled):
-            if self._solved is not None and len(paths) == 1:
-                self._solved.learn(int(paths[0]), bags.sets)  # a window of long ago is closed
+            if self._solving is not None and len(paths) == 1:
+                self._solving.learn(int(paths[0]), bags.sets)  # closes a window that is too old
             return self._assemble(role, paths, sampled, None)
         room = self.most_entries
-        before = bags.sets.take(bags.segment[sampled]).thinned(room, rng)
-        after = advance(self, role, before, paths[sampled], TurnLimits(room), rng).sets
-        after = self._filled(role, paths[sampled], after, rng)
-        if len(paths) == 1 and len(after.states):
+        old_sets = bags.sets.take(bags.segment[sampled]).thinned(room, rng)
+        new_sets = advance(self, role, old_sets, paths[sampled], TurnLimits(room), rng).sets
+        new_sets = self._refill(role, paths[sampled], new_sets, rng)
+        if len(paths) == 1 and len(new_sets.states):
             for finder in self._finders:
-                finder.learn(int(paths[0]), after)
-        self._exact.enumerate_shrunk(role, paths[sampled], after.sizes)
-        still = np.flatnonzero(~self._exact.holds(paths[sampled]))
-        return self._assemble(role, paths, sampled[still], after.take(still))
+                finder.learn(int(paths[0]), new_sets)
+        self._exact.retry_shrunk(role, paths[sampled], new_sets.sizes)
+        inexact = np.flatnonzero(~self._exact.holds(paths[sampled]))
+        return self._assemble(role, paths, sampled[inexact], new_sets.take(inexact))
 
     def grown(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
-        """One bag with what a new sample of its path adds, of up to `room` entries.
+        """One bag of up to `room` entries, pooled with a new sample of its path.
 
         Args:
             bags: one bag; it comes back unchanged if it is exact, or the search is stopped.
@@ -154,34 +151,34 @@ class HyperPlaySampler(Setting):
         """
         if bags.exact[0]:
             return bags
-        # Solving comes first, if it is time for it.
-        finders = [*([] if self._solved is None else [self._solved]), *self._of_earlier]
-        finder = next((each for each in finders if each.adds(bags.paths)), self._forward)
-        sets = finder.more(bags.select(np.zeros(1, dtype=np.int64)), size, rng)
+        # Solving comes first if it helps now.
+        finders = [*([] if self._solving is None else [self._solving]), *self._earlier_finders]
+        finder = next((f for f in finders if f.adds(bags.paths)), self._forward)
+        sets = finder.add_sample(bags.select(np.zeros(1, dtype=np.int64)), size, rng)
         return bags if sets is None else Bags(bags.role, bags.paths, np.zeros(1, np.int64), sets)
 
     def would_solve(self, bags: Bags) -> bool:
-        """Whether `grown` would now solve for paths of one bag instead of drawing a sample."""
-        return self._solved is not None and not bags.exact[0] and self._solved.adds(bags.paths)
+        """Whether `grown` would now solve for paths of this bag instead of sampling."""
+        return self._solving is not None and not bags.exact[0] and self._solving.adds(bags.paths)
 
     def quality(self, bags: Bags) -> Quality:
-        """How good a bag is, which must be the one made last."""
+        """The quality of a bag, which must be the last one made."""
         depth = self.tree.depth(int(bags.paths[0]))
         return quality_of(
             self.machine,
             bags,
-            solved=self._solved is not None and self._solved.found_for == int(bags.paths[0]),
+            solved=self._solving is not None and self._solving.solved_path == int(bags.paths[0]),
             inexact_turns=depth - self._exact_at,
         )
 
     @property
     def sound(self) -> bool:
-        """True: every entry is a complete path that agrees with its incomplete one."""
+        """True: every entry is a complete path that agrees with the incomplete path."""
         return True
 
     @property
     def views(self) -> IntArray:
-        """Nodes that known sets refer to besides those of their own paths."""
+        """Nodes in use besides the paths of bags."""
         return np.concatenate([self._exact.views, *(finder.views for finder in self._finders)])
 
     def renumber(self, numbers: IntArray) -> None:
@@ -191,33 +188,33 @@ class HyperPlaySampler(Setting):
             finder.renumber(numbers)
 
     def _sample(self, role: int, paths: IntArray, rng: np.random.Generator) -> Segments | None:
-        """New sampled bags: thinned from the last exact set of each path, then advanced."""
+        """New sampled bags: from the last exact set of each path, thinned and advanced."""
         if not len(paths):
             return None
         sets = self.nothing(len(paths))
-        # Starting from bags of earlier turns is better than starting so far back.
-        if not any(finder.adds(paths) for finder in self._of_earlier):
-            sets = self._forward.replayed(role, paths, self.capacity, rng).sets
-        return self._filled(role, paths, sets, rng)
+        # Bags of earlier turns are better starts than an exact set far back.
+        if not any(finder.adds(paths) for finder in self._earlier_finders):
+            sets = self._forward.sample_paths(role, paths, self.capacity, rng).sets
+        return self._refill(role, paths, sets, rng)
 
-    def _filled(
+    def _refill(
         self, role: int, paths: IntArray, sets: Segments, rng: np.random.Generator
     ) -> Segments:
-        """Bags, refilled by the first finder with particles for those that lost most of theirs."""
+        """Sets, refilled where most particles are lost, by the first finder that succeeds."""
         bags, missing = Bags(role, paths, np.arange(len(paths)), sets), ~sets.exact
         for finder in self._finders:
-            which = np.flatnonzero(missing & finder.helps(bags))
-            if len(which):
-                found = finder.fill(bags.select(which), rng)
-                missing[which] = (found.counts == 0) & ~found.exact
-                sets = replaced(self.machine, bags.sets, [(which, found)])
+            indices = np.flatnonzero(missing & finder.helps(bags))
+            if len(indices):
+                refilled = finder.fill(bags.select(indices), rng)
+                missing[indices] = (refilled.counts == 0) & ~refilled.exact
+                sets = replaced(self.machine, bags.sets, [(indices, refilled)])
                 bags = replace(bags, sets=sets)
         return bags.sets
 
     def _assemble(
         self, role: int, paths: IntArray, sampled: IntArray, sets: Segments | None
     ) -> Bags:
-        """Bags of the known exact sets and of the sampled ones given."""
+        """The bags of all paths: stored exact sets, and the given sampled sets."""
         is_exact = np.ones(len(paths), dtype=np.bool_)
         is_exact[sampled] = False
         exact = np.flatnonzero(is_exact)

@@ -1,14 +1,15 @@
-"""LOS: boards that agree with the last observation only (papers 001 and 002).
+"""LOS: bags of boards that agree with the last observation only (papers 001 and 002).
 
-What it finds need not be possible at all. A player does not forget what it knows of its own pieces,
-though: its moves are made again, and the moves that are legal for it must be the same. A few
-particles that agree with everything tell which these are.
+Like every sampler it gets incomplete paths and returns bags, but its boards need not be possible.
+Only the role's own pieces are right: every history repeats the role's own moves, and at its end the
+role must have the legal moves that it really has. A few particles that agree with the whole path
+show which moves these are.
 
-Where games are long, no random history agrees even with the last observation. Then a game may come
-with a `BoardMaker`. It draws boards for the turn before the last observation, and that turn is
-played on them, so that what the rules say of it is right. An observation may take several turns:
-that of a role whose tries were refused is the last turn and all these tries. Boards found in this
-way show the role's own pieces as well as particles do, and replace them when these have died.
+In long games no random history agrees even with the last observation. Then a `BoardMaker`, if the
+game has one, draws boards for the turn before the last observation, and that turn is played on
+them, so that it follows the rules. An observation may span several turns: if the umpire refused
+some tries of the role, it consists of these tries and the last turn. Such boards show the role's
+own pieces as well as particles do, and replace the particles when these have died.
 """
 
 from __future__ import annotations
@@ -29,16 +30,15 @@ from ggp.belief.turns.walks import WalkEvidence, moves_are, united, walks
 from ggp.machine.base import IntArray, Machine
 
 # ------------------------------------------------------------------------
-# Sampling by random histories (papers 001 and 002), from scratch every turn.
-#
-# The common parts of such samplers, and of those that remember boards.
+# Common parts of samplers of boards: `HistorySampler` samples from scratch every turn (papers 001
+# and 002), other subclasses of `ObservationSampler` remember boards.
 
 MOST_STEPPED = 100_000
-"""Lanes stepped in search of boards for one bag."""
+"""Most lanes stepped in search of boards for one bag."""
 
 
 class ObservationSampler(Setting, ABC):
-    """The common parts of these samplers; see `Sampler`. None of their bags is exact."""
+    """The common parts of samplers of boards; see `Sampler`. Their bags are never exact."""
 
     usual_attempts = MOST_STEPPED
     enumerates = False
@@ -55,7 +55,7 @@ class ObservationSampler(Setting, ABC):
 
     def at(self, paths: IntArray, role: int, rng: np.random.Generator) -> Bags:
         """The bags of these incomplete paths, which must be of the same length."""
-        return self._bags(role, paths, [self._found(role, int(path), rng) for path in paths])
+        return self._bags(role, paths, [self._boards_for(role, int(path), rng) for path in paths])
 
     def advance(
         self,
@@ -65,20 +65,20 @@ class ObservationSampler(Setting, ABC):
         rng: np.random.Generator,
         refused: IntArray | None = None,
     ) -> Bags:
-        """The bags one turn later; those without boards have no entries."""
+        """The bags one turn later; a bag without boards has no entries."""
         paths = self.tree.extend(bags.paths, moves, percepts, refused)
         return self.at(paths, bags.role, rng)
 
     @abstractmethod
     def grown(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
-        """One bag with what a new sample of `size` boards adds, if anything."""
+        """One bag with the new boards of another sample of `size`, if any."""
 
     @abstractmethod
-    def _found(self, role: int, path: int, rng: np.random.Generator) -> Segments:
+    def _boards_for(self, role: int, path: int, rng: np.random.Generator) -> Segments:
         """The boards for a path."""
 
     def _num_guessed(self, sets: Segments) -> int:
-        """Number of entries in the sets made last that need not agree with their paths."""
+        """Number of entries of new sets that need not agree with their paths."""
         return 0
 
     def _bags(self, role: int, paths: IntArray, sets: list[Segments]) -> Bags:
@@ -87,53 +87,57 @@ class ObservationSampler(Setting, ABC):
 
 
 class HistorySampler(ObservationSampler):
-    """Boards of random histories, made anew for every bag."""
+    """Boards at the ends of random histories, sampled from scratch for every bag."""
 
     def grown(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
         if self.tree.depth(int(bags.paths[0])) == 0:
             return bags
-        more = self._more(bags.role, int(bags.paths[0]), size, rng)
-        if not len(more.states):
+        sample = self._new_boards(bags.role, int(bags.paths[0]), size, rng)
+        if not len(sample.states):
             return bags
-        both = united(self.machine, [bags.sets.take(bags.segment), more])
-        return self._bags(bags.role, bags.paths, [both.thinned(max(self.room, size), rng)])
+        union = united(self.machine, [bags.sets.take(bags.segment), sample])
+        return self._bags(bags.role, bags.paths, [union.thinned(max(self.room, size), rng)])
 
-    def _found(self, role: int, path: int, rng: np.random.Generator) -> Segments:
-        return self._more(role, path, self.capacity, rng)
+    def _boards_for(self, role: int, path: int, rng: np.random.Generator) -> Segments:
+        return self._new_boards(role, path, self.capacity, rng)
 
     @abstractmethod
-    def _more(self, role: int, path: int, wanted: int, rng: np.random.Generator) -> Segments:
-        """New boards for a path, `wanted` of them if so many are found."""
+    def _new_boards(self, role: int, path: int, size: int, rng: np.random.Generator) -> Segments:
+        """New boards for a path, at most `size`."""
 
 
 OWN_PARTICLES, OWN_ATTEMPTS = 8, 20_000
-"""Resources for finding out which moves the role itself had."""
+"""Limits of the sampler that finds particles for the role's own pieces."""
 
 MOST_WALKED = 20_000
-"""Lanes stepped in search of histories if boards can be drawn instead."""
+"""Most lanes stepped in search of histories if boards can be drawn instead."""
 
 FEWEST_DRAWN, MOST_DRAWN = 16, 1024
-"""Boards drawn at once: few at first, so that some are found even in little time."""
+"""Boards in one draw: few at first, so that even a short search finds some."""
 
 MOST_FRUITLESS = 3
-"""After this many draws in a row without a new board, there are taken to be no more."""
+"""After this many draws in a row without a new board, the search assumes that none is left."""
 
-KNOWN_BOARDS = 64
-"""Boards that are remembered for the role's own pieces, where boards are drawn. No more are looked
-for while the role has a single move."""
+OWN_BOARDS = 64
+"""Most drawn boards that are remembered for the role's own pieces. While the role has a single
+move, no more boards than this are sampled."""
 
 FULL = 4
-"""Boards that agree with a part of the last observation are kept, up to this many times the number
-wanted."""
+"""Boards that agree with a part of the last observation may be this many times the size of the
+bag."""
 
 
 class LastObservation(HistorySampler):
-    """LOS: random histories with the role's own moves, kept if they agree with the last
-    observation.
+    """LOS: random histories with the role's own moves that agree with the last observation.
+
+    Memory between calls: `_own_boards` maps the paths of the last two observations to boards on
+    which the role's own pieces are right. Rule: these are particles from `_own_sampler` while some
+    are alive, later drawn boards, and bags of older paths are dropped. `_walked_in_vain` is set
+    once no history agrees, because longer histories agree even less; then boards are drawn.
 
     Args:
         maker: draws boards if no history agrees; None if the game has none. Drawn boards have no
-            views, so with `keep_views` there are none.
+            views, so with `keep_views` no boards are drawn.
         walk: whether to look for histories before drawing boards.
     """
 
@@ -147,11 +151,11 @@ class LastObservation(HistorySampler):
         **shared: Unpack[Shared],
     ) -> None:
         super().__init__(machine, tree, **shared)
-        # The role's own moves, as far as they are known.
-        self._own = HyperPlaySampler(
+        # Finds particles, which show the role's own pieces and so its legal moves.
+        self._own_sampler = HyperPlaySampler(
             machine, tree, capacity=OWN_PARTICLES, exact=0, max_attempts=OWN_ATTEMPTS
         )
-        self._known: dict[int, Bags] = {}
+        self._own_boards: dict[int, Bags] = {}
         self._maker = None if self.keep_views else maker
         self._walked_in_vain = not walk
 
@@ -164,79 +168,79 @@ class LastObservation(HistorySampler):
 
     @property
     def views(self) -> IntArray:
-        known = [bags.nodes for bags in self._known.values()]
-        return np.concatenate([self._own.views, *known])
+        nodes = [bags.nodes for bags in self._own_boards.values()]
+        return np.concatenate([self._own_sampler.views, *nodes])
 
     def renumber(self, numbers: IntArray) -> None:
-        self._own.renumber(numbers)
-        self._known = {
-            int(numbers[path]): bags.renumbered(numbers) for path, bags in self._known.items()
+        self._own_sampler.renumber(numbers)
+        self._own_boards = {
+            int(numbers[path]): bags.renumbered(numbers) for path, bags in self._own_boards.items()
         }
 
-    def learn(self, known: Bags) -> None:
-        """Take note of boards of a path on which the role's own pieces are right."""
-        path = int(known.paths[0])
-        self._known[path] = known
-        self._forget_all_before(path)
+    def learn(self, boards: Bags) -> None:
+        """Remember boards of a path on which the role's own pieces are right."""
+        path = int(boards.paths[0])
+        self._own_boards[path] = boards
+        self._forget_before(path)
 
-    def _more(self, role: int, path: int, wanted: int, rng: np.random.Generator) -> Segments:
-        known = self._knowledge(role, path, rng)
+    def _new_boards(self, role: int, path: int, size: int, rng: np.random.Generator) -> Segments:
+        bag = self._boards_of_own(role, path, rng)
         legal = None
-        if not known.depleted[0]:
-            first = known.sets.states.take(known.lanes_of(0)[:1])
+        if not bag.depleted[0]:
+            first = bag.sets.states.take(bag.lanes_of(0)[:1])
             legal = np.sort(self.machine.legal(first, role, allow_stuck=True).values)
             if len(legal) == 1:
-                wanted = min(wanted, KNOWN_BOARDS)  # there is nothing to decide
+                size = min(size, OWN_BOARDS)  # there is nothing to decide
         evidence = WalkEvidence(role, path, last_only=True, legal=legal)
         if self._maker is None:
-            return walks(self, evidence, wanted, self._max_attempts, rng)
+            return walks(self, evidence, size, self._max_attempts, rng)
         if not self._walked_in_vain:
-            found = walks(self, evidence, wanted, MOST_WALKED, rng)
-            if len(found.states):
-                return found
+            boards = walks(self, evidence, size, MOST_WALKED, rng)
+            if len(boards.states):
+                return boards
             # Longer histories agree even less.
             self._walked_in_vain = True
-        found = self._drawn(self._maker, role, path, wanted, rng, legal)
-        if len(known.sets.states) < OWN_PARTICLES and len(found.states):
-            both = united(self.machine, [known.sets, found]) if len(known.sets.states) else found
-            few = both.thinned(KNOWN_BOARDS, rng)
-            self._known[path] = Bags(role, known.paths, known.segment, few, len(few.states))
-        # After many tries in a row there may be no board that was not found some tries ago.
-        return (found if len(found.states) else known.sets).thinned(wanted, rng)
+        boards = self._draw(self._maker, role, path, size, rng, legal)
+        if len(bag.sets.states) < OWN_PARTICLES and len(boards.states):
+            union = united(self.machine, [bag.sets, boards]) if len(bag.sets.states) else boards
+            sets = union.thinned(OWN_BOARDS, rng)
+            self._own_boards[path] = Bags(role, bag.paths, bag.segment, sets, len(sets.states))
+        # After many refused tries in a row, all boards may be old ones.
+        return (boards if len(boards.states) else bag.sets).thinned(size, rng)
 
-    def _knowledge(self, role: int, path: int, rng: np.random.Generator) -> Bags:
-        """A few boards on which the role's own pieces are right; none if nothing is known."""
-        if path not in self._known:
-            self._own.stops_with(self)
+    def _boards_of_own(self, role: int, path: int, rng: np.random.Generator) -> Bags:
+        """A few boards on which the role's own pieces are right; empty if none is known."""
+        if path not in self._own_boards:
+            self._own_sampler.stops_with(self)
             node = np.array([path])
-            before = self._known.get(int(self.tree.parents(node)[0]))
-            alive = any(not bags.depleted[0] for bags in self._known.values())
+            parent_boards = self._own_boards.get(int(self.tree.parents(node)[0]))
+            alive = any(not bags.depleted[0] for bags in self._own_boards.values())
             if self._maker is not None and alive:
-                # Drawn boards replace these when they have died: no need to search.
+                # Drawn boards will replace dead particles: no need to search for more.
                 sets = self.nothing(1)
-                if before is not None and not before.depleted[0]:
-                    sets = self._played(role, before.sets, path, KNOWN_BOARDS, rng)
-                known = Bags(role, node, np.zeros(1, dtype=np.int64), sets, len(sets.states))
-            elif before is None or before.depleted[0]:
-                known = self._own.at(node, role, rng)
+                if parent_boards is not None and not parent_boards.depleted[0]:
+                    sets = self._successors(role, parent_boards.sets, path, OWN_BOARDS, rng)
+                boards = Bags(role, node, np.zeros(1, dtype=np.int64), sets, len(sets.states))
+            elif parent_boards is None or parent_boards.depleted[0]:
+                boards = self._own_sampler.at(node, role, rng)
             else:
                 move, percepts, refused = self.tree.last_turns(node).T
-                known = self._own.advance(before, move, percepts, rng, refused)
-            self._known[path] = known
-            self._forget_all_before(path)
-        return self._known[path]
+                boards = self._own_sampler.advance(parent_boards, move, percepts, rng, refused)
+            self._own_boards[path] = boards
+            self._forget_before(path)
+        return self._own_boards[path]
 
-    def _forget_all_before(self, path: int) -> None:
-        """Drop everything known before the last two observations."""
+    def _forget_before(self, path: int) -> None:
+        """Forget the boards from before the last two observations."""
         base = self._beginnings(path)[0]
         first = self.tree.depth(self._beginnings(base)[0])
-        depths = {node: self.tree.depth(node) for node in self._known}
-        self._known = {n: known for n, known in self._known.items() if depths[n] >= first}
+        depths = {node: self.tree.depth(node) for node in self._own_boards}
+        self._own_boards = {n: bags for n, bags in self._own_boards.items() if depths[n] >= first}
 
     def _beginnings(self, path: int) -> list[int]:
-        """The path before its last observation, and after each turn of that observation.
+        """The path before its last observation, and after each turn of this observation.
 
-        If nothing is known of the role's own pieces there, it begins earlier.
+        If no boards show the role's own pieces there, it begins earlier.
         """
         nodes = [path]
         while self.tree.depth(nodes[0]) > 0:
@@ -244,114 +248,115 @@ class LastObservation(HistorySampler):
             nodes.insert(0, int(self.tree.parents(node)[0]))
             percepts = int(self.tree.last_turns(node)[0, 1])
             goes_on = self._maker is not None and self._maker.goes_on(percepts)
-            known = self._known.get(nodes[0])
-            if not goes_on and known is not None and not known.depleted[0]:
+            bags = self._own_boards.get(nodes[0])
+            if not goes_on and bags is not None and not bags.depleted[0]:
                 break
         return nodes
 
-    def _drawn(
+    def _draw(
         self,
         maker: BoardMaker,
         role: int,
         path: int,
-        wanted: int,
+        size: int,
         rng: np.random.Generator,
         legal: IntArray | None,
     ) -> Segments:
-        """Boards drawn for the turn before the last observation that agree with it.
+        """Boards drawn for the turn before the last observation that agree with this observation.
 
-        If there are none, an earlier move of the other may matter, as when a pawn was captured in
-        passing: then they are drawn for the observation before.
+        If there are none, an earlier move of the opponent may matter, as when a pawn was captured
+        in passing: then boards are drawn for the observation before.
         """
         nodes = self._beginnings(path)
-        found = self._drawn_at(maker, role, nodes, wanted, rng, legal)
-        if not len(found.states) and self.tree.depth(nodes[0]):
+        boards = self._draw_for(maker, role, nodes, size, rng, legal)
+        if not len(boards.states) and self.tree.depth(nodes[0]):
             nodes = [*self._beginnings(nodes[0])[:-1], *nodes]
-            found = self._drawn_at(maker, role, nodes, wanted, rng, legal)
-        return found
+            boards = self._draw_for(maker, role, nodes, size, rng, legal)
+        return boards
 
-    def _drawn_at(
+    def _draw_for(
         self,
         maker: BoardMaker,
         role: int,
         nodes: list[int],
-        wanted: int,
+        size: int,
         rng: np.random.Generator,
         legal: IntArray | None,
     ) -> Segments:
-        """Boards drawn for a path that agree with some turns after it.
+        """Boards drawn for a path that agree with the turns after it.
 
         Args:
-            nodes: the path, and the path after each of these turns.
+            nodes: the path, and its continuation after each of these turns.
         """
         base, *turns = nodes
-        found = self.nothing(1)
-        known = self._known.get(base) if self.tree.depth(base) else self.start(role)
-        if known is None or known.depleted[0]:
-            return found
-        number, began = 0, self.machine.states_visited
+        boards = self.nothing(1)
+        sources = self._own_boards.get(base) if self.tree.depth(base) else self.start(role)
+        if sources is None or sources.depleted[0]:
+            return boards
+        count, began = 0, self.machine.states_visited
         fruitless = 0
         while not self.stop():
-            # Few of few boards are kept, or the other's refused tries make many of them.
-            most = min(FULL * max(number, FEWEST_DRAWN), max(FULL * wanted, MOST_DRAWN))
-            # At first, boards found on the way when there was no time to go further.
+            # Bounded by the number drawn, because the opponent's refused tries multiply boards.
+            capacity = min(FULL * max(count, FEWEST_DRAWN), max(FULL * size, MOST_DRAWN))
+            # The first round draws nothing: it goes on from boards that an earlier search left on
+            # the way when its time ended.
             sets = (
-                found if not number else one_set(maker.draw(known.states_of(0), role, number, rng))
+                boards if not count else one_set(maker.draw(sources.states_of(0), role, count, rng))
             )
             for node in turns:
                 if self.stop():
                     sets = self.nothing(1)
                     break
                 if len(sets.states):
-                    sets = self._played(role, sets, node, most, rng)
-                sets = self._remembered(role, node, sets, rng, join=not number)
-            sets = self._agreeing(maker, sets, role, legal)
-            before = len(found.states)
-            found = united(self.machine, [found, sets])
-            fruitless = fruitless + 1 if 0 < before == len(found.states) else 0
+                    sets = self._successors(role, sets, node, capacity, rng)
+                sets = self._remember(role, node, sets, rng, join=not count)
+            sets = self._filter(maker, sets, role, legal)
+            old_size = len(boards.states)
+            boards = united(self.machine, [boards, sets])
+            fruitless = fruitless + 1 if 0 < old_size == len(boards.states) else 0
             spent = self.machine.states_visited - began
-            if len(found.states) >= wanted or fruitless == MOST_FRUITLESS:
+            if len(boards.states) >= size or fruitless == MOST_FRUITLESS:
                 break
             if spent >= self._max_attempts / 2:
                 break
-            number = min(max(2 * number, FEWEST_DRAWN), MOST_DRAWN)
-        return found
+            count = min(max(2 * count, FEWEST_DRAWN), MOST_DRAWN)
+        return boards
 
-    def _remembered(
+    def _remember(
         self, role: int, node: int, sets: Segments, rng: np.random.Generator, *, join: bool
     ) -> Segments:
-        """Boards on the way to the last observation: if time is up, the next search begins there.
+        """Remember boards on the way to the last observation: the next search begins with them.
 
         Args:
-            join: return them with those drawn before; otherwise as they are.
+            join: whether to return also the boards remembered before.
         """
-        known = self._known.get(node)
-        if known is not None and not known.depleted[0]:
-            if not known.guessed:
-                return sets  # these agree with everything
-            both = united(self.machine, [known.sets, sets]) if len(sets.states) else known.sets
+        bags = self._own_boards.get(node)
+        if bags is not None and not bags.depleted[0]:
+            if not bags.guessed:
+                return sets  # the remembered ones are particles, and better
+            union = united(self.machine, [bags.sets, sets]) if len(sets.states) else bags.sets
         else:
-            both = sets
+            union = sets
         if len(sets.states):
-            few = both.thinned(KNOWN_BOARDS, rng)
-            at = np.array([node]), np.zeros(1, dtype=np.int64)
-            self._known[node] = Bags(role, *at, few, len(few.states))
-        return both if join else sets
+            samples = union.thinned(OWN_BOARDS, rng)
+            path_and_segment = np.array([node]), np.zeros(1, dtype=np.int64)
+            self._own_boards[node] = Bags(role, *path_and_segment, samples, len(samples.states))
+        return union if join else sets
 
-    def _agreeing(
+    def _filter(
         self, maker: BoardMaker, sets: Segments, role: int, legal: IntArray | None
     ) -> Segments:
-        """The boards of a set that have all kings, and on which a role has these moves."""
+        """The boards of a set with all kings, on which a role has these legal moves."""
         if not len(sets.states):
             return sets
-        kept = maker.possible(sets.states)
+        mask = maker.possible(sets.states)
         if legal is not None:
-            kept &= moves_are(self.machine, sets.states, role, legal)
-        on = np.flatnonzero(kept)
-        few = one_set(sets.states.take(on))
-        return replace(few, log_weights=sets.log_weights[on], log_masses=sets.log_masses)
+            mask &= moves_are(self.machine, sets.states, role, legal)
+        lanes = np.flatnonzero(mask)
+        boards = one_set(sets.states.take(lanes))
+        return replace(boards, log_weights=sets.log_weights[lanes], log_masses=sets.log_masses)
 
-    def _played(
+    def _successors(
         self, role: int, sets: Segments, path: int, capacity: int, rng: np.random.Generator
     ) -> Segments:
         """The successors of boards in the last turn of a path."""

@@ -1,7 +1,7 @@
-"""Finding complete paths by a solver where sampling finds none.
+"""Solving: finds complete paths with a SAT solver where sampling finds none.
 
-In come bags of earlier turns, out goes a bag of the current one. Begin with `finder`. A window of
-the last turns is unrolled into clauses (`unrolling`, `unrolling_kernels`), which are
-solved (`sat`). The paths found are replayed and weighted, and moved by Markov chains until they are
-a sample.
+Bags of earlier turns go in, and a bag of the current turn comes out. Begin with `finder`. A window
+of the last turns is unrolled into clauses (`unrolling`, `unrolling_kernels`), and a solver finds
+witnesses (`sat`). These paths are replayed on the machine and weighted; then Markov chains move
+them until they are a sample.
 """

@@ -1,7 +1,8 @@
-"""SAT solvers that are installed: python-sat's if available, else the one in clingo.
+"""SAT solvers: `clause_solver` returns python-sat's if it is installed, else clingo's.
 
-Both count conflicts, so that a limit means the same on every machine. python-sat is much faster
-where many witnesses are wanted; clingo is always available.
+The unrolling passes clauses in and reads models out. Both solvers count conflicts, so that a limit
+means the same on every computer. python-sat is much faster for many witnesses; clingo is always
+installed.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ import numpy as np
 from ggp.machine.base import IntArray
 
 ENGINE = "minisat22"
-"""A solver of python-sat that keeps the guesses it is given, so that witnesses differ."""
+"""A solver of python-sat that tries our guesses first, so that witnesses differ."""
 
 
 class ClauseSolver(Protocol):
     """Finds values of propositions, numbered from 1, that satisfy clauses.
+
+    A literal is a proposition, or its negative number.
 
     Attributes:
         conflicts: number of conflicts so far.
@@ -28,11 +31,11 @@ class ClauseSolver(Protocol):
     conflicts: int
 
     def add(self, clauses: Sequence[Sequence[int]]) -> None:
-        """Add clauses of signed propositions."""
+        """Add clauses of literals."""
         ...
 
-    def guess(self, signs: Sequence[int]) -> None:
-        """Set the values to try first."""
+    def guess(self, literals: Sequence[int]) -> None:
+        """Set the literals to try first."""
         ...
 
     def solve(self, conflicts: int) -> bool | None:
@@ -40,7 +43,7 @@ class ClauseSolver(Protocol):
         ...
 
     def model(self) -> IntArray:
-        """Signs that hold in the solution found."""
+        """The literals that hold in the last solution."""
         ...
 
     def close(self) -> None:
@@ -65,15 +68,15 @@ class PySat:
     def add(self, clauses: Sequence[Sequence[int]]) -> None:
         self._solver.append_formula(clauses)
 
-    def guess(self, signs: Sequence[int]) -> None:
-        self._solver.set_phases(signs)
+    def guess(self, literals: Sequence[int]) -> None:
+        self._solver.set_phases(literals)
 
     def solve(self, conflicts: int) -> bool | None:
-        before = self._solver.accum_stats()["conflicts"]
+        old_conflicts = self._solver.accum_stats()["conflicts"]
         self._solver.conf_budget(conflicts)
-        found: bool | None = self._solver.solve_limited()
-        self.conflicts += self._solver.accum_stats()["conflicts"] - before
-        return found
+        is_satisfiable: bool | None = self._solver.solve_limited()
+        self.conflicts += self._solver.accum_stats()["conflicts"] - old_conflicts
+        return is_satisfiable
 
     def model(self) -> IntArray:
         return np.array(self._solver.get_model(), dtype=np.int64)
@@ -96,26 +99,26 @@ class Clasp:
 
     def add(self, clauses: Sequence[Sequence[int]]) -> None:
         with self._control.backend() as backend:
-            most = max((abs(sign) for clause in clauses for sign in clause), default=0)
-            while self._num_atoms < most:
+            greatest = max((abs(literal) for clause in clauses for literal in clause), default=0)
+            while self._num_atoms < greatest:
                 atom = backend.add_atom()
                 self._num_atoms += 1
                 assert atom == self._num_atoms
                 backend.add_rule([atom], choice=True)
             for clause in clauses:
-                backend.add_rule([], [-sign for sign in clause])
+                backend.add_rule([], [-literal for literal in clause])
 
-    def guess(self, signs: Sequence[int]) -> None:
+    def guess(self, literals: Sequence[int]) -> None:
         from clingo.backend import HeuristicType
 
-        # Later guesses count more: there is no way to take one back.
+        # No guess can be withdrawn, so later guesses get a higher priority.
         self._num_guesses += 1
         with self._control.backend() as backend:
-            for sign in signs:
-                if abs(sign) <= self._num_atoms:
-                    value = 1 if sign > 0 else -1
+            for literal in literals:
+                if abs(literal) <= self._num_atoms:
+                    value = 1 if literal > 0 else -1
                     backend.add_heuristic(
-                        abs(sign), HeuristicType.Sign, value, self._num_guesses, []
+                        abs(literal), HeuristicType.Sign, value, self._num_guesses, []
                     )
 
     def solve(self, conflicts: int) -> bool | None:
@@ -126,9 +129,9 @@ class Clasp:
                 self._values = [
                     atom if model.is_true(atom) else -atom for atom in range(1, self._num_atoms + 1)
                 ]
-            result = handle.get()
+            answer = handle.get()
         self.conflicts += int(self._control.statistics["solving"]["solvers"]["conflicts"])
-        if result.unsatisfiable:
+        if answer.unsatisfiable:
             return False
         return True if model is not None else None
 

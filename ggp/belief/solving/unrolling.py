@@ -1,13 +1,16 @@
-"""A game's circuit unrolled over the turns of an incomplete path: its complete paths as clauses.
+"""Unrolling: a game's circuit, copied for each turn of an incomplete path, as clauses for a solver.
 
-    turn      propositions                              what is known
-    start     in which state it begins                  one of several states
+`finder` passes in the states where a window of turns begins, and the role's moves and percepts;
+solutions come back as complete paths (`Window.witnesses`), each replayed on the machine.
+
+    turn      propositions                              evidence
+    start     the state in which it begins              one of several states
     1         moves of the others, gates                our move is legal; our percepts; not the end
     2         moves of the others, gates                the same
 
-Constants are folded turn by turn: of a circuit of 28,000 gates a few thousand are left in a turn of
-kriegspiel. Gates, and choices of moves, become clauses only when something known depends on them
-(their cone of influence). So whatever the clauses leave out may have any value.
+Constants are folded turn by turn: of a circuit of 28,000 gates a few thousand remain in a turn of
+kriegspiel. Gates, and choices of moves, become clauses only when some evidence depends on them (its
+cone of influence). So everything that the clauses leave out may have any value.
 """
 
 from __future__ import annotations
@@ -41,23 +44,23 @@ from ggp.machine.circuit import Circuit, cone
 from ggp.machine.on_circuit import on_circuit
 
 TRUE = 1
-"""The sign that always holds."""
+"""The literal that always holds."""
 
 CLAUSES_AT_ONCE = 1 << 14
-"""Signs of clauses that are written before they are taken: with more of them, Python's garbage
-collector would scan them all."""
+"""Literals of clauses in one piece: with larger pieces, Python's garbage collector would scan them
+all."""
 
 
 class Contradiction(Exception):
-    """No complete path agrees with the percepts: a result, not an error."""
+    """No complete path agrees with the percepts: an outcome, not an error."""
 
 
 class TurnChoice(NamedTuple):
-    """A choice of one of several moves by a role in a turn.
+    """The choice of a role among several moves in a turn.
 
     Attributes:
         moves: `[N]` ids.
-        first: proposition of the first move; the others follow.
+        first: proposition of the first move; the other moves follow.
     """
 
     turn: int
@@ -67,16 +70,19 @@ class TurnChoice(NamedTuple):
 
 
 class Unrolling:
-    """The turns of one role's incomplete path, from some states on.
+    """The turns of one role's incomplete path, from some states on, as propositions and clauses.
+
+    Each turn maps the literals of the fluents before it to those after it; the circuit's gates in
+    between become propositions unless they are constant.
 
     Args:
-        machine: see `can_unroll` in `windows`.
-        role: the role whose path it is.
-        starts: `[K, F]` fluents of the states it may begin in, in the circuit's order.
+        machine: see `can_unroll`.
+        role: the role of the path.
+        starts: `[K, F]` fluents of the states where it may begin, in the circuit's order.
 
     Attributes:
         choices: the turns and roles with several moves.
-        forced: by turn, `[R]` the only moves, or the known ones; `UNKNOWN` elsewhere.
+        forced: by turn, `[R]` forced or known moves; `UNKNOWN` elsewhere.
     """
 
     def __init__(self, machine: Machine, role: int, starts: BoolArray) -> None:
@@ -85,43 +91,43 @@ class Unrolling:
         self.circuit: Circuit = machine.circuit
         self.choices: list[TurnChoice] = []
         self.forced: list[IntArray] = []
-        self._moves = [machine.circuit_moves(each) for each in range(len(machine.roles))]
-        self._wanted = _wanted_gates(self.circuit, role)
-        self._props = _no_propositions(len(starts) + starts.shape[1] + 2)
-        none = np.zeros(0, dtype=np.int64)
-        self._groups = Groups(none, none.astype(np.int32), none, none.astype(np.int32))
-        self._num_props, self._num_signs = TRUE, 0
+        self._moves = [machine.circuit_moves(index) for index in range(len(machine.roles))]
+        self._gates = _gates_to_fold(self.circuit, role)
+        self._props = _empty_propositions(len(starts) + starts.shape[1] + 2)
+        empty = np.zeros(0, dtype=np.int64)
+        self._groups = Groups(empty, empty.astype(np.int32), empty, empty.astype(np.int32))
+        self._num_props, self._num_literals = TRUE, 0
         self._props.kind[TRUE], self._props.fixed[TRUE] = HELPER, 1
         self._stack: I32 = np.zeros(64, dtype=np.int32)
         self._sizes = np.zeros(2, dtype=np.int64)
         self._units: list[int] = []
         self.first_start = self._num_props + 1
-        self._state = self._begin()
+        self._state = self._start_literals()
 
     @property
     def num_turns(self) -> int:
-        """Number of turns added."""
+        """Number of turns so far."""
         return len(self.forced)
 
     @property
-    def num_signs(self) -> int:
-        """Number of signs of all remaining gates."""
-        return self._num_signs
+    def num_literals(self) -> int:
+        """Number of inputs of all gates that were not folded away."""
+        return self._num_literals
 
-    def _begin(self) -> I32:
-        """`[F]` signs of the fluents where the window begins."""
+    def _start_literals(self) -> I32:
+        """`[F]` literals of the fluents at the start of the window."""
         kind, about = self._props.kind, self._props.about
         count = len(self.starts)
         kind[self._num_props + 1 : self._num_props + 1 + count] = HELPER
         self._num_props += count
         always, ever = self.starts.all(axis=0), self.starts.any(axis=0)
-        signs = np.where(always, TRUE, -TRUE).astype(np.int32)
+        literals = np.where(always, TRUE, -TRUE).astype(np.int32)
         open_ = np.flatnonzero(ever & ~always)
-        numbers = self._num_props + 1 + np.arange(len(open_))
-        kind[numbers], about[numbers] = START, open_
-        signs[open_] = numbers
+        props = self._num_props + 1 + np.arange(len(open_))
+        kind[props], about[props] = START, open_
+        literals[open_] = props
         self._num_props += len(open_)
-        return signs
+        return literals
 
     # ---------------------------------------------------------------- turns
 
@@ -129,102 +135,103 @@ class Unrolling:
         """Add a turn; arguments as for `PathTree.extend`.
 
         Raises:
-            Contradiction: no path continues in this way.
+            Contradiction: no path has such a turn.
         """
         self._turn(move, percepts, refused)
-        self._go_on()
+        self._assert_running()
 
     def add_any(self) -> None:
-        """Add a turn of which nothing is known but that the game goes on after it.
+        """Add a turn without evidence, except that the game continues after it.
 
         Raises:
-            Contradiction: it cannot.
+            Contradiction: the game always ends.
         """
         self.add(UNKNOWN, UNKNOWN, UNKNOWN)
 
     def add_end(self, goal: int) -> None:
-        """Add a turn after which the game is over: the last one.
+        """Add the last turn: after it the game is over.
 
         Args:
-            goal: a literal of the circuit that holds then.
+            goal: a literal of the circuit that holds at the end.
 
         Raises:
-            Contradiction: no path ends so.
+            Contradiction: no path has such an end.
         """
         self._turn(UNKNOWN, UNKNOWN, UNKNOWN)
         ends = np.array([self.circuit.terminal, goal], dtype=np.int32)
-        self._know(self._in_state(ends, cone(self.circuit, ends)[self._base :]).tolist())
+        self._assert(self._in_state(ends, cone(self.circuit, ends)[self._base :]).tolist())
 
     def copy(self) -> Unrolling:
-        """One that can go on another way, before clauses of this one are taken."""
-        other = copy.copy(self)
+        """A copy, to continue in another way; only before any clauses are written."""
+        copied = copy.copy(self)
         props = self._props
         copies = {name: getattr(props, name).copy() for name in props._fields}
-        other._props = props._replace(**copies)
-        other._stack, other._sizes = self._stack.copy(), self._sizes.copy()
-        other.choices, other.forced = list(self.choices), list(self.forced)
-        other._units = list(self._units)
-        return other
+        copied._props = props._replace(**copies)
+        copied._stack, copied._sizes = self._stack.copy(), self._sizes.copy()
+        copied.choices, copied.forced = list(self.choices), list(self.forced)
+        copied._units = list(self._units)
+        return copied
 
     def _turn(self, move: int, percepts: int, refused: int) -> None:
-        """Make moves, and see what comes of them."""
+        """Add the moves, percepts and successors of a turn."""
         circuit, machine = self.circuit, self.machine
         self._reserve(circuit.num_gates, len(circuit.literals))
         nets = np.full(self._base + circuit.num_gates, -TRUE, dtype=np.int32)
         nets[1 : 1 + len(self._state)] = self._state
-        # Legal moves do not depend on the moves of this turn, which are not made yet.
-        self._fold(nets, self._wanted.before)
-        known: list[int] = []
+        # Legal moves do not depend on the moves of this turn, so their gates are folded first.
+        self._fold(nets, self._gates.for_moves)
+        evidence: list[int] = []
         self.forced.append(np.full(len(machine.roles), UNKNOWN, dtype=np.int64))
         first = 1 + len(self._state)
         for role, ids in enumerate(self._moves):
-            legal = _signs_of(nets, circuit.legal[role].literals)
+            legal = _literals_at(nets, circuit.legal[role].literals)
             if role == self.role:
                 if refused >= 0:
-                    known.extend((-legal[ids == refused]).tolist())
+                    evidence.extend((-legal[ids == refused]).tolist())
                 if move != UNKNOWN:
                     if not (ids == move).any():
                         raise Contradiction
-                    known.extend(legal[ids == move].tolist())
+                    evidence.extend(legal[ids == move].tolist())
                     legal = np.where(ids == move, TRUE, -TRUE).astype(np.int32)
-            nets[first : first + len(ids)] = self._made(role, ids, legal)
+            nets[first : first + len(ids)] = self._choose(role, ids, legal)
             first += len(ids)
-        self._know(known)
-        # Choices have taken some of the room.
+        self._assert(evidence)
+        # Choices used some of the reserved rows.
         self._reserve(circuit.num_gates, len(circuit.literals))
-        self._fold(nets, self._wanted.after)
-        self._state = _signs_of(nets, circuit.next)
+        self._fold(nets, self._gates.for_effects)
+        self._state = _literals_at(nets, circuit.next)
         if percepts != UNKNOWN:
-            seen = set(machine.percept_texts(percepts))
+            texts = set(machine.percept_texts(percepts))
             outputs = circuit.sees[self.role]
-            held = np.array([name in seen for name in outputs.names], dtype=np.bool_)
-            if held.sum() != len(seen):
+            has_percept = np.array([name in texts for name in outputs.names], dtype=np.bool_)
+            if has_percept.sum() != len(texts):
                 raise Contradiction
-            signs = _signs_of(nets, outputs.literals)
-            self._know(np.where(held, signs, -signs).tolist())
+            literals = _literals_at(nets, outputs.literals)
+            self._assert(np.where(has_percept, literals, -literals).tolist())
 
-    def _go_on(self) -> None:
-        """Require that the game is not over: information sets consist of decision states."""
+    def _assert_running(self) -> None:
+        """Assert that the game is not over: information sets consist of decision states."""
         terminal = np.array([self.circuit.terminal], dtype=np.int32)
-        self._know((-self._in_state(terminal, self._wanted.end)).tolist())
+        self._assert((-self._in_state(terminal, self._gates.end)).tolist())
 
-    def _in_state(self, literals: I32, wanted: BoolArray) -> I32:
-        """`[K]` signs of literals that depend on no move, and on these gates."""
+    def _in_state(self, outputs: I32, is_needed: BoolArray) -> I32:
+        """`[K]` literals of circuit literals that depend only on the state, through these gates."""
         circuit = self.circuit
         self._reserve(circuit.num_gates, len(circuit.literals))
         nets = np.full(self._base + circuit.num_gates, -TRUE, dtype=np.int32)
         nets[1 : 1 + len(self._state)] = self._state
-        self._fold(nets, wanted)
-        return _signs_of(nets, literals)
+        self._fold(nets, is_needed)
+        return _literals_at(nets, outputs)
 
     @property
     def _base(self) -> int:
-        """The net of the first gate."""
+        """Net of the first gate."""
         return 1 + self.circuit.num_inputs
 
-    def _made(self, role: int, ids: IntArray, legal: I32) -> I32:
-        """`[M]` signs that a role makes each of its moves, given the signs that they are legal."""
-        signs = np.full(len(ids), -TRUE, dtype=np.int32)
+    def _choose(self, role: int, ids: IntArray, legal: I32) -> I32:
+        """`[M]` literals that a role makes each of its moves, given the literals that they are
+        legal."""
+        literals = np.full(len(ids), -TRUE, dtype=np.int32)
         props = self._props
         open_ = np.flatnonzero(
             (legal != -TRUE) & (props.fixed[np.abs(legal)] * np.sign(legal) >= 0)
@@ -233,8 +240,8 @@ class Unrolling:
             raise Contradiction
         if len(open_) == 1:
             self.forced[-1][role] = ids[open_[0]]
-            signs[open_] = TRUE
-            return signs
+            literals[open_] = TRUE
+            return literals
         self._reserve(2 * len(open_), 0)
         props, groups, count = self._props, self._groups, len(open_)
         numbers = self._num_props + 1 + np.arange(count)
@@ -243,158 +250,158 @@ class Unrolling:
         self._groups = Groups(
             np.append(groups.first, numbers[0]),
             np.append(groups.size, np.int32(count)),
-            np.append(groups.legal, len(groups.signs)),
-            np.concatenate([groups.signs, legal[open_]]),
+            np.append(groups.legal, len(groups.literals)),
+            np.concatenate([groups.literals, legal[open_]]),
         )
         self._num_props += 2 * count - 1
         self.choices.append(TurnChoice(len(self.forced) - 1, role, ids[open_], int(numbers[0])))
-        signs[open_] = numbers
-        return signs
+        literals[open_] = numbers
+        return literals
 
-    def _fold(self, nets: I32, wanted: BoolArray) -> None:
+    def _fold(self, nets: I32, is_needed: BoolArray) -> None:
         circuit = self.circuit
-        self._num_props, self._num_signs = fold(
+        self._num_props, self._num_literals = fold(
             circuit.offsets,
             circuit.literals,
-            wanted,
+            is_needed,
             nets,
             1 + circuit.num_inputs,
             self._props,
             self._num_props,
-            self._num_signs,
+            self._num_literals,
         )
 
-    def _know(self, signs: list[int]) -> None:
-        """Assert signs."""
-        array = np.array(signs, dtype=np.int32)
-        if not fix(self._props, array, np.zeros(self._num_signs + len(array) + 1, dtype=np.int32)):
+    def _assert(self, literals: list[int]) -> None:
+        """Assert literals."""
+        array = np.array(literals, dtype=np.int32)
+        if not fix(self._props, array, np.zeros(self._num_literals + len(array) + 1, np.int32)):
             raise Contradiction
-        self._units.extend(sign for sign in signs if sign != TRUE)
+        self._units.extend(literal for literal in literals if literal != TRUE)
 
     # ---------------------------------------------------------------- clauses
 
     def clauses(self) -> Iterator[list[list[int]]]:
-        """The clauses of all added turns that are not written yet, in pieces.
+        """New clauses of all turns, in pieces.
 
-        Clauses that were taken are not written again, whether or not all of them were taken.
+        No clause is returned twice, even if an earlier iteration was not exhausted.
         """
         props = self._props
-        # A gate may be needed for both of its signs.
+        # A gate may be needed with both polarities.
         self._stack = enlarged(self._stack, 2 * self._num_props + 2, 0)
         if not props.written[TRUE]:
             self._sizes[1] = TRUE
             props.written[TRUE] = TRUE
-            begun = self.first_start + np.arange(len(self.starts))
-            yield [[TRUE], self._numbers(begun).tolist()]
-        known, self._units = self._units, []
-        yield [[sign] for sign in self._numbers(np.array(known)).tolist()]
+            start_props = self.first_start + np.arange(len(self.starts))
+            yield [[TRUE], self._numbers(start_props).tolist()]
+        units, self._units = self._units, []
+        yield [[literal] for literal in self._numbers(np.array(units)).tolist()]
         largest = 16 * int(self._groups.size.max(initial=0)) + 4 * int(props.size.max()) + 64
-        room = np.zeros(max(CLAUSES_AT_ONCE, largest + 3 * len(self.starts)), dtype=np.int32)
+        buffer = np.zeros(max(CLAUSES_AT_ONCE, largest + 3 * len(self.starts)), dtype=np.int32)
         while self._sizes[0]:
-            full = write(
+            length = write(
                 props,
                 self._groups,
                 self.starts,
                 self.first_start,
                 self._stack,
                 self._sizes,
-                room,
+                buffer,
             )
-            ends = np.flatnonzero(room[:full] == 0).tolist()
-            flat = room[:full].tolist()
+            ends = np.flatnonzero(buffer[:length] == 0).tolist()
+            flat = buffer[:length].tolist()
             yield [flat[a:b] for a, b in zip([0, *(e + 1 for e in ends)], ends, strict=False)]
 
-    def _numbers(self, signs: IntArray) -> I32:
-        """Signs as they appear in clauses."""
-        found = signs.astype(np.int32)
-        number(self._props, found, self._stack, self._sizes)
-        return found
+    def _numbers(self, literals: IntArray) -> I32:
+        """Literals as numbered in clauses."""
+        numbers = literals.astype(np.int32)
+        number(self._props, numbers, self._stack, self._sizes)
+        return numbers
 
     # ---------------------------------------------------------------- models
 
     def guess(self, rng: np.random.Generator) -> list[int]:
-        """A guess of what holds, as signs of clauses: a random match from one of the starts on,
-        with any percepts for the role."""
-        begun_in = int(rng.integers(len(self.starts)))
+        """A guess of a model, as literals of clauses: a random match from one of the starts, with
+        any percepts of the role."""
+        start = int(rng.integers(len(self.starts)))
         values = np.zeros(self._num_props + 1, dtype=np.bool_)
         lots = rng.random(len(self._groups.first))
         simulate(
             self._props,
             self._groups,
             self._num_props,
-            self.starts[begun_in],
+            self.starts[start],
             self.first_start,
             len(self.starts),
-            begun_in,
+            start,
             lots,
             values,
         )
         props = np.flatnonzero(self._props.written[: self._num_props + 1])
         numbers = self._props.written[props].astype(np.int64)
-        signs: list[int] = np.where(values[props], numbers, -numbers).tolist()
-        return signs
+        literals: list[int] = np.where(values[props], numbers, -numbers).tolist()
+        return literals
 
     def read(self, model: IntArray) -> tuple[int, IntArray]:
-        """A path from a model of the clauses: the number of its start, and `[T, R]` moves.
+        """The path of a model of the clauses: the index of its start, and `[T, R]` moves.
 
         Args:
-            model: signs of clauses that hold, any order.
+            model: literals of clauses that hold, in any order.
 
         Returns:
-            -1 for a start, and `UNKNOWN` for a move, that may be any possible one.
+            -1 if any start will do, and `UNKNOWN` where any legal move will do.
         """
-        held = np.zeros(int(self._sizes[1]) + 1, dtype=np.bool_)
-        held[model[(model > 0) & (model < len(held))]] = True
-        held[0] = False
+        is_true = np.zeros(int(self._sizes[1]) + 1, dtype=np.bool_)
+        is_true[model[(model > 0) & (model < len(is_true))]] = True
+        is_true[0] = False
         written = self._props.written
         starts = np.arange(self.first_start, self.first_start + len(self.starts))
-        begun = np.flatnonzero(held[written[starts]])
+        true_starts = np.flatnonzero(is_true[written[starts]])
         moves = np.stack(self.forced) if self.forced else np.zeros((0, len(self._moves)), np.int64)
         for turn, role, ids, first in self.choices:
-            made = np.flatnonzero(held[written[first : first + len(ids)]])
-            if len(made):
-                moves[turn, role] = ids[made[0]]
-        return (int(begun[0]) if len(begun) else -1), moves
+            true_moves = np.flatnonzero(is_true[written[first : first + len(ids)]])
+            if len(true_moves):
+                moves[turn, role] = ids[true_moves[0]]
+        return (int(true_starts[0]) if len(true_starts) else -1), moves
 
     # ---------------------------------------------------------------- room
 
-    def _reserve(self, gates: int, signs: int) -> None:
+    def _reserve(self, gates: int, literals: int) -> None:
         props = self._props
-        rows, length = self._num_props + gates + 2, self._num_signs + signs + 1
-        if rows <= len(props.kind) and length <= len(props.signs):
+        rows, length = self._num_props + gates + 2, self._num_literals + literals + 1
+        if rows <= len(props.kind) and length <= len(props.literals):
             return
         wider = {
             name: enlarged(getattr(props, name), rows, 0)
             for name in props._fields
-            if name != "signs"
+            if name != "literals"
         }
-        self._props = props._replace(**wider, signs=enlarged(props.signs, length, 0))
+        self._props = props._replace(**wider, literals=enlarged(props.literals, length, 0))
 
 
-class _Wanted(NamedTuple):
-    """The gates that matter: for legal moves, for percepts and successors, for the end."""
+class _Gates(NamedTuple):
+    """The gates to fold: for legal moves, for percepts and successors, for the end."""
 
-    before: BoolArray
-    after: BoolArray
+    for_moves: BoolArray
+    for_effects: BoolArray
     end: BoolArray
 
 
-def _wanted_gates(circuit: Circuit, role: int) -> _Wanted:
+def _gates_to_fold(circuit: Circuit, role: int) -> _Gates:
     base = 1 + circuit.num_inputs
     legal = np.concatenate([outputs.literals for outputs in circuit.legal])
-    before = cone(circuit, legal)[base:]
-    results = np.concatenate([circuit.next, circuit.sees[role].literals])
-    after = cone(circuit, results)[base:] & ~before
+    for_moves = cone(circuit, legal)[base:]
+    outputs_after = np.concatenate([circuit.next, circuit.sees[role].literals])
+    for_effects = cone(circuit, outputs_after)[base:] & ~for_moves
     end = cone(circuit, np.array([circuit.terminal], dtype=np.int32))[base:]
-    return _Wanted(before, after, end)
+    return _Gates(for_moves, for_effects, end)
 
 
-def _signs_of(nets: I32, literals: I32) -> I32:
-    """`[K]` signs of literals of the circuit."""
-    return np.asarray(nets[literals >> 1] * np.where(literals & 1, -1, 1).astype(np.int32))
+def _literals_at(nets: I32, outputs: I32) -> I32:
+    """`[K]` literals of propositions, given literals of the circuit."""
+    return np.asarray(nets[outputs >> 1] * np.where(outputs & 1, -1, 1).astype(np.int32))
 
 
-def _no_propositions(rows: int) -> Propositions:
+def _empty_propositions(rows: int) -> Propositions:
     return Propositions(
         np.zeros(rows, dtype=np.int8),
         np.zeros(rows, dtype=np.int64),
@@ -407,34 +414,34 @@ def _no_propositions(rows: int) -> Propositions:
 
 
 # ------------------------------------------------------------------------
-# Complete paths that agree with the last turns of an incomplete one, found by solving clauses.
+# Windows: complete paths that agree with the last turns of an incomplete path, found by solving.
 #
 # Forward sampling draws turn by turn, and finds nothing if one path in 2^60 agrees with the last
-# percepts. A *window* begins with states that are known to be possible, some turns back, and is
-# unrolled from there on (`unrolling`). Each solution is a complete path of the window, a *witness*:
-# it is replayed on the machine, so that results are sound whatever the clauses say. If there is no
-# solution, none of the states leads to where the role is.
+# percepts. A *window* begins some turns back, in states known to be possible, and its turns are
+# unrolled. Each solution is a complete path of the window, a *witness*. It is replayed on the
+# machine, so witnesses are sound even if a clause were wrong. If there is no solution, no path from
+# these states agrees with the role's moves and percepts.
 #
 # Witnesses differ because each search begins with its own guess: a random match from one of the
-# states, with the role's own moves, whatever its percepts. The solver repairs it.
+# states, with the role's own moves but any percepts. The solver repairs it.
 
 MOST_STARTS = 64
-"""States in which a window begins, at most."""
+"""Most states in which a window begins."""
 
 CONFLICTS_AT_ONCE = 500
 """Solver conflicts between two looks at the clock."""
 
-MOST_SIGNS = 30_000_000
-"""Signs of the gates of a window: bounds memory, to some 500 MB including the solver's."""
+MOST_LITERALS = 30_000_000
+"""Most inputs of all gates of a window: bounds memory, to some 500 MB including the solver's."""
 
 
 def can_unroll(machine: Machine) -> bool:
-    """Whether a game is on a circuit without loops."""
+    """Whether a machine has a circuit without loops."""
     return on_circuit(machine) and not machine.circuit.loops
 
 
 def is_solvable(machine: Machine) -> bool:
-    """Whether windows can be unrolled: for a game of GDL-II on a circuit without loops."""
+    """Whether to solve for paths: the game has percepts, and a circuit without loops."""
     if not on_circuit(machine) or machine.circuit.loops:
         return False
     return any(outputs.names for outputs in machine.circuit.sees)
@@ -445,8 +452,8 @@ class Spent:
     """The budget of a search.
 
     Attributes:
-        conflicts: the number left.
-        stop: when true, the search is given up.
+        conflicts: the remaining number.
+        stop: when true, the search ends.
     """
 
     conflicts: int
@@ -458,19 +465,19 @@ class Spent:
 
 
 class Window:
-    """The turns of a path from some states on; later turns can be added as the match goes on.
+    """The turns of a path from some states on; later turns are added as the match continues.
 
     Attributes:
         role: the argument.
-        turns: `[T, 3]` the turns it was opened for.
+        turns: `[T, 3]` the turns it covers.
         is_empty: whether it is proved that no path of the window agrees.
         is_too_large: whether it needs more memory than allowed.
 
     Args:
         machine: see `is_solvable`.
-        role: the role whose path it is.
+        role: the role of the path.
         states: K states, at most `MOST_STARTS`.
-        model: how the other roles are believed to move.
+        model: predicts the moves of the other roles.
     """
 
     def __init__(
@@ -492,22 +499,22 @@ class Window:
 
     @property
     def path(self) -> IncompletePath:
-        """What the role did and saw in the turns it was opened for."""
+        """The role's moves and percepts in its turns."""
         return IncompletePath(self._machine, self.role, self.turns, self._model)
 
     def open(self, turns: IntArray, budget: Spent) -> bool:
-        """Unroll some turns and load the solver; false if that was stopped, or needs too much
-        memory. A later call continues where it was stopped.
+        """Unroll turns and load the solver; false if stopped, or if it needs too much memory.
+
+        A later call continues where this one stopped.
 
         Args:
-            turns: `[T, 3]` see `PathTree.last_turns`; begins with the turns it was opened for
-                before.
+            turns: `[T, 3]` see `PathTree.last_turns`; begins with the turns it covers already.
         """
         self.turns = turns
         try:
             for turn in turns[self._unrolling.num_turns :].tolist():
                 self._unrolling.add(*turn)
-                self.is_too_large = self._unrolling.num_signs > MOST_SIGNS
+                self.is_too_large = self._unrolling.num_literals > MOST_LITERALS
                 if self.is_too_large or budget.stop():
                     return False
         except Contradiction:
@@ -528,9 +535,9 @@ class Window:
             self._solver = None
 
     def witnesses(self, count: int, budget: Spent, rng: np.random.Generator) -> Paths | None:
-        """Up to `count` paths, which may be equal; None if there is none, or none was found.
+        """Up to `count` paths, which may be equal; None if none was found.
 
-        `is_empty` tells which.
+        Then `is_empty` says whether this proves that there is none.
         """
         if self._solver is None:
             return None
@@ -538,36 +545,36 @@ class Window:
         moves: list[IntArray] = []
         while len(starts) < count and not self.is_empty and not budget.is_over:
             self._solver.guess(self._unrolling.guess(rng))
-            found = self._solve(self._solver, budget)
-            if found is False:
+            is_satisfiable = self._solve(self._solver, budget)
+            if is_satisfiable is False:
                 self.is_empty = True
-            if not found:
+            if not is_satisfiable:
                 break
-            start, made = self._unrolling.read(self._solver.model())
+            start, path_moves = self._unrolling.read(self._solver.model())
             starts.append(start if start >= 0 else int(rng.integers(len(self._states))))
-            moves.append(made)
+            moves.append(path_moves)
         if not starts:
             return None
-        begun = self._states.take(np.array(starts))
-        paths = replayed(self.path, begun, np.array(starts), np.stack(moves), rng)
+        first_states = self._states.take(np.array(starts))
+        paths = replayed(self.path, first_states, np.array(starts), np.stack(moves), rng)
         return paths if len(paths) else None
 
     def _solve(self, solver: ClauseSolver, budget: Spent) -> bool | None:
         while not budget.is_over:
-            before = solver.conflicts
-            found = solver.solve(min(CONFLICTS_AT_ONCE, budget.conflicts))
-            budget.conflicts -= max(solver.conflicts - before, 1)
-            if found is not None:
-                return found
+            old_conflicts = solver.conflicts
+            is_satisfiable = solver.solve(min(CONFLICTS_AT_ONCE, budget.conflicts))
+            budget.conflicts -= max(solver.conflicts - old_conflicts, 1)
+            if is_satisfiable is not None:
+                return is_satisfiable
         return None
 
 
 # ------------------------------------------------------------------------
-# Complete paths of the last turns: replayed, and weighted by their prior.
+# Complete paths of the last turns, replayed on the machine and weighted by their priors.
 
 
 class IncompletePath(NamedTuple):
-    """What a role did and saw in some turns, and how the others are believed to move.
+    """A role's moves and percepts in some turns, and a model of the other roles' moves.
 
     Attributes:
         turns: `[T, 3]` see `PathTree.last_turns`.
@@ -584,10 +591,10 @@ class Paths:
     """N complete paths of T turns.
 
     Attributes:
-        starts: `[N]` number of the state in which each begins.
+        starts: `[N]` index of the state in which each begins.
         moves: `[N, T, R]`.
         states: the states before each turn, and at the end: T + 1 times N states.
-        log_priors: `[N, T]` log priors of the turns, as those of completions (see `completions`).
+        log_priors: `[N, T]` log priors of the turns; see `completions`.
         log_counts: `[N, T]` log of the number of completions.
     """
 
@@ -610,7 +617,7 @@ class Paths:
         return Paths(
             self.starts[paths],
             self.moves[paths],
-            tuple(each.take(paths) for each in self.states),
+            tuple(states.take(paths) for states in self.states),
             self.log_priors[paths],
             self.log_counts[paths],
         )
@@ -618,37 +625,37 @@ class Paths:
 
 def replayed(
     path: IncompletePath,
-    begun: States,
+    states: States,
     starts: IntArray,
     moves: IntArray,
     rng: np.random.Generator,
 ) -> Paths:
-    """The paths that some moves make, if they agree with what a role did and saw.
+    """The complete paths of these moves, as far as they agree with the role's moves and percepts.
 
     Args:
-        begun: N states in which they begin.
+        trail: N states in which they begin.
         starts: `[N]` see `Paths`.
-        moves: `[N, T, R]`, `UNKNOWN` where any legal move will do: there one is drawn.
+        moves: `[N, T, R]`, `UNKNOWN` where any legal move will do: then one is drawn.
     """
     alive = np.arange(len(starts))
     moves = moves.copy()
-    states = [begun]
+    trail = [states]
     log_priors, log_counts = np.zeros((2, len(starts), len(path.turns)))
     for turn in range(len(path.turns)):
-        tried = tried_turn(path, turn, states[-1], moves[alive, turn], rng)
-        lanes = tried.lanes
+        trial = try_turn(path, turn, trail[-1], moves[alive, turn], rng)
+        lanes = trial.lanes
         alive = alive[lanes]
-        moves[alive, turn] = tried.moves
-        log_priors[alive, turn], log_counts[alive, turn] = tried.log_priors, tried.log_counts
-        states = [*(each.take(lanes) for each in states), tried.states]
-    return Paths(starts[alive], moves[alive], tuple(states), log_priors[alive], log_counts[alive])
+        moves[alive, turn] = trial.moves
+        log_priors[alive, turn], log_counts[alive, turn] = trial.log_priors, trial.log_counts
+        trail = [*(s.take(lanes) for s in trail), trial.states]
+    return Paths(starts[alive], moves[alive], tuple(trail), log_priors[alive], log_counts[alive])
 
 
-class Tried(NamedTuple):
-    """Joint moves of lanes that agree with what a role knows of one turn; see `Paths`.
+class TriedTurn(NamedTuple):
+    """Joint moves that agree with a role's evidence of one turn; see `Paths`.
 
     Attributes:
-        lanes: `[K]` increasing; the lanes of these moves.
+        lanes: `[K]` the lane of each, increasing.
         moves: `[K, R]`.
         states: `[K]` successors.
     """
@@ -660,27 +667,26 @@ class Tried(NamedTuple):
     log_counts: FloatArray
 
 
-def tried_turn(
+def try_turn(
     path: IncompletePath, turn: int, states: States, moves: IntArray, rng: np.random.Generator
-) -> Tried:
-    """Make joint moves `[N, R]` in a turn; moves that are `UNKNOWN` are drawn from the open
-    ones."""
+) -> TriedTurn:
+    """Try joint moves `[N, R]` in a turn; where a move is `UNKNOWN`, an open move is drawn."""
     machine, role, turns, model = path
     evidence = Learnt(*np.tile(turns[turn][:, None], len(states)))
     options = open_moves(machine, role, states, evidence, model)
-    given = options.given(moves)
-    lanes = np.flatnonzero(given.counts > 0)
-    made, log_priors = given.random(lanes, rng)
-    stepped = machine.step(states.take(lanes), made)
+    restricted = options.restricted(moves)
+    lanes = np.flatnonzero(restricted.counts > 0)
+    joint_moves, log_priors = restricted.random(lanes, rng)
+    stepped = machine.step(states.take(lanes), joint_moves)
     agrees = ~machine.terminal(stepped.states)
     percepts = turns[turn, 1]
     if percepts != UNKNOWN:
         agrees &= stepped.percepts[:, role] == percepts
-    kept = np.flatnonzero(agrees)
-    return Tried(
-        lanes[kept],
-        made[kept],
-        stepped.states.take(kept),
-        log_priors[kept],
-        np.log(options.counts[lanes[kept]]),
+    agreeing = np.flatnonzero(agrees)
+    return TriedTurn(
+        lanes[agreeing],
+        joint_moves[agreeing],
+        stepped.states.take(agreeing),
+        log_priors[agreeing],
+        np.log(options.counts[lanes[agreeing]]),
     )

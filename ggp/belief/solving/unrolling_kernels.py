@@ -1,6 +1,15 @@
-"""The kernels of unrolling: they fold a turn of a circuit, and write wanted gates as clauses.
+"""The kernels of unrolling: they fold a turn of a circuit into gates, and write gates as clauses.
 
-Signs are numbers of propositions, negative if these are negated; 1 is true, so -1 is false.
+`unrolling` calls them turn by turn: `fold` and `fix` simplify, `write` makes clauses for a solver,
+`simulate` guesses a model. A literal is the number of a proposition, negative if negated; 1 is
+true, so -1 is false. Three rules hold:
+
+1. Propositions are numbered in the order of what they depend on, so one pass over the numbers
+   evaluates all of them (`simulate`).
+2. No gate has an input that was constant when the gate was folded, and none is a copy: `fold`
+   stores the constant or the input in its place.
+3. A clause about a gate is written at most once, and only if the gate occurs in clauses with the
+   polarity that needs it. So the clauses cover the cone of influence of the evidence, and no more.
 """
 
 from __future__ import annotations
@@ -18,12 +27,12 @@ I8 = NDArray[np.int8]
 I32 = NDArray[np.int32]
 
 GATE, CHOICE, START, HELPER = 0, 1, 2, 3
-"""Kinds of propositions: an AND of signs; a role makes a move; a fluent holds where the window
-begins; a helper that only clauses about the others mention."""
+"""Kinds of propositions: a conjunction of literals; a role makes a move; a fluent holds at the
+start of the window; a helper that occurs only in the clauses of others."""
 
 IF, ONLY_IF, IF_SAID, ONLY_IF_SAID = 1, 2, 4, 8
-"""Statements that clauses need, and have, about a gate: what follows if it holds; that it holds if
-all of its inputs do. Each is wanted only if the gate occurs in clauses with that sign (Plaisted and
+"""Clauses about a gate, needed and written: the gate implies each input; the inputs together imply
+the gate. Each half is needed only if the gate occurs in clauses with that polarity (Plaisted and
 Greenbaum 1986)."""
 
 
@@ -33,100 +42,104 @@ class Propositions(NamedTuple):
 
     Attributes:
         kind: `[V + 1]` see `GATE`.
-        about: `[V + 1]` of a choice the number of its group, of a start the fluent, of a gate the
-            index of its first sign in `signs`.
-        size: `[V + 1]` number of signs of a gate.
-        signs: the signs of all gates.
+        about: `[V + 1]` of a choice the index of its group, of a start the fluent, of a gate the
+            index of its first input in `literals`.
+        size: `[V + 1]` number of inputs of a gate.
+        literals: the inputs of all gates.
         fixed: `[V + 1]` 1 or -1 where the value is known, 0 elsewhere.
-        written: `[V + 1]` its number in the clauses, 0 if they do not mention it.
-        wanted: `[V + 1]` what clauses must say about it, see `IF`.
+        written: `[V + 1]` its number in the clauses, 0 if it does not occur in them.
+        polarity: `[V + 1]` flags of its clauses, see `IF`.
     """
 
     kind: I8
     about: IntArray
     size: I32
-    signs: I32
+    literals: I32
     fixed: I8
     written: I32
-    wanted: I8
+    polarity: I8
 
 
 @by_reference
 class Groups(NamedTuple):
-    """G choices of one move each.
+    """G groups: in each, a role chooses one move.
 
     Attributes:
-        first: `[G]` proposition of its first move; the others follow, then one helper fewer than
-            there are moves.
+        first: `[G]` proposition of the first move; the other moves follow, then one helper fewer
+            than there are moves.
         size: `[G]` number of moves, two or more.
-        legal: `[G]` index in `signs` of the first of the signs that its moves are legal.
-        signs: of all groups.
+        legal: `[G]` index in `literals` of the first move's legality; the other moves follow.
+        literals: that a move is legal, for all moves of all groups.
     """
 
     first: IntArray
     size: I32
     legal: IntArray
-    signs: I32
+    literals: I32
 
 
 @inlined
-def _known(props: Propositions, sign: int) -> int:
-    """1 if a sign is known to hold, -1 if it is known not to, else 0."""
-    found = props.fixed[abs(sign)]
-    return int(found) if sign > 0 else -int(found)
+def _value_of(props: Propositions, literal: int) -> int:
+    """1 if a literal is known to be true, -1 if known to be false, else 0."""
+    value = props.fixed[abs(literal)]
+    return int(value) if literal > 0 else -int(value)
 
 
 @kernel
 def fold(  # noqa: C901
     offsets: IntArray,
-    literals: Literals,
-    wanted: BoolArray,
+    inputs: Literals,
+    is_needed: BoolArray,
     nets: I32,
     first_net: int,
     props: Propositions,
     num_props: int,
-    num_signs: int,
+    num_literals: int,
 ) -> tuple[int, int]:
-    """The signs of all wanted gates of one turn, unless they are constants or copies.
+    """Fold the gates of one turn: add a proposition for each, unless it is a constant or a copy.
+
+    Gates come after their inputs. So the literal of every input is final when a gate is folded, and
+    constants propagate through the whole turn in one pass. Repeated and contradictory inputs are
+    only looked for in short gates: a longer gate is merely not simplified.
 
     Args:
-        offsets, literals: of the circuit.
-        wanted: `[gates]`.
-        nets: `[nets]` signs; those of inputs are given, those of gates are written.
+        offsets, inputs: the gates of the circuit.
+        is_needed: `[gates]` whether to fold each gate.
+        nets: `[nets]` literals; given for the circuit's inputs, written for gates.
         first_net: net of the first gate.
-        props: with room for all gates and all literals.
-        num_props, num_signs: numbers of existing propositions and signs of gates.
+        props: with room for all gates and all inputs.
+        num_props, num_literals: numbers of existing propositions and of inputs of gates.
 
     Returns:
         both numbers afterwards.
     """
-    for gate in range(len(wanted)):
-        if not wanted[gate]:
+    for gate in range(len(is_needed)):
+        if not is_needed[gate]:
             continue
-        start, count = num_signs, 0
+        start, count = num_literals, 0
         holds = True
         for k in range(offsets[gate], offsets[gate + 1]):
-            literal = literals[k]
-            sign = nets[literal >> 1]
-            if literal & 1:
-                sign = -sign
-            known = _known(props, sign)
-            if known > 0:
+            source = inputs[k]
+            literal = nets[source >> 1]
+            if source & 1:
+                literal = -literal
+            value = _value_of(props, literal)
+            if value > 0:
                 continue
-            if known < 0:
+            if value < 0:
                 holds = False
                 break
             is_new = True
             if count <= 8:
                 for i in range(start, start + count):
-                    if props.signs[i] == sign:
+                    if props.literals[i] == literal:
                         is_new = False
-                    elif props.signs[i] == -sign:
+                    elif props.literals[i] == -literal:
                         holds = False
             if not holds:
                 break
             if is_new:
-                props.signs[start + count] = sign
+                props.literals[start + count] = literal
                 count += 1
         net = first_net + gate
         if not holds:
@@ -134,7 +147,7 @@ def fold(  # noqa: C901
         elif count == 0:
             nets[net] = 1
         elif count == 1:
-            nets[net] = props.signs[start]
+            nets[net] = props.literals[start]
         else:
             num_props += 1
             props.kind[num_props] = GATE
@@ -142,54 +155,57 @@ def fold(  # noqa: C901
             props.size[num_props] = count
             props.fixed[num_props] = 0
             props.written[num_props] = 0
-            props.wanted[num_props] = 0
+            props.polarity[num_props] = 0
             nets[net] = num_props
-            num_signs += count
-    return num_props, num_signs
+            num_literals += count
+    return num_props, num_literals
 
 
 @kernel
-def fix(props: Propositions, signs: I32, stack: I32) -> bool:
-    """Assert signs, and propagate them through the gates (unit propagation).
+def fix(props: Propositions, literals: I32, stack: I32) -> bool:
+    """Assert literals, and propagate them through the gates (unit propagation).
+
+    Literals propagate only from gates to their inputs; gates that are folded later see them. A
+    false gate with several open inputs fixes none of them: its clauses leave that to the solver.
 
     Args:
-        stack: scratch, as long as all signs of gates and these together.
+        stack: scratch, as long as the inputs of all gates and these literals together.
 
     Returns:
-        whether they can all hold, as far as propagation shows.
+        false if they contradict each other; true proves nothing.
     """
     size = 0
-    for sign in signs:
-        stack[size] = sign
+    for literal in literals:
+        stack[size] = literal
         size += 1
     while size:
         size -= 1
-        sign = stack[size]
-        known = _known(props, sign)
-        if known < 0:
+        literal = stack[size]
+        value = _value_of(props, literal)
+        if value < 0:
             return False
-        if known > 0:
+        if value > 0:
             continue
-        net = abs(sign)
-        props.fixed[net] = 1 if sign > 0 else -1
+        net = abs(literal)
+        props.fixed[net] = 1 if literal > 0 else -1
         if props.kind[net] != GATE:
             continue
         start, count = props.about[net], props.size[net]
-        if sign > 0:
+        if literal > 0:
             for k in range(start, start + count):
-                if _known(props, props.signs[k]) <= 0:
-                    stack[size] = props.signs[k]
+                if _value_of(props, props.literals[k]) <= 0:
+                    stack[size] = props.literals[k]
                     size += 1
             continue
-        # A gate that must not hold, with all inputs but one true: that input is false.
+        # The gate must be false. If all inputs but one are true, that one is false.
         open_, num_open, is_false = 0, 0, False
         for k in range(start, start + count):
-            known = _known(props, props.signs[k])
-            if known < 0:
+            value = _value_of(props, props.literals[k])
+            if value < 0:
                 is_false = True
-            elif known == 0:
+            elif value == 0:
                 num_open += 1
-                open_ = props.signs[k]
+                open_ = props.literals[k]
         if not is_false and num_open == 0:
             return False
         if not is_false and num_open == 1:
@@ -208,134 +224,141 @@ def write(
     sizes: IntArray,
     clauses: I32,
 ) -> int:
-    """Write the clauses of wanted propositions, and of everything they depend on.
+    """Write the clauses of the propositions on the stack, and of everything they depend on.
+
+    A proposition leaves the stack only when there is room for all of its clauses, so the caller can
+    empty `clauses` and call again. Writing a clause puts its propositions on the stack.
 
     Args:
         starts: `[K, F]` fluents of the states in which the window may begin.
         first_start: proposition that it begins in the first of these; the others follow.
-        stack: propositions whose clauses are to be written, see `number`. Has room for each
-            twice.
-        sizes: number of entries on the stack, and the last number that was given.
-        clauses: signs, each clause ended by 0.
+        stack: propositions whose clauses are still to be written, see `number`. Has room for each
+            twice, once for each polarity.
+        sizes: number of entries on the stack, and the last number used in clauses.
+        clauses: literals, each clause ended by 0.
 
     Returns:
-        number of entries written to `clauses`; what did not fit is still on the stack.
+        number of entries written to `clauses`; the rest is still on the stack.
     """
-    full = 0
+    end = 0
     num_starts = len(starts)
     while sizes[0]:
         prop = stack[sizes[0] - 1]
         kind = props.kind[prop]
         if kind == GATE:
             start, count = props.about[prop], props.size[prop]
-            if full + 4 * count + 2 > len(clauses):
-                return full
+            if end + 4 * count + 2 > len(clauses):
+                return end
             sizes[0] -= 1
-            me, wanted = props.written[prop], props.wanted[prop]
-            if wanted & IF and not wanted & IF_SAID:
-                props.wanted[prop] |= IF_SAID
+            own_number, polarity = props.written[prop], props.polarity[prop]
+            if polarity & IF and not polarity & IF_SAID:
+                props.polarity[prop] |= IF_SAID
                 for k in range(start, start + count):
-                    clauses[full] = -me
-                    clauses[full + 1] = _number(props, props.signs[k], stack, sizes)
-                    clauses[full + 2] = 0
-                    full += 3
-            if wanted & ONLY_IF and not wanted & ONLY_IF_SAID:
-                props.wanted[prop] |= ONLY_IF_SAID
-                clauses[full] = me
-                full += 1
+                    clauses[end] = -own_number
+                    clauses[end + 1] = _mention(props, props.literals[k], stack, sizes)
+                    clauses[end + 2] = 0
+                    end += 3
+            if polarity & ONLY_IF and not polarity & ONLY_IF_SAID:
+                props.polarity[prop] |= ONLY_IF_SAID
+                clauses[end] = own_number
+                end += 1
                 for k in range(start, start + count):
-                    clauses[full] = _number(props, -props.signs[k], stack, sizes)
-                    full += 1
-                clauses[full] = 0
-                full += 1
+                    clauses[end] = _mention(props, -props.literals[k], stack, sizes)
+                    end += 1
+                clauses[end] = 0
+                end += 1
         elif kind == CHOICE:
             group = props.about[prop]
             first, count = groups.first[group], groups.size[group]
-            if full + 16 * count > len(clauses):
-                return full
+            if end + 16 * count > len(clauses):
+                return end
             sizes[0] -= 1
             if prop != first:
-                _number(props, first, stack, sizes)  # the one that writes clauses for all of them
+                _mention(props, first, stack, sizes)  # it writes the clauses of the group
                 continue
-            full = _one_of(props, groups, group, stack, sizes, clauses, full)
+            end = _write_choice(props, groups, group, stack, sizes, clauses, end)
         elif kind == START:
-            if full + 3 * num_starts > len(clauses):
-                return full
+            if end + 3 * num_starts > len(clauses):
+                return end
             sizes[0] -= 1
-            fluent, me = props.about[prop], props.written[prop]
+            fluent, own_number = props.about[prop], props.written[prop]
             for k in range(num_starts):
-                clauses[full] = _number(props, -(first_start + k), stack, sizes)
-                clauses[full + 1] = me if starts[k, fluent] else -me
-                clauses[full + 2] = 0
-                full += 3
+                clauses[end] = _mention(props, -(first_start + k), stack, sizes)
+                clauses[end + 1] = own_number if starts[k, fluent] else -own_number
+                clauses[end + 2] = 0
+                end += 3
         else:
             sizes[0] -= 1
-    return full
+    return end
 
 
 @inlined
-def _number(props: Propositions, sign: int, stack: I32, sizes: IntArray) -> int:
-    """A sign as it appears in clauses; the first time, its proposition is put on the stack."""
-    prop = abs(sign)
-    wanted = (IF if sign > 0 else ONLY_IF) if props.kind[prop] == GATE else IF
-    if not props.wanted[prop] & wanted:
-        props.wanted[prop] |= wanted
+def _mention(props: Propositions, literal: int, stack: I32, sizes: IntArray) -> int:
+    """The literal as numbered in clauses; at first use, its proposition is put on the stack."""
+    prop = abs(literal)
+    needed_flag = (IF if literal > 0 else ONLY_IF) if props.kind[prop] == GATE else IF
+    if not props.polarity[prop] & needed_flag:
+        props.polarity[prop] |= needed_flag
         if props.written[prop] == 0:
             sizes[1] += 1
             props.written[prop] = sizes[1]
         stack[sizes[0]] = prop
         sizes[0] += 1
-    found = int(props.written[prop])
-    return found if sign > 0 else -found
+    number_of = int(props.written[prop])
+    return number_of if literal > 0 else -number_of
 
 
 @kernel
-def number(props: Propositions, signs: I32, stack: I32, sizes: IntArray) -> None:
-    """Turn `[K]` signs into their numbers in clauses that are about to be added.
+def number(props: Propositions, literals: I32, stack: I32, sizes: IntArray) -> None:
+    """Replace `[K]` literals by their numbers in clauses that are about to be added.
 
     Args:
         stack, sizes: see `write`, which writes the clauses about them.
     """
-    for k in range(len(signs)):
-        signs[k] = _number(props, signs[k], stack, sizes)
+    for k in range(len(literals)):
+        literals[k] = _mention(props, literals[k], stack, sizes)
 
 
 @inlined
-def _one_of(
+def _write_choice(
     props: Propositions,
     groups: Groups,
     group: int,
     stack: I32,
     sizes: IntArray,
     clauses: I32,
-    full: int,
+    end: int,
 ) -> int:
-    """Clauses that exactly one move is made, and a legal one: a ladder encoding."""
+    """Clauses that exactly one move of a group is made, and a legal one: a ladder encoding.
+
+    Helper k means that one of the moves up to k is made. Move k implies helper k, which implies
+    helper k + 1 and excludes move k + 1. So the number of clauses is linear in the moves.
+    """
     first, count = groups.first[group], groups.size[group]
     for k in range(count):
-        move = _number(props, first + k, stack, sizes)
-        legal = groups.signs[groups.legal[group] + k]
-        clauses[full], clauses[full + 1] = -move, _number(props, legal, stack, sizes)
-        clauses[full + 2] = 0
-        full += 3
+        move = _mention(props, first + k, stack, sizes)
+        legal = groups.literals[groups.legal[group] + k]
+        clauses[end], clauses[end + 1] = -move, _mention(props, legal, stack, sizes)
+        clauses[end + 2] = 0
+        end += 3
     for k in range(count):
-        clauses[full] = _number(props, first + k, stack, sizes)
-        full += 1
-    clauses[full] = 0
-    full += 1
+        clauses[end] = _mention(props, first + k, stack, sizes)
+        end += 1
+    clauses[end] = 0
+    end += 1
     for k in range(count - 1):
-        move = _number(props, first + k, stack, sizes)
-        after = _number(props, first + k + 1, stack, sizes)
-        upto = _number(props, first + count + k, stack, sizes)
-        clauses[full], clauses[full + 1], clauses[full + 2] = -move, upto, 0
-        clauses[full + 3], clauses[full + 4], clauses[full + 5] = -after, -upto, 0
-        full += 6
+        move = _mention(props, first + k, stack, sizes)
+        later = _mention(props, first + k + 1, stack, sizes)
+        upto = _mention(props, first + count + k, stack, sizes)
+        clauses[end], clauses[end + 1], clauses[end + 2] = -move, upto, 0
+        clauses[end + 3], clauses[end + 4], clauses[end + 5] = -later, -upto, 0
+        end += 6
         if k + 2 < count:
-            clauses[full] = -upto
-            clauses[full + 1] = _number(props, first + count + k + 1, stack, sizes)
-            clauses[full + 2] = 0
-            full += 3
-    return full
+            clauses[end] = -upto
+            clauses[end + 1] = _mention(props, first + count + k + 1, stack, sizes)
+            clauses[end + 2] = 0
+            end += 3
+    return end
 
 
 @kernel
@@ -350,14 +373,17 @@ def simulate(
     lots: FloatArray,
     values: BoolArray,
 ) -> None:
-    """Values in a random match with any percepts: a guess to begin a search with.
+    """The values of all propositions in a random match with any percepts: a solver's first guess.
+
+    Propositions come after everything they depend on, so one pass over them suffices. A choice
+    draws one of its legal moves; the guess is wrong only about percepts.
 
     Args:
-        start: `[F]` fluents of the initial state of the match.
-        first_start: proposition that it begins in the first of `num_starts` states; `begun_in`
-            is the number of the state in which it does begin.
+        start: `[F]` fluents of the first state of the match.
+        first_start: proposition that it begins in the first of `num_starts` states.
+        begun_in: index of the state in which it begins.
         lots: `[G]` random numbers from 0 to 1, one for each choice.
-        values: `[V + 1]` are set.
+        values: `[V + 1]` out.
     """
     values[1] = True
     for prop in range(2, num_props + 1):
@@ -366,8 +392,8 @@ def simulate(
             value = True
             first = props.about[prop]
             for k in range(first, first + props.size[prop]):
-                sign = props.signs[k]
-                if values[abs(sign)] != (sign > 0):
+                literal = props.literals[k]
+                if values[abs(literal)] != (literal > 0):
                     value = False
                     break
             values[prop] = value
@@ -378,20 +404,20 @@ def simulate(
                 values[prop] = prop == first_start + begun_in
         elif groups.first[props.about[prop]] == prop:
             group = props.about[prop]
-            count, at = groups.size[group], groups.legal[group]
-            number = 0
+            count, first_legal = groups.size[group], groups.legal[group]
+            num_legal = 0
             for k in range(count):
-                sign = groups.signs[at + k]
-                number += values[abs(sign)] == (sign > 0)
-            left = int(lots[group] * number)
-            chosen = -1
+                literal = groups.literals[first_legal + k]
+                num_legal += values[abs(literal)] == (literal > 0)
+            num_skipped = int(lots[group] * num_legal)
+            choice = -1
             for k in range(count):
-                sign = groups.signs[at + k]
-                if values[abs(sign)] == (sign > 0):
-                    if left == 0:
-                        chosen = k
-                    left -= 1
+                literal = groups.literals[first_legal + k]
+                if values[abs(literal)] == (literal > 0):
+                    if num_skipped == 0:
+                        choice = k
+                    num_skipped -= 1
             for k in range(count):
-                values[prop + k] = k == chosen
+                values[prop + k] = k == choice
             for k in range(count - 1):
-                values[prop + count + k] = 0 <= chosen <= k
+                values[prop + count + k] = 0 <= choice <= k

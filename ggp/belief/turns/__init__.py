@@ -1,6 +1,6 @@
-"""One turn of belief: from weighted entries to those that agree with the percepts after it.
+"""One turn of belief: weighted entries in, their successors that agree with the percepts out.
 
-Begin with `one_turn`. `open_moves` says what each role may have done, `completions` lists or draws
-all combinations that give the percepts, in random order where they are too many; `resample` thins
-what comes of that. `walks` go from the start of the game.
+Begin with `one_turn`. `open_moves` lists the moves each role may have made, `completions` lists or
+draws the joint moves that give the percepts, and `resample` thins the successors. `walks` samples
+whole histories from the start of the game.
 """

@@ -1,8 +1,8 @@
-"""Joint completions: the possible joint moves of one turn, for many particles.
+"""Completions: from open moves to the joint moves of one turn that give a role its percepts.
 
 For an entry (a state) and our own move, a completion is a joint move that includes our move. It
-matches if it gives exactly our percepts and does not end the game. Few completions are listed,
-many are drawn at random without replacement.
+matches if it gives exactly our percepts and does not end the game. If there are few completions,
+all are listed; many are drawn at random without replacement.
 
 We check, and see that the other role bets. In each state, every move of the other is tried:
 
@@ -14,9 +14,9 @@ We check, and see that the other role bets. In each state, every move of the oth
 Our own move has prior 1 because we chose it. Had it been drawn for us, its prior would be 1 / (our
 legal moves there).
 
-If 40 completions are too many to list and 2 are wanted, they are drawn until the third match. If
-that is the ninth draw, 2 / (9 - 1) is an unbiased estimate of the share that matches: so each of
-the two that are kept stands for 40 * 1/4 / 2 = 5, and weighs five times its prior.
+If 40 completions are too many to list and the entry needs 2, they are drawn until the third match.
+If that is the ninth draw, 2 / (9 - 1) is an unbiased estimate of the share that matches: so each of
+the first two matches stands for 40 * 1/4 / 2 = 5 completions, and weighs five times its prior.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ from ggp.machine.base import (
 from ggp.machine.mixing import GOLDEN, finalised
 
 LANES_AT_ONCE = 1 << 15
-"""Completions stepped side by side: bounds memory, and how late a stop is noticed."""
+"""Completions stepped side by side: bounds memory, and the delay of a stop."""
 
 _FIRST_DRAWS = 16
 
 
 def never(share: float = 1.0) -> bool:
-    """Always false: there is no end of the available time, nor of a share of it."""
+    """Always false: the time has no end, nor has a share of it."""
     return False
 
 
@@ -58,11 +58,11 @@ def lanes_at_once() -> int:
 
 
 class Polling(NamedTuple):
-    """When a search is to stop, and how often it asks.
+    """When a search stops, and how often it checks.
 
     Attributes:
         stop: when true, the rest is left out.
-        at_once: gives the number of lanes to step between two calls of `stop`.
+        at_once: returns the number of lanes to step between two calls of `stop`.
     """
 
     stop: Callable[[], bool] = never
@@ -71,10 +71,10 @@ class Polling(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OpenTurn:
-    """A turn of L lanes, of which a role knows its own part.
+    """A turn of L lanes, with the evidence of one role.
 
     Attributes:
-        role: its index.
+        role: index of this role.
         states: `[L]` the states before the turn.
         options: `[L]` the moves that each role may have made.
         percepts: `[L]` percept id of the role after the turn, or `UNKNOWN`.
@@ -93,18 +93,18 @@ class OpenTurn:
             rows: `[K]` the lane of each joint move.
             joint_moves: `[K, R]`.
         """
-        machine, states, wanted = self.machine, self.states, self.percepts
+        machine, states, percepts = self.machine, self.states, self.percepts
         if isinstance(machine, Matcher):
             at = rows
             if len(rows) < len(states):
-                # Only states that are completed are asked anything.
-                used, at = np.unique(rows, return_inverse=True)
-                states, wanted, rows = states.take(used), wanted[used], at
-            found = machine.step_matching(states, at, joint_moves, self.role, wanted)
-            if found is not None:
-                return found
+                # Pass only the states that are completed.
+                used_lanes, at = np.unique(rows, return_inverse=True)
+                states, percepts, rows = states.take(used_lanes), percepts[used_lanes], at
+            matches = machine.step_matching(states, at, joint_moves, self.role, percepts)
+            if matches is not None:
+                return matches
         stepped = machine.step(states.take(rows), joint_moves)
-        target = wanted[rows]
+        target = percepts[rows]
         match = np.flatnonzero((stepped.percepts[:, self.role] == target) | (target == UNKNOWN))
         return match, stepped.states if len(match) == len(rows) else stepped.states.take(match)
 
@@ -114,12 +114,12 @@ class Completions:
     """K matching completions.
 
     Attributes:
-        lanes: `[K]` the lane that was completed.
+        lanes: `[K]` the lane of each.
         joint_moves: `[K, R]`.
         states: `[K]` successors.
         log_factors: `[K]` log of the factor for the weight of the lane: the prior of the completion
-            over the probability that it is here.
-        stands_for: `[K]` estimated number of matching completions each of these represents.
+            over the probability that it was drawn.
+        stands_for: `[K]` estimated number of matching completions that each represents.
     """
 
     lanes: IntArray
@@ -128,15 +128,15 @@ class Completions:
     log_factors: FloatArray
     stands_for: FloatArray
 
-    def standing_for(self, more: float) -> Completions:
-        """The same completions, each standing for `more` times as many."""
+    def standing_for(self, factor: float) -> Completions:
+        """The same completions, each standing for `factor` times as many."""
         return replace(
-            self, log_factors=self.log_factors + np.log(more), stands_for=self.stands_for * more
+            self, log_factors=self.log_factors + np.log(factor), stands_for=self.stands_for * factor
         )
 
     @staticmethod
     def joined(machine: Machine, parts: list[Completions]) -> Completions:
-        """The completions of several parts, one after the other."""
+        """The completions of several parts, in order."""
         if len(parts) == 1:
             return parts[0]
         return Completions(
@@ -155,45 +155,45 @@ def list_completions(
     rng: np.random.Generator | None = None,
     most: float = np.inf,
 ) -> tuple[Completions, IntArray]:
-    """All matching completions of some lanes; if stopped, those of the completions tried so far.
+    """All matching completions of some lanes; if stopped, the matches so far.
 
     Args:
         lanes: increasing; the lanes to complete.
-        polling: when it stops, the pairs that were not tried yet are left out.
-        rng: draws the order of pairs, if they are not all tried at once, so that what is left out
-            is left out at random. Without it they are tried lane by lane.
+        polling: when it stops, the remaining pairs are left out.
+        rng: draws the order of pairs, if there are several pieces, so that the part left out is
+            random. Without it they are tried lane by lane.
         most: approximate number of matches after which the rest is left out, too: bounds memory.
 
     Returns:
-        the completions, in no order if there is an `rng`, and how many were tried in each lane.
+        the completions, in no order if there is an `rng`, and `[D]` the number tried in each lane.
     """
     counts = turn.options.counts[lanes].astype(np.int64)
-    tried = np.zeros(len(lanes), dtype=np.int64)
+    num_tried = np.zeros(len(lanes), dtype=np.int64)
     parts: list[Completions] = []
-    found_so_far = 0
+    num_matches = 0
     for at, numbers in completion_pairs(counts, polling.at_once, rng):
-        if parts and (found_so_far > most or polling.stop()):
+        if parts and (num_matches > most or polling.stop()):
             break
         rows = lanes[at]
-        found, _ = _matching(turn, rows, *turn.options.joint(rows, numbers))
-        parts.append(found)
-        found_so_far += len(found.lanes)
-        tried += np.bincount(at, minlength=len(lanes))
+        matches, _ = _matching(turn, rows, *turn.options.joint(rows, numbers))
+        parts.append(matches)
+        num_matches += len(matches.lanes)
+        num_tried += np.bincount(at, minlength=len(lanes))
     if not parts:
-        none = np.zeros(0, dtype=np.int64)
+        empty = np.zeros(0, dtype=np.int64)
         joint_moves = np.zeros((0, len(turn.machine.roles)), dtype=np.int64)
-        parts = [_matching(turn, none, joint_moves, np.zeros(0))[0]]
-    return Completions.joined(turn.machine, parts), tried
+        parts = [_matching(turn, empty, joint_moves, np.zeros(0))[0]]
+    return Completions.joined(turn.machine, parts), num_tried
 
 
 def completion_pairs(
     counts: IntArray, at_once: Callable[[], int], rng: np.random.Generator | None
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """Pairs of (index of a lane, number of one of its completions), a piece after the other.
+    """Pairs of (index of a lane, number of one of its completions), in pieces.
 
     Args:
         counts: `[D]` completions of each lane.
-        at_once: gives the size of the next piece.
+        at_once: returns the size of the next piece.
         rng: draws the order of pairs, if there are several pieces; None for lane by lane.
     """
     if rng is not None and counts.sum() > at_once():
@@ -230,47 +230,47 @@ def draw_completions(
 
     Args:
         lanes: `[D]` the lanes to complete; each must have completions.
-        shares: `[D]` number of matches wanted in each lane.
+        shares: `[D]` number of matches to find in each lane.
         draw_limits: `[D]` most completions to draw in each lane.
         polling: when it stops, no more are drawn.
-        shuffle: if they are not all drawn at once, lanes take their turns in random order, so that
-            the lanes without draws when it is stopped are left out at random.
+        shuffle: visit lanes in random order if there are several pieces, so that a stop leaves out
+            random lanes.
 
-    Returns:
-        the completions, and `[D]` the number of draws made.
+        Returns:
+            the completions, and `[D]` the number of draws.
     """
     draws = _Draws(turn.options, lanes, shares, draw_limits, rng)
-    kept: list[Completions] = []
+    parts: list[Completions] = []
     active = np.arange(len(lanes))
     if shuffle and draws.next_counts(active).sum() > polling.at_once():
         active = rng.permutation(active)
     while len(active):
         draws.most = polling.at_once()
         for start, end in chunks(draws.next_counts(active), draws.most):
-            if kept and polling.stop():
-                draws.done[:] = True
+            if parts and polling.stop():
+                draws.finished[:] = True
                 break
-            some = active[start:end]
-            drawn = draws.draw(some)
-            rows = lanes[drawn.owners]
-            found, matches = _matching(turn, rows, drawn.joint_moves, drawn.log_priors)
-            kept.append(_select(found, draws.record(some, drawn, matches)))
-        active = active[~draws.done[active]]
-    found = Completions.joined(turn.machine, kept)
+            piece = active[start:end]
+            batch = draws.draw(piece)
+            rows = lanes[batch.owners]
+            completions, matches = _matching(turn, rows, batch.joint_moves, batch.log_priors)
+            parts.append(_select(completions, draws.record(piece, batch, matches)))
+        active = active[~draws.finished[active]]
+    completions = Completions.joined(turn.machine, parts)
     stands_for = np.zeros(len(turn.options.counts))
     stands_for[lanes] = draws.stands_for()
-    # Drawn uniformly: prior * (completions / kept) * estimated share that matches.
+    # Drawn uniformly: prior * (completions / matches kept) * estimated share that matches.
     return Completions(
-        found.lanes,
-        found.joint_moves,
-        found.states,
-        found.log_factors + np.log(stands_for[found.lanes]),
-        stands_for[found.lanes],
+        completions.lanes,
+        completions.joint_moves,
+        completions.states,
+        completions.log_factors + np.log(stands_for[completions.lanes]),
+        stands_for[completions.lanes],
     ), draws.num_drawn
 
 
 class _Drawn(NamedTuple):
-    """K drawn completions: the lane, the number of the draw in it (from 0), and the moves."""
+    """K drawn completions: the lane, the index of the draw in it, the moves, and their priors."""
 
     owners: IntArray
     places: IntArray
@@ -282,9 +282,9 @@ class _Draws:
     """Draws completions of D lanes without replacement, side by side.
 
     Attributes:
-        num_drawn: `[D]` draws, up to and including the match that stopped it.
-        done: `[D]` whether no more are to be drawn.
-        most: most draws of one lane at once.
+        num_drawn: `[D]` draws, up to and including the match that stopped the lane.
+        finished: `[D]` whether the lane is finished.
+        most: most draws of one lane in a piece.
     """
 
     def __init__(
@@ -302,30 +302,30 @@ class _Draws:
         self._num_matches = np.zeros(len(lanes), dtype=np.int64)
         self._stopped_at_match = np.zeros(len(lanes), dtype=np.bool_)
         self.num_drawn = np.zeros(len(lanes), dtype=np.int64)
-        self.done = np.zeros(len(lanes), dtype=np.bool_)
+        self.finished = np.zeros(len(lanes), dtype=np.bool_)
         self.most = LANES_AT_ONCE
 
     def next_counts(self, active: IntArray) -> IntArray:
         """Number of draws to make next in each of some lanes."""
-        drawn = self.num_drawn[active]
-        # As many again as before: few calls where matches are rare, few wasted draws where they
-        # are not.
-        wanted = np.maximum(np.maximum(_FIRST_DRAWS, drawn), 2 * self._shares[active])
-        wanted = np.minimum(wanted, max(_FIRST_DRAWS, self.most))
-        return np.asarray(np.minimum(wanted, self._limits[active] - drawn))
+        num_drawn = self.num_drawn[active]
+        # Double the draws each time: few calls where matches are rare, few wasted draws where
+        # they are not.
+        counts = np.maximum(np.maximum(_FIRST_DRAWS, num_drawn), 2 * self._shares[active])
+        counts = np.minimum(counts, max(_FIRST_DRAWS, self.most))
+        return np.asarray(np.minimum(counts, self._limits[active] - num_drawn))
 
     def draw(self, active: IntArray) -> _Drawn:
-        """Completions of some lanes that were not drawn before, lane by lane."""
+        """New completions of some lanes, lane by lane; none is drawn twice."""
         counts = self.next_counts(active)
         owners = np.repeat(active, counts)
-        before = self.num_drawn[active] - offsets_of(counts)[:-1]
-        places = np.arange(len(owners)) + np.repeat(before, counts)
+        first_places = self.num_drawn[active] - offsets_of(counts)[:-1]
+        places = np.arange(len(owners)) + np.repeat(first_places, counts)
         sizes = self._totals[owners]
-        # Without replacement, and without a list of what was drawn: the n-th draw is the n-th
-        # number of an order that follows from the key.
+        # Without replacement, and without a list of past draws: the n-th draw is the n-th number
+        # of a pseudo-random order determined by the key.
         numbers = shuffled(places, np.minimum(sizes, MAX_SIZE), self._keys[owners])
         joint_moves, log_priors = self._options.joint(self._lanes[owners], numbers)
-        # With more completions than that, none is ever drawn twice.
+        # With more completions than that, a repeated draw is practically impossible.
         huge = np.flatnonzero(sizes > MAX_SIZE)
         if len(huge):
             joint_moves[huge], log_priors[huge] = self._options.random(
@@ -333,77 +333,78 @@ class _Draws:
             )
         return _Drawn(owners, places, joint_moves, log_priors)
 
-    def record(self, active: IntArray, drawn: _Drawn, matches: IntArray) -> BoolArray:
-        """Record the draws of some lanes; returns which of the matches to keep.
+    def record(self, active: IntArray, batch: _Drawn, matches: IntArray) -> BoolArray:
+        """Record the draws of some lanes; returns whether to keep each match.
 
         Args:
             matches: increasing; indices of the drawn completions that match.
         """
-        owners = drawn.owners[matches]
-        new = np.bincount(owners, minlength=len(self._lanes))[active]
-        before = self._num_matches[active] - offsets_of(new)[:-1]
-        nth = np.arange(len(matches)) + np.repeat(before, new)
-        self._num_matches[active] += new
+        owners = batch.owners[matches]
+        num_new = np.bincount(owners, minlength=len(self._lanes))[active]
+        first_matches = self._num_matches[active] - offsets_of(num_new)[:-1]
+        nth = np.arange(len(matches)) + np.repeat(first_matches, num_new)
+        self._num_matches[active] += num_new
         self.num_drawn[active] += self.next_counts(active)
         # This match stops the drawing and is not kept: see `draw_completions` for why.
         stops = nth == self._shares[owners]
         stopped = owners[stops]
-        self.num_drawn[stopped] = drawn.places[matches[stops]] + 1
+        self.num_drawn[stopped] = batch.places[matches[stops]] + 1
         self._stopped_at_match[stopped] = True
-        self.done[active] = self.num_drawn[active] >= self._limits[active]
-        self.done[stopped] = True
+        self.finished[active] = self.num_drawn[active] >= self._limits[active]
+        self.finished[stopped] = True
         return np.asarray(nth < self._shares[owners])
 
     def stands_for(self) -> FloatArray:
-        """`[D]` estimated number of matching completions that each kept one stands for."""
+        """`[D]` estimated number of matching completions that each kept match stands for."""
         share = np.where(
             self._stopped_at_match,
             self._shares / np.maximum(self.num_drawn - 1, 1),
             self._num_matches / np.maximum(self.num_drawn, 1),
         )
-        kept = np.minimum(self._num_matches, self._shares)
-        return np.asarray(share * self._totals / np.maximum(kept, 1))
+        num_kept = np.minimum(self._num_matches, self._shares)
+        return np.asarray(share * self._totals / np.maximum(num_kept, 1))
 
 
 def _matching(
     turn: OpenTurn, rows: IntArray, joint_moves: IntArray, log_priors: FloatArray
 ) -> tuple[Completions, IntArray]:
-    """The completions that match, and `[K]` their indices among those given."""
-    match, after = turn.matching(rows, joint_moves)
-    # A role that goes on playing knows that the game is not over: information sets consist of
+    """The completions that match, and `[K]` their indices among the arguments."""
+    match, successors = turn.matching(rows, joint_moves)
+    # A role that is still playing knows that the game is not over: information sets consist of
     # decision states (paper 004, Definition 1).
-    over = turn.machine.terminal(after)
-    if over.any():
-        on = np.flatnonzero(~over)
-        match, after = match[on], after.take(on)
-    found = Completions(
+    is_over = turn.machine.terminal(successors)
+    if is_over.any():
+        lasting = np.flatnonzero(~is_over)
+        match, successors = match[lasting], successors.take(lasting)
+    completions = Completions(
         rows[match],
         joint_moves[match],
-        after,
+        successors,
         log_priors[match],
         np.ones(len(match)),
     )
-    return found, match
+    return completions, match
 
 
-def _select(found: Completions, keep: BoolArray) -> Completions:
+def _select(completions: Completions, keep: BoolArray) -> Completions:
     if keep.all():
-        return found
+        return completions
     return Completions(
-        found.lanes[keep],
-        found.joint_moves[keep],
-        found.states.take(np.flatnonzero(keep)),
-        found.log_factors[keep],
-        found.stands_for[keep],
+        completions.lanes[keep],
+        completions.joint_moves[keep],
+        completions.states.take(np.flatnonzero(keep)),
+        completions.log_factors[keep],
+        completions.stands_for[keep],
     )
 
 
 # ------------------------------------------------------------------------
-# Random orders of large ranges, of which only a few places are looked up.
+# Random orders of large ranges, of which only a few positions are needed.
 #
-# A random order of 0..size-1 is a Feistel network on the next power of two, whose values beyond the
-# range are mapped again until they fall into it (Black & Rogaway, CT-RSA 2002, section 5). It needs
-# no memory, and any number of orders are looked up side by side.
+# A random order of 0..size-1 is a Feistel network on the next power of two; values beyond the range
+# are mapped again until they fall into it (Black & Rogaway, CT-RSA 2002, section 5). It is a
+# permutation because a Feistel network can be inverted whatever its round function. It needs no
+# memory, and any number of orders are evaluated side by side.
 
 MAX_SIZE = 2.0**53
 """Largest range: sizes up to here are exact as floats."""
@@ -411,39 +412,39 @@ MAX_SIZE = 2.0**53
 _ROUNDS = 10
 
 _MIN_BITS = 8
-"""With fewer bits the orders are not random enough, as pairs of places show."""
+"""With fewer bits the orders are not random enough, as tests of pairs of positions show."""
 
 UInts = NDArray[np.uint64]
 
 
 def shuffled(places: IntArray, sizes: FloatArray, keys: UInts) -> IntArray:
-    """`[K]` the number at a given place of a random order of 0..size-1.
+    """`[K]` the number at a given position of a random order of 0..size-1.
 
     Args:
-        places: `[K]` less than the sizes.
+        places: `[K]` positions, less than the sizes.
         sizes: `[K]` whole numbers from 2 to `MAX_SIZE`.
         keys: `[K]` identify the orders: drawn at random, one for each order.
     """
     bits = np.maximum(np.frexp(sizes - 1)[1], _MIN_BITS).astype(np.uint64)
     limits = sizes.astype(np.uint64)
-    found = places.astype(np.uint64)
+    numbers = places.astype(np.uint64)
     pending = np.arange(len(places))
-    # A range of more than `_MIN_BITS` bits is more than half of its power of two, so that few
+    # A range of more than `_MIN_BITS` bits fills more than half of its power of two, so few
     # numbers are mapped more than once or twice.
     while len(pending):
-        found[pending] = _network(found[pending], bits[pending], keys[pending])
-        pending = pending[found[pending] >= limits[pending]]
-    return found.astype(np.int64)
+        numbers[pending] = _network(numbers[pending], bits[pending], keys[pending])
+        pending = pending[numbers[pending] >= limits[pending]]
+    return numbers.astype(np.int64)
 
 
 def pairs_in_random_order(
     counts: IntArray, at_once: Callable[[], int], rng: np.random.Generator
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """Pairs of (index of a lane, number in it) in pieces drawn from all, each in order of lanes.
+    """Pairs of (index of a lane, number in it) in random pieces, each sorted by lane.
 
     Args:
-        counts: `[D]` how many numbers each lane has; there are `MAX_SIZE` pairs at most.
-        at_once: gives the size of the next piece.
+        counts: `[D]` how many numbers each lane has; at most `MAX_SIZE` pairs in all.
+        at_once: returns the size of the next piece.
     """
     offsets = offsets_of(counts)
     total = int(offsets[-1])
@@ -461,10 +462,10 @@ def pairs_in_random_order(
 
 def _network(numbers: UInts, bits: UInts, keys: UInts) -> UInts:
     """A permutation of the numbers with this many bits."""
-    one = np.uint64(1)
-    low_bits = bits >> one
-    low_mask = (one << low_bits) - one
-    high_mask = (one << (bits - low_bits)) - one
+    unit = np.uint64(1)
+    low_bits = bits >> unit
+    low_mask = (unit << low_bits) - unit
+    high_mask = (unit << (bits - low_bits)) - unit
     low, high = numbers & low_mask, numbers >> low_bits
     for step in range(_ROUNDS):
         if step % 2:

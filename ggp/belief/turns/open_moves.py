@@ -1,8 +1,8 @@
-"""Open moves: the moves each role may have made in a turn, as far as one role can tell.
+"""Open moves: from states and one role's evidence to the moves each role may have made in a turn.
 
-The moves of the other roles are the legal ones, as likely as they are believed to be; ours is the
-one that we know was made. All combinations of open moves are the completions of a state
-(`completions`); those that give our percepts match.
+The other roles may have made any legal move, with the probabilities of a move model; we know our
+own. Each combination of open moves is a completion of a state; `completions` selects the ones that
+give our percepts.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from ggp.machine.compiling.jit import kernel
 from ggp.machine.on_circuit import on_circuit
 
 MANY_MOVES = 256
-"""If another role has more legal moves than this, those that cannot have caused the percepts are
-left out before they are tried."""
+"""If another role has more legal moves than this, moves that cannot have caused the percepts are
+left out before any is tried."""
 
 MANY_LANES = 4096
-"""With this many lanes, moves are left out in this way even if there are only two."""
+"""With this many lanes, such moves are left out even if a role has only two."""
 
 FIRST_LANES, MOVES_AT_ONCE = 256, 1 << 17
-"""Our own legal moves are listed for so many lanes at first, and then for as many as have about so
-many moves: most lists are dropped again at once but for the move that we made, and lists of
-millions of moves take ten times as long in fresh memory as these in the same."""
+"""Our own legal moves are listed piece by piece: first for so many lanes, then for lanes with
+about so many moves together. Most lists shrink immediately to the move that we made, and the next
+piece reuses their memory: lists of millions of moves in fresh memory take ten times as long."""
 
 MOST_COMPLETIONS = 1e300
-"""Larger numbers of completions are not told apart: sums and products of counts stay finite."""
+"""Numbers of completions are capped here: sums and products of counts stay finite."""
 
 
 class Learnt(NamedTuple):
-    """The information a role gets in one turn, one row per lane: see `PathTree.extend`."""
+    """A role's evidence of one turn, a row for each lane: see `PathTree.extend`."""
 
     moves: IntArray
     percepts: IntArray
@@ -57,11 +57,11 @@ class OpenMoves:
     """The moves each role may have made in each of L lanes.
 
     Attributes:
-        moves: for each role the lists of its open moves: ours is the move we know was made.
-        log_probabilities: for each list the log prior of each of its moves: 0 for a move we chose,
-            -log(our legal moves) for one that was drawn for us.
+        moves: by role, the list of its open moves in each lane; our list is the move we made.
+        log_probabilities: by role, the log prior of each of these moves: 0 for a move we chose,
+            -log(our legal moves) for a move that was drawn for us.
         counts: `[L]` number of completions, as a float because it may be huge (up to
-            `MOST_COMPLETIONS`); 0 if the lane cannot go on as the evidence says.
+            `MOST_COMPLETIONS`); 0 if the lane contradicts the evidence.
     """
 
     moves: list[Ragged]
@@ -69,16 +69,17 @@ class OpenMoves:
     counts: FloatArray
 
     def joint(self, lanes: IntArray, numbers: IntArray) -> tuple[IntArray, FloatArray]:
-        """`[K, R]` completions numbered within their lanes, and `[K]` log of their priors."""
+        """`[K, R]` joint moves of completions, given by number within their lanes, and `[K]` log of
+        their priors."""
         joint_moves = np.empty((len(lanes), len(self.moves)), dtype=np.int64)
         log_priors = np.empty(len(lanes))
         to_joint = joint_of.for_steps(joint_moves.size)
-        to_joint(lanes, numbers, *self._end_to_end, joint_moves, log_priors)
+        to_joint(lanes, numbers, *self._flat_lists, joint_moves, log_priors)
         return joint_moves, log_priors
 
     @cached_property
-    def _end_to_end(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """The lists of all roles, one after the other: `[R, L + 1]` offsets, moves, logs."""
+    def _flat_lists(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """The lists of all roles end to end: `[R, L + 1]` offsets, moves, log priors."""
         starts = offsets_of(np.array([len(moves.values) for moves in self.moves]))
         offsets = np.stack(
             [at + lists.offsets for at, lists in zip(starts, self.moves, strict=False)]
@@ -87,23 +88,23 @@ class OpenMoves:
         return offsets, values, np.concatenate(self.log_probabilities)
 
     def random(self, lanes: IntArray, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
-        """Like `joint`, for completions drawn with replacement."""
-        chosen = np.empty((len(lanes), len(self.moves)), dtype=np.int64)
+        """Like `joint`, for completions drawn at random, with replacement."""
+        joint_moves = np.empty((len(lanes), len(self.moves)), dtype=np.int64)
         log_priors = np.zeros(len(lanes))
         for j, moves in enumerate(self.moves):
-            at = moves.offsets[lanes] + rng.integers(0, moves.counts[lanes])
-            chosen[:, j] = moves.values[at]
-            log_priors += self.log_probabilities[j][at]
-        return chosen, log_priors
+            indices = moves.offsets[lanes] + rng.integers(0, moves.counts[lanes])
+            joint_moves[:, j] = moves.values[indices]
+            log_priors += self.log_probabilities[j][indices]
+        return joint_moves, log_priors
 
-    def given(self, joint_moves: IntArray) -> OpenMoves:
-        """The same lists with some moves known; a known move that is not open leaves an empty list.
+    def restricted(self, joint_moves: IntArray) -> OpenMoves:
+        """The same lists with some moves fixed; a fixed move that is not open leaves an empty list.
 
         Args:
             joint_moves: `[L, R]`, `UNKNOWN` where all moves stay open.
         """
-        each = zip(self.moves, self.log_probabilities, joint_moves.T, strict=True)
-        lists = [_only_known(*column) for column in each]
+        columns = zip(self.moves, self.log_probabilities, joint_moves.T, strict=True)
+        lists = [_restrict(*column) for column in columns]
         counts = np.where(self.counts > 0, 1.0, 0.0)
         for moves, _ in lists:
             counts = np.minimum(counts * moves.counts, MOST_COMPLETIONS)
@@ -118,97 +119,97 @@ def open_moves(
     model: MoveModel = UNIFORM,
     views: IntArray | None = None,
 ) -> OpenMoves:
-    """The moves each role may have made, given what `role` knows of the turn.
+    """The moves each role may have made, given the evidence of `role`.
 
     Args:
         states: L lanes.
-        evidence: `[L]` what the role knows.
-        model: how the other roles move.
-        views: `[L, R]` what every role knew before the turn, if that is known.
+        evidence: `[L]` the role's evidence.
+        model: predicts the moves of the other roles.
+        views: `[L, R]` the path of every role before the turn, if known.
     """
     moves, log_probabilities = [], []
     counts = np.ones(len(states))
-    told = machine.told_moves(evidence.percepts)
+    announced = machine.told_moves(evidence.percepts)
     for j in range(len(machine.roles)):
-        behind = _behind(machine, role, j, states, evidence.percepts, model)
-        if behind is not None:
-            options, logs = behind
+        causes = _causes(machine, role, j, states, evidence.percepts, model)
+        if causes is not None:
+            options, logs = causes
         elif j == machine.random_role:
-            options, logs = _possible(machine.chance(states))
+            options, logs = _chance_moves(machine.chance(states))
         elif j == role:
-            options, logs = _own(machine, role, states, evidence)
+            options, logs = _own_moves(machine, role, states, evidence)
         else:
             options = machine.legal(states, j, allow_stuck=True)
             paths = None if views is None else views[:, j]
             logs = log_likelihoods(model, machine, states, j, options, paths)
-        if told is not None:
-            options, logs = _only_known(options, logs, told[:, j])
+        if announced is not None:
+            options, logs = _restrict(options, logs, announced[:, j])
         counts = np.minimum(counts * options.counts, MOST_COMPLETIONS)
         moves.append(options)
         log_probabilities.append(logs)
     return OpenMoves(moves, log_probabilities, counts)
 
 
-def _own(
+def _own_moves(
     machine: Machine, role: int, states: States, evidence: Learnt
 ) -> tuple[Ragged, FloatArray]:
-    """The move that we know we made, or all if we do not know it, and their log priors; none where
-    the move is not legal, or one is that was refused."""
+    """Our executed move, or all legal moves if it is unknown, and log priors; none where our move
+    is not legal, or our refused move is legal."""
     parts: list[tuple[Ragged, FloatArray]] = []
     start, size = 0, FIRST_LANES
-    while start < len(states) or not parts:  # of no lanes there is a list, too
+    while start < len(states) or not parts:  # no lanes need an empty list, too
         end = min(start + size, len(states))
         at_once = np.arange(start, end)
         legal = machine.legal(states.take(at_once), role, allow_stuck=True)
         size = max(1, MOVES_AT_ONCE * len(at_once) // max(1, len(legal.values)))
-        parts.append(_own_of(legal, Learnt(*(each[start:end] for each in evidence))))
+        parts.append(_own_moves_in(legal, Learnt(*(rows[start:end] for rows in evidence))))
         start = end
     if len(parts) == 1:
         return parts[0]
-    counts = np.concatenate([each.counts for each, _ in parts])
-    values = np.concatenate([each.values for each, _ in parts])
+    counts = np.concatenate([rows.counts for rows, _ in parts])
+    values = np.concatenate([rows.values for rows, _ in parts])
     return Ragged(offsets_of(counts), values), np.concatenate([logs for _, logs in parts])
 
 
-def _own_of(legal: Ragged, evidence: Learnt) -> tuple[Ragged, FloatArray]:
-    """`_own` of the lists of our legal moves."""
-    options, _ = _only_known(legal, np.zeros(len(legal.values)), evidence.moves)
+def _own_moves_in(legal: Ragged, evidence: Learnt) -> tuple[Ragged, FloatArray]:
+    """`_own_moves` for a piece, given our legal moves."""
+    options, _ = _restrict(legal, np.zeros(len(legal.values)), evidence.moves)
     # A move we chose is certain; one drawn for us has 1 / (our legal moves there).
-    chosen = (evidence.moves != UNKNOWN) & (evidence.refused == UNKNOWN)
-    logs = np.where(chosen, 0.0, -np.log(np.maximum(legal.counts, 1)))
+    is_chosen = (evidence.moves != UNKNOWN) & (evidence.refused == UNKNOWN)
+    logs = np.where(is_chosen, 0.0, -np.log(np.maximum(legal.counts, 1)))
     if (evidence.refused != UNKNOWN).any():
         # A move refused in time was illegal: states in which it is legal are ruled out.
-        left = np.where(_contains(legal, evidence.refused), 0, options.counts)
-        kept = left[segment_ids(options.offsets)] > 0
-        options = Ragged(offsets_of(left), options.values[kept])
+        counts = np.where(_contains(legal, evidence.refused), 0, options.counts)
+        mask = counts[segment_ids(options.offsets)] > 0
+        options = Ragged(offsets_of(counts), options.values[mask])
     return options, np.repeat(logs, options.counts)
 
 
-def _behind(
+def _causes(
     machine: Machine, role: int, mover: int, states: States, percepts: IntArray, model: MoveModel
 ) -> tuple[Ragged, FloatArray] | None:
-    """The moves of another role that may have caused the role's percepts, and their log priors,
-    if it has very many other moves, all of them equally likely."""
+    """The moves of another role that may have caused our percepts, and their log priors; None
+    unless it has very many moves, all equally likely."""
     is_even = mover == machine.random_role or model is UNIFORM
     if mover == role or not is_even or not on_circuit(machine):
         return None
-    many = MANY_MOVES if len(states) < MANY_LANES else 1
-    found = machine.legal_behind(states, mover, percepts, role, many)
-    if found is None:
+    threshold = MANY_MOVES if len(states) < MANY_LANES else 1
+    causes = machine.legal_behind(states, mover, percepts, role, threshold)
+    if causes is None:
         return None
-    moves, totals = found
+    moves, totals = causes
     return moves, np.repeat(-np.log(np.maximum(totals, 1)), moves.counts)
 
 
 def _contains(lists: Ragged, values: IntArray) -> BoolArray:
-    """`[L]` whether each list contains the value of its lane."""
+    """`[L]` whether the list of each lane contains the lane's value."""
     owner = segment_ids(lists.offsets)
-    found = np.zeros(len(values), dtype=np.bool_)
-    found[owner[lists.values == values[owner]]] = True
-    return found
+    mask = np.zeros(len(values), dtype=np.bool_)
+    mask[owner[lists.values == values[owner]]] = True
+    return mask
 
 
-def _possible(chance: Chance) -> tuple[Ragged, FloatArray]:
+def _chance_moves(chance: Chance) -> tuple[Ragged, FloatArray]:
     """The moves of `random` with positive probability, and the logs of their probabilities."""
     options = Ragged(chance.offsets, chance.moves)
     if len(chance.moves) == np.count_nonzero(options.counts):  # one move where there is any
@@ -221,13 +222,13 @@ def _possible(chance: Chance) -> tuple[Ragged, FloatArray]:
     return Ragged(offsets, options.values[keep]), np.log(chance.probabilities[keep])
 
 
-def _only_known(lists: Ragged, logs: FloatArray, known: IntArray) -> tuple[Ragged, FloatArray]:
-    """Lists reduced to the known move, if it is legal; all moves if it is unknown."""
+def _restrict(lists: Ragged, logs: FloatArray, fixed: IntArray) -> tuple[Ragged, FloatArray]:
+    """Lists reduced to the fixed move, if it is in them; whole lists where it is `UNKNOWN`."""
     offsets, values = np.empty_like(lists.offsets), np.empty_like(lists.values)
     new_logs = np.empty_like(logs)
-    keep = keep_known.for_steps(len(values) + len(known))
-    found = keep(*lists, logs, known, offsets, values, new_logs)
-    return Ragged(offsets, values[:found]), new_logs[:found]
+    restrict = restrict_lists.for_steps(len(values) + len(fixed))
+    size = restrict(*lists, logs, fixed, offsets, values, new_logs)
+    return Ragged(offsets, values[:size]), new_logs[:size]
 
 
 @kernel
@@ -240,9 +241,10 @@ def joint_of(
     joint_moves: IntArray,
     log_priors: FloatArray,
 ) -> None:
-    """`joint_moves[K, R]` of completions numbered within their lanes, and log of their priors.
+    """Write `joint_moves[K, R]` and `log_priors[K]` of completions numbered within their lanes.
 
-    The number of a completion is written with a digit for each role, the last role's first.
+    The number of a completion is in mixed radix: one digit for each role, whose base is the number
+    of the role's open moves. The last role has the lowest digit.
 
     Args:
         offsets: `[R, L + 1]` where the open moves of each role begin in `values` and `logs`.
@@ -252,38 +254,39 @@ def joint_of(
         lane, number = lanes[k], numbers[k]
         total = 0.0
         for j in range(num_roles - 1, -1, -1):
-            place = offsets[j, lane]
-            size = offsets[j, lane + 1] - place
+            index = offsets[j, lane]
+            size = offsets[j, lane + 1] - index
             if size > 1:
-                place += number % size
+                index += number % size
                 number //= size
-            joint_moves[k, j] = values[place]
-            total += logs[place]
+            joint_moves[k, j] = values[index]
+            total += logs[index]
         log_priors[k] = total
 
 
 @kernel
-def keep_known(
+def restrict_lists(
     offsets: IntArray,
     values: IntArray,
     logs: FloatArray,
-    known: IntArray,
+    fixed: IntArray,
     new_offsets: IntArray,
     new_values: IntArray,
     new_logs: FloatArray,
 ) -> int:
-    """Lists with the known value alone, where it is in them; whole lists where it is unknown.
+    """Reduce each list to the fixed value of its lane, or to nothing if that is not in it; keep
+    whole lists where the value is `UNKNOWN`.
 
     Returns:
-        how many values are left.
+        the number of remaining values.
     """
-    at = 0
+    size = 0
     new_offsets[0] = 0
-    for lane in range(len(known)):
+    for lane in range(len(fixed)):
         for k in range(offsets[lane], offsets[lane + 1]):
-            if known[lane] == UNKNOWN or values[k] == known[lane]:
-                new_values[at] = values[k]
-                new_logs[at] = logs[k]
-                at += 1
-        new_offsets[lane + 1] = at
-    return at
+            if fixed[lane] == UNKNOWN or values[k] == fixed[lane]:
+                new_values[size] = values[k]
+                new_logs[size] = logs[k]
+                size += 1
+        new_offsets[lane + 1] = size
+    return size

@@ -48,9 +48,9 @@ class AllObservations(HistorySampler):
     def renumber(self, numbers: IntArray) -> None:
         """Follow `PathTree.prune`."""
 
-    def _more(self, role: int, path: int, wanted: int, rng: np.random.Generator) -> Segments:
+    def _new_boards(self, role: int, path: int, size: int, rng: np.random.Generator) -> Segments:
         evidence = WalkEvidence(role, path, last_only=False)
-        return walks(self, evidence, wanted, self._max_attempts, rng)
+        return walks(self, evidence, size, self._max_attempts, rng)
 
 
 class Pool(ObservationSampler):
@@ -114,7 +114,7 @@ class Pool(ObservationSampler):
         self._pools[path] = self._union(self._pools.get(path, boards), history)
         return self._bags(role, bags.paths, [self._union(boards, history)])
 
-    def _found(self, role: int, path: int, rng: np.random.Generator) -> Segments:
+    def _boards_for(self, role: int, path: int, rng: np.random.Generator) -> Segments:
         return self._pools[path]
 
     def _make_pool(self, role: int, path: int, rng: np.random.Generator) -> Segments:
@@ -196,8 +196,8 @@ class Hybrid(Pool):
         super().renumber(numbers)
         self._last.renumber(numbers)
 
-    def _found(self, role: int, path: int, rng: np.random.Generator) -> Segments:
-        pool = super()._found(role, path, rng)
+    def _boards_for(self, role: int, path: int, rng: np.random.Generator) -> Segments:
+        pool = super()._boards_for(role, path, rng)
         self.num_last = 0
         missing = self.capacity - len(pool.states)
         if len(pool.states):

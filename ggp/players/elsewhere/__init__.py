@@ -1,5 +1,5 @@
-"""What comes from elsewhere, and is not trusted: players of other packages, decisions told as JSON.
+"""Untrusted sources: players of other packages, and decisions as JSON.
 
-`plug_ins` finds and makes classes of other packages. `from_json` writes and reads decisions,
-for other processes, logs and records, and checks what is read.
+`plug_ins` imports classes of other packages and makes players of them. `from_json` writes decisions
+for other processes, logs and records, and reads and checks them.
 """

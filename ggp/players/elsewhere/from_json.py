@@ -1,6 +1,7 @@
-"""Reads dataclasses from JSON: a field that does not match its annotation is named in the error.
+"""Reads dataclasses from JSON, and decisions in particular; errors name the field that is wrong.
 
-The data may come from strangers, so nothing is converted except lists, which become tuples:
+Workers, logs, records and pages exchange decisions in this form. The JSON may come from strangers,
+so only lists are converted, to tuples, and any other value must match its field's annotation:
 
     read(Point, {"x": 1, "y": "2"}, "points[3]", MatchError)
     MatchError: field points[3].y must be a number
@@ -26,7 +27,7 @@ _PLAIN: Mapping[type, tuple[type | types.UnionType, str]] = {
     int: (int, "a whole number"),
     float: (int | float, "a number"),
 }
-"""For each type, its type in JSON values, and what to call it."""
+"""For each type: its type in JSON values, and its name in messages."""
 
 _LARGEST = int(sys.float_info.max)
 
@@ -34,7 +35,7 @@ _LARGEST = int(sys.float_info.max)
 def read(
     kind: type[_T],
     data: object,
-    where: str,
+    path: str,
     raises: Callable[[str], Exception],
     may_lack: Collection[str] = (),
 ) -> _T:
@@ -44,96 +45,96 @@ def read(
     length and mappings from strings; `None` and unions of these.
 
     Args:
-        data: should be an object with all its fields; others are ignored.
-        where: where the object is found; empty for a whole file.
-        raises: makes the error to raise from a message.
-        may_lack: fields, of it or of dataclasses inside it, that get their default if they are
+        data: should be an object with all fields; other keys are ignored.
+        path: path of the object in the file, for messages; empty for a whole file.
+        raises: makes an error from a message.
+        may_lack: fields, also of dataclasses inside it, that get their default if they are
             missing.
     """
-    return _Reader(raises, may_lack).made(kind, data, where)
+    return _Reader(raises, may_lack).build(kind, data, path)
 
 
 @cache
 def _types_of(kind: Any) -> Mapping[str, Any]:
     """The annotations of the fields of a dataclass, as types."""
     hints = get_type_hints(kind)
-    return {each.name: hints[each.name] for each in fields(kind)}
+    return {field.name: hints[field.name] for field in fields(kind)}
 
 
 class _Reader:
     def __init__(self, raises: Callable[[str], Exception], may_lack: Collection[str]) -> None:
         self._raises, self._may_lack = raises, may_lack
 
-    def made(self, kind: type[_T], data: object, where: str) -> _T:
+    def build(self, kind: type[_T], data: object, path: str) -> _T:
         if not isinstance(data, dict):
-            raise self._raises(f"{where or 'the file'} must be an object")
+            raise self._raises(f"{path or 'the file'} must be an object")
         values = {}
-        for name, of in _types_of(cast(Any, kind)).items():
-            place = f"{where}.{name}" if where else name
+        for name, field_kind in _types_of(cast(Any, kind)).items():
+            field_path = f"{path}.{name}" if path else name
             if name in data:
-                values[name] = self._value(of, data[name], place)
+                values[name] = self._value(field_kind, data[name], field_path)
             elif name not in self._may_lack:
-                raise self._raises(f"field {place} is missing")
+                raise self._raises(f"field {field_path} is missing")
         return kind(**values)
 
-    def _value(self, of: Any, data: Any, where: str) -> Any:
-        if of in _PLAIN:
-            return self._plain(of, data, where)
-        if isinstance(of, type) and is_dataclass(of):
-            return self.made(of, data, where)
-        if isinstance(of, type) and issubclass(of, StrEnum):
-            if data not in tuple(of):
-                raise self._raises(f"field {where} must be one of {', '.join(of)}")
-            return of(data)
-        origin, inner = get_origin(of), get_args(of)
+    def _value(self, kind: Any, data: Any, path: str) -> Any:
+        if kind in _PLAIN:
+            return self._plain(kind, data, path)
+        if isinstance(kind, type) and is_dataclass(kind):
+            return self.build(kind, data, path)
+        if isinstance(kind, type) and issubclass(kind, StrEnum):
+            if data not in tuple(kind):
+                raise self._raises(f"field {path} must be one of {', '.join(kind)}")
+            return kind(data)
+        origin, inner = get_origin(kind), get_args(kind)
         if origin in (Union, types.UnionType):
-            return self._one_of(inner, data, where)
+            return self._union(inner, data, path)
         if origin is tuple:
             if not isinstance(data, list | tuple):
-                raise self._raises(f"field {where} must be a list")
+                raise self._raises(f"field {path} must be a list")
             return tuple(
-                self._value(inner[0], each, f"{where}[{i}]") for i, each in enumerate(data)
+                self._value(inner[0], entry, f"{path}[{i}]") for i, entry in enumerate(data)
             )
         if not isinstance(data, dict):
-            raise self._raises(f"field {where} must be an object")
-        return {key: self._value(inner[1], each, f"{where}.{key}") for key, each in data.items()}
+            raise self._raises(f"field {path} must be an object")
+        return {key: self._value(inner[1], entry, f"{path}.{key}") for key, entry in data.items()}
 
-    def _plain(self, of: type, data: Any, where: str) -> Any:
-        if not _is_plain(of, data):
-            raise self._raises(f"field {where} must be {_PLAIN[of][1]}")
+    def _plain(self, kind: type, data: Any, path: str) -> Any:
+        if not _is_plain(kind, data):
+            raise self._raises(f"field {path} must be {_PLAIN[kind][1]}")
         return data
 
-    def _one_of(self, kinds: tuple[Any, ...], data: Any, where: str) -> Any:
+    def _union(self, kinds: tuple[Any, ...], data: Any, path: str) -> Any:
         if data is None and types.NoneType in kinds:
             return None
-        others = [each for each in kinds if each is not types.NoneType]
-        if len(others) == 1:
-            return self._value(others[0], data, where)
-        if not any(_is_plain(each, data) for each in others):
-            called = ", ".join(_PLAIN[each][1] for each in others)
-            raise self._raises(f"field {where} must be {called} or null")
+        kinds_but_none = [kind for kind in kinds if kind is not types.NoneType]
+        if len(kinds_but_none) == 1:
+            return self._value(kinds_but_none[0], data, path)
+        if not any(_is_plain(kind, data) for kind in kinds_but_none):
+            called = ", ".join(_PLAIN[kind][1] for kind in kinds_but_none)
+            raise self._raises(f"field {path} must be {called} or null")
         return data
 
 
-def _is_plain(of: type, data: Any) -> bool:
-    """Whether a value has a type of `_PLAIN`; JSON's integers may be too long for floats."""
-    if of is float and isinstance(data, int):
+def _is_plain(kind: type, data: Any) -> bool:
+    """Whether a value has this type of `_PLAIN`; integers in JSON may be too long for floats."""
+    if kind is float and isinstance(data, int):
         return not isinstance(data, bool) and abs(data) <= _LARGEST
-    return isinstance(data, _PLAIN[of][0]) and (of is bool or not isinstance(data, bool))
+    return isinstance(data, _PLAIN[kind][0]) and (kind is bool or not isinstance(data, bool))
 
 
 # ------------------------------------------------------------------------
-# Decisions as JSON, for logs, workers' lines, records and pages, and back.
+# Decisions to JSON and back.
 
 MAX_SHOWN_VALUES = 500
-"""Most moves of a value table that are passed on, the best first."""
+"""Most candidates that are written, the best first."""
 
 LATER_FIELDS = frozenset({"probabilities", "guessed", "quality"})
-"""Fields that decisions written by earlier versions lack."""
+"""Fields that decisions of earlier versions lack."""
 
 
 def decision_json(decision: Decision) -> dict[str, Any]:
-    """A decision as JSON values; of very many candidates only the best are kept, or none."""
+    """A decision as JSON values; of very many candidates only the best, of probabilities none."""
     values, probabilities = decision.values, decision.probabilities
     if probabilities is not None and len(probabilities) > MAX_SHOWN_VALUES:
         decision = replace(decision, probabilities=None)
@@ -143,6 +144,6 @@ def decision_json(decision: Decision) -> dict[str, Any]:
     return {**asdict(decision), "values": [asdict(value) for value in values]}
 
 
-def decision_from_json(data: object, where: str, raises: Callable[[str], Exception]) -> Decision:
+def decision_from_json(data: object, path: str, raises: Callable[[str], Exception]) -> Decision:
     """A decision from JSON values; see `ggp.players.elsewhere.from_json.read` for errors."""
-    return read(Decision, data, where, raises, LATER_FIELDS)
+    return read(Decision, data, path, raises, LATER_FIELDS)

@@ -1,7 +1,8 @@
-"""Players from elsewhere: classes in modules and installed packages, which may be faulty.
+"""Plug-ins: imports player classes of other modules and packages, which may be faulty.
 
-No exception of such a class gets out unchanged when it is looked up or made, or within `blamed`:
-the error says which player it was, and the file and line of its own code.
+`spec` passes in names and gets classes, and players made from them. No exception of such a class
+escapes unchanged, neither from its import and constructor nor within `blamed`: the error names the
+player, and the file and line of its own code.
 """
 
 from __future__ import annotations
@@ -45,38 +46,38 @@ def offered_names() -> list[str]:
 
 
 def offered(name: str) -> PlayerClass | None:
-    """A player of an installed package; None if there is none with that name.
+    """The player of an installed package with this name; None if there is none.
 
     Raises:
         ConfigError: it cannot be imported, or is not a player.
     """
-    each = registry.offered(ENTRY_POINTS).get(name)
-    return None if each is None else _checked(_found(name, each.module, each.attr), name)
+    entry = registry.offered(ENTRY_POINTS).get(name)
+    return None if entry is None else _require_player(_import(name, entry.module, entry.attr), name)
 
 
-def imported(module: str, attribute: str, known: Sequence[str]) -> PlayerClass:
-    """A player by module and class, found as Python finds modules, in the current folder too.
+def imported(module: str, attribute: str, names: Sequence[str]) -> PlayerClass:
+    """A player by module and class, as Python imports modules, also from the current folder.
 
     Args:
-        known: names of players that need no module, for messages.
+        names: all players that need no module, for messages.
 
     Raises:
         ConfigError: there is no such module or class, it cannot be imported, or is not a player.
     """
     if not all(part.isidentifier() for part in module.split(".")):
-        possible = f"players: {', '.join(known)}, or module:Class"
-        raise ConfigError(unknown("player", f"{module}:{attribute}", known, possible))
+        possible = f"players: {', '.join(names)}, or module:Class"
+        raise ConfigError(unknown("player", f"{module}:{attribute}", names, possible))
     if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # so that worker processes get the same path
+        sys.path.append(os.getcwd())  # worker processes inherit this path
     name = f"{module}:{attribute}"
     try:
-        return _checked(_found(name, module, attribute), name)
+        return _require_player(_import(name, module, attribute), name)
     except ConfigError as error:
         cause = error.__cause__
         if not isinstance(cause, ModuleNotFoundError) or cause.name != module:
             raise
         raise ConfigError(
-            f"unknown player {name!r}: there is no module {module!r}; players: {', '.join(known)}"
+            f"unknown player {name!r}: there is no module {module!r}; players: {', '.join(names)}"
         ) from cause
 
 
@@ -84,30 +85,30 @@ def make(player: PlayerClass, name: str, options: Any, context: Context) -> Play
     """A player for one match.
 
     Args:
-        name: what messages call it.
+        name: the player's name in messages.
 
     Raises:
-        PlayerError: its constructor raised; the message says what, and where in its code.
+        PlayerError: its constructor raised; the message quotes the error and its place in the code.
     """
     try:
-        made = player(options, context)
-        _check_decisions(type(made))
-        return made
+        instance = player(options, context)
+        _check_decisions(type(instance))
+        return instance
     except MemoryError:
         raise
     except (Exception, SystemExit) as error:
         place = _place(error, _file_of(player)) or place_of(player)
         raise PlayerError(
-            f"the player {name} raised {_shown(error)} when it was made{place}"
+            f"the player {name} raised {_one_line(error)} when it was made{place}"
         ) from error
 
 
 @contextmanager
 def blamed(player: PlayerClass, name: str) -> Iterator[None]:
-    """Blames a player for all that is raised within, except what is an error of ours already.
+    """Blame a player for every exception raised within, except errors of this package.
 
     Raises:
-        PlayerError: something was raised; the message says what, and where in the player's code.
+        PlayerError: for any other exception; the message says where in the player's code.
     """
     try:
         yield
@@ -115,11 +116,11 @@ def blamed(player: PlayerClass, name: str) -> Iterator[None]:
         raise
     except (Exception, SystemExit) as error:
         place = _place(error, _file_of(player)) or "; `-v` shows where"
-        raise PlayerError(f"the player {name} raised {_shown(error)}{place}") from error
+        raise PlayerError(f"the player {name} raised {_one_line(error)}{place}") from error
 
 
 def _check_decisions(player: type) -> None:
-    """Have a class of players check what its `choose` returns, for all instances and copies."""
+    """Wrap the `choose` of a player class to check its return values, for all instances."""
     choose = getattr(player, "choose", None)
     if (
         not inspect.isfunction(choose)
@@ -136,26 +137,26 @@ def _check_decisions(player: type) -> None:
     type.__setattr__(player, "choose", checked)
 
 
-def _found(name: str, module: str, attribute: str) -> Any:
+def _import(name: str, module: str, attribute: str) -> Any:
     try:
-        found = import_module(module)
+        target = import_module(module)
     except (ImportError, SyntaxError) as error:
         place = "" if isinstance(error, SyntaxError) else _place(error, None)
         raise PlayerError(f"the player {name} cannot be imported: {error}{place}") from error
     except (Exception, SystemExit) as error:
         place = _place(error, None)
         raise PlayerError(
-            f"the module of the player {name} raised {_shown(error)} when it was imported{place}"
+            f"the module of the player {name} raised {_one_line(error)} when it was imported{place}"
         ) from error
     try:
         for part in attribute.split("."):
-            found = getattr(found, part)
+            target = getattr(target, part)
     except AttributeError as error:
         raise ConfigError(f"the module {module} has no {attribute!r}") from error
-    return found
+    return target
 
 
-def _checked(player: Any, name: str) -> PlayerClass:
+def _require_player(player: Any, name: str) -> PlayerClass:
     missing = [method for method in ("observe", "choose") if not hasattr(player, method)]
     if not callable(player) or missing:
         raise ConfigError(
@@ -173,21 +174,21 @@ def _checked(player: Any, name: str) -> PlayerClass:
             f"{name} is no player: it must take options and a context, and takes {signature}"
             f"{place_of(player)}, {SEE}"
         ) from error
-    found: PlayerClass = player
-    return found
+    checked: PlayerClass = player
+    return checked
 
 
-def _shown(error: BaseException) -> str:
+def _one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def _place(error: BaseException, file: str | None) -> str:
-    """Origin of an error: in a given file, else in code that is neither ours nor Python's."""
+    """Place of an error: in the given file, else in code that is neither ours nor Python's."""
     frames = list(traceback.walk_tb(error.__traceback__))
     codes = [(frame.f_code.co_filename, line) for frame, line in frames]
-    own = [place for place in codes if place[0] == file] if file else []
-    own = own or [place for place in codes if not _is_ours(place[0])]
-    return f" ({relative(own[-1][0])}, line {own[-1][1]})" if own else ""
+    places = [place for place in codes if place[0] == file] if file else []
+    places = places or [place for place in codes if not _is_ours(place[0])]
+    return f" ({relative(places[-1][0])}, line {places[-1][1]})" if places else ""
 
 
 def _file_of(player: Any) -> str | None:

@@ -1,7 +1,7 @@
-"""What may be said to a player behind its name, and what becomes of it.
+"""Player options: from the text after a player's name to checked values.
 
-`option_fields`, to open first, makes options of a dataclass, whose fields say how they are read,
-checked and described. The other modules are options that many players have: `evaluations` (what an
-unfinished state is worth, as declared or learnt), `opponents` (how others move) and `board_makers`
-(how boards are drawn).
+Begin with `option_fields`: a dataclass declares options, and its fields say how to read, check and
+describe them. The other modules are options of many players: `evaluations` (values of unfinished
+states, declared or learned), `opponents` (models of the other roles' moves) and `board_makers`
+(how to draw boards).
 """

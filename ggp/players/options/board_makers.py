@@ -1,7 +1,7 @@
-"""The option `boards`: how boards are drawn when no history is found.
+"""The option `boards`: from the name of a file to a `BoardMaker` for when no history is found.
 
-It names a TOML file beside a rulesheet, as `evaluation` does (`evaluations`), with a table `boards`
-for this purpose: see `ggp.belief.samplers.board_maker`. `none` is the default.
+The option names a TOML file beside a rulesheet, as `evaluation` does (`evaluations`). Its table
+`boards` describes how to draw boards: see `ggp.belief.samplers.board_maker`. The default is `none`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _VARIABLES = ("?file", "?rank", "?role", "?piece")
 
 @runtime_checkable
 class KnowsAttacks(Protocol):
-    """An `Evaluation` that knows which squares a role attacks: kings of others are not drawn
+    """An `Evaluation` that knows the squares a role attacks: no king of another role is drawn
     there."""
 
     def attacked(self, states: States, role: int) -> BoolArray:
-        """`[L, X, Y]` for each of L states, whether a role attacks a square."""
+        """`[L, X, Y]` whether a role attacks each square, in each of L states."""
         ...
 
 
@@ -38,7 +38,7 @@ _KEYS = {"again", "forget", "inner", "home", "promotions", "promoted"}
 
 
 def boards_field() -> Any:
-    """The field of a player's options."""
+    """The option `boards`."""
 
     def check(text: str) -> str:
         drawn_pieces_of(text)
@@ -47,7 +47,7 @@ def boards_field() -> Any:
     def names_file(text: str) -> bool:
         return text != NONE and not comes_with_games(text, ".toml")
 
-    meaning = "how boards are drawn where no history is found, as a file declares it"
+    meaning = "a file that says how to draw boards when no history is found"
 
     def reads(text: str) -> str:
         return text if names_file(text) else ""
@@ -56,10 +56,10 @@ def boards_field() -> Any:
 
 
 def drawn_pieces_of(name: str) -> DrawnPieces | None:
-    """The description of boards that an option names; None if no boards are drawn.
+    """The description of boards in the file that an option names; None for `none`.
 
     Raises:
-        ConfigError: there is no such file, or it does not say how boards are drawn.
+        ConfigError: there is no such file, or it does not describe boards.
     """
     if name == NONE:
         return None
@@ -75,10 +75,10 @@ def drawn_pieces_of(name: str) -> DrawnPieces | None:
 
 
 def board_maker_of(name: str, machine: Machine) -> BoardMaker | None:
-    """The `BoardMaker` that an option names; None if no boards are drawn.
+    """The `BoardMaker` for the file that an option names; None for `none`.
 
     Raises:
-        ConfigError: as for `drawn_pieces_of`, or it does not suit the game.
+        ConfigError: as for `drawn_pieces_of`, or the file does not suit the game.
     """
     terms = drawn_pieces_of(name)
     if terms is None:
@@ -100,7 +100,7 @@ def _terms(data: Mapping[str, Any]) -> DrawnPieces:
         kings=frozenset(name for name, piece in pieces.items() if piece.get("king")),
         inner=frozenset(boards.get("inner", ())),
         again=boards.get("again"),
-        forget=tuple(tuple(each.strip("()").split()) for each in boards.get("forget", ())),
+        forget=tuple(tuple(pattern.strip("()").split()) for pattern in boards.get("forget", ())),
         home=float(boards.get("home", 0.0)),
         promotions=tuple(boards.get("promotions", ())),
         promoted=float(boards.get("promoted", 0.0)),
@@ -111,7 +111,7 @@ def read_companion(path: Path) -> Mapping[str, Any]:
     """The contents of a file beside a rulesheet.
 
     Raises:
-        ConfigError: it cannot be read.
+        ConfigError: the file cannot be read.
     """
     try:
         with path.open("rb") as file:
@@ -121,11 +121,11 @@ def read_companion(path: Path) -> Mapping[str, Any]:
 
 
 def relation_of(data: Mapping[str, Any]) -> BoardRelation:
-    """The form of the fluents of a board, as such a file declares it.
+    """The form of the fluents of a board, as declared in such a file.
 
     Raises:
         KeyError, ValueError, TypeError, AttributeError: it is not declared.
     """
     words = data["fluent"].strip("()").split()
-    file, rank, role, piece = (words.index(each) for each in _VARIABLES)
+    file, rank, role, piece = (words.index(variable) for variable in _VARIABLES)
     return BoardRelation(words[0], (file, rank, role, piece))

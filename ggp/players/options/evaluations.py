@@ -1,8 +1,8 @@
-"""What unfinished states are worth, by what a file says: forms of files by the end of their names.
+"""Options that name files with values of unfinished states; the suffix of a file decides its form.
 
-A form of files is what an installed package offers, such as our labs: `toml` declares pieces, and
-`npz` holds what `ggp learn` learnt. So `evaluation=kriegspiel` stands for `kriegspiel.toml`, which
-comes with the games, and `values=mine.npz` for a critic.
+Installed packages, such as our labs, offer forms: `toml` files declare pieces, and `npz` files hold
+what `ggp learn` learned. So `evaluation=kriegspiel` stands for `kriegspiel.toml`, which comes with
+the games, and `values=mine.npz` for a critic.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from ggp.search.parts import Evaluation
 PLAYOUTS = "playouts"
 
 PIECES, LEARNT = "toml", "npz"
-"""Ends of the names of files: that declare pieces, and that hold what was learnt."""
+"""Suffixes of files that declare pieces, and of files that hold learned values."""
 
 
 class EvaluationForm(Protocol):
-    """How states are valued by files of one form."""
+    """Reads the files of one form."""
 
     def check(self, file: str) -> None:
-        """See that a file is of this form.
+        """Check that a file is of this form.
 
         Raises:
             ConfigError: it is not, or cannot be read.
@@ -50,10 +50,10 @@ class EvaluationForm(Protocol):
 
 @runtime_checkable
 class LearnsValues(Protocol):
-    """An `EvaluationForm` whose files are learnt: it may also learn in a start clock."""
+    """An `EvaluationForm` of learned values: it can also learn during a start clock."""
 
     def is_learnt_in_time(self, machine: Machine) -> bool:
-        """Whether it is worth while to try in this game."""
+        """Whether learning this game is likely to finish in time."""
         ...
 
     def learnt(
@@ -64,21 +64,21 @@ class LearnsValues(Protocol):
         until: Deadline,
         deadline: Deadline,
     ) -> StateValues | None:
-        """What states are worth, learnt now; None if time was up, or nothing came of it.
+        """Values of states, learned now; None if the time was too short, or learning failed.
 
         Args:
-            until: when it is to end.
-            deadline: when it must: the clock may jump beyond it.
+            until: when it should end.
+            deadline: when it must end: the clock may jump beyond it.
         """
         ...
 
 
 EVALUATIONS: Registry[EvaluationForm] = Registry("ggp.evaluations", "evaluation")
-"""By the end of the names of their files."""
+"""By the suffix of their files."""
 
 
 def evaluation_field(meaning: str) -> Any:
-    """The field of an option that says what states are worth where a search stops."""
+    """An option for the values of states where a search stops."""
 
     def check(text: str) -> str:
         if text != PLAYOUTS:
@@ -91,7 +91,7 @@ def evaluation_field(meaning: str) -> Any:
 
 
 def policies_field(meaning: str) -> Any:
-    """The field of an option for what `ggp learn` wrote."""
+    """An option for a file of `ggp learn`."""
 
     def check(text: str) -> str:
         if text:
@@ -102,12 +102,12 @@ def policies_field(meaning: str) -> Any:
 
 
 def names_own_file(text: str) -> bool:
-    """Whether a value of the option `evaluation` names a file that does not come with the games."""
+    """Whether a value of such an option names a file that does not come with the games."""
     return text != PLAYOUTS and not comes_with_games(text, ".toml")
 
 
 def own_file(text: str) -> str:
-    """The file that a value of the option names, if it does not come with the games; else empty."""
+    """The file that a value of the option names, unless it comes with the games; else empty."""
     return text if names_own_file(text) else ""
 
 
@@ -117,8 +117,8 @@ def evaluation_of(
     """The `Evaluation` that an option names; None for random playouts.
 
     Raises:
-        ConfigError: nothing installed reads such files, there is no such file, its contents are
-            wrong, or it does not suit the game.
+        ConfigError: no installed package reads such files, the file is missing or malformed, or it
+            does not suit the game.
     """
     if text == PLAYOUTS:
         return None
@@ -126,7 +126,7 @@ def evaluation_of(
 
 
 def state_values_of(file: str, machine: Machine, program: GameDefinition | None) -> StateValues:
-    """What states are worth by what was learnt.
+    """The learned values of states in a file.
 
     Raises:
         ConfigError: as for `evaluation_of`.
@@ -145,26 +145,26 @@ def learnt_form() -> EvaluationForm:
     """
     form = EVALUATIONS.get(LEARNT)
     if form is None:
-        raise ConfigError("that needs the lab of learning, which is not installed")
+        raise ConfigError("this needs the lab of learning, which is not installed")
     return form
 
 
 def learner_of_values() -> LearnsValues | None:
-    """What learns the values of states in a start clock; None if nothing installed does."""
+    """Learns values of states during a start clock; None if no installed package does."""
     form = EVALUATIONS.get(LEARNT)
     return form if isinstance(form, LearnsValues) else None
 
 
 def form_of(text: str) -> EvaluationForm:
-    """The form of the file that an option names: that of pieces if its name has no end.
+    """The form of the file that an option names; `PIECES` if the name has no suffix.
 
     Raises:
-        ConfigError: nothing installed reads such files.
+        ConfigError: no installed package reads such files.
     """
-    end = Path(text).suffix.removeprefix(".")
-    form = EVALUATIONS.get(end) or EVALUATIONS.get(PIECES)
+    suffix = Path(text).suffix.removeprefix(".")
+    form = EVALUATIONS.get(suffix) or EVALUATIONS.get(PIECES)
     if form is None:
-        raise ConfigError(f"nothing that is installed can read {text}")
+        raise ConfigError(f"no installed package can read {text}")
     return form
 
 

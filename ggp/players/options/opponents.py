@@ -1,16 +1,16 @@
-"""The option `model`: how a player believes that the others move.
+"""The option `model`: from its text to a `MoveModel`, which predicts the other roles' moves.
 
     uniform              every legal move is equally likely (the default)
     greedy               a softmax of HyperPlay values; greedy:20 has temperature 20
     threshold            by bands of win probability; threshold:40:70 has other thresholds, in
                          percent, and threshold:FILE has them fitted to the counts in FILE
-    late                 if late, their first legal move is made: 20 % are; late:10 has 10 %
+    late                 20 % are late, and the server makes their first legal move; late:10: 10 %
     policy:FILE          a strategy, such as `ggp solve GAME --strategy --json` prints, or policies
                          that `ggp learn` wrote, whose names end in .npz
     learned:FILE         counts of moves by information set, kept in FILE from match to match
 
-Installed packages may offer more (`MODELS`). Only `learned` writes: matches are independent of each
-other unless a file for it is named.
+Installed packages may offer more (`MODELS`). Only `learned` writes a file, so that matches depend
+on each other.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from ggp.belief.policy_models import (
     LATE,
     LateMoves,
     LearnedMoves,
-    Place,
     PolicyMoves,
+    SortKey,
     read_strategies,
 )
 from ggp.gdl.program import LEGAL
@@ -46,16 +46,16 @@ _WORD = re.compile(r"[^()\s]+")
 UNIFORM_MODEL = "uniform"
 
 FORMS = "uniform|threshold|late[:P]|policy:FILE|learned:FILE"
-"""The forms of the core, as messages list them."""
+"""The forms of this package, for messages."""
 
 
 class ModelForm(NamedTuple):
-    """A kind of models: `model=NAME` or `model=NAME:REST`. Every callable is given REST first.
+    """A kind of models: `model=NAME` or `model=NAME:REST`. The first argument of all is REST.
 
     Attributes:
-        make: the model for one match, of the arguments of `model_of`. If it makes random choices,
-            it spawns a child of the player's `rng` for them.
-        check: raises `ConfigError` or ValueError, and says why, if no model can be made of REST.
+        make: returns the model for one match, from the arguments of `model_of`. For random
+            choices it spawns a child of the player's `rng`.
+        check: raises `ConfigError` or ValueError with a reason if REST is wrong.
         names_file: whether REST is the path of a file.
     """
 
@@ -67,8 +67,8 @@ class ModelForm(NamedTuple):
 
 
 def model_field() -> Any:
-    """The field of a player's options."""
-    meaning = "how the others are believed to move (docs/understand/opponent-models.md)"
+    """The option `model`."""
+    meaning = "model of the others' moves (docs/understand/opponent-models.md)"
 
     def check(text: str) -> str:
         form, rest = _form_of(text)
@@ -91,11 +91,11 @@ def model_of(
     """The model that an option names, for one match.
 
     Args:
-        text: of the option.
+        text: the option's value.
         role: the player's role.
-        rng: the player's; random choices of a model are made by a child of it, so that the player's
-            own stay the same.
-        program: the rules, where they are known: policies that were learnt are of one game.
+        rng: the player's. A model makes random choices with a child of it, so that the player's
+            own choices stay the same.
+        program: the rules, if known: learned policies belong to one game.
 
     Raises:
         ConfigError: its file cannot be read, or has no strategies.
@@ -105,14 +105,14 @@ def model_of(
 
 
 def learned_file(text: str) -> str | None:
-    """The file of counts to which a match adds; None if there is none."""
+    """The file to which a match adds counts; None if there is none."""
     name, _, rest = text.partition(":")
     return rest if name == "learned" else None
 
 
 def _form_of(text: str) -> tuple[ModelForm, str]:
-    """The form of a model, and what follows its name; raises ValueError with what the option must
-    be."""
+    """The form of a model, and the text after its name; raises ValueError with the possible
+    values."""
     name, rest = _split(text)
     form = MODELS.get(name)
     if form is None:
@@ -127,8 +127,8 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _refused(text: str) -> ValueError:
-    more = "".join(f"|{name}" for name in MODELS if name not in _OWN and name != LEARNT)
-    return ValueError(f"must be {FORMS}{more}, not {text}")
+    offered = "".join(f"|{name}" for name in MODELS if name not in _OWN and name != LEARNT)
+    return ValueError(f"must be {FORMS}{offered}, not {text}")
 
 
 def _names_file(text: str) -> bool:
@@ -137,15 +137,15 @@ def _names_file(text: str) -> bool:
 
 
 def _file_read(text: str) -> str:
-    """The file that decides how the others move; empty if there is none, or matches add to it."""
+    """The file that a model is read from; empty if there is none, or matches add to it."""
     return "" if learned_file(text) or not _names_file(text) else text.partition(":")[2]
 
 
 # ------------------------------------------------------------------------
-# The forms of the core.
+# The forms of this package.
 
 
-def _alone(name: str, rest: str) -> None:
+def _reject_rest(name: str, rest: str) -> None:
     if rest:
         raise _refused(f"{name}:{rest}")
 
@@ -164,11 +164,11 @@ def _number(text: str, form: str, low: float, high: float) -> float:
     return value
 
 
-def _order(machine: Machine, program: GameDefinition | None) -> Callable[[int], Place]:
-    """The place of a move by its number: the word that comes first in the rules goes first.
+def _sort_keys(machine: Machine, program: GameDefinition | None) -> Callable[[int], SortKey]:
+    """The sort key of a move, by its id: words are ordered by their first occurrence in the rules.
 
-    That is the order in which a reasoner finds moves, if facts are what their parts come from: so
-    the heads of `legal` do not count. It is the same where a server has scrambled the words.
+    A reasoner finds moves in this order if their parts come from facts; so the heads of `legal` do
+    not count. Servers that scramble the words do not change the order.
     """
     places: dict[str, int] = {}
     for rule in () if program is None else program.as_program().rules:
@@ -178,26 +178,26 @@ def _order(machine: Machine, program: GameDefinition | None) -> Callable[[int], 
         for word in _WORD.findall(" ".join(map(str, atoms)).lower()):
             places.setdefault(word, len(places))
 
-    def place_of(move: int) -> Place:
+    def key_of(move: int) -> SortKey:
         named = machine.move_text(move)
         of_words = (places.get(word, len(places)) for word in _WORD.findall(named.lower()))
         return tuple(of_words), named
 
-    return place_of
+    return key_of
 
 
 def _child(rng: np.random.Generator) -> np.random.Generator:
     return rng.spawn(1)[0]
 
 
-UNIFORM_FORM = ModelForm(lambda *_: UNIFORM, partial(_alone, UNIFORM_MODEL))
+UNIFORM_FORM = ModelForm(lambda *_: UNIFORM, partial(_reject_rest, UNIFORM_MODEL))
 THRESHOLD_FORM = ModelForm(
     lambda rest, machine, tree, role, rng, _: ThresholdMoves(machine, tree, role, _child(rng)),
-    partial(_alone, "threshold"),
+    partial(_reject_rest, "threshold"),
 )
 LATE_FORM = ModelForm(
     lambda rest, machine, tree, role, _, program: LateMoves(
-        machine, tree, role, _order(machine, program), _share_late(rest)
+        machine, tree, role, _sort_keys(machine, program), _share_late(rest)
     ),
     _share_late,
 )
@@ -222,4 +222,4 @@ _OWN = {
 }
 
 MODELS: Registry[ModelForm] = Registry("ggp.models", "model", _OWN)
-"""By name. What `ggp learn` wrote is also found as `policy:FILE`."""
+"""By name. Files of `ggp learn` are also named as `policy:FILE`."""

@@ -1,10 +1,11 @@
-"""Options of a player: a frozen dataclass whose fields say what they mean and what they may be.
+"""Options of a player: a frozen dataclass whose fields state meanings and bounds.
 
     @dataclass(frozen=True)
     class Options:
         depth: int = whole(3, "turns to look ahead", high=20)
 
-defines `my_player:depth=5`. Parsing, error messages, `ggp players` and completion come from it.
+defines `my_player:depth=5`. From it come parsing (`read_options`), error messages, the list of
+`ggp players` and completion (`describe_options`).
 """
 
 from __future__ import annotations
@@ -26,19 +27,24 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class NoOptions:
-    """Options of players that have none."""
+    """The options of a player without options."""
 
 
 @dataclass(frozen=True, slots=True)
 class OptionInfo:
     """A description of one option.
 
+    >>> from ggp.players import describe_player
+    >>> depth = describe_player("hyperplay2").options[0]
+    >>> depth.name, depth.form, depth.default, depth.low, depth.high
+    ('n', 'N', '4', 1, 100)
+
     Attributes:
         name: as written in specs.
         form: values allowed after `name=`, e.g. `N` or `random|prompt`.
         default: as written in specs; empty if it follows from other options.
         meaning: one line.
-        low, high: bounds of numbers; None for others.
+        low, high: bounds of numbers; None for other options.
     """
 
     name: str
@@ -59,7 +65,7 @@ def _reads_none(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Reader of the text of an option; it raises ValueError with what the text must be."""
+    """Reads the text of an option; raises ValueError with the allowed texts."""
 
     read: Callable[[str, str], Any]
     form: str | Collection[str]
@@ -75,14 +81,22 @@ class _Kind:
 def whole(default: Any, meaning: str, *, low: int = 1, high: int = MOST, usual: str = "") -> Any:
     """A field for a whole number.
 
+    >>> from dataclasses import dataclass
+    >>> from ggp.players.options.option_fields import read_options, whole
+    >>> @dataclass(frozen=True)
+    ... class Options:
+    ...     depth: int = whole(3, "turns to look ahead", high=20)
+    >>> read_options(Options, "my_player", "depth=5").depth
+    5
+
     Args:
         default: None if it follows from other options.
         meaning: one line for users.
         low, high: bounds, both inclusive. An option that is on or off needs both: `low=0, high=1`.
-        usual: text shown for the default, if that is None.
+        usual: text for the default, if that is None.
 
     Raises:
-        ConfigError: the bounds leave no choice, or leave out the default.
+        ConfigError: the bounds leave no choice, or exclude the default.
     """
     _check_bounds(low, high)
     if default is not None and not low <= default <= high:
@@ -97,10 +111,10 @@ def wholes(meaning: str, *, low: int = 1, high: int = MOST) -> Any:
         ConfigError: the bounds leave no choice.
     """
     _check_bounds(low, high)
-    one = _reader(low, high)
+    read_one = _reader(low, high)
 
     def read(name: str, text: str) -> tuple[int, ...]:
-        return tuple(one(name, part) for part in text.split("/"))
+        return tuple(read_one(name, part) for part in text.split("/"))
 
     return _field((), _Kind(read, "A/B/C", meaning, "", low, high))
 
@@ -109,25 +123,24 @@ def choice(default: StrEnum, meaning: str, among: Sequence[StrEnum] = ()) -> Any
     """A field for one of the values of an enumeration.
 
     Args:
-        among: the values that are allowed; default: all.
+        among: the allowed values; default: all.
     """
     possible = among or tuple(type(default))
 
     def read(name: str, text: str) -> StrEnum:
         if text not in possible:
-            raise ValueError(f"must be {' or '.join(f'{name}={each}' for each in possible)}")
+            raise ValueError(f"must be {' or '.join(f'{name}={value}' for value in possible)}")
         return type(default)(text)
 
     return _field(default, _Kind(read, "|".join(possible), meaning))
 
 
 def named(default: str, meaning: str, among: Collection[str]) -> Any:
-    """A field for one of some names, such as those of a `Registry`, which is read when it is
-    needed."""
+    """A field for one of these names, such as the names of a `Registry`, which loads lazily."""
 
     def read(name: str, text: str) -> str:
         if text not in among:
-            raise ValueError(f"must be {' or '.join(f'{name}={each}' for each in among)}")
+            raise ValueError(f"must be {' or '.join(f'{name}={possible}' for possible in among)}")
         return text
 
     return _field(default, _Kind(read, among, meaning))
@@ -147,11 +160,11 @@ def words(
 
     Args:
         form: values allowed after `name=`.
-        check: returns the value of a text, or raises ValueError with what the text must be.
-        usual: text shown for the default, if that is empty.
+        check: returns the value of a text, or raises ValueError with the allowed texts.
+        usual: text for the default, if that is empty.
         names_file: whether a text names a file that does not come with ggp; users without access
             to files may not give one, see `read_options`. Called before `check`.
-        reads: the path of the file, if what it holds decides what the player does, see
+        reads: returns the path of the file if its contents determine the player's decisions, see
             `files_read`; else empty.
     """
 
@@ -162,11 +175,11 @@ def words(
 
 
 def unused(value: Any, why: str) -> Any:
-    """A field of a player that does not use this option of those it extends: it is not listed.
+    """A field of a player that does not use an inherited option: it is not listed.
 
     Args:
-        value: the only one there may be, which may also be given.
-        why: what is told to those who give another.
+        value: the only allowed value.
+        why: the reason, for the message about any other value.
     """
 
     def read(name: str, text: str) -> Any:
@@ -182,70 +195,70 @@ def read_options(options: type[_T], player: str, text: str, *, files: bool = Tru
 
     Args:
         options: a dataclass of fields made by `whole`, `wholes`, `choice`, `named` or `words`; its
-            `__post_init__` may raise `ConfigError` for options that do not go together.
-        player: what messages call the player.
+            `__post_init__` may raise `ConfigError` for options that exclude each other.
+        player: the player's name in messages.
         files: whether values may name files.
 
-    Raises:
-        ConfigError: an unknown option, one given twice, or a bad value; the message lists what is
-            possible. Or an option that names a file when that is not allowed.
+        Raises:
+            ConfigError: an unknown option, a repeated option, or a bad value; the message lists
+                alternatives. Or an option names a file although `files` is false.
     """
-    known = _known(options)
-    given: dict[str, Any] = {}
-    for item in filter(None, (part.strip() for part in text.split(","))):
-        name, _, value = item.partition("=")
-        if name not in known:
-            listed = [each.name for each in describe_options(options)]
+    by_name = _fields_by_name(options)
+    values: dict[str, Any] = {}
+    for assignment in filter(None, (part.strip() for part in text.split(","))):
+        name, _, value = assignment.partition("=")
+        if name not in by_name:
+            listed = [option.name for option in describe_options(options)]
             possible = ", ".join(listed) or "none"
             of = f"of player {player}"
             raise ConfigError(unknown("option", name, listed, f"options: {possible}", of))
-        if name in given:
+        if name in values:
             raise ConfigError(f"option {name!r} of player {player} is given twice")
-        kind = _kind(known[name])
+        kind = _kind(by_name[name])
         if not files and kind.names_file(value):
             raise ConfigError(
                 f"option {name!r} of player {player} names a file, which only a command line may"
             )
         try:
-            given[name] = kind.read(name, value)
+            values[name] = kind.read(name, value)
         except ValueError as error:
             raise ConfigError(f"option {name!r} of player {player} {error}") from None
         except ConfigError as error:  # of the file that it names
             raise ConfigError(f"option {name!r} of player {player}: {error}") from error
     try:
-        return options(**given)
+        return options(**values)
     except ConfigError as error:
         raise ConfigError(f"player {player}: {error}") from error
 
 
 def files_read(options: object) -> dict[str, str]:
-    """The files that decide what a player with these options does, by option.
+    """The files that determine the decisions of a player with these options, by option.
 
-    Files that come with ggp are none of them: they change with its version. Nor are those to which
-    matches add.
+    They do not include files that come with ggp, because these change with its version, nor files
+    to which matches add.
     """
-    found = {
-        name: _kind(each).reads(getattr(options, name))
-        for name, each in _known(type(options)).items()
-        if _kind(each).reads is not _reads_none  # values of others need not be text
+    paths = {
+        name: _kind(option).reads(getattr(options, name))
+        for name, option in _fields_by_name(type(options)).items()
+        if _kind(option).reads is not _reads_none  # other values need not be text
     }
-    return {name: path for name, path in found.items() if path}
+    return {name: path for name, path in paths.items() if path}
 
 
 def describe_options(options: type[object]) -> tuple[OptionInfo, ...]:
-    """Every option that is used, in order."""
-    found = []
-    for name, each in _known(options).items():
-        if (kind := _kind(each)).unused:
+    """Every option that the player uses, in order."""
+    infos = []
+    for name, option in _fields_by_name(options).items():
+        if (kind := _kind(option)).unused:
             continue
-        default = str(each.default) if kind.usual is None or each.default else kind.usual
+        default = str(option.default) if kind.usual is None or option.default else kind.usual
         form = kind.form if isinstance(kind.form, str) else "|".join(kind.form)
-        found.append(OptionInfo(name, form, default, kind.meaning, kind.low, kind.high))
-    return tuple(found)
+        infos.append(OptionInfo(name, form, default, kind.meaning, kind.low, kind.high))
+    return tuple(infos)
 
 
 def _check_bounds(low: int, high: int) -> None:
-    """Reject bounds that are equal: typically `high=1` was meant as on or off, and `low` is 1."""
+    """Reject equal bounds: usually `high=1` was meant as on or off, but `low` is 1."""
     if low >= high:
         raise ConfigError(
             f"an option from {low} to {high} leaves no choice; for one that is on or off "
@@ -268,17 +281,17 @@ def _field(default: Any, kind: _Kind) -> Any:
     return field(default=default, metadata={"option": kind})
 
 
-def _known(options: type[Any]) -> Mapping[str, Field[Any]]:
-    """The fields by name, those of the class itself before those it inherits."""
-    every = {each.name: each for each in fields(options)}
+def _fields_by_name(options: type[Any]) -> Mapping[str, Field[Any]]:
+    """The fields by name, the class's own fields before inherited ones."""
+    every = {option.name: option for option in fields(options)}
     names = (name for base in options.__mro__ for name in get_annotations(base))
     return {name: every[name] for name in dict.fromkeys(names) if name in every}
 
 
-def _kind(each: Field[Any]) -> _Kind:
-    kind = each.metadata.get("option")
-    if not isinstance(kind, _Kind) or each.default is MISSING:
+def _kind(option: Field[Any]) -> _Kind:
+    kind = option.metadata.get("option")
+    if not isinstance(kind, _Kind) or option.default is MISSING:
         raise ConfigError(
-            f"option {each.name!r} is not declared by whole, wholes, choice, named or words"
+            f"option {option.name!r} is not declared by whole, wholes, choice, named or words"
         )
     return kind

@@ -1,11 +1,9 @@
-"""What players are made of: each extends a class of these.
+"""Parts of players: base classes that turn a role's moves and percepts into decisions.
 
-In come a role's own moves and percepts, out goes a decision. `belief_player` is the file to open
-first: `BeliefPlayer` observes, falls back and rescues, and leaves it to a subclass to decide.
+Begin with `belief_player`: `BeliefPlayer` observes, falls back and rescues, and subclasses decide.
 
-- Observing: `tracker` keeps the bag of the role's incomplete path; `slices` say how much work fits
-  between two looks at the clock, and how large the bag becomes.
-- Deciding: `search_player` has budgets, reports and ties, and `tree_player` what players of trees
-  have in common. `risk` looks after moves that may
-  be refused.
+- Observing: `tracker` keeps the bag of the role's incomplete path; `slices` adapts the work between
+  two looks at the clock, and the size of the bag.
+- Deciding: `search_player` has budgets, reports and ties, `tree_player` is the base of players with
+  trees, and `risk` avoids moves that may be refused.
 """

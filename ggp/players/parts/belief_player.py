@@ -1,10 +1,11 @@
-"""The common parts of all players with a belief: everything but how they decide.
+"""The base class of players with a belief: everything except their decisions.
 
-A turn is observed by a `Tracker`, which keeps a bag of particles. To choose, a player takes the
-moves that are legal in some particle, plays a single one at once, and otherwise calls `decide`. The
-result is replaced if it may be refused and another move as good cannot (`risk`). If `decide` fails,
-or no particle is left, the player is rescued: by a new bag of states, or by moves that were legal
-last. So `choose` never raises, and `Decision.fault` says what happened.
+It gets moves and percepts (`observe`) and returns decisions (`choose`). A `Tracker` turns each turn
+into a bag of particles. The candidates are the moves that are legal in some particle. A single
+candidate is played immediately, otherwise the subclass's `decide` gets the bag. Its move is
+replaced if it may be refused and an equally good move cannot (`risk`). If `decide` fails, or no
+particle is left, the player is rescued: by a new bag of states, or by moves that were legal last.
+So `choose` never raises, and `Decision.fault` names the problem.
 
     class Cautious(BeliefPlayer):
         def decide(self, bag, deadline):
@@ -43,15 +44,15 @@ from ggp.search.anytime import Deadline, OutOfTime, part_of
 from ggp.search.estimates import TIE_TOLERANCE, candidates
 
 # ------------------------------------------------------------------------
-# The parts of players that use the time of others for more than particles.
+# Pondering: players that search while others think, and do not only add particles.
 
 PONDER_GROW_SHARE = 0.2
-"""Share of the time of others that is spent on more particles by players that also think on."""
+"""Share of the others' time for more particles, in players that also search then."""
 
 
 @runtime_checkable
 class ThinksOn(Protocol):
-    """A player that searches for what may come while nobody waits for a move."""
+    """A player that searches future turns while nobody waits for its move."""
 
     def think_on(self, bag: Bags, deadline: Deadline, submitted: int | None) -> None:
         """Search until the deadline.
@@ -59,7 +60,7 @@ class ThinksOn(Protocol):
         Args:
             bag: one bag with particles.
             deadline: as for `Pondering.ponder`.
-            submitted: the move that it decided on in this turn, if it has.
+            submitted: the move of this turn, if it has decided.
 
         Raises:
             GGPError, OutOfTime: see `BeliefPlayer.decide`.
@@ -68,25 +69,24 @@ class ThinksOn(Protocol):
 
 
 def ponder_field() -> Any:
-    """The option that says how much of the time of others a player may use."""
-    meaning = "percent of the others' thinking time in which it thinks on"
+    """The option `ponder`: how much of the others' time a player may use."""
+    meaning = "percent of the others' thinking time that it uses"
     return whole(100, meaning, low=0, high=100)
 
 
 def ponder_share(options: Any) -> float:
-    """Share of the time of others that a player may use; options of other projects may lack it."""
+    """Share of the others' time that a player may use; options of other projects may lack it."""
     return getattr(options, "ponder", 100) / 100
 
 
 OBSERVE_SHARE = 0.5
-"""Share of the time that a player may spend on finding particles."""
+"""Share of the time that a player may spend on the search for particles."""
 
 GROW_SHARE, SCARCE_SHARE = 0.1, 0.5
-"""Shares of the rest that are spent on more particles: if there are some, and if these are so few
-that there may soon be none."""
+"""Shares of the rest for more particles: if there are enough, and if the bag may soon be empty."""
 
 FEW_PARTICLES, FEW_ATTEMPTS = 16, 10_000
-"""Limits of the belief of players that do not search."""
+"""Particles, and attempts to find one, of players that do not search."""
 
 _log = logging.getLogger(__name__)
 
@@ -96,7 +96,7 @@ class BeliefPlayer(ABC):
 
     Attributes:
         tells_policy: whether the probabilities that it reports, if any, are its whole policy:
-            the same for all its random choices.
+            they do not depend on its random choices.
     """
 
     tells_policy = False
@@ -106,13 +106,13 @@ class BeliefPlayer(ABC):
         self.machine, self.role, self.rng = context.machine, context.role, context.rng
         self.turn, self._started_s, self._observed_s = 0, 0.0, 0.0
         self._visited_before = self.machine.states_visited
-        # Lanes stepped by `observe` since the last decision, and those stepped before this one, if
-        # one is being made: the machine may also serve others in between.
+        # Lanes stepped by `observe` since the last decision, and by the machine before the present
+        # decision, if any: the machine may also serve others in between.
         self._observed_states, self._began_at = 0, UNKNOWN
         self._fault: str | None = None
         self._submitted: int | None = None  # the decision of this turn
         self._warned: set[type[GGPError]] = set()
-        # Those of the bag on which the decision is based.
+        # The candidates of the bag behind the decision.
         self._candidates: list[int] = []
         self._doubts = Doubts(self.machine, context.program)
         self._risky: Candidates | None = None  # if some of them may be refused, some not
@@ -127,25 +127,25 @@ class BeliefPlayer(ABC):
 
     @property
     def most_particles(self) -> int:
-        """Number of particles that its bag is grown to if there is a clock, and time."""
+        """Most particles of its bag if there is a clock, and time."""
         return FEW_PARTICLES
 
     room_share = ROOM_SHARE  # see `Growth`
 
     @property
     def rescues(self) -> bool:
-        """Whether to look for another bag when no particle is left."""
+        """Whether to search for another bag when no particle is left."""
         return True
 
     @property
     def retry_share(self) -> float:
-        """Share of time or counts for another try after a refusal: fewer moves, and no others."""
+        """Share of time or counts for another try after a refusal, with fewer candidates."""
         return 1.0
 
     effort = 1.0  # the share of the usual counts for this decision
 
     def sampler(self, tree: PathTree) -> Sampler:
-        """The belief of the player's own bag."""
+        """The sampler of the player's own bag."""
         return HyperPlaySampler(
             self.machine,
             tree,
@@ -158,7 +158,7 @@ class BeliefPlayer(ABC):
 
     @property
     def belief(self) -> Sampler | None:
-        """See `Believing`: a sampler that knows the sets of paths, whatever was asked before."""
+        """See `Believing`: only a sampler whose sets do not depend on earlier calls."""
         belief = self.tracker.belief
         return belief if isinstance(belief, HyperPlaySampler) else None
 
@@ -167,23 +167,23 @@ class BeliefPlayer(ABC):
         return None
 
     def simulated(self) -> tuple[FollowsPaths, ...]:
-        """Other users of the same path tree: beliefs made for other roles, and so on."""
+        """Other users of the same path tree, such as beliefs for other roles."""
         return ()
 
     @abstractmethod
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
-        """A candidate, and the player's values of all of them.
+        """A candidate, and the player's values of all candidates.
 
         Args:
-            bag: one bag with particles, whose role has several candidates (or one, if its value was
-                asked for).
+            bag: one bag with particles; the role has several candidates (or one, if its value is
+                needed).
 
         Raises:
-            GGPError: it cannot decide; then it plays a fallback, as it does after `OutOfTime`.
+            GGPError: it cannot decide; it then plays a fallback, as after `OutOfTime`.
         """
 
     def rescue(self, bag: Bags, deadline: Deadline | None) -> Choice:
-        """Like `decide`, in a bag of states found anew after no particle was left."""
+        """Like `decide`, for a bag of states from a new search after no particle was left."""
         return self.safest(bag), ()
 
     # ---------------------------------------------------------------- Player
@@ -221,22 +221,22 @@ class BeliefPlayer(ABC):
         self._observed_states += self.machine.states_visited - visited
 
     def ponder(self, deadline: Deadline) -> None:
-        """Think ahead in the share of the others' time that it may use."""
+        """Think ahead in the player's share of the others' time."""
         self.think_ahead(deadline.part(ponder_share(self.options)))
 
     def think_ahead(self, deadline: Deadline) -> None:
-        """Find more particles for the path so far, and think on, while nobody waits for a move.
+        """Find more particles for the path so far, and search, while nobody waits for a move.
 
-        Ends within milliseconds of the deadline, and earlier if there is little more to find.
+        Ends within milliseconds of the deadline, or earlier if there is little more to find.
         """
         try:
             thinker = self if isinstance(self, ThinksOn) else None
             growing = deadline.part(1.0 if thinker is None else PONDER_GROW_SHARE)
             self.tracker.grow(growing, *self.simulated())
             if not (bag := self.tracker.bag).depleted[0]:
-                self._fault = None  # finds what was not found in time before
+                self._fault = None  # particles that an earlier search missed
                 if thinker is not None and not deadline.passed():
-                    thinker.think_on(self._considered(bag), deadline, self._submitted)
+                    thinker.think_on(self._thin_bag(bag), deadline, self._submitted)
         except GGPError as error:
             self._warn(error)
         except OutOfTime:
@@ -261,15 +261,15 @@ class BeliefPlayer(ABC):
             bag = spare
             try:
                 move, values = self.rescue(bag, deadline)
-                what = "that agree with what was seen lately" if bag.guessed else "found anew"
-                fault = f"{fault}; decided in {bag.sets.counts[0]} states {what}"
+                origin = "that agree with what was seen lately" if bag.guessed else "found anew"
+                fault = f"{fault}; decided in {bag.sets.counts[0]} states {origin}"
             except GGPError as error:
                 self._warn(error)
         if move is None:
             move = self._fallback()
         self._submitted = move
-        told = self.tracker.quality() if bag is self.tracker.bag else quality_of(self.machine, bag)
-        decision = replace(self.decision(move, values, bag, fault), quality=told.as_json())
+        grade = self.tracker.quality() if bag is self.tracker.bag else quality_of(self.machine, bag)
+        decision = replace(self.decision(move, values, bag, fault), quality=grade.as_json())
         self._observed_s, self._observed_states, self._began_at = 0.0, 0, UNKNOWN
         return decision
 
@@ -283,9 +283,9 @@ class BeliefPlayer(ABC):
         return self._observed_states + now
 
     def report(self, move: int, values: tuple[MoveValue, ...]) -> None:
-        """Report the best move so far to whoever asked for reports."""
+        """Report the best move so far, if reports are requested."""
         if self.context.report is not None:
-            move = self._prudent(move, values)
+            move = self._safer(move, values)
             self.context.report(self.decision(move, values, self.tracker.bag))
 
     def unvalued(self, moves: Sequence[int]) -> tuple[MoveValue, ...]:
@@ -293,14 +293,13 @@ class BeliefPlayer(ABC):
         return tuple(MoveValue(self.machine.move_text(m), None, None, 0) for m in moves)
 
     def mixed(self, moves: IntArray, shares: FloatArray) -> int:
-        """A move drawn with these probabilities, which are reported."""
+        """A move drawn with these probabilities, which the decision reports."""
         texts = map(self.machine.move_text, moves.tolist())
         self.probabilities = dict(zip(texts, shares.tolist(), strict=True))
         return int(self.rng.choice(moves, p=shares))
 
     def safest(self, bag: Bags) -> int:
-        """The candidate that is legal in most particles, by weight; among several the first by
-        text.
+        """The candidate that is legal in most particles, by weight; ties go to the first by text.
 
         There must be particles.
         """
@@ -314,7 +313,7 @@ class BeliefPlayer(ABC):
     def decision(
         self, move: int, values: tuple[MoveValue, ...], bag: Bags, fault: str | None = None
     ) -> Decision:
-        """The decision based on a bag, with the resources spent on it so far."""
+        """The decision from a bag, with the effort so far."""
         return Decision(
             move=self.machine.move_text(move),
             values=tuple(sorted(values, key=lambda v: v.move)),
@@ -330,28 +329,28 @@ class BeliefPlayer(ABC):
     # ---------------------------------------------------------------- how it never fails
 
     def _choice(self, bag: Bags, deadline: Deadline | None, *, value_forced: bool) -> Choice:
-        found = candidates_of(self.machine, bag, self._doubts)
-        known = found.known
-        if not known:
+        options = candidates_of(self.machine, bag, self._doubts)
+        moves = options.moves
+        if not moves:
             raise MachineError("the role has no legal move in any particle")
-        before, self._candidates = self._candidates, known
-        self._risky = found if found.is_risky and self._risk is Risk.AVOID else None
-        tries_again = len(known) < len(before) and set(known) <= set(before)
+        last_candidates, self._candidates = self._candidates, moves
+        self._risky = options if options.is_risky and self._risk is Risk.AVOID else None
+        tries_again = len(moves) < len(last_candidates) and set(moves) <= set(last_candidates)
         self.effort = self.retry_share if tries_again else 1.0
         deadline = part_of(deadline, self.effort) if tries_again else deadline
-        if len(known) == 1 and not value_forced:
-            return known[0], self.unvalued(known)
+        if len(moves) == 1 and not value_forced:
+            return moves[0], self.unvalued(moves)
         if self.context.report is not None:
-            self.report(self.safest(bag), self.unvalued(known))
-        choice = self.decide(self._considered(bag), deadline)
-        move, values = checked_choice(self, choice, known)
+            self.report(self.safest(bag), self.unvalued(moves))
+        choice = self.decide(self._thin_bag(bag), deadline)
+        move, values = checked_choice(self, choice, moves)
         if self._risky is not None and self.probabilities is not None:
-            return self._surely_mixed(move, self._risky), values
-        return self._prudent(move, values), values
+            return self._mix_sure(move, self._risky), values
+        return self._safer(move, values), values
 
-    def _considered(self, bag: Bags) -> Bags:
-        """The bag, or a sample of it if it is larger than searches are made for: with a clock, sets
-        that a match may narrow down are enumerated, however large they are now."""
+    def _thin_bag(self, bag: Bags) -> Bags:
+        """The bag, or a sample if it is too large for a search: with a clock, sets of any size are
+        enumerated, because later turns may narrow them down."""
         most = max(self.most_particles, self.tracker.belief.capacity, self._largest_set)
         if len(bag.lanes_of(0)) <= most:
             return bag
@@ -360,56 +359,56 @@ class BeliefPlayer(ABC):
 
     @property
     def _largest_set(self) -> int:
-        """From the options; those of other projects' players may lack it."""
+        """The option `exact`; options of other projects may lack it."""
         return getattr(self.options, "exact", DEFAULT_EXACT)
 
     @property
     def _risk(self) -> Risk:
-        """From the options; those of other projects' players may lack it."""
+        """The option `risk`; options of other projects may lack it."""
         return getattr(self.options, "risk", Risk.AVOID)
 
-    def _prudent(self, move: int, values: tuple[MoveValue, ...]) -> int:
-        """The move, or one that cannot be refused and is as good as far as is known."""
+    def _safer(self, move: int, values: tuple[MoveValue, ...]) -> int:
+        """The move, or a sure move that seems equally good."""
         if self._risky is None or move in self._risky.sure:
             return move
-        sure = {self.machine.move_text(each): each for each in self._risky.sure}
-        # A role that does not know its past moves has wrong ideas about its legal ones.
+        sure = {self.machine.move_text(sure_move): sure_move for sure_move in self._risky.sure}
+        # A role that does not know its past moves may be wrong about its legal moves.
         likely = self.tracker.was_told_all or move in self._risky.likely
-        other = prudent(self.machine.move_text(move), values, sure.keys(), likely=likely)
-        return move if other is None else sure[other]
+        text = prudent(self.machine.move_text(move), values, sure.keys(), likely=likely)
+        return move if text is None else sure[text]
 
-    def _surely_mixed(self, move: int, risky: Candidates) -> int:
-        """A move of the player's policy without the moves that may be refused, if it has others."""
+    def _mix_sure(self, move: int, risky: Candidates) -> int:
+        """A move of the player's policy restricted to sure moves, if it has any."""
         assert self.probabilities is not None
-        sure = {self.machine.move_text(each): each for each in risky.sure}
+        sure = {self.machine.move_text(sure_move): sure_move for sure_move in risky.sure}
         shares = sure_share(self.probabilities, sure.keys())
         if not shares:
-            found = self._prudent(move, ())
-            self.probabilities = {self.machine.move_text(found): 1.0}
-            return found
+            fallback = self._safer(move, ())
+            self.probabilities = {self.machine.move_text(fallback): 1.0}
+            return fallback
         self.probabilities = shares
         if move in risky.sure:
             return move
-        # Later draws are the same as without this one.
-        drawn = self.rng.spawn(1)[0].choice(len(shares), p=np.array(list(shares.values())))
-        return sure[list(shares)[int(drawn)]]
+        # A child of the rng: later draws stay the same.
+        index = self.rng.spawn(1)[0].choice(len(shares), p=np.array(list(shares.values())))
+        return sure[list(shares)[int(index)]]
 
     def _spare_bag(self, deadline: Deadline | None) -> Bags | None:
-        """Another bag that agrees with the path, after no particle was left."""
+        """Another bag for the path when no particle is left."""
         if not (self.rescues and self.tracker.bag.depleted[0]):
             return None
         try:
             bag = self.tracker.spare_bag(part_of(deadline, OBSERVE_SHARE))
-            known = [] if bag is None else candidates(self.machine, bag).values.tolist()
+            moves = [] if bag is None else candidates(self.machine, bag).values.tolist()
         except GGPError as error:
             self._warn(error)
             return None
-        self._candidates = known or self._candidates
-        return bag if known else None
+        self._candidates = moves or self._candidates
+        return bag if moves else None
 
     def _fallback(self) -> int:
-        """A move that is legal in most of the states that the role may be in, judging by the turn;
-        otherwise one of the last candidates, or one of those at the start.
+        """A move that is legal in most guessed states of this turn; otherwise one of the last
+        candidates, or a candidate of the first turn.
 
         Raises:
             MachineError: no legal move of the role was ever known.
@@ -429,7 +428,7 @@ class BeliefPlayer(ABC):
         return int(moves[self.rng.integers(len(moves))])
 
     def _warn(self, error: GGPError) -> None:
-        # A bag that is lost is often lost for the rest of the match, for hundreds of turns.
+        # An empty bag often stays empty for the rest of the match, for hundreds of turns.
         level = logging.INFO if type(error) in self._warned else logging.WARNING
         self._warned.add(type(error))
         _log.log(level, "%s as %s: %s", self.context.name, self.machine.roles[self.role], error)

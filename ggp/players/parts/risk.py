@@ -1,11 +1,12 @@
-"""Moves that may be refused: legal in some, but not all, states that the role may be in.
+"""Risk: moves that may be refused, because they are legal only in some of the possible states.
 
-In most games a role can tell what is legal for it. Where it cannot, or was not told everything, an
-illegal move is replaced by another one, or loses the match. So a move that is legal in every
-particle is preferred, unless the other is better by more than the error of both values. If a role
-was not told all of its own moves, the other must also be at least as likely legal as not: each
-mistake leaves the role knowing less. A move that every reading of careless rules allows
-(`doubtful_moves`) is preferred likewise.
+`belief_player` passes in a bag and gets its candidates, or passes in a chosen move with values and
+gets a safer move. In most games a role knows its legal moves. Otherwise an illegal move is replaced
+by another one, or loses the match. So a sure move, legal in every particle, is preferred, unless
+the chosen move is better by more than the error of both values. If a role does not know all of its
+own past moves, the chosen move must also be legal with probability 1/2, because each mistake leaves
+the role knowing less. Moves that only some readings of careless rules allow (`doubtful_moves`) are
+not sure either.
 
     particles    1 2 3      value         choice: c, though b seems better
     a                x      90 +- 30
@@ -39,12 +40,12 @@ _log = logging.getLogger(__name__)
 
 
 LIKELY = 0.5
-"""Share of the particles, by weight, in which a move must be legal to be preferred to a sure one,
-for a role that was not told all of its moves."""
+"""Share of the particles, by weight, in which a move must be legal to be preferred to a sure move,
+if the role does not know all of its past moves."""
 
 
 class Risk(StrEnum):
-    """Treatment of moves that may be refused: see above, or none."""
+    """Treatment of moves that may be refused: avoid them as above, or ignore the risk."""
 
     AVOID = "avoid"
     PLAY = "play"
@@ -52,7 +53,7 @@ class Risk(StrEnum):
 
 @dataclass(frozen=True)
 class RiskOptions:
-    """Options of every player that has a belief."""
+    """Options of every player with a belief."""
 
     risk: Risk = choice(
         Risk.AVOID,
@@ -65,128 +66,131 @@ class Candidates(NamedTuple):
     """Moves that are legal in some entry of a bag, in order of appearance.
 
     Attributes:
-        known: ids of the moves.
-        sure: moves that are legal in all entries in which any is, and that all readings of the
-            rules allow, if there are such moves.
+        moves: ids of the moves.
+        sure: moves that are legal in all entries with legal moves, and that all readings of the
+            rules allow.
         likely: moves that are legal in half of the entries, by weight.
     """
 
-    known: list[int]
+    moves: list[int]
     sure: frozenset[int]
     likely: frozenset[int]
 
     @property
     def is_risky(self) -> bool:
         """Whether some moves are sure and others are not."""
-        return 0 < len(self.sure) < len(self.known)
+        return 0 < len(self.sure) < len(self.moves)
 
 
 class Doubts:
-    """Moves that others may take for illegal though our reading of the rules allows them.
+    """Moves that other programs may consider illegal, though our reading of the rules allows them.
 
     Args:
-        machine: gives the texts of moves.
+        machine: has the texts of moves.
         program: the rules of the game; None if unknown.
     """
 
     def __init__(self, machine: Machine, program: GameDefinition | None) -> None:
         self._machine = machine
         self._patterns = () if program is None else doubtful_moves(program.as_program())
-        self._known: dict[int, bool] = {}
-        self._has_told = False
+        self._doubtful: dict[int, bool] = {}
+        self._has_warned = False
 
     def without(self, moves: frozenset[int]) -> frozenset[int]:
-        """The moves without the doubtful ones, unless all are; logged the first time."""
+        """The moves without the doubtful ones, unless all are doubtful; logged the first time."""
         if not self._patterns:
             return moves
         certain = frozenset(move for move in moves if not self._is_doubtful(move))
         if not certain or len(certain) == len(moves):
             return moves
-        if not self._has_told:
-            self._has_told = True
-            shown = ", ".join(dict.fromkeys(map(str, self._patterns)))
-            _log.warning("some may take moves like %s for illegal: others are preferred", shown)
+        if not self._has_warned:
+            self._has_warned = True
+            patterns = ", ".join(dict.fromkeys(map(str, self._patterns)))
+            _log.warning("other programs may consider moves like %s illegal: avoided", patterns)
         return certain
 
     def _is_doubtful(self, move: int) -> bool:
-        if move not in self._known:
+        if move not in self._doubtful:
             term = parse_term(self._machine.move_text(move))
-            self._known[move] = any(unify(each, term) is not None for each in self._patterns)
-        return self._known[move]
+            self._doubtful[move] = any(unify(p, term) is not None for p in self._patterns)
+        return self._doubtful[move]
 
 
 def candidates_of(machine: Machine, bag: Bags, doubts: Doubts) -> Candidates:
     """The candidates of one bag; a depleted one has none."""
     legal = machine.legal(bag.states_of(0), bag.role, allow_stuck=True)
     first, group = first_seen(legal.values)
-    known = legal.values[first].tolist()
-    is_sure = np.bincount(group, minlength=len(known)) == np.count_nonzero(legal.counts)
-    sure = frozenset(np.array(known, dtype=np.int64)[is_sure].tolist())
-    share = np.bincount(group, np.repeat(bag.weights_of(0), legal.counts), minlength=len(known))
-    likely = frozenset(np.array(known, dtype=np.int64)[share >= LIKELY].tolist())
-    return Candidates(known, doubts.without(sure), likely)
+    moves = legal.values[first].tolist()
+    is_sure = np.bincount(group, minlength=len(moves)) == np.count_nonzero(legal.counts)
+    sure = frozenset(np.array(moves, dtype=np.int64)[is_sure].tolist())
+    share = np.bincount(group, np.repeat(bag.weights_of(0), legal.counts), minlength=len(moves))
+    likely = frozenset(np.array(moves, dtype=np.int64)[share >= LIKELY].tolist())
+    return Candidates(moves, doubts.without(sure), likely)
 
 
 def prudent(
-    chosen: str, values: Sequence[MoveValue], sure: Set[str], *, likely: bool = True
+    candidate: str, values: Sequence[MoveValue], sure: Set[str], *, likely: bool = True
 ) -> str | None:
-    """The move to play instead of one that may be refused; None for the chosen move itself.
+    """A sure move to play instead of the chosen move; None to play the chosen move.
 
     Args:
-        chosen: by the player, canonical KIF.
+        candidate: the chosen move, canonical KIF.
         values: of the candidates.
         sure: moves that are legal in every particle.
-        likely: whether the chosen one may be preferred at all, see `LIKELY`.
+        likely: whether the chosen move may be preferred at all, see `LIKELY`.
 
     Returns:
-        The sure move of the highest value, unless the chosen one is likely, and better by more than
-        the errors of both; a value that tells no error is not trusted. Without values, the first by
-        text.
+        The sure move of the highest value, unless the chosen move is likely, and better by more
+        than the errors of both; a value without an error is not trusted. Without values, the first
+        by text.
     """
-    if chosen in sure or not sure:
+    if candidate in sure or not sure:
         return None
-    valued = {each.move: each for each in values if each.value is not None}
-    known = [valued[move] for move in sorted(sure & valued.keys())]
-    if not known:
+    valued = {value.move: value for value in values if value.value is not None}
+    sure_values = [valued[move] for move in sorted(sure & valued.keys())]
+    if not sure_values:
         return min(sure)
-    best = max(known, key=_value)
-    if likely and chosen in valued:
-        other = valued[chosen]
-        if other.stderr is not None and best.stderr is not None:
-            error = hypot(other.stderr, best.stderr)
-            if _value(other) - _value(best) > error:
+    best = max(sure_values, key=_value)
+    if likely and candidate in valued:
+        own_value = valued[candidate]
+        if own_value.stderr is not None and best.stderr is not None:
+            error = hypot(own_value.stderr, best.stderr)
+            if _value(own_value) - _value(best) > error:
                 return None
     return best.move
 
 
 def sure_share(probabilities: Mapping[str, float], sure: Set[str]) -> dict[str, float]:
-    """Probabilities of sure moves alone, with sum 1; empty where there are none."""
+    """Probabilities of the sure moves, normalised; empty if they sum to 0.
+
+    >>> sure_share({"a": 0.2, "b": 0.5, "c": 0.3}, sure={"a", "c"})
+    {'a': 0.4, 'c': 0.6}
+    """
     total = sum(share for move, share in probabilities.items() if move in sure)
     if not total:
         return {}
     return {move: share / total for move, share in probabilities.items() if move in sure}
 
 
-def _value(each: MoveValue) -> float:
-    return -np.inf if each.value is None else each.value
+def _value(value: MoveValue) -> float:
+    return -np.inf if value.value is None else value.value
 
 
 # ------------------------------------------------------------------------
-# Moves that only a slip in the rules allows: nothing binds a variable of their rule.
+# Doubtful moves: a slip in the rules leaves a variable of their rule unbound.
 #
 # (<= (legal ?p (go ?x ?y)) (true (at ?p ?x)))
 #
-# We let `?y` range over the values it can take. Others read it otherwise: a reasoner may find no
-# move there at all, or one with a variable in it. So a player that has another move had better make
-# that.
+# We let `?y` range over its possible values. Other programs may find no move here at all, or a move
+# with a variable in it. So a player should prefer any other move.
 
 _Positions = Set[tuple[Signature, int]]
 
 
 def doubtful_moves(program: Program) -> tuple[Term, ...]:
-    """Patterns of the moves that come from a variable which nothing binds; usually there are none.
+    """Patterns of moves with an unbound variable; usually there are none.
 
-    Roles are left out: a variable for a role is bound by whoever asks for the moves of a role.
+    A variable for the role does not count: every query for legal moves binds it.
     """
     if not any(is_range(signature(x.atom)) for rule in program.rules for x in rule.body):
         return ()
@@ -202,20 +206,20 @@ def doubtful_moves(program: Program) -> tuple[Term, ...]:
 
 
 def _doubtful_positions(rules: Iterable[NormalRule]) -> _Positions:
-    """Arguments of relations that may come, through other relations, from an unbound variable."""
+    """Arguments of relations that an unbound variable may reach, also through other relations."""
     rules = [rule for rule in rules if isinstance(rule.head, Compound) and rule.body]
-    found: set[tuple[Signature, int]] = set()
+    positions: set[tuple[Signature, int]] = set()
     while True:
-        more = {
+        reached = {
             (signature(rule.head), i)
             for rule in rules
-            if (names := _unbound(rule, found)) and isinstance(rule.head, Compound)
+            if (names := _unbound(rule, positions)) and isinstance(rule.head, Compound)
             for i, arg in enumerate(rule.head.args)
             if any(v.name in names for v in variables(arg))
         }
-        if more <= found:
-            return found
-        found |= more
+        if reached <= positions:
+            return positions
+        positions |= reached
 
 
 def _unbound(rule: NormalRule, doubtful: _Positions) -> Set[str]:

@@ -1,7 +1,8 @@
-"""The common parts of all players that search: budgets, anytime reports, ties, rescue.
+"""The base class of players that search: budgets, anytime reports, ties, rescue.
 
-A subclass defines its `Search` and its default number of trials per candidate. The length of the
-search is decided here: by count, by a budget of states (the option `states`), or by a deadline.
+It gets the bag of a decision and returns a move with values. A subclass defines its `Search` and
+its default number of trials for each candidate. This class decides how long the search runs: by
+count, by a budget of states (the option `states`), or until a deadline.
 """
 
 from __future__ import annotations
@@ -52,15 +53,15 @@ if TYPE_CHECKING:
 
 
 class Rescue(StrEnum):
-    """Measures when particles are few, or none is left."""
+    """Measures when few particles are left, or none."""
 
     ALL = "all"
     NONE = "none"
 
 
 def sampler_field(usual: str) -> Any:
-    """The field of a player's options."""
-    meaning = "what samples the states it may be in; only hyperplay enumerates"
+    """The option `sampler`."""
+    meaning = "sampler of its possible states; only hyperplay enumerates"
     return named(usual, meaning, SAMPLERS)
 
 
@@ -87,22 +88,22 @@ class SearchOptions(RiskOptions):
     ponder: int = ponder_field()
     rescue: Rescue = choice(
         Rescue.ALL,
-        "where few or no particles are left: all (draw again, solve, draw boards), or none: "
+        "when few or no particles are left: all (draw again, solve, draw boards), or none: "
         "forward sampling alone",
     )
 
 
 class SearchPlayer(BeliefPlayer):
-    """A player that searches its bag; subclasses define how."""
+    """A player that searches its bag; subclasses define the search."""
 
     options: SearchOptions
 
     def __init__(self, options: SearchOptions, context: Context) -> None:
         super().__init__(options, context)
-        if isinstance(context.belief, Setting):  # its model of the others comes with it
+        if isinstance(context.belief, Setting):  # it comes with its model of the others
             self.model = context.belief.model
-        # The values of moves in the last decision.
-        self._before: dict[int, float] = {}
+        # Values of moves in the last decision.
+        self._last_values: dict[int, float] = {}
 
     @property
     @abstractmethod
@@ -112,7 +113,7 @@ class SearchPlayer(BeliefPlayer):
     KINDS: ClassVar[frozenset[str] | None] = None
 
     keep_views: ClassVar[bool] = False
-    """Whether entries have every role's incomplete path: for searches that use others'
+    """Whether entries have every role's incomplete path: for searches that use the others'
     knowledge."""
 
     @property
@@ -148,11 +149,11 @@ class SearchPlayer(BeliefPlayer):
         """A search of the values of the candidates of one bag."""
 
     model: MoveModel = UNIFORM
-    """The model of how the others move."""
+    """The model of the other roles' moves."""
 
     @property
     def path_model(self) -> PathModel | None:
-        """The model, if it is based on what the others know."""
+        """The model, if it predicts moves from incomplete paths."""
         return self.model if isinstance(self.model, PathModel) else None
 
     def sampler(self, tree: PathTree) -> Sampler:
@@ -179,7 +180,7 @@ class SearchPlayer(BeliefPlayer):
     def ended(
         self, move: str | None, percepts: Sequence[str] | None, goal: float | None = None
     ) -> None:
-        """Count the moves of the others, if the model learns.
+        """Count the moves of the other roles, if the model learns.
 
         Raises:
             ConfigError: the counts cannot be stored.
@@ -195,7 +196,7 @@ class SearchPlayer(BeliefPlayer):
         return self.best(self.values_of(self.search(bag, deadline), deadline))
 
     def rescue(self, bag: Bags, deadline: Deadline | None) -> Choice:
-        """A move by HyperPlay values: entries found anew have no views to simulate with."""
+        """A move by HyperPlay values: the new entries have no views, which simulations need."""
         search = PlayoutSearch(self.machine, bag, self.rng, deadline, model=self.model)
         return self.best(run_search(search, self.machine, self.trials, deadline))
 
@@ -208,10 +209,10 @@ class SearchPlayer(BeliefPlayer):
         *,
         race: bool = True,
     ) -> Estimates:
-        """Values by count, by clock, or within a share of the budget of states.
+        """The values of a search, by count, by clock, or within a share of the budget of states.
 
         Args:
-            enough: trials of each candidate from which on values are worth reporting.
+            enough: least trials of each candidate before values are reported.
             race: see `run_search`.
         """
         budgets = self.options.states
@@ -229,7 +230,7 @@ class SearchPlayer(BeliefPlayer):
 
         Args:
             trials: number of lanes, without a clock or a budget.
-            report: receives the values now and then, if reports were asked for.
+            report: receives the values now and then, if reports are requested.
         """
         if self.options.states:
             self.values_of(search, deadline)
@@ -241,19 +242,19 @@ class SearchPlayer(BeliefPlayer):
     def best(self, estimates: Estimates) -> Choice:
         """The move of highest value, and all values.
 
-        If there was no time to try any, the move is the one with the highest value in the last
-        decision among those that are left: after a refused try, for example.
+        If there was no time for any trial, the values of the last decision decide, if it had some
+        of these candidates: after a refused try, for example.
         """
-        moves, tried = estimates.moves.values, estimates.visits > 0
-        if tried.any():
-            self._before = dict(zip(moves[tried].tolist(), estimates.values[tried], strict=True))
-            return self.chosen(estimates, self.rng), self._values(estimates)
-        known = [move for move in moves.tolist() if move in self._before]
-        if known:
-            return max(known, key=self._before.__getitem__), self._values(estimates)
+        moves, seen = estimates.moves.values, estimates.visits > 0
+        if seen.any():
+            self._last_values = dict(zip(moves[seen].tolist(), estimates.values[seen], strict=True))
+            return self.pick(estimates, self.rng), self._values(estimates)
+        valued = [move for move in moves.tolist() if move in self._last_values]
+        if valued:
+            return max(valued, key=self._last_values.__getitem__), self._values(estimates)
         return int(self.rng.choice(moves)), self._values(estimates)
 
-    def chosen(self, estimates: Estimates, rng: np.random.Generator) -> int:
+    def pick(self, estimates: Estimates, rng: np.random.Generator) -> int:
         """The move of highest value."""
         return int(estimates.choose(rng, self.options.ties)[0])
 
@@ -261,15 +262,15 @@ class SearchPlayer(BeliefPlayer):
         """Report the best move so far; draws nothing from the player's rng."""
         if estimates.visits.min() >= enough:
             rng = np.random.default_rng(self.turn)
-            self.report(self.chosen(estimates, rng), self._values(estimates))
+            self.report(self.pick(estimates, rng), self._values(estimates))
 
     def _values(self, estimates: Estimates) -> tuple[MoveValue, ...]:
         return move_values(self.machine, estimates)
 
 
 def move_values(machine: Machine, estimates: Estimates) -> tuple[MoveValue, ...]:
-    """The values of the candidates of one bag, as decisions report them."""
-    each = zip(
+    """The values of the candidates of one bag, for a decision."""
+    rows = zip(
         estimates.moves.values.tolist(),
         estimates.without_rounding(machine.goal_range).tolist(),
         estimates.honest_errors(machine.goal_range).tolist(),
@@ -280,5 +281,5 @@ def move_values(machine: Machine, estimates: Estimates) -> tuple[MoveValue, ...]
         MoveValue(machine.move_text(move), value, None if np.isnan(error) else error, n)
         if n
         else MoveValue(machine.move_text(move), None, None, 0)
-        for move, value, error, n in each
+        for move, value, error, n in rows
     )

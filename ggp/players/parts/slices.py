@@ -1,9 +1,9 @@
-"""The amount of work between two looks at the clock, learned during the work.
+"""Sizes that adapt to the clock: the work between two looks (`Slices`), and the bag (`BagGrowth`).
 
-A bag grows while nobody waits for anything, and must be left within milliseconds when somebody
-does. The time of a thousand lanes differs a thousandfold between machines, so the code that looks
-at the clock reports its looks here: if they come more often than every `SLICE_S`, more is done
-until the next look, and less if they come later.
+A bag grows while nobody waits for a move, and this work must stop within milliseconds when somebody
+does. The time of a thousand lanes differs a thousandfold between machines, so samplers report their
+looks at the clock here (`BeliefWatch`) and get the number of lanes until the next look. It doubles
+if looks come much more often than every `SLICE_S`, and halves if they come later:
 
     look   0.0 ms   0.3 ms   0.9 ms   3.0 ms   9.2 ms
     lanes  128      256      512      512      256
@@ -19,14 +19,14 @@ from ggp.search.anytime import Deadline
 
 SLICE_S = 0.004
 SLICE_SHARE, LONGEST_SLICE_S = 0.01, 0.02
-"""The time between looks should be at most this: a share of the available time, within bounds. A
-call of a large circuit takes some milliseconds for a few lanes as well as for many."""
+"""Most time between two looks: a share of the available time, between the first and the last of
+these. One call of a large circuit takes some milliseconds, for few lanes as for many."""
 
 FIRST_LANES, LEAST_LANES = 128, 32
 """First and least number of lanes between two looks."""
 
 FIRST_LANES_PER_S, NEWS = 250_000.0, 0.5
-"""The assumed speed at first, and the share of the last measurement in its update."""
+"""The assumed speed at first, and the weight of each new measurement."""
 
 FIRST_SIZE, LEAST_SIZE, MOST_SIZE = 32, 4, 1024
 """First, least and largest number of particles of a new sample."""
@@ -49,31 +49,31 @@ class Slices:
         self._slice_s = SLICE_S
 
     def lanes(self) -> int:
-        """Number of lanes to step until the next look."""
+        """Number of lanes to step until the next look at the clock."""
         return self._lanes
 
     def begin(self, now_s: float, until_s: float) -> None:
-        """Begin work that is to end at a given time."""
+        """Begin work that must end at a given time."""
         self._began_s = self._looked_s = now_s
         self._num_looks = 0
         self._slice_s = min(max(SLICE_SHARE * (until_s - now_s), SLICE_S), LONGEST_SLICE_S)
 
-    def look(self, now_s: float, done: int) -> None:
-        """Record a look at the clock, after `done` lanes."""
+    def look(self, now_s: float, num_lanes: int) -> None:
+        """Record a look at the clock, after `num_lanes` lanes."""
         took_s = now_s - self._looked_s
         self._looked_s = now_s
         self._num_looks += 1
-        if took_s > self._slice_s / 4 and 2 * done >= self._lanes:
-            self.lanes_per_s += NEWS * (done / took_s - self.lanes_per_s)
+        if took_s > self._slice_s / 4 and 2 * num_lanes >= self._lanes:
+            self.lanes_per_s += NEWS * (num_lanes / took_s - self.lanes_per_s)
         if took_s > self._slice_s:
             self._lanes = max(self._lanes // 2, LEAST_LANES)
-        elif took_s < self._slice_s / 4 and 2 * done >= self._lanes:
+        elif took_s < self._slice_s / 4 and 2 * num_lanes >= self._lanes:
             self._lanes = min(2 * self._lanes, LANES_AT_ONCE)
 
     def end(self) -> None:
         """Record that a sample was drawn since `begin`, and adapt the size of the next one.
 
-        The mean time between looks counts: a busy machine makes single looks late.
+        The mean time between looks counts, because a busy computer delays single looks.
         """
         mean_s = (self._looked_s - self._began_s) / max(self._num_looks, 1)
         if mean_s > self._slice_s:
@@ -83,13 +83,13 @@ class Slices:
 
 
 class BeliefWatch:
-    """Tells the beliefs of one machine when to stop, and how often to ask.
+    """The clock of the beliefs of one machine: when to stop, and how often to look.
 
     Args:
         machine: counts the lanes that are stepped.
 
     Attributes:
-        slices: learned from all the work that is watched.
+        slices: adapted by all the work that is watched.
         began_s: when the present work began, if it has a deadline.
     """
 
@@ -101,7 +101,7 @@ class BeliefWatch:
         self._looked_at = 0
 
     def begin(self, deadline: Deadline | None) -> None:
-        """Begin work that is to end at a deadline, if there is one."""
+        """Begin work that must end at a deadline, if there is one."""
         self._deadline = deadline
         if deadline is not None:
             self.began_s = deadline.clock()
@@ -139,41 +139,40 @@ class BeliefWatch:
 
 
 # ------------------------------------------------------------------------
-# Size of the bag that is followed under a clock, learned turn by turn.
+# The size of the bag of a match under a clock, adapted turn by turn.
 #
-# A bag is advanced with twice as many entries as long as that takes little of the available time.
-# It may be larger, and take more time, if many entries die in a turn: such a bag may die at once
-# later.
+# It doubles as long as advancing the bag takes little of the available time. If many entries die in
+# a turn, the bag may be larger and take more time, because a later turn could kill all of it.
 
 FIRST_ROOM = 256
 ROOM_SHARE, RISKY_SHARE = 0.1, 0.5
-"""A grown bag is advanced with twice as many entries as long as that takes less than half of this
-share of the available time, and with half as many if it takes more than all of it. The second share
-is at least allowed in games in which whole bags die at once."""
+"""The size of a bag doubles if advancing it takes less than half of the first share of the
+available time, and halves if it takes more than all of it. The second share is the least for games
+in which whole bags die in one turn."""
 
 RISKY = 20
-"""Factor for the entries of a bag if many of them die."""
+"""Most factor for the entries of a bag whose entries die."""
 
 MANY_DIED = 0.5
-"""Share of a bag that counts as many; with more dead, a search for others may have taken place."""
+"""If a greater share of a bag died, the time may include a search for new entries."""
 
 RISK_KEPT = 0.9
-"""Share of the risk that a bag dies that remains a turn later."""
+"""Share of the risk that remains a turn later."""
 
 SURVIVORS, SCARCE_TURNS = 4, 2
-"""A bag is likely to die if fewer entries than this would survive a turn as bad as the worst recent
-one, for this many turns in a row."""
+"""A bag is likely to die if, for this many turns in a row, fewer entries than this would survive a
+turn as bad as the worst recent one."""
 
 
 class BagGrowth:
-    """Learns the size of the bag of one match.
+    """Adapts the size of the bag of one match.
 
     Attributes:
         room: entries that the bag may be grown to, and advanced with.
 
     Args:
         most: largest `room` for a bag that is not at risk.
-        share: what advancing such a bag may take of the available time.
+        share: share of the available time for advancing such a bag.
     """
 
     def __init__(self, most: int, share: float = ROOM_SHARE) -> None:
@@ -184,7 +183,7 @@ class BagGrowth:
 
     @property
     def is_scarce(self) -> bool:
-        """Whether one more turn as bad as the worst recent one would leave next to nothing."""
+        """Whether one more turn as bad as the worst recent one would leave almost no entry."""
         return self._scarce > 0
 
     @property
@@ -193,26 +192,27 @@ class BagGrowth:
         return self._scarce >= SCARCE_TURNS
 
     def learn(
-        self, before: Bags, after: Bags, took_s: float, there_was_s: float, capacity: int
+        self, old_bags: Bags, new_bags: Bags, took_s: float, there_was_s: float, capacity: int
     ) -> None:
         """Record that a bag was advanced by one turn.
 
         Args:
-            took_s, there_was_s: time that this took, and time that was available.
+            took_s, there_was_s: time spent, and time available.
             capacity: least entries of a bag.
         """
-        left, is_exact = len(after.sets.states), bool(after.exact[0])
-        died = 1 - left / max(len(before.sets.states), 1)
-        self._risk = max(0.0 if is_exact else died, RISK_KEPT * self._risk)
-        is_scarce = 0 < left * (1 - self._risk) < SURVIVORS
-        lacks = not is_exact and after.sets.sizes[after.segment[0]] > LARGER * left
+        size, is_exact = len(new_bags.sets.states), bool(new_bags.exact[0])
+        # The risk is the worst recent death rate: it rises immediately and decays slowly.
+        death_rate = 1 - size / max(len(old_bags.sets.states), 1)
+        self._risk = max(0.0 if is_exact else death_rate, RISK_KEPT * self._risk)
+        is_scarce = 0 < size * (1 - self._risk) < SURVIVORS
+        lacks = not is_exact and new_bags.sets.sizes[new_bags.segment[0]] > LARGER * size
         self._scarce = self._scarce + 1 if is_scarce and lacks else 0
         if is_exact:
             return
         most = int(self._usual_most * RISKY**self._risk)
         usual = self._usual_share
         share = usual + self._risk * max(RISKY_SHARE - usual, 0.0)
-        if took_s > share * there_was_s and died < MANY_DIED:  # else it includes finding others
+        if took_s > share * there_was_s and death_rate < MANY_DIED:  # else it includes a search
             self.room = max(self.room // 2, min(capacity, most))
-        elif took_s < share / 2 * there_was_s and 2 * len(before.sets.states) >= self.room:
+        elif took_s < share / 2 * there_was_s and 2 * len(old_bags.sets.states) >= self.room:
             self.room = min(2 * self.room, most)

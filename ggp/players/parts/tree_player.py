@@ -1,4 +1,8 @@
-"""The common parts of players that search with trees over incomplete paths."""
+"""The base class of players that search trees over incomplete paths.
+
+It gets the bag of a decision, sends lanes from its particles down one tree for each role, and
+returns the best move. The trees are kept from turn to turn.
+"""
 
 from __future__ import annotations
 
@@ -22,20 +26,20 @@ from ggp.search.trees.tree_search import LANES_A_PATH, Elsewhere, TreeSearch
 from ggp.search.trees.tree_tables import KEEP, MOST_WORLDS, LaneSettings
 
 NESTED_ATTEMPTS = 5_000
-"""Lanes stepped in search of particles for one bag of another role."""
+"""Most lanes stepped in search of particles for one bag of another role."""
 
 OTHERS_SHARE = 0.2
-"""Share of the time in which such bags may be made."""
+"""Share of the time for the bags of other roles."""
 
 BOUNDS_SHARE = 0.2
-"""Share of the time that is left in which `bounds` may be found."""
+"""Share of the remaining time for `bounds`."""
 
 PROLOG_WORLDS = 50_000
 """Most worlds on Prolog, whose states take far more memory than a few words each."""
 
 TIMED_PARTICLES, FOLLOWING_SHARE = 8_000, 0.6
-"""Most particles of a bag with a clock, and the share of time for following them: more than players
-have that simulate what roles do. Walks use each of them, and a small bag dies in a long game."""
+"""Most particles of a bag with a clock, and the share of time for advancing them: more than in
+players that simulate roles, because walks use every particle, and small bags die in long games."""
 
 RESCUE_TRIALS = 1_000
 """Playouts of each candidate when no particle is left."""
@@ -56,11 +60,11 @@ class TreeOptions(SearchOptions):
 
 @dataclass(frozen=True)
 class GuidedOptions(TreeOptions):
-    """Options of players whose trees may be guided by what moves were worth in playouts."""
+    """Options of players whose trees may be guided by the values of moves in playouts."""
 
     guided: int = whole(
         1,
-        "1: the worth of moves guides walks and playouts, on circuits; 0: not",
+        "1: values of moves guide walks and playouts, on circuits; 0: off",
         low=0,
         high=1,
     )
@@ -75,7 +79,7 @@ class TreePlayer(SearchPlayer):
     options: TreeOptions
     keep_views = True
     no_lanes: Rule | None = None
-    """How lanes choose, if not by UCB1: a rule of no lanes."""
+    """The selection rule with zero lanes, for compiling, if it is not UCB1."""
 
     def __init__(self, options: Any, context: Context) -> None:
         super().__init__(options, context)
@@ -85,7 +89,7 @@ class TreePlayer(SearchPlayer):
         settings = LaneSettings(self.options.exploration / 100, worlds, self.proves, self.guided)
         self._tree = PathsTree(self.machine, self.tracker.tree, settings, self.path_model)
         self._tree.load_kernels(self.no_lanes)
-        self._others = HyperPlaySampler(
+        self._nested = HyperPlaySampler(
             self.machine,
             self.tracker.tree,
             capacity=LANES_A_PATH,
@@ -95,11 +99,11 @@ class TreePlayer(SearchPlayer):
             model=self.model,
         )
         self._watch = BeliefWatch(self.machine)
-        self._others.stop, self._others.lanes_at_once = self._watch.is_over, self._watch.lanes
+        self._nested.stop, self._nested.lanes_at_once = self._watch.is_over, self._watch.lanes
 
     @property
     def values(self) -> StateValues | None:
-        """What leaves are worth, instead of playouts; None where nothing was learnt."""
+        """The values of leaves, instead of playouts; None if none were learned."""
         return self._tree.leaves.values
 
     @values.setter
@@ -117,35 +121,35 @@ class TreePlayer(SearchPlayer):
         return RESCUE_TRIALS
 
     def simulated(self) -> tuple[FollowsPaths, ...]:
-        return (*super().simulated(), self._tree, self._others)
+        return (*super().simulated(), self._tree, self._nested)
 
     def search(
         self, bag: Bags, deadline: Deadline | None, submitted: int | None = None
     ) -> TreeSearch:
-        """A search of the candidates of one bag, or of what may come of a submitted move."""
+        """A search of the candidates of one bag, or of the turns after a submitted move."""
         elsewhere = self.elsewhere(deadline)
         return TreeSearch(self._tree, bag, self.rng, deadline, elsewhere, submitted)
 
     def think_on(self, bag: Bags, deadline: Deadline, submitted: int | None) -> None:
-        """See `ThinksOn`; not where states are counted."""
+        """See `ThinksOn`; not with a budget of states."""
         if not self.options.states:
             self.search(bag, deadline, submitted).wait(deadline)
 
     def elsewhere(self, deadline: Deadline | None) -> Elsewhere | None:
-        """Where lanes that do not begin in our particles begin, if there are any."""
+        """The start of lanes outside our particles; None if there are no such lanes."""
         self._watch.begin(part_of(deadline, OTHERS_SHARE))
         if not self.outside:
             return None
-        return Elsewhere(self._others, self.outside)
+        return Elsewhere(self._nested, self.outside)
 
     @property
     def proves(self) -> bool:
-        """Whether everybody knows everything, so that wins and losses can be proved."""
+        """Whether everybody knows the state, so that wins and losses can be proved."""
         return False
 
     @property
     def guided(self) -> bool:
-        """Whether walks and playouts go by what moves were worth in playouts."""
+        """Whether the values of moves in playouts guide walks and playouts."""
         return isinstance(self.options, GuidedOptions) and bool(self.options.guided)
 
     @property
@@ -155,31 +159,31 @@ class TreePlayer(SearchPlayer):
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         search = self.search(bag, deadline)
-        # Before the search, which takes all the time that is left.
+        # Bounds come first: the search takes all the remaining time.
         bounds = self.bounds(bag, search.moves.values, part_of(deadline, BOUNDS_SHARE))
-        self.send(search, self.options.trials, deadline, self._tell)
+        self.send(search, self.options.trials, deadline, self._report_values)
         return self.decided(bag, search, *bounds)
 
-    def decided(self, bag: Bags, search: TreeSearch, least: FloatArray, most: FloatArray) -> Choice:
-        """A move, based on all the results of a search, and on what moves are worth besides."""
+    def decided(self, bag: Bags, search: TreeSearch, low: FloatArray, high: FloatArray) -> Choice:
+        """A move, from the estimates of a search and from bounds on the moves' values."""
         estimates, sure = search.estimates(), search.sure()
         if not estimates.visits.any():
             return self.safest(bag), self._values(estimates)  # there was no time for a wave
-        sure |= least > estimates.values
-        estimates = estimates.within(least, most, exact=bool(bag.exact[0]))
+        sure |= low > estimates.values
+        estimates = estimates.within(low, high, exact=bool(bag.exact[0]))
         return self._best(estimates, self.rng, sure), self._values(estimates)
 
     def bounds(
         self, bag: Bags, moves: IntArray, deadline: Deadline | None
     ) -> tuple[FloatArray, FloatArray]:
-        """`[C]` what moves are worth at least and at most, as far as is known besides the tree."""
+        """`[C]` lower and upper bounds on the values of moves, from knowledge besides the tree."""
         low, high = self.machine.goal_range
         return np.full(len(moves), low), np.full(len(moves), high)
 
     def best(self, estimates: Estimates) -> Choice:
         return self._best(estimates, self.rng), self._values(estimates)
 
-    def _tell(self, estimates: Estimates) -> None:
+    def _report_values(self, estimates: Estimates) -> None:
         """Report the values so far; draws nothing from the player's rng."""
         rng = np.random.default_rng(self.turn)
         self.report(self._best(estimates, rng), self._values(estimates))
@@ -187,11 +191,10 @@ class TreePlayer(SearchPlayer):
     def _best(
         self, estimates: Estimates, rng: np.random.Generator, sure: BoolArray | None = None
     ) -> int:
-        """The move of highest value among those tried at least half as often as the most tried one.
+        """The move of highest value with at least half the visits of the most visited move.
 
-        A move tried rarely may have been lucky; and several winning moves need not be tried equally
-        often. Proved values count however often their moves were tried, and if some moves are
-        proved to win one of these is played.
+        A move with few visits may have been lucky; but equally good moves need not have equally
+        many visits. Proved values count whatever the visits, and a proved win is always played.
         """
         low, high = self.machine.goal_range
         values = estimates.values

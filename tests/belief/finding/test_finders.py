@@ -123,7 +123,7 @@ def test_who_is_stopped_gives_back_what_there_is(name: str) -> None:
         if finder.helps(bags)[0]:
             found = finder.fill(bags, np.random.default_rng(1))
             assert len(found.states) >= len(bags.sets.states)
-        assert finder.more(few, 8, np.random.default_rng(1)) is None
+        assert finder.add_sample(few, 8, np.random.default_rng(1)) is None
         assert setting.machine.states_visited <= visited + 256
 
 
@@ -138,7 +138,7 @@ def test_whole_histories_are_never_fewer_and_stop_when_asked() -> None:
     found = histories.fill(bags, rng)
     assert len(found.states) >= 4
     assert not histories.helps(of(bags, found))[0]
-    more = histories.more(of(bags, found), 8, rng)
+    more = histories.add_sample(of(bags, found), 8, rng)
     assert more is not None
     assert len(more.states) >= len(found.states)
     setting.stop = lambda: True
@@ -191,7 +191,7 @@ def test_without_a_clock_nothing_is_solved_for_while_there_is_a_particle() -> No
     assert not finder.adds(few.paths)
     setting.timed = True
     assert finder.adds(few.paths)
-    added = finder.more(few, 8, np.random.default_rng(0))
+    added = finder.add_sample(few, 8, np.random.default_rng(0))
     assert added is not None
     assert len(added.states) > 2 * len(few.sets.states)
     assert not finder.adds(few.paths)  # once is enough

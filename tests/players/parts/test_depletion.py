@@ -146,7 +146,7 @@ def test_a_fallback_knows_whose_turn_it_is(
     player = make_player(parse_spec(spec), machine, second, np.random.default_rng(3))
     assert isinstance(player, BeliefPlayer)
     tracker = player.tracker
-    monkeypatch.setattr(tracker, "_advanced", tracker._lost)
+    monkeypatch.setattr(tracker, "_advance", tracker._empty_bag)
     monkeypatch.setattr(tracker, "spare_bag", lambda deadline: None)
     for turn in range(turns):
         player.observe("(drop 3)" if turn % 2 else "noop", ())
@@ -161,9 +161,9 @@ def test_states_are_guessed_with_own_moves_and_anew_when_particles_are_found() -
     player = make_player(parse_spec("random"), machine, role, np.random.default_rng(3))
     assert isinstance(player, BeliefPlayer)
     tracker = player.tracker
-    lost = tracker._lost(tracker.bag, [UNKNOWN, UNKNOWN, UNKNOWN])
+    lost = tracker._empty_bag(tracker.bag, [UNKNOWN, UNKNOWN, UNKNOWN])
     tracker.bag = lost
-    tracker._since.append(cast("int", machine.move_id("(mark 2 2)")))
+    tracker._moves_since.append(cast("int", machine.move_id("(mark 2 2)")))
     guessed = machine.fluents(tracker.guessed_states())
     assert guessed
     assert all("(marked 2 2 xplayer)" in fluents for fluents in guessed)

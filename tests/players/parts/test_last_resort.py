@@ -52,7 +52,7 @@ def follow(
 def give_up_at_once(player: BeliefPlayer) -> None:
     """Histories are neither searched for nor solved for."""
     belief = player.tracker.belief
-    belief._max_attempts, belief._solved = 1, None  # type: ignore[attr-defined]
+    belief._max_attempts, belief._solving = 1, None  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

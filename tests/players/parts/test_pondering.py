@@ -125,7 +125,7 @@ def test_with_a_clock_a_bag_has_more_particles_than_n_says_and_without_one_as_ma
 def test_particles_are_found_while_others_think_where_there_was_none() -> None:
     machine = machine_of_rules(HAYSTACK, "propnet")
     player, clock = player_of("hyperplay2:exact=0", machine), Clock(machine)
-    player.tracker._advanced = lambda *_: None  # type: ignore[method-assign, assignment]
+    player.tracker._advance = lambda *_: None  # type: ignore[method-assign, assignment]
     player.observe("wait", [], deadline=clock.deadline(1.0))
     assert not particles(player)
     player.ponder(clock.deadline(60.0))

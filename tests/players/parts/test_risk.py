@@ -124,7 +124,7 @@ def test_move_that_every_reading_allows_is_preferred_and_that_is_logged_once(
     for _ in range(3):
         assert player.choose().move == "stay"
         player.observe("stay", ["nothing"])
-    assert caplog.text.count("may take moves like (go ?x ?y), (jump ?y) for illegal") == 1
+    assert caplog.text.count("may consider moves like (go ?x ?y), (jump ?y) illegal") == 1
 
 
 def value(move: str, mean: float | None, stderr: float | None = 1.0) -> MoveValue:
