@@ -44,8 +44,6 @@ from ggp.study.matches import LaneTurn
 
 if TYPE_CHECKING:
     from ggp.solve.following import RolePart
-if TYPE_CHECKING:
-    from ggp.solve.following import RolePart
 
 
 SOLUTION = "solution"

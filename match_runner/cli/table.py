@@ -113,7 +113,7 @@ def table(
         from ggp.run.sockets import listen
         from match_runner.table.match_folder import usual_folder
         from match_runner.table.match_manager import MatchManager
-        from match_runner.table.options import HostNames, Offers, TableOptions, read_offers
+        from match_runner.table.options import AllowedHosts, Offers, TableOptions, read_offers
         from match_runner.table.server import has_screen, open_link, table_server
 
     if game is not None:
@@ -136,7 +136,7 @@ def table(
                 folder=folder or usual_folder(),
                 offers=offers,
                 has_token=not no_token,
-                names=HostNames((host_name,), origin),
+                names=AllowedHosts((host_name,), origin),
                 jobs=jobs or os.cpu_count() or 1,
                 open_minds=open_minds,
                 compiles_ahead=True,

@@ -22,7 +22,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from ggp.gdl.source import printable
-from match_runner.table.options import HostNames, RequestLimits
+from match_runner.table.options import AllowedHosts, RequestLimits
 
 # ------------------------------------------------------------------------
 # Tokens: they decide who may request what, and come once in a link and then in a cookie.
@@ -213,7 +213,7 @@ class Guard:
         limits: limits of one request.
     """
 
-    def __init__(self, app: App, door: Door, names: HostNames, limits: RequestLimits) -> None:
+    def __init__(self, app: App, door: Door, names: AllowedHosts, limits: RequestLimits) -> None:
         self._app, self._door, self._names, self._limits = app, door, names, limits
         self._answering: set[asyncio.Task[Any]] = set()
         self._is_stopped = False

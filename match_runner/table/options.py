@@ -194,7 +194,7 @@ NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
 @dataclass(frozen=True, slots=True)
-class HostNames:
+class AllowedHosts:
     """Names by which requests may reach the server.
 
     Attributes:
@@ -251,7 +251,7 @@ class TableOptions:
     folder: Path
     offers: Offers = field(default_factory=Offers)
     has_token: bool = True
-    names: HostNames = field(default_factory=HostNames)
+    names: AllowedHosts = field(default_factory=AllowedHosts)
     jobs: int = 1
     open_minds: bool = False
     compiles_ahead: bool = False

@@ -23,7 +23,7 @@ from ggp.belief.bags import Bags, Segments, extended, join, one_set, pooled, rep
 from ggp.belief.finding.exact import ENTRIES_AT_ONCE, EXPANSIONS_PER_ENTRY, ExactSets
 from ggp.belief.paths import PathTree
 from ggp.belief.sampler import Finder, Setting
-from ggp.belief.turns.one_turn import Successors, TurnLimits, advance
+from ggp.belief.turns.one_turn import AdvancedSets, TurnLimits, advance
 from ggp.machine.abilities import Redrawer, Redraws
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import BoolArray, IntArray, Machine, States
@@ -229,7 +229,7 @@ class Forward(Finder):
 
     def sample_paths(
         self, role: int, paths: IntArray, capacity: int, rng: np.random.Generator
-    ) -> Successors:
+    ) -> AdvancedSets:
         """Bags of paths of equal length, sampled from the last exact set; see `sample_from`."""
         starts = paths
         # Back to the last beginning whose set is stored: before it nothing need be sampled.
@@ -237,7 +237,7 @@ class Forward(Finder):
             starts = np.where(unknown, self._tree.parents(starts), starts)
         depths = self._tree.depths(starts)
         order: list[IntArray] = []
-        parts: list[Successors] = []
+        parts: list[AdvancedSets] = []
         for depth in np.unique(depths).tolist():
             group = np.flatnonzero(depths == depth)
             for batch in np.array_split(group, 1 + len(group) * capacity // ENTRIES_AT_ONCE):
@@ -248,7 +248,7 @@ class Forward(Finder):
                     parts.append(self.sample_from(role, paths[batch], sets, back, capacity, rng))
         back_in_order = np.argsort(np.concatenate(order))
         sets = join(self._machine, [part.sets for part in parts]).take(back_in_order)
-        return Successors(sets, np.concatenate([part.stepped for part in parts])[back_in_order])
+        return AdvancedSets(sets, np.concatenate([part.stepped for part in parts])[back_in_order])
 
     def sample_from(
         self,
@@ -259,7 +259,7 @@ class Forward(Finder):
         capacity: int,
         rng: np.random.Generator,
         stop: Callable[[], bool] | None = None,
-    ) -> Successors:
+    ) -> AdvancedSets:
         """Bags sampled from sets of `back` turns before the ends of their paths.
 
         If stopped, the bags have no entries.
@@ -274,12 +274,12 @@ class Forward(Finder):
         stepped = np.zeros(len(paths), dtype=np.int64)
         for steps in self._tree.beginnings(paths, back) if back else ():
             if stop():
-                return Successors(self._setting.nothing(len(paths)), stepped)
+                return AdvancedSets(self._setting.nothing(len(paths)), stepped)
             if not len(sets.states):
                 break  # no entry is left to advance
             successors = advance(self._setting, role, sets, steps, limits, rng)
             sets, stepped = successors.sets, stepped + successors.stepped
-        return Successors(sets, stepped)
+        return AdvancedSets(sets, stepped)
 
     def _stored_or_initial(self, paths: IntArray) -> Segments:
         """The stored sets of paths; the initial state for empty paths."""

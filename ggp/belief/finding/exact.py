@@ -23,7 +23,7 @@ import numpy as np
 
 from ggp.belief.bags import Bags, Segments, join
 from ggp.belief.sampler import Setting
-from ggp.belief.turns.one_turn import Successors, TurnLimits, advance
+from ggp.belief.turns.one_turn import AdvancedSets, TurnLimits, advance
 from ggp.machine.arrays import chunks, enlarged, first_seen
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
 
@@ -265,7 +265,7 @@ class ExactSets:
         limit: IntArray | int,
         expansions: IntArray | int,
         stop: Callable[[], bool],
-    ) -> Successors:
+    ) -> AdvancedSets:
         """Sets one turn later; a set over a limit comes back as not exact."""
         rng = np.random.default_rng(0)  # enumeration draws nothing
         limits = TurnLimits(limit, expansions, stop=stop)

@@ -97,7 +97,7 @@ class TurnLimits:
         return replace(self, capacity=capacity, expansions=expansions)
 
 
-class Successors(NamedTuple):
+class AdvancedSets(NamedTuple):
     """Sets one turn later, and `[S]` the number of lanes stepped for each."""
 
     sets: Segments
@@ -111,7 +111,7 @@ def advance(
     paths: IntArray,
     limits: TurnLimits,
     rng: np.random.Generator,
-) -> Successors:
+) -> AdvancedSets:
     """Advance sets by one turn: complete each entry by moves of the others that give our percepts.
 
     The completions of an entry are its children. A child's weight is its parent's weight times
@@ -156,7 +156,7 @@ def advance(
     views = _views(setting, role, sets, paths[set_of], children)
     successors = _gather(machine, sets, set_of, children, views, exact & ~cut, capacity)
     sizes = capacity if limits.expansions is None else np.where(successors.exact, capacity, 0)
-    return Successors(successors.thinned(sizes, rng), stepped)
+    return AdvancedSets(successors.thinned(sizes, rng), stepped)
 
 
 def _advance_parts(
@@ -167,19 +167,19 @@ def _advance_parts(
     parts: list[tuple[int, int]],
     limits: TurnLimits,
     rng: np.random.Generator,
-) -> Successors:
+) -> AdvancedSets:
     """`advance` for one slice of the sets after another."""
-    advanced: list[Successors] = []
+    advanced: list[AdvancedSets] = []
     for start, end in parts:
         if advanced and (limits.stop or setting.stop)():
             num_left = len(sets) - start
             empty = depleted_segments(setting.machine, num_left, keep_views=sets.views is not None)
-            advanced.append(Successors(empty, np.zeros(num_left, dtype=np.int64)))
+            advanced.append(AdvancedSets(empty, np.zeros(num_left, dtype=np.int64)))
             break
         part, indices = sets.take(np.arange(start, end)), slice(start, end)
         bounds = limits.of(indices, len(sets))
         advanced.append(advance(setting, role, part, paths[indices], bounds, rng))
-    return Successors(
+    return AdvancedSets(
         join(setting.machine, [part.sets for part in advanced]),
         np.concatenate([part.stepped for part in advanced]),
     )

@@ -117,7 +117,7 @@ class Growth(NamedTuple):
 
 
 @by_reference
-class Limits(NamedTuple):
+class TreeLimits(NamedTuple):
     """Limits of a tree.
 
     Attributes:
@@ -136,7 +136,7 @@ class Limits(NamedTuple):
     pauses: bool
 
 
-Ask = Callable[[Any, Successors, Growth, Wave, Limits, int, tuple[int, ...]], int]
+Ask = Callable[[Any, Successors, Growth, Wave, TreeLimits, int, tuple[int, ...]], int]
 """Fills `Successors` for the joint moves of a wave; returns `DONE`, or what it lacks to do so.
 
 If it returns anything but `DONE`, nothing has changed.
@@ -161,7 +161,7 @@ def grow(
     wave: Wave,
     paths: PathRows,
     growth: Growth,
-    limits: Limits,
+    limits: TreeLimits,
     width: tuple[int, ...],
 ) -> int:
     """Send a wave down until every lane has ended or stopped at a leaf.
@@ -212,7 +212,7 @@ def grow(
 
 
 @inlined
-def _world_limit(worlds: Worlds, nodes: Nodes, limits: Limits) -> int:
+def _world_limit(worlds: Worlds, nodes: Nodes, limits: TreeLimits) -> int:
     """Greatest number of worlds that fit, if new ones have as many actions as those in the tree."""
     num_worlds, actions = int(worlds.sizes[SIZE]), int(nodes.sizes[ACTIONS])
     room = max(limits.max_actions - actions, 0) // max(1, actions // max(num_worlds, 1))
@@ -244,7 +244,7 @@ def _add_successors(
     successors: Successors,
     paths: PathRows,
     growth: Growth,
-    limits: Limits,
+    limits: TreeLimits,
     count: int,
 ) -> bool:
     """Add the successors of the first `count` joint moves; returns whether there was room."""
@@ -275,7 +275,7 @@ def ask_circuit(
     successors: Successors,
     growth: Growth,
     wave: Wave,
-    limits: Limits,
+    limits: TreeLimits,
     num_worlds: int,
     width: tuple[int, ...],
 ) -> int:
@@ -305,7 +305,7 @@ def ask_nobody(
     successors: Successors,
     growth: Growth,
     wave: Wave,
-    limits: Limits,
+    limits: TreeLimits,
     num_worlds: int,
     width: tuple[int, ...],
 ) -> int:
@@ -314,7 +314,7 @@ def ask_nobody(
 
 
 @inlined
-def _is_unusual(listing: Listing, limits: Limits, count: int) -> bool:
+def _is_unusual(listing: Listing, limits: TreeLimits, count: int) -> bool:
     """Whether a role has no move although the game is not over, or chance has too many."""
     for role in range(len(listing.offsets)):
         for k in range(count):
@@ -332,7 +332,7 @@ def _extend_paths(
     successors: Successors,
     paths: PathRows,
     growth: Growth,
-    limits: Limits,
+    limits: TreeLimits,
     num_worlds: int,
     count: int,
 ) -> bool:

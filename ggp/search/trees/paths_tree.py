@@ -38,8 +38,8 @@ from ggp.search.trees.growing import (
     WORLD_LIMIT,
     Ask,
     Growth,
-    Limits,
     Successors,
+    TreeLimits,
     add_worlds,
     ask_circuit,
     ask_nobody,
@@ -299,7 +299,7 @@ class Grower:
         self._leaves, self._model = leaves, model
         self._num_roles = len(machine.roles)
         self.lister = machine.lister() if on_circuit(machine) else None
-        self._limits = Limits(
+        self._limits = TreeLimits(
             table.max_worlds,
             MOST_ACTIONS,
             MOST_DEPTH,

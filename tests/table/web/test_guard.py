@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from match_runner.table.guard import Door, Guard
-from match_runner.table.options import HostNames, RequestLimits
+from match_runner.table.options import AllowedHosts, RequestLimits
 from tests.support.commands import start
 from tests.table.live import LiveTable, live_table
 
@@ -200,7 +200,7 @@ def test_who_waits_for_an_answer_is_told_that_the_table_was_ended() -> None:
             await asyncio.Event().wait()
 
         door = Door(None, lambda seat: None, is_secure=False)
-        guard = Guard(wait, door, HostNames(), RequestLimits())
+        guard = Guard(wait, door, AllowedHosts(), RequestLimits())
         scope: Any = {"type": "http", "method": "GET", "path": "/", "query_string": b""}
         scope |= {"headers": [(b"host", b"localhost:80")], "server": ("127.0.0.1", 80)}
         waiting = asyncio.ensure_future(guard(scope, wait, send))
@@ -215,14 +215,14 @@ def test_who_waits_for_an_answer_is_told_that_the_table_was_ended() -> None:
 
 
 def test_a_proxy_may_stand_before_the_table() -> None:
-    names = HostNames(("box",), "https://table.example")
+    names = AllowedHosts(("box",), "https://table.example")
     server = ("10.0.0.2", 8080)
     for host in ("localhost:8080", "box:8080", "10.0.0.2:8080", "table.example"):
         assert names.has(host, server)
     for host in ("box", "10.0.0.3:8080", "table.example:8080", "evil.example:8080", ""):
         assert not names.has(host, server)
-    assert HostNames().has("[::1]:80", ("::1", 80))
-    assert not HostNames().has("", server)
+    assert AllowedHosts().has("[::1]:80", ("::1", 80))
+    assert not AllowedHosts().has("", server)
 
 
 @pytest.mark.parametrize(

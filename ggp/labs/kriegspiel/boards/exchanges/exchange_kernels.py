@@ -41,7 +41,7 @@ from ggp.labs.kriegspiel.boards.exchanges.open_boards import (
     NODES,
     RANKS,
     Exchange,
-    Nodes,
+    OpenBoards,
     add_node,
     back_up_all,
     bounds,
@@ -140,7 +140,7 @@ def play_captures(
 
 
 @kernel
-def back_up_values(nodes: Nodes, count: int, root_values: FloatArray) -> None:
+def back_up_values(nodes: OpenBoards, count: int, root_values: FloatArray) -> None:
     """Back up the values of all nodes, with the goals of games that are over, to `root_values`."""
     back_up_all(nodes, count, root_values)
 
@@ -150,7 +150,7 @@ def _play_block(
     circuits: TurnPhases,
     board: BoardTables,
     exchange: Exchange,
-    source: Nodes,
+    source: OpenBoards,
     captures: CaptureList,
     follows: bool,
     first: int,
@@ -236,7 +236,7 @@ def _play_block(
 
 @inlined
 def _mark_captures(
-    source: Nodes, lanes: IntArray, first: int, count: int, block: BlockBoards
+    source: OpenBoards, lanes: IntArray, first: int, count: int, block: BlockBoards
 ) -> None:
     """Select the lanes in which a piece was captured: a refused try captures nothing."""
     for word in range(len(block.lane_mask)):
@@ -251,7 +251,7 @@ def _play_board(
     circuit: TurnCircuit,
     board: BoardTables,
     exchange: Exchange,
-    source: Nodes,
+    source: OpenBoards,
     captures: CaptureList,
     follows: bool,
     first: int,
@@ -326,7 +326,7 @@ def _value_captures(
     circuit: TurnCircuit,
     board: BoardTables,
     exchange: Exchange,
-    source: Nodes,
+    source: OpenBoards,
     captures: CaptureList,
     follows: bool,
     first: int,

@@ -25,7 +25,7 @@ from ggp.labs.kriegspiel.boards.exchanges.open_boards import (
     NODES,
     NUM_COUNTS,
     Exchange,
-    Nodes,
+    OpenBoards,
 )
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States, player_roles
 from ggp.machine.compiling.vectors import words_of
@@ -54,7 +54,7 @@ class _Scratch(NamedTuple):
     """
 
     block: BlockBoards
-    nodes: Nodes
+    nodes: OpenBoards
     answers: CaptureList
     batch: CaptureList
     stacks: IntArray
@@ -108,7 +108,7 @@ class ExchangePlayer:
             return None
         count, unused = len(values), np.zeros(0, dtype=np.int64)
         no_flags = np.zeros(0, dtype=np.bool_)
-        roots = Nodes(
+        roots = OpenBoards(
             self._machine.packed_of(states),
             boards.codes.ravel(),
             boards.num_pieces,
@@ -156,7 +156,9 @@ class ExchangePlayer:
         self._spare.append(scratch)
         return CaptureList(np.ascontiguousarray(listed.entries[:, :count]), listed.joint[:count])
 
-    def _play_all(self, roots: Nodes, captures: CaptureList, deadline: Deadline | None) -> None:
+    def _play_all(
+        self, roots: OpenBoards, captures: CaptureList, deadline: Deadline | None
+    ) -> None:
         """Play captures out, and write the values of the roots.
 
         Raises:
@@ -223,7 +225,7 @@ class ExchangePlayer:
 
 
 def _next(
-    roots: Nodes, captures: CaptureList, scratch: _Scratch, follows: bool, counts: IntArray
+    roots: OpenBoards, captures: CaptureList, scratch: _Scratch, follows: bool, counts: IntArray
 ) -> NDArray[np.uint64] | None:
     """A packed state in which the next capture is to be made; None if none is left."""
     state: NDArray[np.uint64]
@@ -251,11 +253,11 @@ def _room_for_captures(captures: int, roles: int) -> CaptureList:
     )
 
 
-def _room_for_nodes(boards: int, words: int, squares: int) -> Nodes:
+def _room_for_nodes(boards: int, words: int, squares: int) -> OpenBoards:
     """Room for so many nodes."""
     num_pieces, depth, parent, begin, end, rank, unresolved = np.empty((7, boards), dtype=np.int64)
     ours, over = np.empty((2, boards), dtype=np.bool_)
-    return Nodes(
+    return OpenBoards(
         np.empty((boards, words), dtype=np.uint64),
         np.empty(boards * squares, dtype=np.int16),
         num_pieces,
@@ -287,7 +289,7 @@ def _enlarged(scratch: _Scratch) -> _Scratch:
 
     answers = scratch.answers
     return scratch._replace(
-        nodes=Nodes(*map(twice, scratch.nodes)),
+        nodes=OpenBoards(*map(twice, scratch.nodes)),
         answers=CaptureList(wider(answers.entries), twice(answers.joint)),
         stacks=wider(scratch.stacks),
     )

@@ -45,7 +45,7 @@ RANKS = 4
 
 
 @by_reference
-class Nodes(NamedTuple):
+class OpenBoards(NamedTuple):
     """N boards on which captures may follow; of roots only the fields up to `depth` are used.
 
     Attributes:
@@ -92,11 +92,11 @@ class Exchange(NamedTuple):
         counts: `[NUM_COUNTS]` see `FROM_ROOTS`.
     """
 
-    roots: Nodes
+    roots: OpenBoards
     captures: CaptureList
     max_depth: int
     role: int
-    nodes: Nodes
+    nodes: OpenBoards
     answers: CaptureList
     batch: CaptureList
     stacks: IntArray
@@ -126,7 +126,7 @@ def expand(
     circuit: TurnCircuit,
     board: BoardTables,
     exchange: Exchange,
-    source: Nodes,
+    source: OpenBoards,
     captures: CaptureList,
     follows: bool,
     k: int,
@@ -162,7 +162,7 @@ def expand(
 @inlined
 def add_node(
     exchange: Exchange,
-    source: Nodes,
+    source: OpenBoards,
     captures: CaptureList,
     follows: bool,
     k: int,
@@ -175,7 +175,7 @@ def add_node(
     """Add a node: the board after capture `k`.
 
     Args:
-        rank: see `Nodes`; `begin`: index of the first answer.
+        rank: see `OpenBoards`; `begin`: index of the first answer.
     """
     out_of_line()
     nodes, entries, squares = exchange.nodes, captures.entries, block.squares
@@ -295,14 +295,14 @@ def resolve(exchange: Exchange, n: int) -> None:
 
 
 @inlined
-def back_up_all(nodes: Nodes, count: int, root_values: FloatArray) -> None:
+def back_up_all(nodes: OpenBoards, count: int, root_values: FloatArray) -> None:
     """Back up the values of all nodes, children before parents: a child has a higher index."""
     for k in range(count):
         _back_up(nodes, root_values, count - 1 - k)
 
 
 @inlined
-def _back_up(nodes: Nodes, root_values: FloatArray, n: int) -> None:
+def _back_up(nodes: OpenBoards, root_values: FloatArray, n: int) -> None:
     """Give a node's value to its parent, if the side that captured prefers it."""
     value, parent = nodes.values[n], nodes.parent[n]
     values = nodes.values if parent >= 0 else root_values

@@ -41,7 +41,7 @@ _Answer = tuple[Mapping[str, float], int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PaperDecision:
     """A decision that is made many times.
 
     Attributes:
@@ -74,7 +74,7 @@ class ValueTable:
     method: str
     game: str
     role: str
-    questions: tuple[Question, ...]
+    questions: tuple[PaperDecision, ...]
     paper: Mapping[tuple[str, str], Number]
 
     def size(self, settings: RunSettings) -> int:
@@ -116,7 +116,7 @@ class ValueTable:
 
     def _answers(
         self, settings: RunSettings, executor: Executor, tell: Tell
-    ) -> Iterator[tuple[Question, str, _Answer]]:
+    ) -> Iterator[tuple[PaperDecision, str, _Answer]]:
         """Yield the answer to every decision, in order.
 
         Raises:
@@ -146,7 +146,7 @@ class ValueTable:
             yield question, colour, answers[at]
 
     def _decision(
-        self, question: Question, colour: str, index: int, settings: RunSettings
+        self, question: PaperDecision, colour: str, index: int, settings: RunSettings
     ) -> Thought:
         sequence = np.random.SeedSequence(settings.seed, spawn_key=(_STREAM, index))
         return Thought(
@@ -215,9 +215,9 @@ TABLE_1 = ValueTable(
     game="exploding_bomb",
     role="agent",
     questions=(
-        *(Question(player, _first_round, _asking) for player in PLAYERS),
-        Question(HYPERPLAY, _history_with("wait"), _cutting),
-        Question(HYPERPLAY2, _history_with("ask"), _cutting),
+        *(PaperDecision(player, _first_round, _asking) for player in PLAYERS),
+        PaperDecision(HYPERPLAY, _history_with("wait"), _cutting),
+        PaperDecision(HYPERPLAY2, _history_with("ask"), _cutting),
     ),
     paper=TABLE1,
 )
@@ -229,7 +229,7 @@ TABLE_2 = ValueTable(
     "numbers agree if the two intervals meet.",
     game="spy_vs_spy",
     role="spy1",
-    questions=tuple(Question(player, lambda _: (), _arming) for player in PLAYERS),
+    questions=tuple(PaperDecision(player, lambda _: (), _arming) for player in PLAYERS),
     paper=TABLE2,
 )
 
