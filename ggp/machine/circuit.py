@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +99,17 @@ class Circuit:
     def num_literals(self) -> int:
         """Number of inputs of all gates together."""
         return len(self.literals)
+
+
+class PassReport(NamedTuple):
+    """The size of a circuit before and after a pass, and the seconds of processor time."""
+
+    name: str
+    gates_before: int
+    literals_before: int
+    gates_after: int
+    literals_after: int
+    seconds: float
 
 
 def gates_of(circuit: Circuit) -> list[tuple[int, ...]]:

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from ggp.errors import GGPError, MachineError
 from ggp.machine.base import GROUND_RULES, WAITING, Limits
-from ggp.machine.circuit import Circuit, Loop, Outputs
+from ggp.machine.circuit import Circuit, Loop, Outputs, PassReport
 from ggp.machine.propnet.compile.ground_rules.forecast import GroundingForecast, most_rules
-from ggp.machine.propnet.optimise.knowledge import PassReport
 
 _MAGIC = b"ggp circuit\n"
 _HEADER = struct.Struct(f"<{len(_MAGIC)}s16sI")

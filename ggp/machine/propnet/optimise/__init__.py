@@ -17,11 +17,10 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ggp.machine.circuit import Circuit
+from ggp.machine.circuit import Circuit, PassReport
 from ggp.machine.propnet.optimise.knowledge import (
     NEVER,
     CircuitKnowledge,
-    PassReport,
     TookTooLong,
     Work,
     WorkDeadline,

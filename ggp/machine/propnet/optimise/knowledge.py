@@ -200,14 +200,3 @@ def _give_up(*_: object) -> None:
 
 # ------------------------------------------------------------------------
 # Reports of passes, which are stored with the circuit.
-
-
-class PassReport(NamedTuple):
-    """The size of a circuit before and after a pass, and the seconds of processor time."""
-
-    name: str
-    gates_before: int
-    literals_before: int
-    gates_after: int
-    literals_after: int
-    seconds: float

@@ -33,12 +33,11 @@ from ggp.machine.base import (
     Stepped,
     even_chance,
 )
-from ggp.machine.circuit import Circuit
+from ggp.machine.circuit import Circuit, PassReport
 from ggp.machine.compiling.jit import load_at_once
 from ggp.machine.compiling.vectors import WIDTH, words_of
 from ggp.machine.goal_values import GoalValues
 from ggp.machine.percepts import RevealedMoves
-from ggp.machine.propnet.optimise.knowledge import PassReport
 from ggp.machine.propnet.play.answers import Answers
 from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan, Queue
 from ggp.machine.propnet.play.kernels.narrow import NARROW
