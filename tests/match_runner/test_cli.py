@@ -265,7 +265,7 @@ def test_replay_takes_no_markup_or_escapes_from_a_record(tmp_path: Path) -> None
             (*BOMB, "--backend", "x"),
             "unknown backend 'x'; backends: auto, propnet, relational, prolog",
         ),
-        (("play",), "Missing argument 'GAME'; `match-runner play --help`"),
+        (("play",), "Missing argument 'GAME'; see `match-runner play --help`"),
         (
             ("watch",),
             "unknown command 'watch'; commands: compare, export, import, picture, play, replay",

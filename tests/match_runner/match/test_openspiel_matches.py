@@ -117,7 +117,7 @@ def test_bots_refuse_games_that_they_cannot_play() -> None:
     for game, backend, message in (
         ("openspiel:liars_dice", "openspiel", "does not say how to draw a state"),
         ("openspiel:matrix_rps", "openspiel", "players move at once"),
-        ("monty_hall", "prolog", "named openspiel:NAME only"),
+        ("monty_hall", "prolog", "play only games named openspiel:NAME"),
     ):
         with pytest.raises(ConfigError, match=message):
             make_player(bot, machine_of_game(game, backend), 0, np.random.default_rng(0))
