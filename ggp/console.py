@@ -58,11 +58,11 @@ EXIT_NO_READER = 141
 EXIT_CODES = {
     0: "everything went well",
     EXIT_FAILED: "something failed: a match failed, a player committed faults in every match, a "
-    "record does not fit its rules, validate found errors, results could not be written, serve "
-    "died again and again",
+    "record does not fit its rules, validate found errors, results could not be written, "
+    "serve crashed repeatedly",
     EXIT_BAD_INPUT: "the input was wrong: options, files, rulesheets",
     EXIT_INTERRUPTED: "interrupted; but serve and table end with 0 after Ctrl-C or SIGTERM",
-    EXIT_NO_READER: "the program that read the results has ended, as head does",
+    EXIT_NO_READER: "the program reading the output ended early, as head does",
 }
 """Exit codes of all commands, shown by `--help` of both command lines."""
 

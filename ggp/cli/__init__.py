@@ -16,7 +16,7 @@ __all__ = ["main"]
 COMMANDS = {
     "belief": LaterCommand(
         "ggp.cli.belief",
-        "Show the fluents that may hold for a role, and how probably.",
+        "Show which facts may hold for a role, and how likely.",
     ),
     "bench": LaterCommand(
         "ggp.cli.bench", "Measure random playouts from the initial state, at full speed."
@@ -34,7 +34,7 @@ COMMANDS = {
         "ggp.cli.rulesheets", "Show the roles of a game, its size and its backend."
     ),
     "new": LaterCommand(
-        "ggp.cli.new", "Write a small commented game to FILE, as a start for your own."
+        "ggp.cli.new", "Write a small commented game to FILE to start your own from."
     ),
     "players": LaterCommand(
         "ggp.cli.players", "List all players, or the named ones, with their options."

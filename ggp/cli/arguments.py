@@ -320,7 +320,7 @@ def limits_option(command: _F) -> _F:
         show_default=True,
         metavar="SECONDS",
         callback=_limits,
-        help="Most CPU time that the fast backend may take to compile a new game.",
+        help="Maximum CPU time for the fast backend to compile a new game.",
     )(command)
 
 

@@ -33,7 +33,7 @@ _FIELDS = ("how", "sound", "entries", "distinct", "ess", "log_size", "inexact_tu
 def belief(
     options: GameOptions, role: str, origin: Origin, fluents: tuple[str, ...], attempts: int | None
 ) -> None:
-    """Show the fluents that may hold for a role, and how probably.
+    """Show which facts may hold for a role, and how likely.
 
     The role knows its moves and percepts so far. Exits with 1 if no complete path agrees with
     them.

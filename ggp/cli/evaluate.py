@@ -32,20 +32,20 @@ from ggp.search.estimates import candidates
 @click.option("--role", required=True, help="Role whose moves to evaluate.")
 @player_option("hyperplay2:n=8")
 @history_options(
-    "Without it, the role is at its first choice and has seen nothing; if that is impossible, a "
-    "random match by --seed leads there."
+    "Without it, the role is at its first choice and has seen nothing; if that is impossible, "
+    "a random match (--seed) leads there."
 )
 @click.option(
     "--play-clock",
     type=FiniteRange(min=0, min_open=True),
-    help="Seconds to think; without it, the player's own counts decide.",
+    help="Seconds to think; without it, the player's own limits apply.",
 )
 def evaluate(
     options: GameOptions, role: str, player: str, origin: Origin, play_clock: float | None
 ) -> None:
     """Show the value that a player gives to each move of a role.
 
-    A player that draws its move also shows the probability of each.
+    A player that randomises also shows each move's probability.
     """
     spec = parse_spec(player)
     program, machine, _ = options.open(ready=play_clock is not None)

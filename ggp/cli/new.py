@@ -79,7 +79,7 @@ SKELETON = """\
 @click.argument("file", type=FilePath())
 @verbose_option
 def new(file: Path) -> None:
-    """Write a small commented game to FILE, as a start for your own.
+    """Write a small commented game to FILE to start your own from.
 
     The game has chance, hidden information and two players, and is playable as it is. An existing
     file is not overwritten.

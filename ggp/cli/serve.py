@@ -82,7 +82,7 @@ _MOST_LINES = 1000
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Most matches at once; others are answered `busy`.",
+    help="Maximum matches at once; others get `busy`.",
 )
 @click.option(
     "--margin",
@@ -104,7 +104,7 @@ _MOST_LINES = 1000
     default=DEFAULT_LOG_LIMIT_GB,
     show_default=True,
     metavar="GB",
-    help="Limit for all logs in that folder; matches that begin beyond it have no log.",
+    help="Limit for all logs in that folder; beyond it, new matches get no log.",
 )
 @click.option(
     "--memory",
@@ -123,7 +123,7 @@ _MOST_LINES = 1000
 @click.option(
     "--risk",
     type=click.Choice(["avoid", "play"]),
-    help="How to treat moves that may be illegal: the player's option risk.  [default: avoid]",
+    help="How to treat possibly illegal moves (sets player option `risk`).  [default: avoid]",
 )
 @seed_option()
 @backend_option
@@ -150,7 +150,7 @@ def serve(
 ) -> None:
     """Play matches on game servers until interrupted.
 
-    Whatever happens in a match, moves are sent in time, and they are legal if that can be known.
+    Whatever happens in a match, moves are sent on time, and are legal if ggp can tell.
     Each match prints a line when it is ready and one when it ends. Only this machine can connect,
     unless --host says otherwise. An interrupt exits with 0.
     """

@@ -75,8 +75,7 @@ class HostOptions:
         memory_bytes: memory limit of each worker.
         spares: number of worker processes kept ready; None for one more than may play at once.
         log_folder: folder for logs of matches; None for no logs.
-        log_limit_bytes: limit of all files in that folder; matches that begin beyond it have no
-            log.
+        log_limit_bytes: limit of all files in that folder; beyond it, new matches get no log.
         confined: whether workers give up rights.
         quiet: whether output of libraries in workers is dropped.
         networks: networks whose messages are accepted; None for all.

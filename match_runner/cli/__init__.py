@@ -23,7 +23,7 @@ COMMANDS = {
     ),
     "import": LaterCommand(
         "match_runner.cli.records",
-        "Convert matches that other programs recorded into records.",
+        "Convert match files from other programs into records.",
         "import_matches",
     ),
     "picture": LaterCommand(

@@ -123,7 +123,7 @@ def compare(
 ) -> int:
     """Compare players in many matches of GAME, played in worker processes.
 
-    DIR keeps the results as matches end. After an interruption, the same command continues; after
+    --out saves results as matches end. After an interruption, the same command continues; after
     the last match, it prints the tables again. You can add matches later. With --until decided, it
     plays until it is clear who is better.
     """

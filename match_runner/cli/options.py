@@ -104,7 +104,7 @@ def match_seconds_option(command: _F) -> _F:
         type=click.IntRange(min=0),
         default=MATCH_SECONDS,
         show_default=True,
-        help="Time limit of a match, which is then tried again; 0 for none.",
+        help="Seconds after which a match is retried; 0 for no limit.",
     )(command)
 
 
@@ -166,7 +166,7 @@ def ignored(conditions: Conditions, players: Iterable[str]) -> Iterator[str]:
 in_process_option = click.option(
     "--in-process",
     is_flag=True,
-    help="Run players of other modules in the process of the match, even with a clock; useful "
+    help="Run players of your own in the process of the match, even with a clock; useful "
     "with a debugger. The match then waits for a player that never answers.",
 )
 
@@ -176,7 +176,7 @@ _CONDITIONS_OPTIONS = (
         "play_clock_s",
         type=FiniteRange(min=0, min_open=True, max=MAX_CLOCK_S),
         metavar="SECONDS",
-        help="Time for each decision. Without it, the players' own counts limit them.",
+        help="Time for each decision. Without it, the players' own limits apply.",
     ),
     clock_option("local players (others have the wall clock)"),
     click.option(
@@ -186,8 +186,8 @@ _CONDITIONS_OPTIONS = (
         default=DEFAULT_START_CLOCK_S,
         show_default=True,
         metavar="SECONDS",
-        help="Time before the first turn, for remote players and players of other modules; with a "
-        "play clock also for players that prepare or ponder.",
+        help="Time before the first turn, for remote players and players of your own; with a play "
+        "clock also for players that prepare or ponder.",
     ),
     click.option(
         "--ponder",
@@ -198,7 +198,7 @@ _CONDITIONS_OPTIONS = (
         "--dialect",
         type=click.Choice([dialect.value for dialect in Dialect]),
         show_default="gdl2 where moves are hidden, else gdl",
-        help="Remote players get moves (gdl), percepts (gdl2-old) or percepts, turn, move (gdl2).",
+        help="Remote players get moves (gdl), percepts (gdl2-old), or turn, move, percepts (gdl2).",
     ),
     click.option(
         "--server",
@@ -315,7 +315,7 @@ _UNTIL_OPTIONS = (
         type=click.IntRange(min=2),
         metavar="MATCHES",
         show_default=str(DEFAULT_MOST),
-        help="With --until: most matches to play.",
+        help="With --until: maximum matches.",
     ),
 )
 

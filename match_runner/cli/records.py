@@ -222,7 +222,7 @@ def picture(record: Path, turn: int | None, every: bool, out: Path, as_json: boo
 @json_option
 @verbose_option
 def import_matches(files: tuple[Path, ...], game: str | None, folder: Path, as_json: bool) -> int:
-    """Convert matches that other programs recorded into records.
+    """Convert match files from other programs into records.
 
     A FILE is JSON of ggp-base or ggp.org (a match, a list of matches, or JSON Lines with a match a
     line), or XML of the Dresden GameController, traces included. Each match is played again by the
