@@ -1,9 +1,10 @@
 """What the operator of a server sees of its matches: where moves come from, and `ggp status`.
 
-Each match counts its moves in a `MoveTally`, which ends the line about its end. The server keeps a
-`StatusFile` in the user's state folder: a snapshot of its matches, replaced after each answer.
-`ggp status` reads the files of all servers of this user that still run. A file needs no further
-port or message, so strangers cannot ask for it, and the server never waits for who reads it.
+Each match counts its moves in a `MoveTally`, whose text completes the log line that reports the end
+of the match. The server keeps a `StatusFile` in the user's state folder: a snapshot of its matches,
+replaced after each answer. `ggp status` reads the files of all of this user's servers that still
+run. A file needs no extra port or type of message, so outsiders cannot ask for it, and the server
+never waits for a reader.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from platformdirs import user_state_path
 from ggp.server.workers.pair import THINKER, MoveToSend
 
 SOURCES = ("search", "understudy", "guess", "last resort")
-"""Where a move came from: a search on particles by the player, or by its understudy; states that
-may disagree with our percepts; no legal move was known."""
+"""Where a move came from: a search by the player, or by its understudy, on particles that agree
+with our percepts; a decision without such particles; or none, so that no legal move was known."""
 
 _log = logging.getLogger(__name__)
 
@@ -41,17 +42,17 @@ class MoveTally:
         self.slowest_s = 0.0
 
     def add(self, choice: MoveToSend, seconds: float) -> None:
-        """Count a move that took so many seconds."""
+        """Count a move that took `seconds`."""
         self.sources[source_of(choice)] += 1
         self.slowest_s = max(self.slowest_s, seconds)
 
     @property
     def with_particles(self) -> int:
-        """Number of moves that were decided on particles that agree with our percepts."""
+        """Number of moves decided on particles that agree with our percepts."""
         return self.sources["search"] + self.sources["understudy"]
 
     def text(self, kills: int) -> str:
-        """One line without its end, such as `3 moves (2 search, 1 guess), 2 with particles, ...`.
+        """One line, no newline, such as `3 moves (2 search, 1 guess), 2 with particles, ...`.
 
         Args:
             kills: number of workers that died or were killed.
@@ -59,14 +60,14 @@ class MoveTally:
         num_moves = self.sources.total()
         counts = ", ".join(f"{self.sources[s]} {s}" for s in SOURCES if self.sources[s])
         moves = f"{num_moves} move{'' if num_moves == 1 else 's'}"
-        lost = f"{kills or 'no'} kill{'' if kills == 1 else 's'}"
+        kills_text = f"{kills or 'no'} kill{'' if kills == 1 else 's'}"
         if not num_moves:
-            return f"{moves}, {lost}"
+            return f"{moves}, {kills_text}"
         slowest = f"slowest {self.slowest_s:.2f} s"
-        return f"{moves} ({counts}), {self.with_particles} with particles, {slowest}, {lost}"
+        return f"{moves} ({counts}), {self.with_particles} with particles, {slowest}, {kills_text}"
 
     def to_json(self) -> dict[str, Any]:
-        """The same as values for JSON; every source has a count."""
+        """The same data as JSON values; sources without moves have the count 0."""
         return {
             "sources": {source: self.sources[source] for source in SOURCES},
             "with_particles": self.with_particles,
@@ -90,7 +91,7 @@ class StatusFile:
     Args:
         port: where the server listens.
         player: the spec of its player.
-        folder: of all such files; None for the user's.
+        folder: the folder of all status files; None for the one in the user's state folder.
     """
 
     def __init__(self, port: int, player: str, folder: Path | None = None) -> None:
@@ -98,7 +99,7 @@ class StatusFile:
         self._path = (folder or _folder()) / f"{port}.json"
 
     def write(self, matches: Iterable[Mapping[str, Any]]) -> None:
-        """Replace the snapshot. A folder that cannot be written is no fault of the match."""
+        """Replace the snapshot. A folder that cannot be written must not disturb the match."""
         part = self._path.with_suffix(".part")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -108,16 +109,16 @@ class StatusFile:
             _log.debug("no status for `ggp status`: %s", error)
 
     def remove(self) -> None:
-        """Remove the snapshot: the server ends."""
+        """Remove the snapshot, when the server shuts down."""
         with suppress(OSError):
             self._path.unlink()
 
 
 def running_servers(folder: Path | None = None) -> list[dict[str, Any]]:
-    """The snapshots of all servers of this user that run, by port.
+    """The snapshots of all running servers of this user, sorted by port.
 
     Args:
-        folder: of the files; None for the user's.
+        folder: see `StatusFile`.
     """
     servers = []
     for path in (folder or _folder()).glob("*.json"):

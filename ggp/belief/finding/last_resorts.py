@@ -1,8 +1,9 @@
 """Last resorts: finders for a player whose sampler has no particle left.
 
-Both get an empty bag and return one with states. `Larger` asks a sampler of states alone: without
-the paths of other roles there are far fewer distinct entries, so it can enumerate and hold many
-more of them. `DrawnBoards` draws boards that agree with the last observation.
+Both get an empty bag and return states for it. `Larger` asks a sampler with larger bounds, whose
+entries are states without the paths of other roles. There are far fewer distinct entries of this
+kind, so it can enumerate and hold many more of them. `DrawnBoards` draws random boards that agree
+with the last observation.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ from ggp.machine.base import BoolArray, IntArray, Machine
 # ------------------------------------------------------------------------
 # Boards that agree with the last observation.
 #
-# In long games with little to see, such as kriegspiel, every particle may die before another path
-# is found. A game's file may describe how to draw its boards (`ggp.belief.samplers.board_maker`).
-# Then a player draws boards that agree with the last observation, and follows their successors as
-# long as they agree with later percepts. Such states need not be possible, so decisions report
-# their number (`Decision.guessed`).
+# In long games with few observations, such as kriegspiel, all particles may be eliminated before
+# another path is found. The file of a game's boards may say how to draw them at random
+# (`ggp.belief.samplers.board_maker`). Then a player draws boards that agree with the last
+# observation, and follows their successors as long as these agree with later percepts. Such states
+# may be impossible, so decisions report their number (`Decision.guessed`).
 
 CAPACITY = 1_000
-"""Most states that are followed."""
+"""Greatest number of states that are followed."""
 
 DRAWN = 200
-"""Boards in one draw."""
+"""Number of boards in one draw."""
 
 MOST_STEPPED = 5_000
-"""Lanes stepped in search of other states once no drawn board is left."""
+"""Greatest number of lanes stepped in search of other states once no drawn board is left."""
 
 
 class DrawnBoards(Finder):
@@ -43,7 +44,7 @@ class DrawnBoards(Finder):
     Args:
         belief: the player's sampler, which says when to stop.
         role: the role whose match it follows.
-        rng: draws the particles that are remembered.
+        rng: chooses which particles to remember.
         maker: draws boards.
     """
 
@@ -93,7 +94,7 @@ class DrawnBoards(Finder):
             self._bag = self._bag.renumbered(numbers)
 
     def _follow(self, paths: IntArray, rng: np.random.Generator) -> Bags | None:
-        """The boards of this turn, or the successors of the boards of the turn before."""
+        """The boards of this turn, or successors of those of the last turn; None without any."""
         tree, bag = self._belief.tree, self._bag
         if bag is None or (bag.paths == paths).all():
             return bag
@@ -107,7 +108,7 @@ class DrawnBoards(Finder):
         return successors
 
     def _remember(self, paths: IntArray, sets: Segments, guessed: int) -> None:
-        """Remember a few states, because they show the role's own pieces."""
+        """Remember a few states, which tell later draws where the role's own pieces are."""
         samples = replace(sets.thinned(OWN_PARTICLES, self._rng), views=None)
         self._last.learn(Bags(self._role, paths, np.zeros(1, dtype=np.int64), samples, guessed))
 
@@ -120,7 +121,7 @@ search."""
 
 
 class Larger(Finder):
-    """A `Finder` that asks a larger sampler of states alone.
+    """A `Finder` that asks a sampler with larger bounds, whose entries are states without paths.
 
     Args:
         belief: the player's sampler, which says when to stop.

@@ -1,17 +1,18 @@
-"""Information-set search (paper 000): search some plies ahead by what our role will know then.
+"""Information-set search (paper 000): search some plies ahead, with what our role will know.
 
-A bag comes in; estimates of our moves go out, to the players `over` and `para`. Histories are drawn
-from the bag and folded into a tree of our information sets (`set_tree`). In each turn our role
-takes its best action, one for all histories of a set. The opponents
+From a bag, it makes estimates of our moves, for the players `over` and `para`. Histories are drawn
+from the bag and *folded in*: merged into a tree of our information sets (`set_tree`). In each turn
+our role takes its best action, one for all histories of a set. There are two models of opponents:
 
-    overconfident   EU_d: move uniformly, or by a model: the mean over all outcomes counts
-    paranoid        PU_d: move as is worst for us, and the worst history is the true one
+    overconfident   EU_d (expected utility): they move uniformly, or by a model; values are averaged
+    paranoid        PU_d: they make the moves that are worst for us; the worst history is true
 
-An `Evaluation` of their states values the sets d plies away (default: random playouts). Histories
-are sampled at the root only; below it all outcomes are searched. A set with states missing would
-look as if we knew more than we will (strategy fusion).
+The sets d plies away get their values from an `Evaluation` of their states (default: random
+playouts). Histories are sampled at the root only; below it all outcomes are searched. A set with
+missing states would look as if we knew more than we will (strategy fusion).
 
-A ply is a turn. A turn with a refused try costs no ply, up to a number in a row (`refusals`).
+A ply is a turn. A turn in which our move is refused does not count as a ply, for at most `refusals`
+turns in a row.
 """
 
 from __future__ import annotations
@@ -35,17 +36,17 @@ from ggp.search.playouts import RandomPlayouts
 from ggp.search.refusals import joined_turns, refused_tries, turned
 
 JOINT_AT_ONCE = 1 << 18
-"""Joint moves of one turn to aim at for a batch of histories."""
+"""Number of joint moves per turn that a batch of histories should have."""
 
 MOST_VALUED = 1 << 20
-"""Most evaluations of states of one batch, beyond one each: bounds memory."""
+"""Greatest number of evaluations of a batch, beyond one for each state: bounds memory."""
 
 MOST_NODES = 1 << 23
-"""Most nodes of a tree: bounds memory. A full tree takes no more histories."""
+"""Greatest number of nodes of a tree: bounds memory. A full tree takes no more histories."""
 
 
 class TooLarge(Exception):
-    """A single history has too many joint moves to search: a result, not an error."""
+    """A single history has too many joint moves to search: callers expect this, it is no fault."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,11 @@ class _Successors:
     """Successors after K joint moves.
 
     Attributes:
-        percepts: `[K]` of our role.
+        percepts: `[K]` percepts of our role.
         over: `[K]` whether each is terminal.
         moves: facts about the moves of the next turn, see `Turned`.
         states: makes the states of given lanes.
-        valued: values of them as leaves, if the evaluation gives them with the turn.
+        valued: their values as leaves, if the evaluation makes turn and values at once.
     """
 
     percepts: IntArray
@@ -78,7 +79,7 @@ class InformationSetSearch:
     Args:
         bags: one bag, not depleted.
         deadline: checked throughout.
-        evaluation: of the states where the search stops.
+        evaluation: values the states where the search stops.
         model: how the opponents move; a paranoid search uses only their possible moves.
 
     Attributes:
@@ -122,10 +123,10 @@ class InformationSetSearch:
         return len(self._bags.lanes_of(0))
 
     def round(self, count: int, subset: IntArray | None = None) -> None:
-        """Fold in `count` more histories, whatever is `subset`.
+        """Fold in `count` more histories; `subset` is ignored.
 
         Raises:
-            OutOfTime: the deadline passed; the histories folded in before it count.
+            OutOfTime: the deadline passed; histories folded in before are kept.
             TooLarge: one of them has too many joint moves.
         """
         if self.exhausted:
@@ -146,8 +147,8 @@ class InformationSetSearch:
             self._num_folded += int(part.counts.sum())
             self._learn_size(end - start, joint, began_s)
             start = end
-        whole = start == self.num_entries
-        self.exhausted = whole and (self._evaluation.certain or not self._tree.num_leaves)
+        whole_bag = start == self.num_entries
+        self.exhausted = whole_bag and (self._evaluation.certain or not self._tree.num_leaves)
 
     def estimates(self) -> Estimates:
         """The values so far; 0 for candidates that were never tried."""
@@ -216,28 +217,28 @@ class InformationSetSearch:
         masses: list[tuple[IntArray, FloatArray]],
         valued: list[ValuedLeaves],
     ) -> Histories:
-        """Histories one turn later, if they are not over.
+        """The histories one turn later that are not over.
 
         Args:
             masses: nodes and masses of all successors are appended.
-            valued: leaves are appended here, and left out of the histories, where the evaluation
-                gives values with the turn.
+            valued: if the evaluation makes turn and values at once, leaves are appended here, and
+                left out of the histories.
         """
         role, tree, machine = self._bags.role, self._tree, self._machine
         parts = [lanes.take(np.zeros(0, dtype=np.int64))]
         leaves: list[ValuedLeaves] = []
         chances = self._chances(lanes.states, options)
-        at_once = self._mostly_stop(lanes, options)
-        free = tree.free(lanes.nodes)
-        is_free = bool(free.any())
+        value_now = self._mostly_leaves(lanes, options)
+        may_try_again = tree.free(lanes.nodes)
+        some_may_try = bool(may_try_again.any())
         for first, last in self._steps.runs(np.diff(options.offsets)):
             bounds = int(options.offsets[first]), int(options.offsets[last])
             if bounds[0] == bounds[1]:
                 continue  # in each of these some role has no move
             state, places = options.places(*bounds)
             joint = options.at(places)
-            lists = options.lists if is_free else ()
-            reached = self._successors(lanes.states, state, joint, lists, at_once=at_once)
+            lists = options.lists if some_may_try else ()
+            reached = self._successors(lanes.states, state, joint, lists, value_now=value_now)
             ends, goes_on = np.flatnonzero(reached.over), np.flatnonzero(~reached.over)
             actions = tree.actions(lanes.nodes[state], joint[:, role])
             nodes = np.empty(len(state), dtype=np.int64)
@@ -245,11 +246,11 @@ class InformationSetSearch:
                 goals = machine.goals(reached.states(ends))[:, role]
                 nodes[ends] = tree.ended(actions[ends], goals)
             refused = np.zeros(len(goes_on), dtype=np.bool_)
-            tries = np.flatnonzero(free[state[goes_on]]) if is_free else goes_on[:0]
+            tries = np.flatnonzero(may_try_again[state[goes_on]]) if some_may_try else goes_on[:0]
             if len(tries) and reached.moves is not None:
                 refusals = refused_tries(machine, options, state, reached.over, reached.moves)
                 refused[tries] = refusals[goes_on[tries]]
-            # A slice spares copies if the game goes on after all joint moves.
+            # If no joint move ends the game, a full slice avoids copies.
             alive = goes_on if len(ends) else slice(None)
             nodes[alive] = tree.reached(actions[alive], reached.percepts[alive], refused)
             mass = lanes.masses[state]
@@ -283,7 +284,7 @@ class InformationSetSearch:
             np.concatenate([part.counts for part in parts]),
         ).merged(machine)
 
-    def _mostly_stop(self, lanes: Histories, options: JointMoves) -> bool:
+    def _mostly_leaves(self, lanes: Histories, options: JointMoves) -> bool:
         """Whether the search stops, with certain values, after most joint moves."""
         counts = np.diff(options.offsets)
         last = counts[self._tree.depths(lanes.nodes) == 1].sum()
@@ -296,22 +297,23 @@ class InformationSetSearch:
         joint: IntArray,
         lists: Sequence[Ragged],
         *,
-        at_once: bool,
+        value_now: bool,
     ) -> _Successors:
         """The successors after joint moves.
 
         Args:
-            at_once: value them with the turn, if possible; then states are made only on demand.
+            value_now: value them while making the turn, if possible; then states are made only on
+                demand.
         """
         evaluation = self._evaluation
-        if at_once and isinstance(evaluation, TurnEvaluation) and len(joint) <= LANES_AT_ONCE:
+        if value_now and isinstance(evaluation, TurnEvaluation) and len(joint) <= LANES_AT_ONCE:
             turns = evaluation.valued_turns(states, state, joint, self._bags.role, lists)
             if turns is not None:
 
-                def written(lanes: IntArray) -> States:
+                def make_states(lanes: IntArray) -> States:
                     return turned(self._machine, states, state[lanes], joint[lanes]).states
 
-                return _Successors(turns.percepts, turns.over, turns.told, written, turns)
+                return _Successors(turns.percepts, turns.over, turns.told, make_states, turns)
         stepped = self._make_turns(states, state, joint, lists)
         percepts = stepped.percepts[:, self._bags.role]
         return _Successors(percepts, stepped.over, stepped.told, stepped.states.take)
@@ -319,7 +321,7 @@ class InformationSetSearch:
     def _make_turns(
         self, states: States, state: IntArray, joint: IntArray, lists: Sequence[Ragged]
     ) -> Turned:
-        """Make joint moves, in batches: a single state may have more than fit into one."""
+        """Make joint moves, in batches: a single state may have more of them than fit into one."""
         return joined_turns(
             self._machine,
             [
@@ -345,7 +347,7 @@ class InformationSetSearch:
         return chances
 
     def _with_counts(self, leaves: list[Histories]) -> list[Histories]:
-        """Leaves with their counts cut to the evaluations that are useful and fit into memory."""
+        """Leaves, with counts reduced to the evaluations that are useful and fit into memory."""
         total = sum(int(part.counts.sum()) for part in leaves)
         share = 0.0 if self._evaluation.certain else min(1.0, MOST_VALUED / max(total, 1))
         return [
@@ -354,7 +356,7 @@ class InformationSetSearch:
         ]
 
     def _value(self, leaves: list[Histories]) -> tuple[list[FloatArray], list[IntArray]]:
-        """Values of the states of leaves, and turns to the end, as often as `counts` says."""
+        """Values of the states of leaves, and turns to the end, each repeated `counts` times."""
         values, turns = [], []
         for part in leaves:
             lane = np.repeat(np.arange(len(part.nodes)), part.counts)
@@ -377,7 +379,7 @@ class Histories:
     """Histories searched side by side; equal states of one node are merged.
 
     Attributes:
-        states: K of them.
+        states: K states.
         nodes: `[K]` information set of each.
         masses: `[K]` probability of each.
         counts: `[K]` number of evaluations of each where the search stops.
@@ -409,7 +411,7 @@ class ValuedLeaves:
 
     Attributes:
         nodes, masses: as for `Histories`.
-        values: `[K]` of their states.
+        values: `[K]` values of their states.
         keys: `[K, 2]` equal for equal states.
     """
 
@@ -461,17 +463,17 @@ def draw_histories(bags: Bags, count: int, rng: np.random.Generator) -> Historie
     """`count` draws from a bag by weight, all at node 0.
 
     If the bag has no more entries than draws, all are taken, with their weights as masses; else the
-    entries that were drawn, with their numbers of draws. They come in random order, so that
-    chance decides which ones are left out when time is up.
+    entries that were drawn, with their numbers of draws as masses. They come in random order, so
+    that chance decides which ones are left out when time is up.
 
     Args:
         bags: one bag, not depleted.
     """
     lanes, weights = bags.lanes_of(0), bags.weights_of(0)
-    spare = count - len(lanes)
-    if spare >= 0:
+    extra_draws = count - len(lanes)
+    if extra_draws >= 0:
         excess = np.maximum(weights * count - 1.0, 0.0)
-        num_draws = 1 + _systematic(excess, spare, rng)
+        num_draws = 1 + _systematic(excess, extra_draws, rng)
         masses = weights * count
     else:
         num_draws = _systematic(weights, count, rng)
@@ -486,7 +488,7 @@ def _systematic(weights: FloatArray, count: int, rng: np.random.Generator) -> In
     total = weights.sum()
     if not count or total <= 0:
         return np.zeros(len(weights), dtype=np.int64)
-    # Points at distance 1 from a random start, and weights laid end to end, `count` long in all.
+    # Points with distance 1 from a random start, and weights end to end, `count` long in all.
     ends = np.cumsum(weights) * (count / total)
     num_points = np.clip(np.ceil(ends - rng.random()), 0, count).astype(np.int64)
     num_points[-1] = count  # despite rounding

@@ -1,8 +1,8 @@
-"""Values of states by a critic that learnt by self-play; and policies learnt during a match.
+"""State values from a critic that learnt by self-play, and policies learnt during a match.
 
-The critic comes from a policy file that the user names, or learns in the start clock of the match;
-players that search use it as a `StateValues` or an `Evaluation` (`CriticValues`). `MatchLearner`
-learns policies for the player `learned` within the clocks of a match.
+The critic is read from a policy file that the user names, or trained during the match's start
+clock; players that search use it as a `StateValues` or an `Evaluation` (`CriticValues`).
+`MatchLearner` learns policies for the player `learned` within the clocks of a match.
 
 A critic sees the state, but it learnt from matches in which roles move by their own knowledge. So
 its values do not assume that a role knows the hidden part of a state.
@@ -31,37 +31,42 @@ from ggp.study.names import Names, names_of
 _log = logging.getLogger(__name__)
 
 LANES = 512
-"""Matches side by side while a critic learns."""
+"""Matches played side by side while a critic learns."""
 
 HASTY = Settings(hidden=(64,), rate=1e-2, warm=0.1, cold=0.03)
-"""Settings for little time: policies become sharp early, and the critic's values fit players who
-search. docs/measured/learning.md lists the alternatives tried."""
+"""Settings for when time is short: the temperatures are low, so that policies soon prefer the best
+moves, and the critic's values suit players that search. docs/measured/learning.md lists the
+alternatives tried."""
 
 MOST_MOVES = 2048
-"""Most moves of a game that is learnt in a start clock: the time of an update, which cannot be
-interrupted, is proportional to the number of moves."""
+"""Greatest number of moves that a game may have to be learnt during a start clock: the time of an
+update, which cannot be interrupted, is proportional to the number of moves."""
 
 MANY_LANES, FEW_LANES, SLOW_LANES = 1024, 128, 32
-"""Matches side by side while policies are learnt: on a circuit; on a circuit with little time, so
-that an update ends soon; and on slower machines, where a segment must fit into a start clock. With
-only 4 lanes, a lane costs four times as much."""
+"""Matches played side by side (lanes) while policies are learnt. `MANY_LANES` is for circuits,
+`FEW_LANES` for circuits when time is short, so that an update ends soon. `SLOW_LANES` is for slower
+machines, where a segment, the turns between two updates, must fit into a start clock; with only 4
+lanes, each lane would cost four times as much."""
 
 ROOMY_S, ROOMY_BUILDS = 2.0, 10
-"""A learner with many lanes is built, and a proof is tried, which takes up to a second, if there
-are so many seconds, and so many times the seconds that the learner with few lanes took to build."""
+"""A second learner, on a circuit with `MANY_LANES`, is built, and a proof that bounds the length of
+matches is attempted (up to a second), only if at least `ROOMY_S` seconds remain, and at least
+`ROOMY_BUILDS` times the time that the small learner took to build."""
 
 PROOF_SHARE = 0.5
-"""Largest share of the time that a proof may take: see `Environment`."""
+"""Largest share of the time that this proof may take: see `stop` of `Environment`."""
 
 SLOW_STEP = 8
-"""A turn of `SLOW_LANES` takes at most as long as this number of turns of a single lane."""
+"""A turn with `SLOW_LANES` lanes takes at most as long as this many turns with a single lane."""
 
 
 class CriticValues:
-    """The `StateValues` of a critic, which is an `Evaluation` too.
+    """A critic as `StateValues` and as an `Evaluation`.
 
     Args:
-        engine: an engine of the machine whose states are valued.
+        machine: the machine whose states are valued.
+        engine: an engine of this machine.
+        learnt: the critic.
     """
 
     def __init__(self, machine: Machine, engine: Engine, learnt: LearntValues) -> None:
@@ -103,8 +108,8 @@ class PolicyFiles:
         """The values of the critic in a file of `ggp learn`.
 
         Raises:
-            ConfigError: there is no such file, or it has another game; its critic reads more than
-                the state; or the rules are not known.
+            ConfigError: there is no such file, or it is for another game; its critic reads more
+                than the state; or the rules are not known.
         """
         if program is None:
             raise ConfigError(f"values={file} needs the rules of the game, and was given none")
@@ -113,13 +118,13 @@ class PolicyFiles:
         learnt = policy_file.values()
         if learnt is None:
             raise ConfigError(
-                f"the critic in {file} reads more than the state; no leaf can be valued"
+                f"the critic in {file} reads more than the state, so it cannot value leaves"
             )
         return CriticValues(machine, engine_of(machine, names), learnt)
 
     def is_learnt_in_time(self, machine: Machine) -> bool:
-        """Whether an update fits into a start clock: there is a circuit, and at most
-        `MOST_MOVES`."""
+        """Whether an update fits into a start clock: if the machine is a circuit with at most
+        `MOST_MOVES` moves."""
         if not suits(machine):
             return False
         moves = [machine.circuit_moves(role) for role in player_roles(machine)]
@@ -133,13 +138,13 @@ class PolicyFiles:
         until: Deadline,
         deadline: Deadline,
     ) -> CriticValues | None:
-        """The values of a critic that learns now; None if it was stopped, or reads more than the
-        state.
+        """The values of a critic that learns now; None if learning was stopped, or if the critic
+        reads more than the state.
 
         Args:
-            machine: a machine that `is_learnt_in_time`.
+            machine: a machine for which `is_learnt_in_time` is true.
             until: when learning should end.
-            deadline: when learning must end; the clock may jump beyond it.
+            deadline: when learning must end; the clock may be past it already when it is read.
         """
         names = names_of(program, machine)
         learner = new_learner(program, machine, names, seed, LANES, HASTY)
@@ -149,7 +154,7 @@ class PolicyFiles:
         except StoppedError:
             return None
         learnt = learner.values()
-        _log.info("learned what states are worth from %d decisions", learner.decisions)
+        _log.info("learnt what states are worth from %d decisions", learner.decisions)
         return None if learnt is None else CriticValues(machine, engine_of(machine, names), learnt)
 
 
@@ -165,13 +170,13 @@ def new_learner(
     settings: Settings | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Learner:
-    """A learner of all roles, with as many threads as the machine has.
+    """A learner of all roles, with as many threads as the game machine may use.
 
     Args:
-        lanes: matches side by side.
+        lanes: number of matches played side by side.
         settings: default: `usual_settings`.
-        stop: see `Environment`; where roles do not know the state, the features of policies depend
-            on the proved bound.
+        stop: see `Environment`. The proof matters where roles do not know the state: there the
+            features of policies depend on the bound on the length of matches.
     """
     threads = machine.threads if suits(machine) else 1
     env = Environment(
@@ -184,9 +189,9 @@ class MatchLearner:
     """Learns policies of all roles during a match, in the time that the clock leaves.
 
     Work that cannot be interrupted is done before the clock runs: machine code is loaded, and a
-    learner with few lanes is built. With little time, that learner learns, during several decisions
-    if necessary. Learning stops before the deadline, by a margin of the longest time so far between
-    two readings of the clock.
+    learner with few lanes is built. When time is short, this small learner is the one that learns,
+    during several decisions if necessary. Learning stops before the deadline, by a margin equal to
+    the longest time so far between two readings of the clock.
 
     Args:
         clock: the clock of the match.
@@ -200,18 +205,18 @@ class MatchLearner:
         seed: int,
         clock: Callable[[], float],
     ) -> None:
-        self._about = program, machine, names, seed
-        self._stop = None if names.is_plain else never
+        self._learner_args = program, machine, names, seed
+        self._stop = None if names.is_plain else never  # None: no proof is needed
         self._small_learner: Learner | None = None
         try:
-            trial = new_learner(*self._about, 1, Settings(turns=1))
+            trial = new_learner(*self._learner_args, 1, Settings(turns=1))
             trial.learn(updates=1)  # loads machine code
             lanes = FEW_LANES if suits(machine) else SLOW_LANES
             began_s = clock()
             trial.learn(updates=1)
             self._step_s = (clock() - began_s) * (1 if suits(machine) else SLOW_STEP)
             began_s = clock()
-            self._small_learner = new_learner(*self._about, lanes)
+            self._small_learner = new_learner(*self._learner_args, lanes)
             self._build_s = clock() - began_s
         except GGPError as error:
             self._error = error
@@ -222,7 +227,7 @@ class MatchLearner:
         Raises:
             GGPError: the game cannot be learnt.
         """
-        learner = new_learner(*self._about, self._lanes, stop=self._stop)
+        learner = new_learner(*self._learner_args, self._lanes, stop=self._stop)
         learner.learn(updates=updates)
         return learner.policies()
 
@@ -231,7 +236,7 @@ class MatchLearner:
 
         Args:
             until: when learning should end.
-            deadline: when learning must end; the clock may jump beyond it.
+            deadline: when learning must end; the clock may be past it already when it is read.
 
         Raises:
             GGPError: the game cannot be learnt.
@@ -241,7 +246,7 @@ class MatchLearner:
         learner, left_s = self._small_learner, until.left_s()
         if left_s >= max(ROOMY_S, ROOMY_BUILDS * self._build_s):
             stop = self._stop and until.part(PROOF_SHARE).passed
-            learner = new_learner(*self._about, self._lanes, stop=stop)
+            learner = new_learner(*self._learner_args, self._lanes, stop=stop)
         stops = StopsEarly(deadline, self._step_s)
         try:
             left_s = max(until.left_s(), 1e-9)
@@ -250,19 +255,19 @@ class MatchLearner:
             pass
         if not learner.curve:
             return {}
-        _log.info("learned from %d decisions", learner.decisions)
+        _log.info("learnt from %d decisions", learner.decisions)
         return learner.policies()
 
     @property
     def _lanes(self) -> int:
-        return MANY_LANES if suits(self._about[1]) else SLOW_LANES
+        return MANY_LANES if suits(self._learner_args[1]) else SLOW_LANES
 
 
 class StopsEarly:
     """Stops when the next step might end after the deadline, judged by the longest step so far.
 
     Args:
-        step_s: seconds of the longest earlier step.
+        step_s: duration of the longest step so far.
     """
 
     def __init__(self, deadline: Deadline, step_s: float) -> None:

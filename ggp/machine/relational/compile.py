@@ -1,17 +1,17 @@
 """Compiles rules to ops of the interpreter (`evaluation`), for each pattern of call arguments.
 
-A rule becomes ops in the order of its conditions (`order`):
+A rule becomes ops, in the order that module `order` chooses for its conditions:
 
     IS_SAME, IS_DIFFERENT     compare two operands
-    BUILD, TAKE_APART         make a term from its arguments, or match it with them
-    FIND_FACT, FIND_ROW       test whether there is a row with given values
-    EACH_FACT, EACH_ROW       go through all rows with given values
+    BUILD, TAKE_APART         make a term from its arguments, or match a term with them
+    FIND_FACT, FIND_ROW       test whether there is a fact, or a row of the state, with given values
+    EACH_FACT, EACH_ROW       go through all facts, or rows of the state, with given values
     PROVE                     test whether a call has an answer
     EACH_ANSWER               go through all answers of a call
     ANSWER                    report that all conditions hold
 
-Variables are registers of the frame of a call. For each op, the compiler records the last `EACH_`
-op whose values it reads. If the op fails, the interpreter goes back to that one directly
+Variables live in registers of the call's frame. For each op, the compiler records the last `EACH_`
+op whose values it reads. If the op fails, the interpreter goes back directly to that `EACH_` op
 (backjumping), since another value of any op in between would not help.
 """
 
@@ -51,13 +51,13 @@ from ggp.machine.relational.records import (
 from ggp.machine.relational.rules import RelationRules, TermTable, arguments
 
 MOST_OPS = 400_000
-"""Greatest number of ops; rules with more are left to Prolog."""
+"""Greatest number of ops; games with more are left to the Prolog backend."""
 
-_OUTSIDE = -1
-"""In place of an op, for values that are known from the start."""
+_NO_OP = -1
+"""Stands for the op that sets a value, if the value is known from the start."""
 
 Operands = list[int]
-Outputs = list[tuple[int, int, int]]
+Outputs = list[tuple[int, int, int]]  # see `records.Code`
 
 
 class UnsupportedRulesError(MachineError):
@@ -81,7 +81,7 @@ class Use(NamedTuple):
 
 
 class Compiled:
-    """A game as ops. Each new pattern of calls becomes a procedure, until there are no new ones.
+    """A game as ops. Each pattern of calls becomes a procedure, whose calls may add patterns.
 
     Args:
         rules: the rules and facts of the game.
@@ -92,12 +92,12 @@ class Compiled:
     Attributes:
         ops, operands, outputs: see `records.Code`.
         rule_starts: the first op of each rule.
-        rule_ends: for each procedure, the end of its rules.
+        rule_ends: for each procedure, one more than the index of its last rule.
         heads: the head of each rule.
         registers: number of registers of each procedure.
         patterns: pattern -> number of its procedure.
-        places: relation of rows -> its number.
-        indexes: relation and columns of an index -> its number.
+        places: relation that has rows -> its number.
+        indexes: relation and columns of an index -> number of the index.
         uses: all calls of procedures by rules.
         widest: the greatest number of arguments of a relation or function.
 
@@ -144,7 +144,7 @@ class Compiled:
         return self.indexes.setdefault((relation, tuple(columns)), len(self.indexes))
 
     def rules_for(self, pattern: CallPattern) -> list[NormalRule]:
-        """The rules of a relation, recursive ones last, since they use the answers of others."""
+        """The rules of a relation, recursive ones last, since these use the others' answers."""
         rules = self.rules.rules.get(pattern.relation, ())
         return sorted(rules, key=lambda rule: _recurs(rule, pattern.relation))
 
@@ -160,7 +160,7 @@ class Compiled:
         self.registers.append(registers + 1)
         self.widest = max(self.widest, pattern.relation[1])
         if len(self.ops) > MOST_OPS:
-            raise UnsupportedRulesError(f"its rules become more than {MOST_OPS:,} ops")
+            raise UnsupportedRulesError(f"the rules compile to more than {MOST_OPS:,} ops")
 
 
 def _recurs(rule: NormalRule, relation: Signature) -> bool:
@@ -168,23 +168,24 @@ def _recurs(rule: NormalRule, relation: Signature) -> bool:
 
 
 class _RuleCompiler:
-    """Compiles a rule for a pattern of calls of its relation."""
+    """Compiles a rule for a pattern of calls of its relation (letters: see `CallPattern`)."""
 
-    def __init__(self, game: Compiled, rule: NormalRule, name: RuleOf) -> None:
-        self._game, self._rule, self._name = game, rule, name
+    def __init__(self, game: Compiled, rule: NormalRule, rule_id: RuleOf) -> None:
+        self._game, self._rule, self._id = game, rule, rule_id
         self._number = len(game.rule_starts) - 1
         self._registers: dict[str, int] = {}
-        self._made_by: dict[str, int] = {}  # the op that gives a variable its values
+        self._source_ops: dict[str, int] = {}  # the op that sets a variable
         self._term_registers: dict[Term, tuple[int, int]] = {}
-        self._num = name.pattern.args.count("k")
-        self._last_each = _OUTSIDE
+        self._num = rule_id.pattern.args.count("k")
+        self._last_each = _NO_OP
 
     def compile(self) -> int:
         """Add the ops of the rule; returns the number of registers."""
         self._take_arguments()
         head = arguments(self._rule.head)
-        free = [arg for arg, how in zip(head, self._name.pattern.args, strict=True) if how == "f"]
-        order = self._game.orders.order(self._rule, self._name, self._registers)
+        free = [arg for arg, how in zip(head, self._id.pattern.args, strict=True) if how == "f"]
+        order = self._game.orders.order(self._rule, self._id, self._registers)
+        # From the last condition to the first: the variables used after it.
         needs = [set().union(*map(names_in, free))]
         for literal in reversed(order[1:]):
             needs.append(needs[-1] | names_in(literal.atom))
@@ -197,16 +198,16 @@ class _RuleCompiler:
         """Bind variables to the known arguments, which are in the first registers."""
         structured: list[tuple[int, Term]] = []
         register = 0
-        for arg, how in zip(arguments(self._rule.head), self._name.pattern.args, strict=True):
+        for arg, how in zip(arguments(self._rule.head), self._id.pattern.args, strict=True):
             if how == "k":
                 if isinstance(arg, Variable) and arg.name not in self._registers:
                     self._registers[arg.name] = register
-                    self._made_by[arg.name] = _OUTSIDE
+                    self._source_ops[arg.name] = _NO_OP
                 else:
                     structured.append((register, arg))
                 register += 1
         for register, arg in structured:
-            self._match(register, arg, _OUTSIDE)
+            self._match(register, arg, _NO_OP)
 
     def _condition(self, literal: Literal, later: set[str]) -> None:
         """Add the ops of a condition.
@@ -215,17 +216,17 @@ class _RuleCompiler:
             later: variables that the head or later conditions use.
         """
         if literal.is_distinct:
-            (first, by), (second, second_by) = map(self._operand, arguments(literal.atom))
-            self._op(IS_DIFFERENT, first, second, [], max(by, second_by))
+            (first, source), (second, second_source) = map(self._operand, arguments(literal.atom))
+            self._op(IS_DIFFERENT, first, second, [], max(source, second_source))
             return
         place, args = located(literal.atom, self._game.rules)
         bound = [i for i, arg in enumerate(args) if names_in(arg) <= self._registers.keys()]
-        idle = self._idle(args, later)
+        unused = self._unused(args, later)
         pattern = "".join(
-            "k" if i in bound else "-" if i in idle else "f" for i in range(len(args))
+            "k" if i in bound else "-" if i in unused else "f" for i in range(len(args))
         )
         unbound = [i for i in range(len(args)) if pattern[i] == "f"]
-        operands, by = self._operands([args[i] for i in bound])
+        operands, source = self._operands([args[i] for i in bound])
         self._game.widest = max(self._game.widest, len(args))
         if place.kind is RowKind.CALL:
             subject = self._call(literal, pattern)
@@ -234,16 +235,16 @@ class _RuleCompiler:
             subject = self._game.index(place, bound)
             is_fact = place.kind is RowKind.FACT
             each_op, test_op = (EACH_FACT, FIND_FACT) if is_fact else (EACH_ROW, FIND_ROW)
-        # A call needs a second register, for its entry.
+        # A call needs a second register, for the entry of its answers in the table of calls.
         at = self._new_registers(2 if place.kind is RowKind.CALL else 1)
         if not unbound:
-            self._op(test_op, subject, int(literal.negated), operands, by, place=at)
+            self._op(test_op, subject, int(literal.negated), operands, source, place=at)
             return
         columns = list(range(len(unbound))) if place.kind is RowKind.CALL else unbound
-        self._loop(each_op, subject, operands, by, at, [args[i] for i in unbound], columns)
+        self._loop(each_op, subject, operands, source, at, [args[i] for i in unbound], columns)
 
-    def _idle(self, args: Sequence[Term], later: set[str]) -> set[int]:
-        """Indices of arguments that are unbound variables without another use."""
+    def _unused(self, args: Sequence[Term], later: set[str]) -> set[int]:
+        """Indices of arguments that are unbound variables used nowhere else."""
         seen = [variable.name for arg in args for variable in variables(arg)]
         return {
             i
@@ -271,12 +272,12 @@ class _RuleCompiler:
         kind: int,
         subject: int,
         operands: Operands,
-        by: int,
+        source: int,
         at: int,
         args: Sequence[Term],
         columns: Sequence[int],
     ) -> None:
-        """Add an op that goes through values, and the ops that match its values with arguments."""
+        """Add an op that goes through values, and the ops that match these against arguments."""
         pc = len(self._game.ops)
         outputs: Outputs = []
         structured: list[tuple[int, Term]] = []
@@ -289,35 +290,35 @@ class _RuleCompiler:
                 outputs.append((column, self._registers[arg.name], COMPARE))
             else:
                 self._registers[arg.name] = self._new_registers(1)
-                self._made_by[arg.name] = pc
+                self._source_ops[arg.name] = pc
                 outputs.append((column, self._registers[arg.name], WRITE))
-        self._op(kind, subject, 0, operands, by, outputs=outputs, place=at)
+        self._op(kind, subject, 0, operands, source, outputs=outputs, place=at)
         self._last_each = pc
         for register, arg in structured:
             self._match(register, arg, pc)
 
-    def _match(self, register: int, term: Term, by: int) -> None:
-        """Add the ops that match the value in a register, set by op `by`, with a term."""
+    def _match(self, register: int, term: Term, source: int) -> None:
+        """Add the ops that match the value in a register, set by op `source`, against a term."""
         if names_in(term) <= self._registers.keys():
-            operand, operand_by = self._operand(term)
-            self._op(IS_SAME, register, operand, [], max(by, operand_by))
+            operand, operand_source = self._operand(term)
+            self._op(IS_SAME, register, operand, [], max(source, operand_source))
             return
         assert isinstance(term, Compound)
         outputs: Outputs = []
         structured: list[tuple[int, Term]] = []
-        last = by
+        last = source
         new_names: set[str] = set()
         for i, arg in enumerate(term.args):
             if isinstance(arg, Variable) and arg.name not in self._registers:
                 self._registers[arg.name] = self._new_registers(1)
-                self._made_by[arg.name] = by
+                self._source_ops[arg.name] = source
                 new_names.add(arg.name)
                 outputs.append((i, self._registers[arg.name], WRITE))
             elif isinstance(arg, Variable) and arg.name in new_names:
                 outputs.append((i, self._registers[arg.name], COMPARE))
             elif names_in(arg) <= self._registers.keys() and not names_in(arg) & new_names:
-                operand, operand_by = self._operand(arg)
-                last = max(last, operand_by)
+                operand, operand_source = self._operand(arg)
+                last = max(last, operand_source)
                 outputs.append((i, operand, COMPARE))
             else:
                 part = self._new_registers(1)
@@ -326,27 +327,27 @@ class _RuleCompiler:
         function = self._game.terms.function(signature(term))
         self._op(TAKE_APART, register, function, [], last, outputs=outputs)
         for part, arg in structured:
-            self._match(part, arg, by)
+            self._match(part, arg, source)
 
     def _operands(self, terms: Sequence[Term]) -> tuple[Operands, int]:
         """The operands of terms, and the last op that gives a value to one of them."""
         pairs = [self._operand(term) for term in terms]
-        return [operand for operand, _ in pairs], max((by for _, by in pairs), default=_OUTSIDE)
+        return [operand for operand, _ in pairs], max((op for _, op in pairs), default=_NO_OP)
 
     def _operand(self, term: Term) -> tuple[int, int]:
         """The operand of a term whose variables are bound, and the last op that binds one."""
         if isinstance(term, Variable):
-            return self._registers[term.name], self._made_by[term.name]
+            return self._registers[term.name], self._source_ops[term.name]
         if not names_in(term):
-            return -1 - self._game.terms.number(term), _OUTSIDE
+            return -1 - self._game.terms.number(term), _NO_OP
         if term not in self._term_registers:
             assert isinstance(term, Compound)
-            operands, by = self._operands(term.args)
+            operands, source = self._operands(term.args)
             register = self._new_registers(1)
             function = self._game.terms.function(signature(term))
-            self._op(BUILD, register, function, operands, by)
+            self._op(BUILD, register, function, operands, source)
             self._game.widest = max(self._game.widest, len(operands))
-            self._term_registers[term] = register, by
+            self._term_registers[term] = register, source
         return self._term_registers[term]
 
     def _new_registers(self, num: int) -> int:
@@ -360,17 +361,17 @@ class _RuleCompiler:
         subject: int,
         extra: int,
         operands: Operands,
-        by: int,
+        source: int,
         *,
         outputs: Sequence[tuple[int, int, int]] = (),
         place: int = 0,
     ) -> None:
-        """Add an op; `by` is the last `EACH_` op whose values it reads."""
+        """Add an op; `source` is the last `EACH_` op whose values it reads."""
         game = self._game
         game.ops.append(
             [
                 *(kind, subject, extra, len(game.operands), len(operands)),
-                *(len(game.outputs), len(outputs), by, self._last_each, place),
+                *(len(game.outputs), len(outputs), source, self._last_each, place),
             ]
         )
         game.operands += operands

@@ -1,6 +1,6 @@
 """Types of the results of an experiment: points with intervals, claims, heat maps and charts.
 
-Experiments make them from matches; `report` writes them as files, and `cli` prints them.
+Experiments make them from matches; `report` writes them to files, and `cli` prints them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from match_runner.series.stopping import StoppingRule
 from match_runner.workers.executor import Executor
 
 BY_LOT = ",ties=random"
-"""Option of the papers' players, which break ties by lot."""
+"""Option of the papers' players, which break ties at random."""
 
 PAPER_004 = "Schofield & Thielscher (AAAI 2015)"
 PAPER_003 = "Long, Sturtevant, Buro & Furtak (AAAI 2010)"
 
 FEWEST_ROUNDS = 20
-"""Fewest rounds for which means are judged."""
+"""Means of fewer rounds are not judged."""
 
 Tell = Callable[[], None]
 """Called after each counted piece of work: a match, a decision, a tree."""
@@ -41,12 +41,12 @@ class RunSettings:
         long: whether to add the points that take hours.
         seed: seed of everything.
         backend: backend of the machines.
-        folder: of the results and matches.
+        folder: the folder of results and matches.
         limits: limits on building machines.
-        only: players, games and clocks whose duels of a grid are played; if empty, all.
+        only: restricts a grid to its duels with these players, games or clocks; if empty, all.
         seconds: time after which no further duel of a grid begins.
-        quick: whether a grid skips duels, and chooses the numbers of matches.
-        until: rule that ends a duel of a grid; `matches` is then the limit.
+        quick: whether a grid chooses the numbers of matches itself, and may skip duels.
+        until: rule that ends a duel of a grid; `matches` is then the maximum.
         clock: clock of the duels of a grid.
         usual: whether `matches` is a default: a grid may have its own number for each duel.
     """
@@ -71,10 +71,10 @@ class Point:
 
     Attributes:
         series: the curve, or the column of a table.
-        at: the point of the curve (the resource index), or the row of the table.
+        at: the position on the curve (the paper's resource index), or the row of the table.
         value: the number with its 99 % confidence interval.
         count: number of matches, decisions or trees behind the mean.
-        rounds: number of independent ones.
+        rounds: number of independent rounds that these belong to.
         player: spec of the player that was measured.
         opponent: spec of its opponent, empty if there is none.
         states: mean number of states that the player visited for a decision between several moves.
@@ -115,14 +115,14 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class StatesRow:
-    """States visited for decisions of one role at one turn, in a duel with equal states.
+    """States visited for decisions of one role at one turn, in a duel with equal budgets of states.
 
     Attributes:
-        series, at: the point.
+        series, at: identify the point.
         turn: from 1.
-        budget: mean number of states that the player visited when it played itself.
+        budget: mean number of states that the player visited when it played against itself.
         player, opponent: mean numbers in the matches of the point; None without decisions.
-        decisions: numbers of decisions of both.
+        decisions: number of decisions of each.
     """
 
     series: str
@@ -148,13 +148,13 @@ class Panel:
     """One heat map of a figure.
 
     Attributes:
-        row: the quantity, the same for all panels side by side; they share their colours.
-        title: of the panel, such as a fixed parameter.
+        row: the quantity. Panels of one quantity stand side by side and share a colour scale.
+        title: title of the panel, such as a fixed parameter.
         x, y: labels of the axes.
         xs, ys: values along them.
         values: one row for each of `ys`; None where nothing was measured.
         x_names, y_names: names of the values along the axes, if they have names. Cells then show
-            their numbers too.
+            their values too.
         is_dense: whether dark means high, as for densities, instead of low.
     """
 
@@ -187,7 +187,7 @@ class Chart:
         name: name of its file, after that of the experiment.
         title: one line.
         x, y: labels of the axes.
-        curves: lines of each part of the chart; parts are drawn side by side.
+        curves: the curves of each subplot; subplots are drawn side by side.
         log: whether the vertical axis is logarithmic.
     """
 
@@ -206,19 +206,19 @@ class Result:
     Attributes:
         name: name of its files.
         title: one line.
-        method: how it was made, a paragraph.
+        method: how the results were made, a paragraph.
         measure: name of the values, e.g. `mean score`.
         points: in the order of the report.
         claims: likewise.
         lines: levels in the figure.
-        states: states visited, for all points with equal states.
+        states: states visited, for all points with equal budgets of states.
         failures: matches that could not be played, one line each.
-        panels: heat maps; if there are any, they are the figure, with a point for each cell.
+        panels: heat maps; if there are any, they form the figure, with a point for each cell.
         tables: tables besides the claims.
         charts: further charts.
-        paper: the paper of the experiment; empty if it is in none.
+        paper: the paper that the experiment is from; empty if it is from none.
         span: lowest and highest possible value.
-        clock: the players' clock; None if counts decide.
+        clock: the players' clock; None if the players are limited by counts.
         backends: backends of the machines, by game; empty if there are none.
     """
 
@@ -263,7 +263,7 @@ class Experiment(Protocol):
 
 
 def point_at(points: Sequence[Point], series: str, at: str) -> Point | None:
-    """Point of a series at an index or row, if there is one."""
+    """The point of a series at a position or row, if there is one."""
     return next((p for p in points if (p.series, p.at) == (series, at)), None)
 
 
@@ -284,5 +284,5 @@ def reaches(value: float | None, bound: float, rounds: int) -> bool | None:
 
 
 def happens(count: int, of: int, share: float = 1.0) -> bool | None:
-    """Whether an event happened in at least this share of all cases; None without a case."""
+    """Whether an event happened in at least this share of all cases; None if there are none."""
     return None if not of else count >= share * of

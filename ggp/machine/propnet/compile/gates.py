@@ -1,8 +1,9 @@
 """Turns ground rules into a circuit: each rule is an AND, each atom the OR of its rules.
 
-In comes a `GroundProgram`, out goes a `Circuit`. Gates are ANDs, so the OR of an atom is the
-negated AND of its negated rules. `RulesByAtom` orders the atoms so that each comes after those it
-depends on; `Builder` makes the gates, and shares equal ones.
+It turns a `GroundProgram` into a `Circuit`. Literal 2n is net n, and literal 2n + 1 its negation.
+Gates are ANDs, so the OR of an atom is the negated AND of its negated rules. `RulesByAtom` orders
+the atoms so that each comes after those it depends on; `Builder` makes the gates, and shares equal
+ones.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from ggp.machine.base import IntArray
 from ggp.machine.circuit import FALSE, TRUE, Circuit, Literals, Loop, Outputs
 from ggp.machine.propnet.compile.ground_rules.simplify import ALWAYS, GroundProgram, Named
 
-_UNMADE = -1
+_UNDEFINED = -1
 """Stands for the literal of an atom that has none yet."""
 
 
 def build_circuit(program: GroundProgram) -> Circuit:
     """The circuit of a game: equal gates are shared, nothing else is optimised.
 
-    A fluent that is not in it never holds, a move is never legal, and a percept or goal value never
-    occurs.
+    A fluent missing from the circuit never holds, a missing move is never legal, and a missing
+    percept or goal value never occurs.
     """
     next_atoms = dict(program.next)
     initial = frozenset(program.initial)
@@ -62,7 +63,7 @@ def build_circuit(program: GroundProgram) -> Circuit:
     terminal = literal_of(program.terminal)
     goals = []
     for named in program.goals:
-        # If consecutive rules give the same value, it counts once.
+        # If consecutive rules give the same value, this value counts once.
         runs = groupby(named, key=itemgetter(0))
         goals.append(
             [(name, builder.any_of([literal_of(atom) for _, atom in run])) for name, run in runs]
@@ -73,13 +74,13 @@ def build_circuit(program: GroundProgram) -> Circuit:
     roots += [literal for values in goals for _, literal in values]
     gates = builder.gates_for(roots)
 
-    def moved(literal: int) -> int:
+    def renumbered(literal: int) -> int:
         return 2 * gates.net_of[literal >> 1] + (literal & 1)
 
     def outputs(named: Iterable[tuple[str, int]], *, keep_false: bool = False) -> Outputs:
         pairs = [(name, literal) for name, literal in named if keep_false or literal != FALSE]
         names = tuple(name for name, _ in pairs)
-        return Outputs(names, np.array([moved(x) for _, x in pairs], dtype=np.int32))
+        return Outputs(names, np.array([renumbered(x) for _, x in pairs], dtype=np.int32))
 
     def literals_of(named: Named) -> list[tuple[str, int]]:
         return [(name, literal_of(atom)) for name, atom in named]
@@ -92,33 +93,33 @@ def build_circuit(program: GroundProgram) -> Circuit:
         offsets=gates.offsets,
         literals=gates.literals,
         loops=gates.loops,
-        next=np.array([moved(literal) for literal in next_literals], dtype=np.int32),
+        next=np.array([renumbered(literal) for literal in next_literals], dtype=np.int32),
         legal=tuple(outputs(literals_of(named), keep_false=True) for named in program.legal),
         sees=tuple(outputs(literals_of(named)) for named in program.sees),
         goals=tuple(map(outputs, goals)),
-        terminal=moved(terminal),
+        terminal=renumbered(terminal),
     )
 
 
 def _define(program: GroundProgram, known: Mapping[int, int], builder: Builder) -> Literals:
-    """`[A]` literals of all atoms; adds their gates to `builder`. `known`: literals of some."""
+    """`[A]` literals of all atoms; adds their gates to `builder`. `known`: those set already."""
     parts = (program.heads, np.abs(program.conditions), np.array(list(known)))
     num_atoms = 1 + max(int(part.max()) for part in parts if len(part))
-    literals = np.full(num_atoms, _UNMADE, dtype=np.int32)
+    literals = np.full(num_atoms, _UNDEFINED, dtype=np.int32)
     literals[list(known)] = list(known.values())
-    rules = RulesByAtom(program, literals != _UNMADE)
+    rules = RulesByAtom(program, literals != _UNDEFINED)
     for atoms in rules.layers():
         num_rules, sizes, conditions = rules.of(atoms)
         bodies = builder.all_of_each(sizes, literals[np.abs(conditions)] ^ (conditions < 0))
         literals[atoms] = builder.all_of_each(num_rules, bodies ^ 1) ^ 1
-    undefined = np.flatnonzero(literals == _UNMADE)
+    undefined = np.flatnonzero(literals == _UNDEFINED)
     if len(undefined):
         _define_rest(rules.bodies(undefined), literals, builder)
     return literals
 
 
 def _define_rest(bodies: Bodies, literals: Literals, builder: Builder) -> None:
-    """Set the `literals` of atoms that depend on each other, and of atoms that depend on these."""
+    """Set the `literals` of atoms in cycles of dependencies, and of atoms that depend on these."""
     conditions = {abs(c) for alternatives in bodies.values() for body in alternatives for c in body}
     literal_of = {atom: int(literals[atom]) for atom in conditions if atom not in bodies}
     edges = {
@@ -145,9 +146,9 @@ def _literals(body: list[int], literals: dict[int, int]) -> list[int]:
 def _define_together(
     atoms: list[int], bodies: Bodies, literals: dict[int, int], builder: Builder
 ) -> None:
-    """Add atoms that depend on each other, as a loop in whose initial values none holds."""
-    # Each body is a gate, and an atom is `not all of (not body)`. So an atom that does not hold is
-    # a gate that does: hence the initial values.
+    """Add atoms that depend on each other, as a loop whose initial values make all false."""
+    # Each body is a gate, and an atom is `not all of (not body)`. So the gate of an atom is the
+    # atom's negation, and starts as true. Gates have negative numbers: see `least_fixpoint`.
     literal_of = dict(literals)
     net_of = {atom: -1 - index for index, atom in enumerate(atoms)}
     literal_of.update((atom, 2 * net + 1) for atom, net in net_of.items())
@@ -165,18 +166,18 @@ def _define_together(
 
 
 # ------------------------------------------------------------------------
-# Sorts atoms topologically, in layers, so that arrays define many at a time.
+# Sorts atoms topologically, in layers, so that array operations define many at once.
 #
 # An atom belongs to the first layer if its rules have only known atoms as conditions, and to the
-# layer after the last of its conditions otherwise. Millions of rules have few layers. Atoms that
-# depend on each other, and atoms that depend on these, are in no layer.
+# layer after the last of its conditions otherwise. Even millions of rules form only a few layers.
+# Atoms that depend on each other, and atoms that depend on these, are in no layer.
 
 Bodies = dict[int, list[list[int]]]
 """The conditions of each rule of each atom."""
 
 
 class RulesByAtom:
-    """The rules of atoms that are not known, without rules whose head is among their conditions.
+    """The rules of atoms with unknown literals, except rules that have their head as a condition.
 
     Args:
         program: ground rules.
@@ -199,8 +200,8 @@ class RulesByAtom:
         """Layer by layer, the atoms that depend only on earlier layers, ascending."""
         readers = np.repeat(self._heads, np.diff(self._offsets))
         atoms = np.abs(self._conditions)
-        matter = ~self._is_known[atoms]
-        readers, atoms = readers[matter], atoms[matter]
+        unknown = ~self._is_known[atoms]
+        readers, atoms = readers[unknown], atoms[unknown]
         missing = np.bincount(readers, minlength=len(self._is_known))
         readers = readers[np.argsort(atoms, kind="stable")]
         uses = offsets_of(np.bincount(atoms, minlength=len(self._is_known)))
@@ -212,7 +213,7 @@ class RulesByAtom:
             layer = distinct(waiting[missing[waiting] == 0], len(missing))
 
     def of(self, atoms: IntArray) -> tuple[IntArray, IntArray, NDArray[np.int32]]:
-        """The numbers of rules of K atoms, the sizes of these rules, and their conditions."""
+        """How many rules each of K atoms has, the sizes of these rules, and their conditions."""
         starts, rules = take_segments(self._starts, atoms)
         ends, indices = take_segments(self._offsets, rules)
         return np.diff(starts), np.diff(ends), self._conditions[indices]
@@ -243,7 +244,7 @@ class Gates(NamedTuple):
         offsets: as in `Circuit`.
         literals: as in `Circuit`.
         loops: as in `Circuit`.
-        net_of: new net of each net of the builder, 0 for gates that no root depends on.
+        net_of: maps each net of the builder to its new net, or 0 if no root depends on it.
     """
 
     offsets: NDArray[np.int64]
@@ -255,8 +256,8 @@ class Gates(NamedTuple):
 class Builder:
     """Gates on top of some inputs, in topological order.
 
-    Outside loops, no gate has a constant, repeated or contradictory literal, or fewer than two, and
-    no two gates are equal.
+    Outside loops, no gate has a constant, repeated or contradictory literal, or fewer than two
+    literals, and no two gates are equal.
 
     >>> builder = Builder(num_inputs=2)
     >>> both = builder.all_of([2, 4])  # the literals of nets 1 and 2
@@ -286,7 +287,7 @@ class Builder:
         gate = tuple(sorted(distinct))
         net = self._nets.get(gate)
         if net is None:
-            # Ascending: the two literals of a net are neighbours.
+            # The gate is sorted, so the two literals of a net are neighbours.
             for lower, upper in pairwise(gate):
                 if lower ^ 1 == upper:
                     return FALSE
@@ -297,7 +298,7 @@ class Builder:
     def all_of_each(self, sizes: IntArray, literals: Literals) -> Literals:
         """`[N]` literals, one for each group, which holds where all literals of the group hold.
 
-        The same as N calls of `all_of`, but mostly by arrays.
+        The same as N calls of `all_of`, but mostly with array operations.
 
         Args:
             sizes: `[N]` number of literals of each group.
@@ -311,7 +312,7 @@ class Builder:
         new[1:] = owned[1:] != owned[:-1]
         owned = owned[new]
         owners, literals = owned >> 32, owned.astype(np.int32)
-        # Ascending: the two literals of a net are neighbours.
+        # The groups are sorted, so the two literals of a net are neighbours.
         opposite = (owned[1:] == owned[:-1] + 1) & (owned[1:] & 1 == 1)
         never = owners[literals == FALSE], owners[1:][opposite]
         counts = np.bincount(owners, minlength=len(sizes))
@@ -336,7 +337,7 @@ class Builder:
         return outcome
 
     def any_of(self, literals: Iterable[int]) -> int:
-        """The literal that holds where one of `literals` holds."""
+        """The literal that holds where at least one of `literals` holds."""
         return self.all_of([literal ^ 1 for literal in literals]) ^ 1
 
     def least_fixpoint(
@@ -346,9 +347,9 @@ class Builder:
 
         Args:
             definitions: the literals of each gate. The keys are the caller's negative numbers for
-                the gates; -2n and -2n + 1 are the two literals of gate -n. Literals from 0 up are
-                those of this builder.
-            initial: value of each gate where iteration starts.
+                the gates; -2n and -2n + 1 are the two literals of gate -n. Literals that are not
+                negative belong to this builder.
+            initial: initial value of each gate, from which iteration starts.
 
         Returns:
             The literal of this builder for each gate.
@@ -441,7 +442,7 @@ def _live(
     while len(new):
         live[new] = True
         gates = new[new >= first] - first
-        # Gates of a loop are needed together.
+        # If one gate of a loop is needed, all are.
         for index in np.unique(loop_of[gates]).tolist() if loops else ():
             if index >= 0:
                 loop = loops[index]
@@ -466,7 +467,7 @@ def _resolve(literal: int, folded: Mapping[int, int]) -> int:
 def _fold(gates: dict[int, list[int]], initial: Mapping[int, bool], folded: dict[int, int]) -> None:
     """Move gates that are constant or equal to one literal from `gates` to `folded`.
 
-    A gate equal to itself alone keeps its initial value for ever: so it is that constant.
+    A gate whose only literal is itself keeps its initial value for ever, so it is that constant.
     """
     changed = True
     while changed:

@@ -1,7 +1,8 @@
 """Kernels that evaluate tapes on blocks of lanes.
 
-In come `tapes` and a queue of states, out come bits of nets, goals and moves. Begin with `tapes`
-and `blocks`, which kernels read and write, then `block_kernels`; batches hold states as `packed`
-bits. `block_playouts` plays whole queues, and scores finished lanes; `choice` draws random moves.
-`narrow` evaluates up to 64 states. `lanes` moves states in and out of blocks.
+Input: tapes and a queue of states. Output: the bits of nets, and goals and moves. Begin with the
+modules `tapes` and `blocks`, which have the arrays that kernels read and write, then
+`block_kernels`; `packed` has batches of states. `block_playouts` plays out all states of a queue
+and scores finished lanes; `choice` draws random moves. `narrow` is for queries of at most 64
+states, without blocks. `lanes` moves states in and out of blocks.
 """
