@@ -22,8 +22,8 @@ from platformdirs import user_state_path
 from ggp.server.workers.pair import THINKER, MoveToSend
 
 SOURCES = ("search", "understudy", "guess", "last resort")
-"""Where a move came from: a search on particles by the player, or by its understudy; states that
-may disagree with our percepts; no legal move was known."""
+"""Where a move came from: the player (`search`) or its `understudy`, on particles; a `guess` of
+either in states that may disagree with our percepts; or neither, as no decision was ready."""
 
 _log = logging.getLogger(__name__)
 
