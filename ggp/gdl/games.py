@@ -13,7 +13,7 @@ from ggp.gdl.source import Rulesheet
 from ggp.gdl.syntax.parser import parse
 
 LONG_GAMES = frozenset({"kriegspiel", "kriegspiel_5x5"})
-"""Games whose matches have hundreds of joint moves; loops over all games leave them out."""
+"""Games whose matches have hundreds of joint moves: too long for code that loops over all games."""
 
 _SUFFIXES = (".gdl", ".kif")
 _MAX_MB = 10
@@ -26,7 +26,8 @@ def find_game(name_or_path: str) -> Path:
     'exploding_bomb.gdl'
 
     Raises:
-        ConfigError: there is neither; the message lists the games, unless a path was given.
+        ConfigError: no such file or game exists; the message lists the games, unless a path was
+            given.
     """
     if os.path.isfile(name_or_path):
         return Path(name_or_path)
@@ -35,30 +36,30 @@ def find_game(name_or_path: str) -> Path:
         return games[name_or_path]
     if os.path.lexists(name_or_path):
         return Path(name_or_path)
-    come = (
-        f"games that come with ggp: {', '.join(games) or 'none'}, or give the path of a rulesheet"
+    bundled = (
+        f"games that come with ggp: {', '.join(games) or 'none'}; or give the path of a rulesheet"
     )
     is_path = name_or_path.endswith(_SUFFIXES)
-    possible = "there is no such file; `ggp games` lists the games without one" if is_path else come
-    raise ConfigError(unknown("game", name_or_path, (*games, *_neighbours(name_or_path)), possible))
+    hint = "there is no such file; `ggp games` lists the bundled games" if is_path else bundled
+    raise ConfigError(unknown("game", name_or_path, (*games, *_neighbours(name_or_path)), hint))
 
 
 def find_companion(name_or_path: str, suffix: str) -> Path:
     """The file at a path, or a file that comes with the games, by its name without the suffix.
 
     Raises:
-        ConfigError: there is neither.
+        ConfigError: neither exists.
     """
     if os.path.isfile(name_or_path):
         return Path(name_or_path)
     for folder in _folders():
         if (folder / f"{name_or_path}{suffix}").is_file():
             return folder / f"{name_or_path}{suffix}"
-    raise ConfigError(f"there is no file {name_or_path!r}, and none of that name with the games")
+    raise ConfigError(f"there is no file {name_or_path!r}, and none of that name comes with ggp")
 
 
 def comes_with_games(name: str, suffix: str) -> bool:
-    """Whether a name means a file that comes with the games, and not a path."""
+    """Whether a name refers to a file that comes with the games, rather than to a path."""
     is_plain = os.path.basename(name) == name and not os.path.lexists(name)
     return is_plain and any(os.path.isfile(folder / f"{name}{suffix}") for folder in _folders())
 
@@ -74,7 +75,7 @@ def list_games() -> list[str]:
 
 
 def read_rulesheet(name_or_path: str) -> Rulesheet:
-    """The parsed rulesheet at a path, or of a game by its name.
+    """Parse the rulesheet at a path, or that of a game of this name.
 
     Raises:
         ConfigError: there is no such file, it cannot be read, or it is larger than 10 MB.
@@ -99,7 +100,7 @@ def read_file(path: Path) -> bytes:
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
     if len(data) > limit:
-        raise ConfigError(f"{path} is larger than {_MAX_MB} MB, so it is no rulesheet")
+        raise ConfigError(f"{path} is larger than {_MAX_MB} MB, so it is not a rulesheet")
     return data
 
 

@@ -1,4 +1,4 @@
-"""Replays the log of a match to a lobby, which restores the match after a restart.
+"""Replays the log of a match into a lobby, which restores the match after a restart.
 
 `ggp.server.match_log` writes a log as one JSON object per line. Every line has `t`, the seconds
 since the log began, and `event`:
@@ -7,31 +7,31 @@ since the log began, and `event`:
 |---|---|
 | `begin` | `format`, `match` (its id), `time` (UTC, ISO 8601), `role`, `player` (its spec), |
 | | `seed`, `start_clock_s`, `play_clock_s`, `version` (of ggp) |
-| `received` | `text`: a message as it came, with its rules; `peer`: its origin; |
+| `received` | `text`: a message as it came, rules included; `peer`: its origin; |
 | | `receiver`: the server's name for us, if it uses one |
 | `sent` | `text`: the reply; `seconds` since the message came; `turn` if it is a move |
-| `decision` | one for each move, just before it is sent, see below |
+| `decision` | written just before each move is sent; fields: see below |
 | `worker` | `worker`: `thinker` or `understudy`; `what`: `started`, `runs`, `built`,    |
 | | `died`, `failed`, `gave up`; `pid`; `text`: how or why |
-| `foreseen` | `text`: number of ground rules that a `worker` expects, and whether it is too large |
-| `backend` | `backend`: the backend on which the `worker` that thinks plays this match |
+| `foreseen` | `text`: how many ground rules a `worker` expects, and whether these are too many |
+| `backend` | `backend`: the backend on which the thinker (`worker`) plays this match |
 | `said` | a line of a worker's own log: `worker`, `level`, `text` |
-| `undelivered` | nobody waits for an answer, or nobody received it: `turn` if it is a move |
-| `note` | `text`: an oddity of a message, or an error of our server |
-| `end` | `why`: `stop`, `abort`, `silent`, `gave way` (to another match, and may go on), |
+| `undelivered` | nobody waited for the answer, or it was not received; `turn` if it was a move |
+| `note` | `text`: something odd about a message, or an error in our server |
+| `end` | `why`: `stop`, `abort`, `silent`, `gave way` (to another match; may be resumed), |
 | | `replaced`, `server ended`, `log full` |
 | `resumed` | the match goes on: our server was restarted, or there is room again; |
-| | `listens_at`: since when, as `t`, messages arrive; null if always |
+| | `listens_at`: the time, on the scale of `t`, from which messages can arrive; null if always |
 
 A `decision` has `turn` (turns played before it), `move` (canonical KIF), `source` (`thinker`,
-`understudy`, `last resort`), `final` (false if it is the best so far, because time was up),
-`reading` (0, or the number of the other reading of the messages that it fits: see `Ask.doubts`;
-null if it is not known to fit any) and the fields of `ggp.players.Decision`: `values` (a list of
+`understudy`, `last resort`), `final` (false if time was up, and this is the best move so far),
+`reading` (which reading of ambiguous messages the particles fit: 0 for the history, n for the n-th
+of `Ask.doubts`, null if unknown) and the fields of `ggp.players.Decision`: `values` (a list of
 `move`, `value`, `stderr`, `visits`), `particles`, `exact`, `states_visited`, `seconds`, `fault`,
 `probabilities` (by move, or null). These fields are null if no worker decided.
 
-The state of a lobby is a function of its messages and answers with their times, and the log
-contains them all.
+The state of a lobby depends only on its messages, its answers and their times, and the log contains
+them all.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ FORMAT = 1
 SUFFIX = ".jsonl"
 
 GAVE_WAY = "gave way"
-"""Reason for the end of a log whose match may go on once there is room."""
+"""Reason why a log ends: the match made room for another, and is resumed once there is room."""
 
 LOG_FULL = "log full"
-"""Reason for the end of a log whose match goes on."""
+"""Reason why a log ends: it is too long. The match itself goes on."""
 
 
 class Retelling:
-    """Replays the log of a match to a lobby, so that the lobby gets into the same state again.
+    """Replays the log of a match into a lobby, so that the lobby gets into the same state again.
 
     Args:
         lobby: a lobby that does not know the match yet.
@@ -74,12 +74,13 @@ class Retelling:
         self.backend: str | None = None
         self._role: str | None = None
         self._move: str | None = None
-        self._believed: History | None = None
+        self._fitting_history: History | None = None
 
     def tell(self, event: Mapping[str, Any], at_s: float) -> Receipt | None:
         """Replay one line; returns the lobby's receipt if the line is a received message.
 
         Args:
+            event: the parsed line.
             at_s: time of the event on the clock of the lobby.
 
         Raises:
@@ -94,13 +95,13 @@ class Retelling:
                 request = Request(str(event["text"]), at_s, peer, receiver, self._role)
                 receipt = self._lobby.receive(request, at_s)
                 self.opening = receipt.began or self.opening
-                self.ask, self._move, self._believed = receipt.ask or ask, None, None
+                self.ask, self._move, self._fitting_history = receipt.ask or ask, None, None
                 return receipt
             case "decision" if ask is not None:
                 self._move = str(event["move"])
-                self._believed = ask.reading(event["reading"])
+                self._fitting_history = ask.reading(event["reading"])
             case "sent" if ask is not None and event.get("turn") in (None, ask.turn):
-                self._lobby.answer(ask, self._move, at_s, self._believed)
+                self._lobby.answer(ask, self._move, at_s, self._fitting_history)
             case "backend":
                 self.backend = str(event["backend"])
             case "resumed" if self.opening is not None:
@@ -116,5 +117,5 @@ class Retelling:
 
 
 def _turn_of(ask: Ask) -> int | None:
-    """The turn of a question as in a log line: None for a question to get ready."""
+    """The turn of a question as in a log line: None if it asks us to get ready."""
     return ask.turn if ask.wants_move else None

@@ -1,8 +1,8 @@
 """The parts of a search, as protocols.
 
-A `Search` improves the values of candidate moves round by round; an `Evaluation` values the states
-where the search stops. Players choose one of each. (The belief also needs a `MoveModel` of the
-others, so that protocol lives in `ggp.belief`.)
+A `Search` improves the values of candidate moves round by round; an `Evaluation` assigns values to
+the states where the search stops. Players choose one of each. (`MoveModel`, the model of the other
+roles, lives in `ggp.belief`, which needs it too.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Search(Protocol):
     """Values of candidate moves that improve round by round.
 
     Attributes:
-        side_by_side: number of trials that take about as long together as a single one.
+        side_by_side: number of trials that together take about as long as a single one.
     """
 
     side_by_side: int
@@ -39,7 +39,7 @@ class Search(Protocol):
             subset: increasing indices into the values of `moves`; default: all.
 
         Raises:
-            OutOfTime: the deadline passed; `estimates` includes all trials before.
+            OutOfTime: the deadline passed; `estimates` includes all trials completed before that.
         """
         ...
 
@@ -53,7 +53,7 @@ class SharedSearch(Search, Protocol):
     """A `Search` that several processes can run together, each with its own rounds.
 
     Attributes:
-        tally: of all trials so far.
+        tally: the tally of all trials so far.
     """
 
     tally: Tally
@@ -63,7 +63,7 @@ class SharedSearch(Search, Protocol):
         ...
 
     def begin_apart(self, key: int) -> None:
-        """Draw from the stream of a key from now on, with a new tally."""
+        """From now on, draw from the random stream of a key, and count in a new tally."""
         ...
 
 
@@ -71,7 +71,7 @@ class Evaluation(Protocol):
     """The value of unfinished states.
 
     Attributes:
-        certain: whether a state always gets the same value.
+        certain: whether values are without noise: a state always gets the same one.
     """
 
     certain: bool
@@ -83,9 +83,10 @@ class Evaluation(Protocol):
         rng: np.random.Generator,
         deadline: Deadline | None = None,
     ) -> tuple[FloatArray, IntArray]:
-        """`[L]` value of each state for a role, and `[L]` turns to the end, 0 if unknown.
+        """`[L]` value of each state for a role, and `[L]` turns to the end of the game, 0 if
+        unknown.
 
-        Values are in the machine's goal range. They may be noisy: callers take means.
+        Values are in the machine's goal range. They may be noisy: callers average them.
 
         Raises:
             OutOfTime: the deadline passed before all were valued.
@@ -95,7 +96,7 @@ class Evaluation(Protocol):
 
 @runtime_checkable
 class JointEvaluation(Protocol):
-    """An `Evaluation` that values states for all roles at once."""
+    """The ability of an `Evaluation` to value states for all roles at once."""
 
     def goals(
         self, states: States, rng: np.random.Generator, deadline: Deadline | None = None
@@ -110,7 +111,7 @@ class ValuedTurns(NamedTuple):
     Attributes:
         percepts: `[K]` percept ids of the role for which they are valued.
         over: `[K]` whether each is terminal.
-        told: facts about the moves afterwards; None if unknown.
+        told: a summary of the legal moves in the successors; None if unknown.
         values: `[K]` value of each for the role; meaningless where the game is over.
         keys: `[K, 2]` equal for equal states.
     """
@@ -124,7 +125,7 @@ class ValuedTurns(NamedTuple):
 
 @runtime_checkable
 class TurnEvaluation(Protocol):
-    """An `Evaluation` that can value states as they are reached, before they are written."""
+    """The ability of an `Evaluation` to value states as they are reached, before they exist."""
 
     def valued_turns(
         self,
@@ -151,16 +152,17 @@ class TurnEvaluation(Protocol):
 # ------------------------------------------------------------------------
 # Kinds of players, by how they treat hidden information and how far they look ahead.
 #
-# A player's class states its kinds (`KINDS`), so that advice need not name players.
+# A player's class states its kinds (`KINDS`), so that `ggp.labs.papers.advice` need not name
+# players.
 
 CLAIRVOYANT = "clairvoyant"
-"""Solves worlds as if everybody saw them."""
+"""Searches each world (possible state) as if every player saw it."""
 
 INFORMED = "informed"
-"""Every role moves by its own information."""
+"""Assumes that every role acts on its own information only."""
 
 SIMULATIONS = "simulations"
 """Plays few, slow simulations instead of many quick playouts."""
 
 TREES = "trees"
-"""Searches several turns deep, and keeps its statistics."""
+"""Searches several turns deep, and keeps statistics in a tree."""

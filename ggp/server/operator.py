@@ -23,8 +23,8 @@ from platformdirs import user_state_path
 from ggp.server.workers.pair import THINKER, MoveToSend
 
 SOURCES = ("search", "understudy", "guess", "last resort")
-"""Where a move came from: a search by the player, or by its understudy, on particles that agree
-with our percepts; a decision without such particles; or none, so that no legal move was known."""
+"""Where a move came from: the player (`search`) or its `understudy`, on particles; a `guess` of
+either in states that may disagree with our percepts; or neither, as no decision was ready."""
 
 _log = logging.getLogger(__name__)
 

@@ -85,8 +85,7 @@ def test_a_path_of_no_file_is_not_answered_with_all_games() -> None:
     with pytest.raises(ConfigError) as caught:
         find_game("rules/game.gdl")
     assert str(caught.value) == (
-        "unknown game 'rules/game.gdl'; there is no such file; "
-        "`ggp games` lists the games without one"
+        "unknown game 'rules/game.gdl'; there is no such file; `ggp games` lists the bundled games"
     )
 
 

@@ -1,18 +1,20 @@
-"""Exact information sets: enumerated once for each incomplete path, while they are small.
+"""Exact information sets: enumerated once for each incomplete path (a role's own moves and percepts
+so far), while they are small.
 
-Samplers pass paths in and get sets of states back. The set of a path follows from the set of its
-parent, the path without its last turn: every state is stepped by every joint move that gives the
-role its percepts. Sets are stored by path (`SetTable`) and shared. So the bag of a match, and
-thousands of bags of simulated roles, need to enumerate only one turn each.
+Samplers pass paths in and get sets of states back. The set of a path is computed from the set of
+its parent, the path without its last turn: every state is stepped by every joint move that gives
+the role its percepts. Sets are stored by path (`SetTable`) and shared. So the bag of a match (its
+particles), and thousands of bags of simulated roles, need to enumerate only one turn each.
 
     path          ()        (noop/dealt q)       (noop/dealt q, check/)      ...
-    set           1 state   2 states             4 states                    stored, never again
+    set           1 state   2 states             4 states                    then stored
 
 A set larger than the limit is not stored. Its size is remembered instead, and its continuations are
 not tried either, until a sample suggests that the set has become small (`retry_shrunk`).
 
-It may take many joint moves to find few states: chance that places four ships in one move has
-50,000 placements, and a scan leaves three. So the joint moves of a turn have a limit of their own.
+Few states may take many joint moves to find: a chance move that places four ships has 50,000
+outcomes, of which a percept may leave three. So the number of joint moves that are tried in a turn
+has a limit of its own.
 """
 
 from __future__ import annotations
@@ -28,23 +30,23 @@ from ggp.machine.arrays import chunks, enlarged, first_seen
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
 
 COMPLETIONS_PER_ENTRY, MOST_EXACT = 2, 1 << 16
-"""Where a clock limits joint moves, a set may have one entry for this many of them, since every
-later turn visits each entry; but never more than the second number, which bounds memory."""
+"""Where a clock limits joint moves, a set may have one entry for every `COMPLETIONS_PER_ENTRY` of
+them, since every later turn visits each entry; but at most `MOST_EXACT`, which bounds memory."""
 
 EXPANSIONS_PER_ENTRY = 16
-"""To enumerate a set of at most LIMIT entries, this times LIMIT lanes may be stepped."""
+"""Lanes (joint moves of states) that may be stepped for each entry that a set may have."""
 
 LATE_SHARE = 0.8
-"""Share of the available time after which no set is enumerated if a sample could replace it."""
+"""Share of the available time after which sets are sampled instead of enumerated."""
 
 ENTRIES_AT_ONCE = 1 << 12
-"""Entries that are advanced between two looks at the clock, some 10 ms: bounds memory, too."""
+"""Entries that are advanced between checks of the clock, about 10 ms; also bounds memory."""
 
 EXPANSIONS_AT_ONCE = 1 << 20
 """Lanes that may be stepped side by side for several paths: bounds memory."""
 
 MAX_TABLE_ENTRIES = 200_000
-"""Entries of exact sets in memory; the least recently used sets go first."""
+"""Entries of exact sets in memory; the least recently used sets are dropped first."""
 
 
 class ExactSets:
@@ -72,7 +74,7 @@ class ExactSets:
         return self._limit > 0
 
     def afford(self, completions: int | None) -> None:
-        """Set the budget of a set in a turn: see `Enumerates`."""
+        """Set the budget of a set in a turn: see `Enumerates.afford`."""
         self._limit, self._completions = self._default_bounds
         if completions is not None and self.enumerates:
             entries = min(completions // COMPLETIONS_PER_ENTRY, MOST_EXACT)
@@ -93,19 +95,18 @@ class ExactSets:
 
     @property
     def views(self) -> IntArray:
-        """Nodes in the views of all stored sets."""
+        """Nodes in the views of all stored sets: see `Segments.views`."""
         return self._table.views
 
     def renumber(self, numbers: IntArray) -> None:
         """Follow `PathTree.prune`."""
         self._reserve(len(numbers))
-        living = np.flatnonzero(numbers >= 0)
-        self._too_large = self._too_large[living]
+        kept = np.flatnonzero(numbers >= 0)
+        self._too_large = self._too_large[kept]
         self._table.renumber(numbers)
 
     def extend_bags(self, bags: Bags, nodes: IntArray) -> None:
-        """Enumerate the sets of `[B]` paths one turn longer than the paths of bags, where the bags
-        are exact."""
+        """For each exact bag, enumerate the set of its path one turn later (`nodes`)."""
         if not self.enumerates:
             return
         exact = np.flatnonzero(bags.exact)
@@ -116,7 +117,7 @@ class ExactSets:
         self._extend_stored(bags.role, nodes[exact])
 
     def _extend_stored(self, role: int, nodes: IntArray) -> None:
-        """Enumerate the sets of `[B]` paths of equal length where they are not too large.
+        """Enumerate the sets of `[B]` paths of equal length, except sets that are too large.
 
         Their parents must have been tried before.
         """
@@ -134,7 +135,7 @@ class ExactSets:
             self._advance_and_store(role, nodes[ready], self._table.get(parents[ready]))
 
     def enumerate_from_start(self, role: int, nodes: IntArray) -> None:
-        """Enumerate the sets of `[B]` paths of equal length, and of all their beginnings."""
+        """Enumerate the sets of `[B]` paths of equal length, and of all their prefixes."""
         if not self.enumerates:
             return
         levels: list[IntArray] = []
@@ -161,7 +162,7 @@ class ExactSets:
         small = np.flatnonzero((sizes <= self._limit) & ~self._table.holds(nodes))
         small = small[first_seen(nodes[small])[0]]
         nodes, sizes = nodes[small], sizes[small]
-        # Inherit the size at which the parent failed; if it did not fail, take this path's own.
+        # Inherit the size at which the parent failed; otherwise take that of this path.
         failed_at = self._too_large[self._tree.parents(nodes)]
         own_size = self._too_large[nodes]
         failed_at = np.where(failed_at == 0, np.where(own_size == 0, np.inf, own_size), failed_at)
@@ -185,7 +186,7 @@ class ExactSets:
         stop: Callable[[], bool] | None = None,
     ) -> tuple[IntArray, Segments, IntArray]:
         """Sets of paths of equal length, enumerated from the start; the set of a single path is
-        enumerated from its longest beginning that is stored.
+        enumerated from its longest prefix with a stored set.
 
         Sets, including intermediate ones, may be of any size, and are not stored.
 
@@ -195,7 +196,7 @@ class ExactSets:
             stop: replaces the `stop` of the setting.
 
         Returns:
-            the indices of the paths that were enumerated, increasing, none if stopped;
+            the indices of the paths that were enumerated, increasing, empty if stopped;
             their sets; and `[B]` lanes stepped for each path.
         """
         step = max(1, EXPANSIONS_AT_ONCE // expansions)
@@ -213,20 +214,18 @@ class ExactSets:
     ) -> tuple[IntArray, Segments, IntArray]:
         stepped = np.zeros(len(nodes), dtype=np.int64)
         alive = np.arange(len(nodes))
-        beginnings = self._tree.beginnings(nodes)
+        prefixes = self._tree.beginnings(nodes)
         set_nodes, sets = np.full(1, role), self._setting.beginning(1)
         stored = 0
         if len(nodes) == 1:
-            stored = max(
-                (at for at, node in enumerate(beginnings) if self.holds(node)[0]), default=0
-            )
+            stored = max((at for at, node in enumerate(prefixes) if self.holds(node)[0]), default=0)
         if stored:
-            set_nodes, sets = beginnings[stored], self.get(beginnings[stored])
-        for steps_of_all in beginnings[stored + 1 :]:
+            set_nodes, sets = prefixes[stored], self.get(prefixes[stored])
+        for level in prefixes[stored + 1 :]:
             if stop():
                 return alive[:0], self._setting.nothing(0), stepped
-            steps = steps_of_all[alive]
-            # Paths share sets until they part; `group` is the set of each path.
+            steps = level[alive]
+            # Paths share sets until they part; `group` is the index of each path's set.
             first, group = first_seen(steps)
             steps = steps[first]
             budget = np.maximum(expansions - stepped[alive[first]], 0)
@@ -253,7 +252,7 @@ class ExactSets:
             exact = np.flatnonzero(successors.exact)
             self._table.add(batch[exact], successors.take(exact))
             if self._is_late():
-                return  # other sets may be cut short rather than too large
+                return  # sets may be cut short by the clock rather than too large
             large = np.flatnonzero(~successors.exact)
             self._too_large[batch[large]] = np.maximum(successors.sizes[large], limit + 1.0)
 
@@ -275,7 +274,7 @@ class ExactSets:
         return self._setting.stop() or self._setting.is_past(LATE_SHARE)
 
     def _untried(self, nodes: IntArray) -> IntArray:
-        """The distinct paths among `[B]` whose sets are not stored and did not prove too large."""
+        """The distinct paths among `[B]` whose sets are neither stored nor proved too large."""
         self._reserve(len(self._tree))
         nodes = nodes[~self._table.holds(nodes) & (self._too_large[nodes] == 0)]
         return nodes[first_seen(nodes)[0]]
@@ -301,7 +300,7 @@ class SetTable:
     less than twice as large as the next one is merged with it.
 
     Args:
-        max_entries: `trim` forgets sets when all of them have more entries than this.
+        max_entries: `trim` forgets sets when `num_entries` is above this.
     """
 
     def __init__(self, machine: Machine, max_entries: int) -> None:
@@ -311,7 +310,7 @@ class SetTable:
 
     @property
     def num_entries(self) -> int:
-        """Number of entries of all sets; an empty set counts as one."""
+        """Number of entries of all sets, plus one for each set."""
         return sum(map(_size, self._blocks))
 
     def holds(self, nodes: IntArray) -> BoolArray:

@@ -1,8 +1,8 @@
-"""Reasons for and against kinds of players, by the properties of a game.
+"""Reasons for and against kinds of players, based on the properties of a game.
 
 Properties come in (`ggp.study.properties`), reasons go out, to `advise_command`. The thresholds are
-from paper 003 and our own measurements. Reasons speak for kinds of players (`ggp.search.parts`) or
-against them; matches decide.
+from paper 003 (Long et al. 2010) and our own measurements. Reasons speak for kinds of players
+(`ggp.search.parts`) or against them; only matches can settle which player is better.
 """
 
 from __future__ import annotations
@@ -14,16 +14,20 @@ from ggp.search.parts import CLAIRVOYANT, INFORMED, SIMULATIONS, TREES
 from ggp.study.properties import Properties, RoleProperties
 
 COSTLY_GAP = 5.0
-"""Value of open cards, in points, at which hidden information begins to cost more than noise."""
+"""Clairvoyance gap (points gained by knowing the true state) from which hidden information costs
+more than measurement noise."""
 
 CHEAP_GAP = 2.0
-"""Value of open cards, in points, below which clairvoyant worlds lose little."""
+"""Clairvoyance gap, in points, below which clairvoyant search loses little."""
 
 MANY_TIES = 0.5
+"""Share of decisions with several best moves from which ties speak against clairvoyant search."""
+
 QUICK = 0.5
 """Disambiguation at which sets lose half of their states from one decision to the next."""
 
 LOW_CORRELATION = 0.5
+"""Leaf correlation below which the last move still matters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +77,20 @@ def _of_role(name: str, role: RoleProperties) -> Iterator[Reason]:
     if gap is not None and gap >= COSTLY_GAP:
         text = f"knowing the world would be worth {gap:.1f} points to {name}: "
         yield Reason(INFORMED, True, text + "moves that find out or hide something are worth a lot")
-        yield Reason(CLAIRVOYANT, False, text + "clairvoyant search believes it has them")
+        yield Reason(CLAIRVOYANT, False, text + "clairvoyant search acts as if it had them")
     elif gap is not None and gap < CHEAP_GAP and not _knows_all(role):
         yield Reason(
             CLAIRVOYANT,
             True,
-            f"knowing the world would be worth only {gap:.1f} points to {name}: clairvoyant worlds "
-            "lose little",
+            f"knowing the world would be worth only {gap:.1f} points to {name}: clairvoyant search "
+            "loses little",
         )
     if role.ties is not None and role.ties >= MANY_TIES:
         yield Reason(
             CLAIRVOYANT,
             False,
-            f"at {role.ties:.0%} of the decisions of {name} several moves look best to clairvoyant "
-            "search, which cannot choose among them",
+            f"at {role.ties:.0%} of the decisions of {name} several moves look equally good to "
+            "clairvoyant search, which cannot choose among them",
         )
     if _knows_all(role):
         return
@@ -95,13 +99,13 @@ def _of_role(name: str, role: RoleProperties) -> Iterator[Reason]:
             CLAIRVOYANT,
             True,
             f"the sets of {name} lose {role.disambiguation:.0%} of their states from one decision "
-            "to the next: soon it knows the world",
+            f"to the next: soon {name} knows the world",
         )
     elif role.leaf_correlation is not None and role.leaf_correlation < LOW_CORRELATION:
         yield Reason(
             CLAIRVOYANT,
             False,
-            f"the last move still matters to {name} (leaf correlation "
+            f"the last move often still decides the result of {name} (leaf correlation "
             f"{role.leaf_correlation:.2f}), and its sets shrink slowly: there paper 003 found "
             "clairvoyant search worst",
         )

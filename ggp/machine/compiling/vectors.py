@@ -1,8 +1,9 @@
-"""Operations on vectors of 64-bit words in kernels, which always compile to packed instructions.
+"""Operations on vectors of 64-bit words in kernels, always compiled to SIMD instructions.
 
-A kernel takes a `width`: a tuple of n zeros stands for vectors of `8 * n` words, so one source
-compiles to any width, and numba's cache distinguishes them by type. LLVM splits a vector into as
-many registers as the processor needs. Vectors of floats, for nets, have a fixed width.
+A kernel takes a `width`: a tuple of n zeros stands for vectors of `8 * n` words, so the same
+source compiles for any width, and numba caches each width as a type of its own. LLVM splits a
+vector into as many registers as the processor needs. Vectors of floats, for neural networks, have a
+fixed width.
 
 This module only declares the operations; `vector_code` generates their instructions.
 """
@@ -17,17 +18,18 @@ from numpy.typing import NDArray
 from ggp.machine.compiling.jit import inlined, operations_in
 
 WIDTH = (0, 0)
-"""16 words: 1,024 lanes in parallel. Twice as many words are up to a sixth faster in long runs of
-playouts, half as many up to a third in single ones; two widths would take twice as long to compile.
-"""
+"""16 words: 1,024 lanes in parallel. Twice as many words would be up to a sixth faster in long runs
+of playouts, and half as many up to a third faster in single ones; but two widths would take twice
+as long to compile."""
 
 WORDS_PER_ITEM = 8
+"""Words for each zero in a width."""
 
 FLOATS = 64
 """Floats in a vector: eight registers of 256 bits, so that each of two units can pipeline four
 operations."""
 
-_LINES_WORDS = 16
+_WORDS_IN_TWO_LINES = 16
 """Words in two cache lines, which processors fetch together."""
 
 _ONLY_IN_KERNELS = "vectors are for kernels only"
@@ -45,11 +47,12 @@ def aligned_words(count: int) -> NDArray[np.uint64]:
     """`[count]` words of 0, aligned to two cache lines.
 
     Kernels take 1.4 times as long if vectors cross cache lines. No other array shares these lines,
-    or the lines fetched with them, because two threads that write to one line wait for each other.
+    or the lines fetched with them, because otherwise two threads that write to one line would
+    wait for each other.
     """
-    padded = -(-count // _LINES_WORDS) * _LINES_WORDS
-    words = np.zeros(padded + _LINES_WORDS, dtype=np.uint64)
-    first = -(words.ctypes.data // words.itemsize) % _LINES_WORDS
+    padded = -(-count // _WORDS_IN_TWO_LINES) * _WORDS_IN_TWO_LINES
+    words = np.zeros(padded + _WORDS_IN_TWO_LINES, dtype=np.uint64)
+    first = -(words.ctypes.data // words.itemsize) % _WORDS_IN_TWO_LINES
     return words[first : first + count]
 
 
@@ -99,7 +102,7 @@ def plus(a: Any, b: Any) -> Any:
 
 
 def splat(word: Any, width: tuple[int, ...]) -> Any:
-    """The vector with this word everywhere."""
+    """The vector of which every word is this one."""
     raise NotImplementedError(_ONLY_IN_KERNELS)
 
 
@@ -119,27 +122,27 @@ def reduce_or(a: Any) -> Any:
 
 
 def count_ones(word: Any) -> int:
-    """Number of one bits in a word."""
+    """Number of set bits in a word."""
     raise NotImplementedError(_ONLY_IN_KERNELS)
 
 
 def leading_zeros(word: Any) -> int:
-    """Number of zero bits above the highest one; 64 for a zero word."""
+    """Number of zero bits above the highest set bit; 64 for a zero word."""
     raise NotImplementedError(_ONLY_IN_KERNELS)
 
 
 def lowest_one(word: Any) -> int:
-    """Index of the lowest one bit; 64 for a zero word."""
+    """Index of the lowest set bit; 64 for a zero word."""
     raise NotImplementedError(_ONLY_IN_KERNELS)
 
 
 def load_floats(array: Any, index: Any) -> Any:
-    """The vector of floats from flat index `index` of a contiguous array."""
+    """The vector of floats that starts at flat index `index` of a contiguous array."""
     raise NotImplementedError(_ONLY_IN_KERNELS)
 
 
 def store_floats(array: Any, index: Any, vector: Any) -> None:
-    """Write a vector of floats from flat index `index` on."""
+    """Write a vector of floats, starting at flat index `index`."""
     raise NotImplementedError(_ONLY_IN_KERNELS)
 
 

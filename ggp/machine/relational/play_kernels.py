@@ -1,10 +1,10 @@
-"""Kernels that answer questions about many states, step them, and play them out, in one call.
+"""Kernels that, in one call, answer questions about many states, advance them, or play them out.
 
-The machine calls them through `KernelQuestions`. Kernels cannot allocate. So every kernel starts at
-a given lane, and when an array is full, it returns the lane where it stopped and the code of what
-is full; the caller enlarges that (`room`) and calls again from there. Work on a lane has no effect
-until the lane is done. Kernels also return after some steps (`PAUSED`), so that the caller can look
-at a clock.
+The machine calls them through `KernelQuestions`. Kernels cannot allocate memory, so each one takes
+the lane (the state) to start from. When an array is full, it returns the lane that it reached and a
+code for the array; the caller enlarges that array (module `room`) and resumes from the lane. Work
+on a lane has no effect until the lane is done. Kernels also return after a given number of steps
+(`PAUSED`), so that the caller can check the time.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ from ggp.machine.relational.row_kernels import (
 )
 
 # ------------------------------------------------------------------------
-# Whole random playouts in one call, which pauses now and then between two joint moves.
+# Whole random playouts in one call, which returns now and then between two joint moves, and can be
+# resumed.
 
 # Entries of `Match.progress`.
 LANE, TURN, FLUENTS, RANDOM_STATE, IS_ON = range(5)
@@ -55,14 +56,14 @@ LANE, TURN, FLUENTS, RANDOM_STATE, IS_ON = range(5)
 
 @by_reference
 class Match(NamedTuple):
-    """A playout for each lane of a batch.
+    """The playouts of a batch, one for each lane.
 
     Attributes:
         seeds: `[L]` state of each lane's generator.
         steps: `[L]` number of joint moves.
         ended: `[L]` whether a terminal state was reached.
-        progress: the progress of the current playout, see `LANE`.
-        moves: `[R]` scratch.
+        progress: `[5]` where the current playout stands: see `LANE`.
+        moves: `[R]` scratch: the move chosen for each role.
     """
 
     seeds: I64
@@ -82,7 +83,8 @@ def _draw(state: np.uint64) -> np.uint64:
 
 @inlined
 def _choose(m: Memory, batch: Batch, match: Match) -> int:
-    """Choose a legal move for each role in the loaded state; `PAUSED` if a role has none."""
+    """Choose a legal move for each role in the loaded state; `PAUSED` is borrowed as the code
+    for a role that has none."""
     entries, answers = m.calls.entries, m.calls.answers
     state = np.uint64(match.progress[RANDOM_STATE])
     for role in range(len(batch.roles)):
@@ -93,17 +95,18 @@ def _choose(m: Memory, batch: Batch, match: Match) -> int:
         if count == 0:
             return PAUSED
         state = _draw(state)
-        place = entries[entry, FIRST_ANSWER]
+        cursor = entries[entry, FIRST_ANSWER]
         for _ in range(np.int64((state >> np.uint64(11)) % np.uint64(count))):
-            place = answers[place]
-        match.moves[role] = answers[place + 1]
+            cursor = answers[cursor]
+        match.moves[role] = answers[cursor + 1]
     match.progress[RANDOM_STATE] = np.int64(state)
     return DONE
 
 
 @inlined
 def _write_goals(m: Memory, batch: Batch) -> int:
-    """Write, for each role, the number of numbers that follow, and pairs of rank and value."""
+    """Write a length for each role, and as many numbers: pairs of a goal rule's rank (its place in
+    the rulesheet) and value."""
     for role in range(len(batch.roles)):
         entry = ask(m, m.code.roots[GOAL_ROOT], batch.roles[role], 0)
         if entry < 0:
@@ -112,66 +115,67 @@ def _write_goals(m: Memory, batch: Batch) -> int:
             return FULL_OUT
         place = m.counts[OUT]
         m.counts[OUT] += 1
-        failed = write_answers(m, entry, False)
-        if failed != DONE:
-            return failed
+        status = write_answers(m, entry, False)
+        if status != DONE:
+            return status
         m.out[place] = m.counts[OUT] - place - 1
     return DONE
 
 
 @inlined
 def _turn(m: Memory, batch: Batch, match: Match, max_steps: int, budget: int) -> int:
-    """Make one joint move of the current playout; ends it (`IS_ON`) if there is none."""
+    """Make one joint move in the current playout, or end the playout (clear `IS_ON`) if no move can
+    be made."""
     progress = match.progress
     lane = progress[LANE]
     begin(m, budget)
     collect_if_many(m.terms, batch.work, progress[FLUENTS])
-    failed = load(m, batch.work, 0, progress[FLUENTS])
-    if failed != DONE:
-        return failed
+    status = load(m, batch.work, 0, progress[FLUENTS])
+    if status != DONE:
+        return status
     entry = ask(m, m.code.roots[TERMINAL_ROOT], 0, 0)
     if entry < 0:
         return entry
     if holds(m, entry):
         out_size = m.counts[OUT]
-        failed = _write_goals(m, batch)
-        if failed != DONE:
+        status = _write_goals(m, batch)
+        if status != DONE:
             m.counts[OUT] = out_size
-            return failed
+            return status
         match.ended[lane] = 1
     if match.ended[lane] == 1 or progress[TURN] >= max_steps:
         progress[IS_ON] = 0
         return DONE
     before_draw = progress[RANDOM_STATE]
-    failed = _choose(m, batch, match)
-    if failed == PAUSED:
+    status = _choose(m, batch, match)
+    if status == PAUSED:
         progress[IS_ON] = 0
         return DONE
-    if failed == DONE:
-        failed = _follow(m, batch, match)
-    if failed != DONE:
+    if status == DONE:
+        status = _apply_moves(m, batch, match)
+    if status != DONE:
         progress[RANDOM_STATE] = before_draw
-    return failed
+    return status
 
 
 @inlined
-def _follow(m: Memory, batch: Batch, match: Match) -> int:
-    """Make the chosen moves."""
+def _apply_moves(m: Memory, batch: Batch, match: Match) -> int:
+    """Replace the state in `batch.work` by its successor after the chosen moves."""
     for role in range(len(batch.roles)):
-        failed = add_move(m, batch.roles[role], match.moves[role])
-        if failed != DONE:
-            return failed
+        status = add_move(m, batch.roles[role], match.moves[role])
+        if status != DONE:
+            return status
     entry = ask(m, m.code.roots[NEXT_ROOT], 0, 0)
     if entry < 0:
         return entry
     num = m.calls.entries[entry, NUM_ANSWERS]
     if num > len(batch.work):
         return FULL_STATE
-    place, size = m.calls.entries[entry, FIRST_ANSWER], 0
+    cursor, size = m.calls.entries[entry, FIRST_ANSWER], 0
     for i in range(num):
-        batch.work[i] = m.calls.answers[place + 1]
+        batch.work[i] = m.calls.answers[cursor + 1]
         size += 2 * m.terms.sizes[batch.work[i]] - 1
-        place = m.calls.answers[place]
+        cursor = m.calls.answers[cursor]
     match.progress[FLUENTS] = num
     match.progress[TURN] += 1
     return DONE if size <= m.counts[ANSWER_SIZE] else TOO_LARGE_ANSWER
@@ -181,11 +185,11 @@ def _follow(m: Memory, batch: Batch, match: Match) -> int:
 def play_out(m: Memory, batch: Batch, match: Match, max_steps: int, budget: int, pause: int) -> int:
     """Continue random playouts of all lanes, for about `pause` steps.
 
-    Writes the goals of each lane like `_write_goals`; `ends` has the end of each lane's part.
+    Writes the goals of each lane like `_write_goals`; `ends` gets the end of each lane's part.
     Returns `DONE`, `PAUSED`, or the code of what is full or too large.
     """
     progress = match.progress
-    until_steps = m.counts[STEPS] + pause
+    step_limit = m.counts[STEPS] + pause
     while progress[LANE] < len(batch.offsets) - 1:
         lane = progress[LANE]
         if progress[IS_ON] == 0:
@@ -196,10 +200,10 @@ def play_out(m: Memory, batch: Batch, match: Match, max_steps: int, budget: int,
             progress[RANDOM_STATE] = match.seeds[lane]
             progress[IS_ON] = 1
         while progress[IS_ON] == 1:
-            failed = _turn(m, batch, match, max_steps, budget)
-            if failed != DONE:
-                return failed
-            if m.counts[STEPS] > until_steps and progress[IS_ON] == 1:
+            status = _turn(m, batch, match, max_steps, budget)
+            if status != DONE:
+                return status
+            if m.counts[STEPS] > step_limit and progress[IS_ON] == 1:
                 return PAUSED
         match.steps[lane] = progress[TURN]
         batch.ends[lane] = m.counts[OUT]
@@ -213,11 +217,12 @@ TERMINAL_ROOT, LEGAL_ROOT, NEXT_ROOT, GOAL_ROOT, SEES_ROOT, IS_LEGAL_ROOT = rang
 
 @by_reference
 class Batch(NamedTuple):
-    """States of L lanes: lane i has the fluents with names `values[offsets[i]:offsets[i + 1]]`.
+    """States of L lanes: `values[offsets[i]:offsets[i + 1]]` are the fluents of lane i, as names.
 
     Attributes:
         roles: `[R]` terms.
-        ends: the end of each lane's part of `Memory.out`, or of each piece of it.
+        ends: the end of each lane's part of `Memory.out`, or of each list of a lane that has
+            several.
         work: scratch for the terms of a state.
     """
 
@@ -236,17 +241,18 @@ def begin(m: Memory, budget: int) -> None:
 
 @inlined
 def ask(m: Memory, root: int, first: int, second: int) -> int:
-    """The evaluated entry of a root procedure, or the code of what ran out.
+    """Evaluate a root procedure; returns its entry in the table of calls, or a negative code for
+    what ran out.
 
-    The first operands of every game are the registers 0 and 1, for the known arguments.
+    In every game, operands 0 and 1 are registers 0 and 1, for the known arguments of a root.
     """
     m.stack.registers[0] = first
     m.stack.registers[1] = second
     entry = entry_for(m, root, 0, 0)
     if entry < 0:
         return entry
-    failed = solve(m, entry)
-    return failed if failed != DONE else entry
+    status = solve(m, entry)
+    return status if status != DONE else entry
 
 
 @inlined
@@ -273,13 +279,14 @@ def write_answers(m: Memory, entry: int, sort: bool) -> int:
     if start + num * calls.entries[entry, NUM_ANSWERS] > len(out):
         return FULL_OUT
     end, size = start, 0
-    place = calls.entries[entry, FIRST_ANSWER]
-    while place >= 0 and num > 0:
+    # Answers are a linked list: the place of the next one (-1 after the last), and the terms.
+    cursor = calls.entries[entry, FIRST_ANSWER]
+    while cursor >= 0 and num > 0:
         for i in range(num):
-            out[end] = calls.answers[place + 1 + i]
+            out[end] = calls.answers[cursor + 1 + i]
             size += 2 * terms.sizes[out[end]] - 1
             end += 1
-        place = calls.answers[place]
+        cursor = calls.answers[cursor]
     if size > m.counts[ANSWER_SIZE]:
         return TOO_LARGE_ANSWER
     if sort:
@@ -296,14 +303,14 @@ def _answer_lane(
 ) -> int:
     """Answer a question about one lane, see `answer`."""
     begin(m, budget)
-    failed = _read_state(m, batch, lane)
-    if failed != DONE:
-        return failed
+    status = _read_state(m, batch, lane)
+    if status != DONE:
+        return status
     if root in (LEGAL_ROOT, IS_LEGAL_ROOT):
-        over = ask(m, m.code.roots[TERMINAL_ROOT], 0, 0)
-        if over < 0:
-            return over
-        if holds(m, over):
+        terminal_entry = ask(m, m.code.roots[TERMINAL_ROOT], 0, 0)
+        if terminal_entry < 0:
+            return terminal_entry
+        if holds(m, terminal_entry):
             return DONE
     first = batch.roles[role] if role >= 0 else 0
     second = m.terms.by_name[move] if move >= 0 else 0
@@ -324,11 +331,12 @@ def _answer_lane(
 def answer(
     m: Memory, batch: Batch, lane: int, root: int, role: int, move: int, budget: int, pause: int
 ) -> tuple[int, int]:
-    """Write the answers of a root in each lane from `lane` on, in an order that depends only on the
-    state.
+    """From `lane` on, write the answers of a root in each lane, in an order that depends only on
+    the state.
 
-    Terminal lanes have no legal moves. A root without arguments to find gives one 0 if it holds.
-    Goals are pairs of rank and value, in no order. `role` and `move` are -1 if the root has none.
+    Terminal lanes have no legal moves. A root without arguments to find gives a single 0 if it
+    holds, and nothing if not. Goals are pairs of rank and value, in no particular order. `role`
+    and `move` are -1 if the root has none.
 
     Args:
         budget: steps for each lane.
@@ -337,15 +345,15 @@ def answer(
     Returns:
         the lane where it stopped, and `DONE` or the code of the reason.
     """
-    until_steps = m.counts[STEPS] + pause
+    step_limit = m.counts[STEPS] + pause
     while lane < len(batch.offsets) - 1:
-        if m.counts[STEPS] > until_steps:
+        if m.counts[STEPS] > step_limit:
             return lane, PAUSED
         out_size = m.counts[OUT]
-        failed = _answer_lane(m, batch, lane, root, role, move, budget)
-        if failed != DONE:
+        status = _answer_lane(m, batch, lane, root, role, move, budget)
+        if status != DONE:
             m.counts[OUT] = out_size
-            return lane, failed
+            return lane, status
         batch.ends[lane] = m.counts[OUT]
         lane += 1
     return lane, DONE
@@ -355,23 +363,23 @@ def answer(
 def _step_lane(m: Memory, batch: Batch, joint: I32, lane: int, sees: bool, budget: int) -> int:
     """Advance one lane, see `advance`."""
     begin(m, budget)
-    failed = _read_state(m, batch, lane)
-    if failed != DONE:
-        return failed
+    status = _read_state(m, batch, lane)
+    if status != DONE:
+        return status
     num_roles = len(batch.roles)
     for role in range(num_roles):
-        failed = add_move(m, batch.roles[role], m.terms.by_name[joint[lane, role]])
-        if failed != DONE:
-            return failed
+        status = add_move(m, batch.roles[role], m.terms.by_name[joint[lane, role]])
+        if status != DONE:
+            return status
     parts = 1 + (num_roles if sees else 0)
     for part in range(parts):
         root = m.code.roots[NEXT_ROOT if part == 0 else SEES_ROOT]
         entry = ask(m, root, batch.roles[part - 1] if part else 0, 0)
         if entry < 0:
             return entry
-        failed = write_answers(m, entry, True)
-        if failed != DONE:
-            return failed
+        status = write_answers(m, entry, True)
+        if status != DONE:
+            return status
         batch.ends[lane * parts + part] = m.counts[OUT]
     return DONE
 
@@ -380,19 +388,19 @@ def _step_lane(m: Memory, batch: Batch, joint: I32, lane: int, sees: bool, budge
 def advance(
     m: Memory, batch: Batch, joint: I32, lane: int, sees: bool, budget: int, pause: int
 ) -> tuple[int, int]:
-    """Write the successors after joint moves `joint[L, R]` (names), and each role's percepts.
+    """Write the successors after joint moves `joint[L, R]` (move names), and each role's percepts.
 
     `ends` has 1 + R entries for each lane, or 1 without percepts (`sees`). See `answer`.
     """
-    until_steps = m.counts[STEPS] + pause
+    step_limit = m.counts[STEPS] + pause
     while lane < len(batch.offsets) - 1:
-        if m.counts[STEPS] > until_steps:
+        if m.counts[STEPS] > step_limit:
             return lane, PAUSED
         out_size = m.counts[OUT]
-        failed = _step_lane(m, batch, joint, lane, sees, budget)
-        if failed != DONE:
+        status = _step_lane(m, batch, joint, lane, sees, budget)
+        if status != DONE:
             m.counts[OUT] = out_size
-            return lane, failed
+            return lane, status
         lane += 1
     return lane, DONE
 
@@ -402,12 +410,12 @@ def find_all(m: Memory, procedure: int, budget: int, fresh: bool) -> int:
     """Write all answers of a procedure without known arguments to `Memory.out`, as terms.
 
     Args:
-        fresh: whether to forget all calls so far.
+        fresh: whether to forget the answers of all calls so far.
     """
     if fresh:
-        failed = load(m, m.out, 0, 0)
-        if failed != DONE:
-            return failed
+        status = load(m, m.out, 0, 0)
+        if status != DONE:
+            return status
     begin(m, budget)
     m.counts[OUT] = 0
     entry = ask(m, procedure, 0, 0)
@@ -416,14 +424,14 @@ def find_all(m: Memory, procedure: int, budget: int, fresh: bool) -> int:
     calls, num = m.calls, m.code.procedures[procedure, NUM_FOUND]
     if num * calls.entries[entry, NUM_ANSWERS] > len(m.out):
         return FULL_OUT
-    place = calls.entries[entry, FIRST_ANSWER]
+    cursor = calls.entries[entry, FIRST_ANSWER]
     if num == 0:
-        m.counts[OUT] = 1 if place >= 0 else 0
-    while place >= 0 and num > 0:
+        m.counts[OUT] = 1 if cursor >= 0 else 0
+    while cursor >= 0 and num > 0:
         for i in range(num):
-            m.out[m.counts[OUT]] = calls.answers[place + 1 + i]
+            m.out[m.counts[OUT]] = calls.answers[cursor + 1 + i]
             m.counts[OUT] += 1
-        place = calls.answers[place]
+        cursor = calls.answers[cursor]
     return DONE
 
 
@@ -435,8 +443,8 @@ KERNELS = (answer, advance, find_all, play_out)
 # Calls kernels with batches of states, and enlarges memory until they are done.
 
 SLICE = 3_000_000
-"""Steps after which a kernel returns, so that the caller can look at a clock or serve an interrupt:
-some hundredths of a second."""
+"""Steps after which a kernel returns, so that the caller can check the time or serve an interrupt:
+a few hundredths of a second."""
 
 State = NDArray[np.int32]
 """Names of fluents, in the order of `row_kernels.sort_by_key`: equal states are equal arrays."""
@@ -460,14 +468,18 @@ class KernelQuestions:
         self.num_roles = len(roles)
 
     def answers(
-        self, states: Sequence[State], root: int, doing: str, role: int = -1, move: int = -1
+        self, states: Sequence[State], root: int, activity: str, role: int = -1, move: int = -1
     ) -> tuple[IntArray, I32]:
-        """`[L + 1]` offsets, and the answers in each state; see `play_kernels.answer`."""
+        """`[L + 1]` offsets, and the answers in each state; see `play_kernels.answer`.
+
+        Args:
+            activity: the question, in words for error messages.
+        """
 
         def ask(batch: Batch, lane: int) -> tuple[int, int]:
             return answer(self._room.memory, batch, lane, root, role, move, self.budget, SLICE)
 
-        return self._run(states, 1, ask, doing)
+        return self._run(states, 1, ask, activity)
 
     def steps(self, states: Sequence[State], joint: I32, sees: bool) -> tuple[IntArray, I32]:
         """`[L * P + 1]` offsets, and P lists for each state; see `play_kernels.advance`."""
@@ -482,13 +494,13 @@ class KernelQuestions:
         states: Sequence[State],
         seeds: IntArray,
         max_steps: int,
-        is_over: Callable[[], bool],
+        should_stop: Callable[[], bool],
     ) -> tuple[Match, IntArray, I32]:
         """Random playouts.
 
         Args:
             seeds: `[L]` state of each lane's generator, not 0.
-            is_over: called now and then; returns whether to stop.
+            should_stop: whether to stop; called now and then.
 
         Returns:
             the playouts, and offsets and numbers of goals, in the format of `play_out`; unfinished
@@ -505,15 +517,15 @@ class KernelQuestions:
         batch = self._batch(states, 1)
         room = self._room
         room.memory.counts[OUT] = 0
-        while not is_over():
+        while not should_stop():
             room.meanwhile()
-            ended = play_out(room.memory, batch, match, max_steps, self.budget, SLICE)
-            if ended == DONE:
+            status = play_out(room.memory, batch, match, max_steps, self.budget, SLICE)
+            if status == DONE:
                 break
-            if ended == FULL_STATE:
+            if status == FULL_STATE:
                 batch = batch._replace(work=np.concatenate([batch.work, batch.work]))
-            elif ended != PAUSED:
-                room.grow(ended, "playouts")
+            elif status != PAUSED:
+                room.grow(status, "playouts")
         num_done = int(match.progress[LANE])
         batch.ends[num_done:] = batch.ends[num_done - 1] if num_done else 0
         return match, *self._output(batch)
@@ -533,15 +545,15 @@ class KernelQuestions:
         states: Sequence[State],
         parts: int,
         ask: Callable[[Batch, int], tuple[int, int]],
-        doing: str,
+        activity: str,
     ) -> tuple[IntArray, I32]:
         batch, lane = self._batch(states, parts), 0
         self._room.memory.counts[OUT] = 0
         while lane < len(states):
             self._room.meanwhile()
-            lane, ended = ask(batch, lane)
-            if ended not in (DONE, PAUSED):
-                self._room.grow(ended, doing)
+            lane, status = ask(batch, lane)
+            if status not in (DONE, PAUSED):
+                self._room.grow(status, activity)
         return self._output(batch)
 
     def _output(self, batch: Batch) -> tuple[IntArray, I32]:

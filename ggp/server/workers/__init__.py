@@ -1,8 +1,8 @@
-"""Worker processes, which search for moves, and the server's side of them.
+"""Worker processes, which search for moves, and the code that manages them in the server.
 
-Questions of a match go in, and moves come out, whatever happens to a process. Begin with `pair`,
-the two workers of one match, each in a slot; the `pool` has all workers and watches them. `orders`
-has the messages between both sides; `worker_main` and `worker_match` are the worker's side. A
-worker is forked from a `template`, which `nursery` starts. `kernels` compiles machine code before
-all that.
+Questions of a match go in and moves come out, even if a process dies. Begin with `pair`: a match
+has two workers, a thinker and its understudy, and each has a slot, which replaces it if it dies.
+The `pool` holds all workers and watches them. `orders` defines the messages between the server and
+a worker; `worker_main` and `worker_match` run in the worker. A worker is forked from a `template`,
+a process with all code loaded, which `nursery` starts. `kernels` compiles machine code beforehand.
 """

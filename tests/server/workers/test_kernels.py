@@ -222,7 +222,7 @@ def test_what_was_compiled_is_noted_for_the_same_player(
     assert told == [(done, 4) for done in (1, 2, 3, 4)]  # two examples, each on two machines
     (note,) = tmp_path.iterdir()
     files = [Path(file) for file in json.loads(note.read_text())["files"]]
-    assert {"play", "query", "plan", "pick_best", "joint_of"} <= {
+    assert {"play", "run_query", "plan", "pick_best", "joint_of"} <= {
         file.name.split(".")[1].split("-")[0] for file in files
     }
     assert kernels.are_cached("hyperplay2:n=4", "auto")
