@@ -37,7 +37,7 @@ FORGET_EVERY_S = 5.0
 """Seconds between two searches for silent matches."""
 
 SHOW_S = 0.05
-"""Time from an answer to the snapshot for the operator."""
+"""Time from a start or an answer to the snapshot for the operator."""
 
 ROOM_EVERY_S = 0.1
 """Seconds between two attempts of a waiting message to find room."""
@@ -240,13 +240,17 @@ class Host:
         if waiting is not None:
             waiting.log.reopen()
             self._new_match(opening, waiting.log, peer).resume(receipt.ask, backend=waiting.backend)
-            self._show()
+            self._show_soon()
             return
         match = self._new_match(opening, self._logs.begin(match_id), peer)
         match.begin()
         if not isinstance(receipt.message, Start):  # it found no room when it started
             match.begin_late(peer)
-        self._show()
+        self._show_soon()
+
+    def _show_soon(self) -> None:
+        """Show the operator all matches after a moment: what goes to the server goes first."""
+        asyncio.get_running_loop().call_later(SHOW_S, self._show)
 
     def _show(self) -> None:
         """Show the operator all matches as they are now."""
@@ -342,7 +346,7 @@ class Host:
     async def _answer(self, ask: Ask) -> str:
         match = self._matches.get(ask.match)
         move, believed = (None, None) if match is None else await match.answer(ask)
-        asyncio.get_running_loop().call_later(SHOW_S, self._show)  # the answer goes first
+        self._show_soon()
         return self.lobby.answer(ask, move, time.monotonic(), believed)
 
     async def _end(self, serial: int, why: str = "silent", path: History = ()) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from hashlib import blake2b
 from typing import Any
 
@@ -180,7 +180,7 @@ class HostedMatch:
         self._is_announced = True
         start, rules = self._opening.start, self._opening.rules
         self._tell(
-            f"match {self._name}: {game_of(rules) or f'other rules ({len(rules):,} characters)'}",
+            f"match {self._name}: {self._game or f'other rules ({len(rules):,} characters)'}",
             f"we are {_safe(self.role)}",
             f"clocks {start.start_clock_s} and {start.play_clock_s} s",
             f"from {self._address or 'an unknown address'}",
@@ -202,13 +202,18 @@ class HostedMatch:
         """The match as `ggp status` shows it, as JSON values."""
         return {
             "match": self._name,
-            "game": game_of(self._opening.rules),
+            "game": self._game,
             "role": _safe(self.role),
             "turns": len(self._history),
             "backend": self._backend,
             "kills": self.pair.kills,
             **self._tally.to_json(),
         }
+
+    @cached_property
+    def _game(self) -> str:
+        """See `game_of`, which reads all rules: once is enough."""
+        return game_of(self._opening.rules)
 
     @property
     def _backend(self) -> str | None:

@@ -91,12 +91,11 @@ class StatusFile:
     Args:
         port: where the server listens.
         player: the spec of its player.
-        folder: the folder of all status files; None for the one in the user's state folder.
     """
 
-    def __init__(self, port: int, player: str, folder: Path | None = None) -> None:
+    def __init__(self, port: int, player: str) -> None:
         self._server = {"port": port, "player": player, "pid": os.getpid()}
-        self._path = (folder or _folder()) / f"{port}.json"
+        self._path = _folder() / f"{port}.json"
 
     def write(self, matches: Iterable[Mapping[str, Any]]) -> None:
         """Replace the snapshot. A folder that cannot be written must not disturb the match."""
@@ -114,14 +113,10 @@ class StatusFile:
             self._path.unlink()
 
 
-def running_servers(folder: Path | None = None) -> list[dict[str, Any]]:
-    """The snapshots of all running servers of this user, sorted by port.
-
-    Args:
-        folder: see `StatusFile`.
-    """
+def running_servers() -> list[dict[str, Any]]:
+    """The snapshots of all running servers of this user, sorted by port."""
     servers = []
-    for path in (folder or _folder()).glob("*.json"):
+    for path in _folder().glob("*.json"):
         with suppress(OSError, ValueError, KeyError, TypeError):
             snapshot = json.loads(path.read_text(encoding="utf-8"))
             if _runs(snapshot["pid"]):
@@ -132,9 +127,7 @@ def running_servers(folder: Path | None = None) -> list[dict[str, Any]]:
 def _runs(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # the number belongs to another user's process now
+    except (ProcessLookupError, PermissionError):  # the number may be another user's now
         return False
     return True
 

@@ -77,16 +77,15 @@ class HttpServer:
         for connection in self.custody.take_over():
             self._begin(*await asyncio.open_connection(sock=connection.socket), connection.request)
         accepting = asyncio.ensure_future(self._accept_all(listening))
+        accepting.add_done_callback(lambda _: self._stopped.set())
         self.is_open = True
         self.custody.tell_open()
         try:
-            await asyncio.wait(
-                (accepting, asyncio.ensure_future(self._stopped.wait())),
-                return_when=asyncio.FIRST_COMPLETED,
-            )
+            await self._stopped.wait()
             if accepting.done():
                 accepting.result()  # raises: the socket cannot be used
             accepting.cancel()
+            await asyncio.wait((accepting,))  # it lets go of the socket
             listening.close()
             await self._end_connections()
         finally:
@@ -162,7 +161,8 @@ class HttpServer:
                 await self._make_room()
                 await asyncio.sleep(EVICTION_S)
                 continue
-            self._welcome(*await asyncio.open_connection(sock=client))
+            with suppress(OSError):  # the client is gone already
+                self._welcome(*await asyncio.open_connection(sock=client))
             while len(self.connections) > self._most:
                 self._warn("too many connections; the oldest without a request are closed")
                 await self._make_room()
