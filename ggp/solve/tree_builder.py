@@ -74,7 +74,7 @@ class TreeBounds(NamedTuple):
 
     >>> from ggp.machine.games import build_machine, load_program
     >>> machine = build_machine(load_program("tic_tac_toe"), "prolog")
-    >>> build_tree(machine, TreeBounds(states=100))
+    >>> build_tree(machine, TreeBounds(states=100))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ggp.errors.SolvingError: the tree of the game is too large: it has more than 100 states ...
 
