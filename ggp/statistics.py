@@ -22,7 +22,7 @@ RESAMPLES = 9999
 BETTING, FIXED, STUDENT, UNBOUNDED = "betting", "fixed", "student", "unbounded"
 
 METHODS = {
-    BETTING: "by betting: valid at any number of rounds, also when more are played after looking",
+    BETTING: "by betting: valid after any number of rounds, even if you look and play on",
     FIXED: "resampled or exact binomial: for this number of rounds only, fixed beforehand",
     STUDENT: "by Student's t: valid for values that are nearly normal",
     UNBOUNDED: "are missing: the rules do not bound the scores",

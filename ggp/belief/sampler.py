@@ -380,7 +380,7 @@ def in_words(quality: Mapping[str, Any]) -> str:
     size, ago = quality["log_size"], quality["inexact_turns"]
     of = "" if size is None else f", of about {_size_in_words(size)}"
     age = "" if ago is None else f", exact {ago:,} turn{'' if ago == 1 else 's'} ago"
-    sound = "sound" if quality["sound"] else "not sound: some need not fit what was seen"
+    sound = "sound" if quality["sound"] else "not sound: some may not fit the percepts"
     summary = f"{quality['how']}: {count} {_states(distinct)}{of}"
     return f"{summary}, effective {quality['ess']:,.0f}{age}; {sound}"
 

@@ -289,7 +289,7 @@ def _parts(summary: ComparisonSummary) -> Iterator[RenderableType]:
         yield plain(f"{role} is always played by {spec}")
     yield ""
     seconds = "#CPU seconds" if game.conditions.clock is Clock.CPU else "#seconds"
-    columns = (("#states a decision", ",.0f"), (seconds, ".3f"))
+    columns = (("#states/decision", ",.0f"), (seconds, ".3f"))
     results = ("#mean score [99 %]", "#won", "#drawn", "#lost", ("#% won [99 %]", ".1f"))
     yield Table(
         ("player", *results, *columns),

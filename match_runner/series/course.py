@@ -180,7 +180,7 @@ _WIDTH_INCHES = 13.0
 _TITLES = {
     SCORE: ("mean score, with 99 % interval", "rounds"),
     EXPECTED: ("expected (lines), goals at the end (marks)", "turn"),
-    STATES: ("states a decision", "turn"),
+    STATES: ("states per decision", "turn"),
     SECONDS: ("seconds a decision", "turn"),
 }
 """Titles of the parts of a row, and labels of their x-axes."""

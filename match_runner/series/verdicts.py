@@ -222,15 +222,18 @@ def rounds_to_tell(
 
 def verdict_text(verdict: Verdict, matches_a_round: int) -> str:
     """A verdict in words, for the line below the tables."""
-    confidence = "99 %" if verdict.players == 2 else f"99 %, chosen among {verdict.players}"
     if verdict.decided:
-        rivals = "the other" if verdict.players == 2 else "all others"
-        return f"{verdict.best} scored more than {rivals} for certain ({confidence})"
+        rivals, chosen = (
+            ("the other", "")
+            if verdict.players == 2
+            else ("all others", f", chosen among {verdict.players}")
+        )
+        return f"{verdict.best} is better than {rivals} (99 % confidence{chosen})"
     num_rounds = verdict.more_rounds
     matches = "" if num_rounds is None else f" ({num_rounds * matches_a_round:,} matches)"
     return (
-        f"undecided; {verdict.forecast}{matches}: {verdict.best} scored most, but "
-        f"{listed(verdict.as_good)} may be as good ({confidence})"
+        f"undecided: {verdict.best} scored most, but {listed(verdict.as_good)} may be as good; "
+        f"{verdict.forecast}{matches}"
     )
 
 

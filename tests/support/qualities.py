@@ -18,7 +18,7 @@ IN_WORDS = {
     Quality(How.SOLVED, True, 12, 12, 12.0, None, None): ("solved: 12 states, effective 12; sound"),
     Quality(How.DRAWN, False, 200, 180, 180.3, None, 7): (
         "drawn: 200 entries, 180 states, effective 180, exact 7 turns ago; "
-        "not sound: some need not fit what was seen"
+        "not sound: some may not fit the percepts"
     ),
     Quality(How.SAMPLED, True, 0, 0, 0.0, None, 3): "sampled: no state was found",
     Quality(How.EXACT, True, 0, 0, 0.0, None, 0): "exact: no state fits",

@@ -70,7 +70,7 @@ def advise(
 ) -> None:
     """Say which player suits a game, and why.
 
-    Short matches at equal time decide, if one player is better for certain (99 %). Otherwise the
+    Short matches at equal time decide, if one player is better with 99 % confidence. Otherwise the
     advice is the player that auto would choose, shown with its reason. The other reasons come from
     the figures of `ggp properties`. Without --player, the advice is auto for games that it solves.
     """
@@ -187,12 +187,12 @@ def _certainty(result: dict[str, Any], *, whole: bool) -> str:
     if result["player"] not in result["scores"]:
         return ", which plays the solution"
     if result["sure"]:
-        return ", which scored more than all others for certain (99 %)"
+        return ", better than all others (99 % confidence)"
     doubt = f"the matches do not separate it from {listed(result['as_good'])}"
     verdict, more_rounds = result["verdict"], result["more_rounds"]
     if verdict is None:
-        return f"; undecided; no round was played to its end: {doubt}"
+        return f"; undecided: {doubt}; no round was played to its end"
     if more_rounds is None:
-        return f"; undecided; {verdict['forecast']}: {doubt}"
+        return f"; undecided: {doubt}; {verdict['forecast']}"
     flags = f"--rounds {verdict['rounds'] + more_rounds}" + ("" if whole else " and more --minutes")
-    return f"; undecided; {verdict['forecast']} ({flags}): {doubt}"
+    return f"; undecided: {doubt}; {verdict['forecast']} ({flags})"

@@ -136,7 +136,7 @@ export function bagWords({ how, sound, entries, distinct, ess, log_size: size, i
   if (isExact) return `exact: ${many}, ${which} all there can be${Math.round(ess) < entries ? `; ${effective}` : ""}`;
   const of = !Number.isFinite(size) ? "" : `, of about ${sizeWords(size)}`;
   const since = !Number.isFinite(ago) ? "" : `, exact ${counted(ago, "turn")} ago`;
-  return `${how}: ${many}${of}, ${effective}${since}; ${sound ? "sound" : "not sound: some need not fit what was seen"}`;
+  return `${how}: ${many}${of}, ${effective}${since}; ${sound ? "sound" : "not sound: some may not fit the percepts"}`;
 }
 
 function sizeWords(logSize) {

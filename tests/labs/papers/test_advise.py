@@ -59,8 +59,8 @@ def test_it_shows_a_table_the_reasons_and_the_advice() -> None:
 def test_no_round_is_begun_when_the_minutes_are_over() -> None:
     lines = run("advise", "exploding_bomb", *BOTH, *QUICK, "--minutes", "0").stdout.splitlines()
     assert "2 of 6 matches, 0.05 s a decision" in lines
-    assert "; undecided; too few rounds for a forecast: " in lines[-1]
-    assert ": the matches do not separate it from hyperplay" in lines[-1]
+    assert "; undecided: the matches do not separate it from hyperplay" in lines[-1]
+    assert lines[-1].endswith("; too few rounds for a forecast")
 
 
 @pytest.mark.verify
@@ -71,9 +71,8 @@ def test_it_says_how_many_more_rounds_would_decide() -> None:
     more_rounds = advice["more_rounds"]
     assert 0 < more_rounds < 100
     lines = run(*args).stdout.splitlines()
-    assert (
-        f"; undecided; about {more_rounds} more rounds would decide (--rounds {6 + more_rounds})"
-        in lines[-1]
+    assert lines[-1].endswith(
+        f"; about {more_rounds} more rounds would decide (--rounds {6 + more_rounds})"
     )
     (method,) = advice["methods"]
     assert method in lines

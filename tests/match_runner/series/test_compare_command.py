@@ -166,7 +166,7 @@ def test_the_table_and_the_json_say_the_same(tmp_path: Path) -> None:
         *("until", "equal_states", "faulty"),
     ]
     assert found["methods"][0] in shown.stdout
-    assert "undecided; " in shown.stdout
+    assert "undecided: " in shown.stdout
     assert found["until"] is None
     assert found["options"]["players"] == ["hyperplay:n=3", "hyperplay:n=2"]
     assert found["played"] == 10

@@ -280,8 +280,8 @@ def test_the_command_says_what_it_takes_and_why_it_stopped(tmp_path: Path) -> No
     ]
     assert all("rounds" in line for line in forecasts)
     method, verdict, ending = shown.stdout.splitlines()[-3:]
-    assert method.startswith("99 % intervals by betting: valid at any number of rounds")
-    assert verdict == "legal scored more than the other for certain (99 %)"
+    assert method.startswith("99 % intervals by betting: valid after any number of rounds")
+    assert verdict == "legal is better than the other (99 % confidence)"
     assert ending == f"stopped after {num_matches(tmp_path)} matches: decided"
     found = json.loads(run(*args, "--json").stdout)
     assert shown_again(tmp_path) == found

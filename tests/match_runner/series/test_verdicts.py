@@ -27,7 +27,7 @@ def test_the_best_one_is_named_when_all_others_are_surely_worse() -> None:
     found = judge(["a", "b"], rounds_of(*[60.0] * 20), 0, fixed=False)
     assert found is not None
     assert (found.best, found.as_good, found.more_rounds, found.margin) == ("a", (), 0, 0)
-    assert verdict_text(found, 2) == "a scored more than the other for certain (99 %)"
+    assert verdict_text(found, 2) == "a is better than the other (99 % confidence)"
     worse = judge(["a", "b"], rounds_of(*[-60.0] * 20), 0, fixed=False)
     assert worse is not None
     assert (worse.best, worse.decided) == ("b", True)
@@ -44,8 +44,8 @@ def test_it_says_how_many_more_rounds_would_decide() -> None:
     assert 40 < found.margin <= 200
     more = found.more_rounds
     assert verdict_text(found, 2) == (
-        f"undecided; about {more} more rounds would decide ({2 * more} matches): "
-        "a scored most, but b may be as good (99 %)"
+        "undecided: a scored most, but b may be as good; "
+        f"about {more} more rounds would decide ({2 * more} matches)"
     )
     enough = (differences * 100)[: 4 + more + 2]
     assert settled(rounds_of(*enough), 2, 1.0) == DECIDED
@@ -67,7 +67,9 @@ def test_the_best_of_many_has_to_be_surer() -> None:
     assert settled([{**scores, 1: 0.0} for scores in of_five] * 2, 5, 1.0) == DECIDED
     found = judge(list("abc"), [{**scores, 2: 0.0} for scores in differences * 2], 0, fixed=False)
     assert found is not None
-    assert verdict_text(found, 3).endswith("for certain (99 %, chosen among 3)")
+    assert verdict_text(found, 3).endswith(
+        "is better than all others (99 % confidence, chosen among 3)"
+    )
 
 
 @pytest.mark.verify

@@ -146,7 +146,7 @@ AUTO = "ismcts"
 """The player that `auto` chooses for kriegspiel; it has an option for a budget of states."""
 
 AUTO_STATES = 1_100_000
-"""Its states a decision against random play, with the papers' samples: about as many as HS's."""
+"""Its states per decision against random play, with the papers' samples: about as many as HS's."""
 
 _OWN_FILE = {"boards": BOARD, "evaluation": BOARD}
 

@@ -305,7 +305,7 @@ def _ended_text(cells: Sequence[PlayedDuel], until: StoppingRule | None) -> str:
         return ""
     ended = Counter(c.progress.ending.outcome for c in cells if c.progress.ending is not None)
     return (
-        f" Each went on until one player was better for certain (99 %), which happened in "
+        f" Each went on until one player was better with 99 % confidence, which happened in "
         f"{ended[DECIDED]}, or the difference was surely smaller than {until.worth:g}, in "
         f"{ended[SMALL]}; {ended[UNDECIDED]} came to an end undecided, and {ended[None]} can go on."
     )

@@ -314,7 +314,7 @@ def test_duels_of_a_grid_may_end_by_themselves(
         "Of the 1 duels of the grid, 1 were played; of the at most 8 matches, 8, in which" in report
     )
     assert "surely smaller than 5, in 0; 1 came to an end undecided, and 0 can go on." in report
-    assert "- 99 % intervals by betting: valid at any number of rounds" in report
+    assert "- 99 % intervals by betting: valid after any number of rounds" in report
     result, _ = made(grid_of([duel]), settings(tmp_path, 400, until=StoppingRule(40.0, 400)))
     assert 8 < result.points[0].count < 100
     assert "smaller than 40, in 1;" in result.method
