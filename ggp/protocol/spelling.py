@@ -1,7 +1,8 @@
 """Translates between canonical KIF and the server's own spelling.
 
 Servers send rules in upper, lower or mixed case, often with every symbol renamed. A renamed symbol
-is a symbol like any other; only its letter case must be restored. But if a server has renamed the
+is a symbol like any other; only its letter case must be restored, and its parentheses if the rules
+write `(pass)`, which some servers do not take for `pass`. But if a server has renamed the
 keywords `sees` and `random` too, names are exchanged: if the server calls `sees` `pelu`, it is
 `sees` inside, and anything that the server calls `sees` is `pelu`.
 """
@@ -9,7 +10,8 @@ keywords `sees` and `random` too, names are exchanged: if the server calls `sees
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ggp.gdl.analysis.renamed import find_renamed, has_idle_role
@@ -21,6 +23,7 @@ from ggp.protocol.forms import MessageLimits, split_items, squeezed
 
 _SYMBOL = re.compile(r"(?<![^\s();\ufeff])[^\s();?\ufeff][^\s();\ufeff]*")
 _COMMENT = re.compile(r";[^\r\n]*")
+_LONE = re.compile(r"\(\s*([^\s();?\ufeff][^\s();\ufeff]*)\s*\)")
 _NAME_IN_LIST = re.compile(r"(?<!\()\(([^ ()?][^ ()]*)\)")
 _ROLE_FACT = re.compile(r"\(\s*role\s+([^\s()?]+)\s*\)", re.IGNORECASE)
 _UNNAMED = re.compile(r"\(\s*[(?]")
@@ -38,7 +41,8 @@ class Outline:
     Attributes:
         roles: canonical, in the order of the rulesheet.
         is_gdl2: whether the rules define `sees` or have the role `random`, as in `Program`.
-        spellings: canonical symbol -> first spelling in the text, if that differs.
+        spellings: canonical symbol -> first spelling in the text, if that differs; with
+            parentheses if it never stands without them.
         renamed: keyword -> its name in the text, if the server has renamed it.
         may_hide: whether a role has no player although no renamed keyword was found. This is the
             only trace of a scrambled GDL-II game without percepts.
@@ -59,7 +63,7 @@ class Outline:
     def spell(self, term: str) -> str:
         """A canonical term as the server would write it, on one line.
 
-        If the rules spell a symbol in two ways, the first is used.
+        If the rules spell a symbol in two ways, the first is used, and no parentheses.
         """
         return spelled(self._exchanged(term), self.spellings)
 
@@ -117,7 +121,7 @@ def outline(rules: str, limits: MessageLimits | None = None, role: str = "") -> 
     # If a parenthesis is missing, facts may stand inside the form before them.
     facts = facts or list(_ROLE_FACT.finditer(text))
     roles = tuple(dict.fromkeys(fact.group(1).lower() for fact in facts))
-    spellings = _first_spellings(_SYMBOL.findall(text))
+    spellings = _first_spellings(_SYMBOL.findall(text), _LONE.findall(text))
     ours = role.lower()
     read, tuples = _read(text)
     if tuples is not None:
@@ -153,10 +157,15 @@ def canonical(term: str) -> str:
     return _NAME_IN_LIST.sub(r"\1", squeezed(term).lower())
 
 
-def _first_spellings(symbols: Iterable[str]) -> dict[str, str]:
+def _first_spellings(symbols: Sequence[str], lone: Sequence[str]) -> dict[str, str]:
+    """Spellings that differ from canonical names: of all symbols, and of lists of one symbol."""
     first: dict[str, str] = {}
     for symbol in dict.fromkeys(symbols):
         first.setdefault(symbol.lower(), symbol)
+    uses = Counter(map(str.lower, symbols))
+    for name, times in Counter(map(str.lower, lone)).items():
+        if times == uses[name]:
+            first[name] = f"({first[name]})"
     return {name: spelled for name, spelled in first.items() if name != spelled}
 
 

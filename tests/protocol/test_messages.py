@@ -265,6 +265,19 @@ def test_outline_finds_the_first_spelling_and_gives_it_back() -> None:
     assert not outline("(sees_xml a b) (f (sees a b))").is_gdl2
 
 
+def test_a_move_keeps_the_parentheses_that_the_rules_always_give_it() -> None:
+    rules = (
+        "(role p) (legal p (Go)) (legal p ( put (it) )) (legal p (wait)) (init wait) (<= (q) (r))"
+    )
+    found = outline(rules)
+    assert [found.spell(move) for move in ("go", "(put it)", "wait")] == [
+        "(Go)",
+        "(put (it))",
+        "wait",
+    ]
+    assert found.read("(GO)") == found.read("go") == "go"
+
+
 def test_info_reply_says_whether_another_match_can_be_played() -> None:
     assert info_reply("ggp", busy=False) == "((name ggp) (status available) (species alien))"
     assert info_reply("ggp", busy=True) == "((name ggp) (status busy) (species alien))"
