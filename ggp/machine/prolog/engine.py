@@ -80,6 +80,10 @@ BYTES_A_CELL = 64
 _FIRST = 1
 """Prolog's number of the thread that started it."""
 
+_KEEP_MEMORY = 0x10000
+"""PL_CLEANUP_NO_RECLAIM_MEMORY: the process ends anyway. To free memory, SWI-Prolog would wait for
+its other threads, and warn if they take long."""
+
 LAST_CALL_S = 1.0
 """Seconds that the process waits for the helper at exit."""
 
@@ -183,7 +187,7 @@ class PrologEngine:
                 detach()
             elif thread != self._main:
                 # Only the thread that started Prolog can end it.
-                last = partial(self._core.PL_cleanup, 0) if is_first else detach
+                last = partial(self._core.PL_cleanup, _KEEP_MEMORY) if is_first else detach
                 with suppress(TimeoutError):
                     _helper().give(last).result(LAST_CALL_S)
 

@@ -115,7 +115,7 @@ def test_what_a_function_raises_is_told(pool: LocalPool) -> None:
     assert "Traceback" in str(caught.value)
 
 
-@pytest.mark.verify
+@pytest.mark.timed
 def test_a_call_that_takes_too_long_is_broken_off(tmp_path: Path) -> None:
     pool = LocalPool(1, limit_s=1)
     started = tmp_path / "started"

@@ -171,7 +171,7 @@ def test_server_answers_from_the_first_moment_on(changes: str) -> None:
     assert ("compiling machine code, only once" in said) == (changes != CACHED)
 
 
-@pytest.mark.verify
+@pytest.mark.timed
 def test_nobody_is_refused_while_an_empty_cache_is_filled(tmp_path: Path) -> None:
     caches = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "NUMBA_CACHE_DIR": str(tmp_path / "numba")}
     port = free_port()
