@@ -30,6 +30,9 @@ _SEES_MOVES = "(<= (sees ?p (did ?p2 ?m)) (role ?p) (does ?p2 ?m))"
 
 _MOST_SHOWN = 200
 
+_TOKEN = re.compile(r"[()]|[^\s()]+")
+_WHOLE_COMMENT = re.compile(r";[^\n]*\n")
+
 
 @dataclass(frozen=True, slots=True)
 class LastTurn:
@@ -79,7 +82,8 @@ class Wire:
                 f"{program.source.name} hide moves; use gdl2 or gdl2-old"
             )
         self._style = _style(server, self.dialect)
-        self._any_case = server.any_case
+        self._any_case = server.any_case or rng is not None
+        self._reads_one_term = server.reads_one_term
         sheet = parse(program.source.text, program.source.name)
         # Servers that take any letter case write in upper case.
         self._spelling = {} if server.any_case else sheet.spelling
@@ -87,7 +91,9 @@ class Wire:
         if sheet.spelling.get(TUPLE) == "":
             self._tuples = Tuples(sheet.rules)
             self._spelling = {**self._spelling, **UNNAMED}
-        self._scrambler = Scrambler(names_of(sheet.rules), rng) if rng is not None else Scrambler()
+        kept = KEPT - _RENAMED_BY_OLD if self.dialect is Dialect.GDL2_OLD else KEPT | server.kept
+        names = names_of(sheet.rules, kept) if rng is not None else ()
+        self._scrambler = Scrambler(names, rng)
         rules = " ".join(str(self._scrambler.rule(rule)) for rule in sheet.rules)
         self._rules = self._spelled(rules)
         if self.dialect is not Dialect.GDL and not is_gdl2:
@@ -122,7 +128,7 @@ class Wire:
             NotAMoveError: servers would not find a move in it; the text shows the answer.
         """
         try:
-            text = parse_reply(reply)
+            text = parse_reply(self._part_read(reply))
             term = parse_term(text)
         except (RemoteProtocolError, GDLError) as error:
             raise _not_a_move(reply) from error
@@ -132,6 +138,19 @@ class Wire:
         if move is None:
             raise _not_a_move(reply)
         return to_kif(move if self._tuples is None else self._tuples.in_message(move))
+
+    def _part_read(self, reply: str) -> str:
+        """The text up to the place in an answer where real servers stop reading."""
+        text = reply if self._reads_one_term else _WHOLE_COMMENT.sub(" ", reply)
+        depth, end = 0, len(text)
+        for token in _TOKEN.finditer(text):
+            depth += {"(": 1, ")": -1}.get(token[0], 0)
+            if depth < 0 or (depth == 0 and self._reads_one_term):
+                end = token.start() if depth < 0 else token.end()
+                break
+        if ";" in text[:end]:
+            raise RemoteProtocolError("servers read no comment here")
+        return text[:end]
 
     def _turn(
         self, kind: type[Play] | type[Stop], match_id: str, turn: int, last_turn: LastTurn | None
@@ -180,6 +199,9 @@ def _not_a_move(reply: str) -> NotAMoveError:
 KEPT = frozenset({*KEYWORD_ARITY, *CONNECTIVES, *ARROWS, RANDOM, TUPLE, "nil"})
 """Names that stay, and that no other name may become."""
 
+_RENAMED_BY_OLD = frozenset({"sees", RANDOM})
+"""Keywords that GameControllers with the older messages rename like any other word."""
+
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 _CONSONANTS, _VOWELS = "bcdfghjklmnprstvwxyz", "aeiou"
 _MIN_SYLLABLES = 3
@@ -217,14 +239,14 @@ class Scrambler:
         return _renamed(term, self._back)
 
 
-def names_of(rules: Iterable[Rule]) -> set[str]:
-    """All names in rules that a scrambler changes."""
+def names_of(rules: Iterable[Rule], kept: frozenset[str] = KEPT) -> set[str]:
+    """All names in rules that a scrambler changes: all but numbers and those of `kept`."""
     return {
         name
         for rule in rules
         for term in (rule.head, *rule.body)
         for name in names_in(term)
-        if name not in KEPT and not _NUMBER.fullmatch(name)
+        if name not in kept and not _NUMBER.fullmatch(name)
     }
 
 
@@ -297,7 +319,11 @@ class Server:
         replacement: which move replaces a bad one.
         reads_to_end: whether a reply lasts until the player closes the connection; otherwise its
             header gives the length.
-        any_case: whether an answer may differ from the rules in letter case.
+        any_case: whether an answer may differ from the rules in letter case; with scrambled names
+            it always may.
+        reads_one_term: whether it ignores everything after the first term of an answer, and knows
+            no comments. Others ignore what follows a closing parenthesis too many.
+        kept: names besides `KEPT` that it does not scramble.
     """
 
     name: str
@@ -308,10 +334,23 @@ class Server:
     replacement: Replacement
     reads_to_end: bool
     any_case: bool
+    reads_one_term: bool
+    kept: frozenset[str] = frozenset()
 
 
-DRESDEN = Server("dresden", 2.0, 30.0, 1.0, 1.0, Replacement.FIRST, True, True)
-GGP_BASE = Server("ggp-base", 5.0, 0.0, 0.0, 1.0, Replacement.RANDOM, False, False)
+DRESDEN = Server("dresden", 2.0, 30.0, 1.0, 1.0, Replacement.FIRST, True, True, False)
+GGP_BASE = Server(
+    "ggp-base",
+    5.0,
+    0.0,
+    0.0,
+    1.0,
+    Replacement.RANDOM,
+    False,
+    False,
+    True,
+    frozenset({"base", "input"}),
+)
 
 SERVERS: Mapping[str, Server] = {server.name: server for server in (DRESDEN, GGP_BASE)}
 """The servers that a match runner can imitate."""

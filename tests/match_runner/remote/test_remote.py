@@ -6,7 +6,7 @@ import json
 import signal
 import threading
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -237,6 +237,21 @@ def test_scrambled_names_come_back_and_keywords_stay() -> None:
         assert text == kept
 
 
+def test_keywords_are_scrambled_where_real_servers_do() -> None:
+    def rules_sent(dialect: Dialect) -> str:
+        return Wire(rules_of("monty_hall"), DRESDEN, dialect, np.random.default_rng(1)).start(
+            "m", "p", 1, 1
+        )
+
+    older = rules_sent(Dialect.GDL2_OLD)
+    newer = rules_sent(Dialect.GDL2)
+    for word in ("SEES", "RANDOM"):
+        assert f"({word} " not in older
+        assert f" {word} " not in older
+        assert f"{word} " in newer
+    assert "(LEGAL " in older
+
+
 def test_names_that_were_not_sent_are_no_moves() -> None:
     scrambler = Scrambler({"noop", "cut"}, np.random.default_rng(1))
     assert scrambler.back(parse_term("noop")) is None
@@ -296,6 +311,36 @@ def test_ggp_base_takes_no_other_letter_case() -> None:
     assert wire.read_move("( mark 1 1 )") == "(mark 1 1)"
     with pytest.raises(NotAMoveError):
         wire.read_move("(MARK 1 1)")
+    scrambled = Wire(rules_of("tic_tac_toe"), GGP_BASE, None, np.random.default_rng(1))
+    noop = scrambled.play("m", 1, LastTurn("noop", (), ("noop", "noop"))).split()[4]
+    assert scrambled.read_move(noop.upper()) == "noop"
+
+
+@pytest.mark.parametrize(
+    ("answer", "dresden", "ggp_base"),
+    [
+        ("(mark 1 1))", "(mark 1 1)", "(mark 1 1)"),
+        ("(mark 1 1) )x", "(mark 1 1)", "(mark 1 1)"),
+        ("noop)", "noop", "noop"),
+        ("(mark 1 1) noop", None, "(mark 1 1)"),
+        ("(mark 1 1)(noop)", None, "(mark 1 1)"),
+        ("noop ; text", None, "noop"),
+        ("noop ; text\n", "noop", "noop"),
+        ("; text\nnoop", "noop", None),
+        ("(mark 1 ; text\n 1)", "(mark 1 1)", None),
+        ("((mark 1 1))", None, None),
+        (")noop", None, None),
+        ("(mark 1 1", None, None),
+        ("(noop)", None, None),
+    ],
+)
+def test_an_answer_is_read_as_far_as_real_servers_read_it(
+    answer: str, dresden: str | None, ggp_base: str | None
+) -> None:
+    for server, move in ((DRESDEN, dresden), (GGP_BASE, ggp_base)):
+        wire = Wire(rules_of("tic_tac_toe"), server)
+        with nullcontext() if move else pytest.raises(NotAMoveError):
+            assert wire.read_move(answer) == move
 
 
 BAD_ANSWERS: dict[str, Action] = {
