@@ -32,6 +32,7 @@ from ggp.errors import ConfigError, GDLError, GGPError, MachineError
 from ggp.gdl import print_sheet, read_rulesheet
 from ggp.gdl.analysis.frames import Frames
 from ggp.gdl.analysis.growth import with_growth
+from ggp.gdl.elsewhere import ENGINES
 from ggp.gdl.normalize import normalize
 from ggp.gdl.normalize import validate as diagnosed
 from ggp.gdl.source import Diagnostic, Rulesheet, diagnose, errors, gravest, printable
@@ -177,6 +178,13 @@ _SHOWN_FIELDS = ("severity", "rule", "message", "line", "column", "context")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--strict", is_flag=True, help="Require the letter of the specification.")
 @click.option(
+    "--for",
+    "engines",
+    type=click.Choice(ENGINES),
+    multiple=True,
+    help="Also warn of rules that this engine reads differently. May be repeated.",
+)
+@click.option(
     "--play",
     "matches",
     type=click.IntRange(min=1, max=MOST_PLAYED),
@@ -189,6 +197,7 @@ def validate(
     options: GameOptions,
     files: tuple[str, ...],
     strict: bool,
+    engines: tuple[str, ...],
     matches: int | None,
     max_turns: int,
     max_seconds: float,
@@ -208,7 +217,7 @@ def validate(
     sheets: list[dict[str, Any]] = []
     for file in files:
         try:
-            diagnostics = _diagnose(file, strict, options.limits)
+            diagnostics = _diagnose(file, strict, engines, options.limits)
         except ConfigError as error:
             code = EXIT_BAD_INPUT
             show_error(str(error))
@@ -253,12 +262,14 @@ def _show(diagnostics: Sequence[Diagnostic]) -> None:
         click.echo(f"{len(diagnostics) - len(listed):,} more; --verbose shows them")
 
 
-def _diagnose(file: str, strict: bool, limits: Limits) -> tuple[Diagnostic, ...]:
+def _diagnose(
+    file: str, strict: bool, engines: tuple[str, ...], limits: Limits
+) -> tuple[Diagnostic, ...]:
     try:
         if not has_rulesheet(file):
             return load_program(file).diagnostics
         rulesheet = read_rulesheet(file)
-        diagnostics = diagnosed(rulesheet, strict=strict)
+        diagnostics = diagnosed(rulesheet, strict=strict, engines=engines)
     except GDLError as error:
         return error.diagnostics
     return diagnostics if errors(diagnostics) else (*diagnostics, *warnings_of(rulesheet, limits))

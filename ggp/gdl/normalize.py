@@ -8,7 +8,7 @@ the same only to list all problems, and looks for likely mistakes as well.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ggp.errors import GDLError
 from ggp.gdl.analysis.dependencies import RuleGraph, relations_needed, static_relations
@@ -85,9 +85,23 @@ def load(name_or_path: str, *, strict: bool = False) -> Program:
     return normalize(read_rulesheet(name_or_path), strict=strict)
 
 
-def validate(rulesheet: Rulesheet, *, strict: bool = False) -> tuple[Diagnostic, ...]:
-    """All problems of a rulesheet, in text order; empty if there are none."""
+def validate(
+    rulesheet: Rulesheet, *, strict: bool = False, engines: Collection[str] = ()
+) -> tuple[Diagnostic, ...]:
+    """All problems of a rulesheet, in text order; empty if there are none.
+
+    Args:
+        rulesheet: a value that `parse` returned.
+        strict: require the letter of the specification.
+        engines: also warn of what these read differently, see `elsewhere.ENGINES`.
+    """
+    from ggp.gdl.elsewhere import breaches, differences
+
     report = Diagnosis(rulesheet, strict=strict)
+    for rule, offset, message in differences(rulesheet, engines):
+        report.warn(f"for-{rule}", message, offset)
+    for rule, offset, message in breaches(rulesheet) if strict else ():
+        report.breach(rule, message, offset)
     try:
         _normalize(rulesheet, report, advises=True)
     except GDLError as error:

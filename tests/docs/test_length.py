@@ -16,7 +16,10 @@ MOST_WORDS = 1500
 MOST_OF_ALL = 37_000
 """Of all pages of the site together, without the pages of `LISTS`."""
 
-LISTS = {DOCS / "reference" / f"{name}.md" for name in ("api", "commands", "players", "glossary")}
+LISTS = {
+    DOCS / "reference" / f"{name}.md"
+    for name in ("api", "commands", "players", "glossary", "other-engines")
+}
 """Pages that are made by a program, or looked up a word at a time."""
 
 READ = sorted(

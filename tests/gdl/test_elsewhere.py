@@ -1,0 +1,122 @@
+"""What other engines read differently: our answers, the warnings, and the page that lists them.
+
+Each file of tests/engines has rules, what ggp makes of them, and what other engines were seen to
+make of them: ggp-base 44db132 with its prover, validator and network, the Dresden GameController
+(766234c3b), and pyggp 0.2.0a4 (994afd5) on the rules in infix syntax. Answers are the legal moves
+of each turn, in lower case, when the first of them is played; then a goal other than 50.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from ggp.cli import main
+from ggp.errors import GDLValidationError
+from ggp.gdl import parse
+from ggp.gdl.elsewhere import CLINGO, ENGINES, ROWS, differences
+from ggp.gdl.normalize import normalize, validate
+from ggp.machine import build_machine
+from tests.support.games import REPOSITORY
+
+PAGE = REPOSITORY / "docs" / "reference" / "other-engines.md"
+SEEN = {path.stem: path for path in sorted((REPOSITORY / "tests" / "engines").glob("*.toml"))}
+
+
+def read(name: str) -> dict[str, Any]:
+    return tomllib.loads(SEEN[name].read_text(encoding="utf-8"))
+
+
+def answer(rules: str, backend: str) -> str:
+    """What a backend makes of a game for one role, as the files write it."""
+    try:
+        program = normalize(parse(rules))
+    except GDLValidationError:
+        return "not read: GDLValidationError"
+    machine = build_machine(program, backend)
+    state, parts = machine.initial(1), []
+    for turn in range(3):
+        if machine.terminal(state)[0]:
+            parts.append(f"turn {turn}: over")
+            break
+        moves = {machine.move_text(move): move for move in machine.legal(state, 0)[0].tolist()}
+        parts.append(f"turn {turn}: {', '.join(sorted(moves))}")
+        state = machine.step(state, np.array([[moves[min(moves)]]]))[0]
+    goal = machine.goals(state)[0, 0]
+    return "; ".join([*parts, *([f"goal {goal}"] if goal != 50 else [])])
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_every_backend_reads_the_rules_as_the_page_says(name: str) -> None:
+    seen = read(name)
+    for backend in ("prolog", "propnet", "relational"):
+        assert answer(seen["rules"], backend) == seen["ggp"]
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_an_engine_that_answered_differently_has_a_warning(name: str) -> None:
+    seen = read(name)
+    if "row" not in seen:  # which no look at the rules can find
+        return
+    engines = ROWS[seen["row"]].engines
+    rows = {row for row, *_ in differences(parse(seen["rules"]), ENGINES)}
+    assert seen["row"] in rows
+    for engine in ("ggp-base", "gamecontroller"):
+        views = [text for key, text in seen["engines"].items() if key.startswith(engine)]
+        differs = not {*views} <= {seen["ggp"], "ok", "warns", "built"}
+        assert not differs or any(engine in ROWS[row].engines for row in rows)
+    assert engines.keys() <= {*ENGINES}
+
+
+def test_every_row_was_seen_with_some_engine() -> None:
+    assert {read(name).get("row") for name in SEEN} - {None} == {*ROWS}
+
+
+def test_a_plain_game_has_no_differences() -> None:
+    rules = "(role p) (legal p (a 1)) (<= (goal p 50) (true (n ?x)) (distinct ?x 2)) (init (n -1))"
+    assert not [*differences(parse(f"{rules} (<= terminal (true (n ?x)) (not (q ?x)))"), ENGINES)]
+
+
+def test_warnings_name_the_engine_and_what_to_write() -> None:
+    sheet = parse("(role p) (legal p a) (<= terminal (or (true (n 1))))", "game.kif")
+    (row, _, message), *others = differences(sheet, ["gamecontroller"])
+    assert (row, others) == ("single-or", [])
+    assert message == (
+        "`(or ...)` of one condition: gamecontroller: never holds; write the condition alone"
+    )
+    assert [row for row, *_ in differences(sheet, [CLINGO])] == ["or"]
+    assert not [*differences(sheet, [])]
+
+
+def test_strict_refuses_what_the_specification_does_not_have() -> None:
+    sheet = parse(
+        "(role p) (legal p a) (goal p 1) (<= terminal (not (or (legal p a) (legal p b))))"
+    )
+    assert "negated-or" not in {problem.rule for problem in validate(sheet)}
+    (problem,) = (p for p in validate(sheet, strict=True) if p.rule == "negated-or")
+    assert problem.severity == "error"
+    assert problem.message == "GDL has no `(not (or ...))`; write a negation of each disjunct"
+
+
+def test_the_command_takes_several_engines(tmp_path: Path) -> None:
+    file = tmp_path / "game.kif"
+    file.write_text(read("single-or")["rules"], encoding="utf-8")
+    args = ["validate", str(file), "--for", "gamecontroller", "--for", "clingo", "--json"]
+    run = CliRunner().invoke(main, args)
+    assert run.exit_code == 0, run.output
+    (sheet,) = json.loads(run.stdout)
+    assert [problem["rule"] for problem in sheet["diagnostics"]] == ["for-or", "for-single-or"]
+    assert CliRunner().invoke(main, ["validate", str(file)]).stdout.endswith(": ok\n")
+
+
+def test_the_page_has_every_row() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    for row in ROWS.values():
+        views = " | ".join(row.engines.get(engine, "") for engine in ENGINES)
+        assert f"| {row.writing} | {views} | {row.instead} |" in page
