@@ -6,8 +6,8 @@ Start with `normalize`. It checks the rules (`formal`, and `mistakes` for rules 
 cannot be intended), reduces them to plain literals (`unfold`), binds every variable (`safety`),
 repairs rules that would make a game unplayable (`repairs`), and returns a `Program`, which every
 backend compiles. `analysis` derives properties of a game from its rules, `elsewhere` finds rules
-that other engines read differently. `games` finds rulesheets
-by name; `nearest` suggests a name for a misspelled one.
+that other engines read differently. `games` finds rulesheets by name; `nearest` suggests a name for
+a misspelled one.
 """
 
 from ggp.gdl.games import find_game, list_games, read_rulesheet

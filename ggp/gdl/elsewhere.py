@@ -25,7 +25,7 @@ rules in infix syntax."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Misreading:
     """A way to write rules that engines take differently.
 
     Attributes:
@@ -44,64 +44,66 @@ class Row:
 _NO_OTHER = "refused by its validator, not built by its network"
 _NO_SYNTAX = "not read"
 
-ROWS: Mapping[str, Row] = {
-    "and": Row(
+ROWS: Mapping[str, Misreading] = {
+    "and": Misreading(
         "`(and ...)`",
         "the conditions one after the other; in an `or`, a relation of their own",
         {GGP_BASE: "a relation `and` that never holds", PYGGP: _NO_SYNTAX},
         is_breach=True,
     ),
-    "negated-or": Row(
+    "negated-or": Misreading(
         "`(not (or ...))`",
         "a negation of each disjunct",
         {GGP_BASE: "holds unless all disjuncts hold", PYGGP: _NO_SYNTAX},
         is_breach=True,
     ),
-    "negated-and": Row(
+    "negated-and": Misreading(
         "`(not (and ...))`",
         "the negation of a relation of their own",
         {GGP_BASE: "always holds", PYGGP: _NO_SYNTAX},
         is_breach=True,
     ),
-    "negated-not": Row(
+    "negated-not": Misreading(
         "`(not (not ...))`",
         "the condition itself",
         {GGP_BASE: _NO_OTHER, PYGGP: _NO_SYNTAX},
         is_breach=True,
     ),
-    "negated-distinct": Row(
+    "negated-distinct": Misreading(
         "`(not (distinct ...))`",
         "the same variable twice",
         {GGP_BASE: "refused by its validator"},
         is_breach=True,
     ),
-    "or": Row("`(or ...)`", "a rule for each disjunct", {PYGGP: _NO_SYNTAX, CLINGO: _NO_SYNTAX}),
-    "single-or": Row(
+    "or": Misreading(
+        "`(or ...)`", "a rule for each disjunct", {PYGGP: _NO_SYNTAX, CLINGO: _NO_SYNTAX}
+    ),
+    "single-or": Misreading(
         "`(or ...)` of one condition",
         "the condition alone",
         {GAMECONTROLLER: "never holds", GGP_BASE: "not built by its network"},
     ),
-    "late-binding": Row(
+    "late-binding": Misreading(
         "`not` or `distinct` before what binds its variables",
         "it behind the conditions that bind them",
         {GAMECONTROLLER: "`distinct` never holds, `not` fails where any value matches"},
     ),
-    "distinct-function": Row(
+    "distinct-function": Misreading(
         "`distinct` of a term with arguments",
         "`distinct` of the arguments",
         {GAMECONTROLLER: "never holds", GGP_BASE: "not built by its network"},
     ),
-    "parentheses": Row(
+    "parentheses": Misreading(
         "`(name)` for `name`",
         "it without parentheses",
         dict.fromkeys((GGP_BASE, GAMECONTROLLER), "another name: `(terminal)` never ends a match"),
     ),
-    "letter-case": Row(
+    "letter-case": Misreading(
         "one name in two letter cases",
         "it in one way",
         {GGP_BASE: "two names"},
     ),
-    "goal-number": Row(
+    "goal-number": Misreading(
         "a goal value that is not a whole number",
         "a whole number from 0 to 100",
         {
@@ -111,31 +113,31 @@ ROWS: Mapping[str, Row] = {
             CLINGO: _NO_SYNTAX,
         },
     ),
-    "role-twice": Row("the same role twice", "it once", {GGP_BASE: "two players"}),
-    "arities": Row(
+    "role-twice": Misreading("the same role twice", "it once", {GGP_BASE: "two players"}),
+    "arities": Misreading(
         "one name with several numbers of arguments",
         "two names",
         {GGP_BASE: "its prover fails"},
     ),
-    "block-comment": Row(
+    "block-comment": Misreading(
         "comments in `#| |#` or `/* */`",
         "comments behind `;`",
         {GGP_BASE: "rules", GAMECONTROLLER: "rules, if in `/* */`"},
     ),
-    "arrow": Row(
+    "arrow": Misreading(
         "`:-` in KIF",
         "`<=`",
         dict.fromkeys((GGP_BASE, GAMECONTROLLER), "the rule is lost: `:-` is a relation"),
     ),
-    "sees": Row(
+    "sees": Misreading(
         "`sees`", "a game without hidden moves", {GGP_BASE: "everybody is told every move"}
     ),
-    "number": Row(
+    "number": Misreading(
         "numbers such as `01`, `+1`, `1.0` and from 2^31 on",
         "names, or smaller numbers",
         {CLINGO: "not read; large ones lose their high bits", PYGGP: _NO_SYNTAX},
     ),
-    "name": Row(
+    "name": Misreading(
         "names with other characters than letters, digits and `_`",
         "names of these",
         dict.fromkeys((CLINGO, PYGGP), "arithmetic, or not read"),
