@@ -199,6 +199,10 @@ class BeliefDepletedError(GGPError):
         )
 
 
+class SnapshotError(GGPError):
+    """A stored belief that cannot be read: it is damaged, or belongs to another game."""
+
+
 class ProtocolError(GGPError):
     """A violation of the protocol of game servers."""
 

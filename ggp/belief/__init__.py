@@ -5,7 +5,7 @@ incomplete paths, also for kernels. `sampler` has the protocols of samplers, whi
 finders, which refill them. Begin with `hyperplay_sampler` in `samplers`: it enumerates small sets,
 advances the others turn by turn (`turns`), and asks the finders (`finding`) when a bag loses its
 particles; one finder solves for paths (`solving`). `move_models` and `policy_models` predict the
-moves of the other roles.
+moves of the other roles. `snapshots` has bags as text, for another process or backend.
 """
 
 from ggp.belief.bags import Bags, require_particles

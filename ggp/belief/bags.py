@@ -186,6 +186,14 @@ class Segments:
             thin.views,
         )
 
+    def without_views(self, machine: Machine) -> Segments:
+        """The same single set without views: entries of equal states are merged."""
+        first, group = first_seen(machine.groups(self.states))
+        merged = self._with_lanes(np.array([0, len(first)]), first, np.zeros(1, dtype=np.int64))
+        weights = log_sums(self.log_weights, group, len(first))
+        sizes = np.where(self.exact, len(first), self.sizes)
+        return replace(merged, log_weights=weights, sizes=sizes, views=None)
+
     def renumbered(self, numbers: IntArray) -> Segments:
         """The same sets after `PathTree.prune`."""
         return replace(self, views=None if self.views is None else numbers[self.views])

@@ -29,7 +29,7 @@ from ggp.players.parts.belief_player import BeliefPlayer, ponder_field, ponder_s
 from ggp.players.parts.risk import RiskOptions
 from ggp.players.parts.tree_player import GuidedOptions
 from ggp.players.pimc import Pimc, PimcOptions
-from ggp.players.player import Context, Decision, Preparing
+from ggp.players.player import Context, Decision, ObservedTurn, Preparing
 from ggp.players.puzzle import Puzzle, PuzzleOptions
 from ggp.search.anytime import Deadline
 
@@ -83,6 +83,14 @@ class Auto:
     def belief(self) -> Sampler | None:
         """See `Believing`."""
         return self._player.belief
+
+    def snapshot(self) -> str:
+        """See `Believing`."""
+        return self._player.snapshot()
+
+    def resume(self, snapshot: str, turns: Sequence[ObservedTurn]) -> int:
+        """See `Believing`."""
+        return self._player.resume(snapshot, turns)
 
     @property
     def tells_policy(self) -> bool:

@@ -36,7 +36,7 @@ from ggp.machine.compiling.kernel_version import code_version
 from ggp.machine.definition import GameDefinition
 from ggp.players.hyperplay import HyperPlay, HyperPlayOptions
 from ggp.players.parts.risk import Risk
-from ggp.players.player import Choice, Context
+from ggp.players.player import Choice, Context, ObservedTurn
 from ggp.search.anytime import Deadline
 from ggp.search.layers import Layers
 from ggp.search.puzzles import is_puzzle
@@ -288,6 +288,10 @@ class SolvedPlayer(HyperPlay):
         turn_ids = self._ids(move, percepts)
         if self._path is not None:
             self._path = None if turn_ids is None else self._part.after(self._path, *turn_ids)
+
+    def resume(self, snapshot: str, turns: Sequence[ObservedTurn]) -> int:
+        """See `Believing`: it needs every turn, and in a small game they are soon followed."""
+        return 0
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         policy = None if self._path is None else self._part.choices(self._path)

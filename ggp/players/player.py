@@ -135,6 +135,10 @@ class KnownTurn(NamedTuple):
     percepts: Sequence[str] | None
 
 
+ObservedTurn = tuple[str | None, Sequence[str] | None, str | None, bool]
+"""Arguments of `Player.observe`: `move`, `percepts`, `submitted` and `in_time`."""
+
+
 class Player(Protocol):
     """A player of one role in one match."""
 
@@ -211,6 +215,26 @@ class Believing(Protocol):
     @property
     def belief(self) -> Sampler | None:
         """The player's sampler; None if it has none to share."""
+        ...
+
+    def snapshot(self) -> str:
+        """The player's bag for `resume`, in another process or on another backend; empty if it has
+        no particles."""
+        ...
+
+    def resume(self, snapshot: str, turns: Sequence[ObservedTurn]) -> int:
+        """Begin with the bag of a snapshot, before anything is observed.
+
+        Args:
+            turns: all turns of the match so far.
+
+        Returns:
+            the number of turns that need not be observed: 0 if the bag is of another path, or of
+            no use to this player.
+
+        Raises:
+            SnapshotError: the snapshot cannot be read.
+        """
         ...
 
 

@@ -163,8 +163,7 @@ class HostedMatch:
             why: the reason, as in the log.
             path: our whole path, if the game was played to its end.
         """
-        self.log.write("end", why=why)
-        self.log.close()
+        self.log.end(why)
         score = None
         try:
             if path:

@@ -2,6 +2,8 @@
 
 `ggp.protocol.retelling` describes the lines. The last line is incomplete if the server was killed.
 Match ids come from strangers, so file names consist of letters, digits, `-` and `_` only.
+
+Beside the log of a match that is going on, another file has the latest beliefs of its workers.
 """
 
 from __future__ import annotations
@@ -13,16 +15,19 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
 from ggp.errors import ConfigError, GGPError
+from ggp.players.elsewhere.from_json import read
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.retelling import FORMAT, GAVE_WAY, LOG_FULL, SUFFIX, Retelling
 from ggp.protocol.session import Ask, Opening
+from ggp.run.whole_files import write_whole
 from ggp.server.settings import DEFAULT_LOG_BYTES
+from ggp.server.workers.orders import Believed
 
 # ------------------------------------------------------------------------
 # Restoring the matches of an earlier server from their logs.
@@ -153,6 +158,9 @@ MAX_BYTES = 256 << 20
 FILE_BYTES = 4 << 10
 """Size of a file in addition to its length: on a disk even a short file takes a block."""
 
+BELIEFS_SUFFIX, MAX_BELIEFS_BYTES = ".beliefs", 2 << 20
+"""Suffix of the file of beliefs, and how much of it is read."""
+
 _LONGEST_NAME = 80
 _log = logging.getLogger(__name__)
 
@@ -166,6 +174,9 @@ class MatchLog:
         resumes: an existing file to continue instead.
         began_s: when that file began, on `time.monotonic`.
         count: receives the number of bytes added to the folder.
+
+    Attributes:
+        beliefs: the latest belief of each worker, by its name.
     """
 
     def __init__(
@@ -182,6 +193,8 @@ class MatchLog:
         self._count = count
         self._file: TextIO | None = None
         self.path = resumes
+        self.beliefs: dict[str, Believed] = {} if resumes is None else _beliefs_beside(resumes)
+        self._beliefs_bytes = 0
         try:
             if resumes is not None:
                 _cut_torn_line(resumes)
@@ -217,6 +230,28 @@ class MatchLog:
             _log.warning("the log %s ends here: %s", self.path, error)
             self.close()
 
+    def keep(self, worker: str, belief: Believed) -> None:
+        """Replace the belief of a worker; others of the same match may begin with it."""
+        self.beliefs[worker] = belief
+        if self._file is None or self.path is None:
+            return
+        text = json.dumps({name: asdict(latest) for name, latest in self.beliefs.items()})
+        try:
+            write_whole(self.path.with_suffix(BELIEFS_SUFFIX), text)
+            self._count(len(text) - self._beliefs_bytes)
+            self._beliefs_bytes = len(text)
+        except GGPError as error:
+            _log.warning("the beliefs of the match are not stored: %s", error)
+
+    def end(self, why: str) -> None:
+        """Write the last line, and close the file; the beliefs go unless the match may go on."""
+        self.write("end", why=why)
+        self.close()
+        if self.path is not None and why not in (SERVER_ENDED, GAVE_WAY):
+            with contextlib.suppress(OSError):
+                self.path.with_suffix(BELIEFS_SUFFIX).unlink(missing_ok=True)
+                self._count(-self._beliefs_bytes)
+
     def seconds_at(self, time_s: float) -> float:
         """The value of `t` at a time of `time.monotonic`."""
         return round(time_s - self._began_s, 4)
@@ -242,7 +277,7 @@ class MatchLog:
 class LogFolder:
     """A folder of logs with a limit, so that strangers cannot fill the disk.
 
-    A match that begins after the limit is reached has no log. Nothing is ever deleted.
+    A match that begins after the limit is reached has no log. No log is ever deleted.
 
     Args:
         path: of the folder; None for no logs at all.
@@ -302,6 +337,19 @@ def _bytes_in(folder: Path) -> int:
     except OSError as error:
         _log.warning("cannot read the folder %s: %s", folder, error)
     return total
+
+
+def _beliefs_beside(path: Path) -> dict[str, Believed]:
+    """The beliefs of the workers of a match, by the path of its log; none if they are damaged."""
+    try:
+        with path.with_suffix(BELIEFS_SUFFIX).open("rb") as file:
+            stored = json.loads(file.read(MAX_BELIEFS_BYTES))
+        return {name: read(Believed, stored[name], name, ValueError) for name in stored}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        _log.warning("the beliefs of %s are not used: %r", path, error)
+        return {}
 
 
 def _cut_torn_line(path: Path) -> None:

@@ -85,6 +85,10 @@ BOUNDS = {
         "server/test_limits.py::test_folder_of_logs_is_not_filled_by_strangers",
         "server/test_limits.py::test_match_without_room_for_its_log_is_played",
     ),
+    "beliefs of workers": (
+        "server/test_limits.py::test_a_belief_that_is_too_long_is_not_kept",
+        "server/test_limits.py::test_beliefs_are_stored_beside_the_log_until_the_match_ends",
+    ),
     "match ids": ("server/test_server.py::test_names_of_matches_are_no_paths",),
 }
 """Tests that pass each bound, below `tests`."""

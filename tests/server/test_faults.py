@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -18,6 +19,7 @@ from ggp.protocol.forms import print_message
 from ggp.protocol.messages import WIRE_STYLES
 from ggp.server.settings import HostOptions
 from ggp.server.workers import pair, pool
+from tests.players.parts.test_depletion import HAYSTACK
 from tests.protocol.doubles import Referee
 from tests.server.live import (
     GUESSING,
@@ -252,3 +254,35 @@ def test_worker_that_keeps_dying_is_replaced_again_and_again(tmp_path: Path) -> 
 def _has_built(folder: Path, worker: str, times: int) -> bool:
     built = [e for e in events(folder, "m") if e["event"] == "worker" and e["what"] == "built"]
     return [event["worker"] for event in built].count(worker) >= times
+
+
+def test_a_belief_outlives_its_workers_and_its_server(tmp_path: Path) -> None:
+    options, answers = HostOptions("random", backend="propnet", log_folder=tmp_path), ["NIL NIL"]
+
+    def play(server: LiveServer, turn: int) -> int:
+        """Play a turn; returns the states visited for our move."""
+        answers.append(f"{server.post(f'(PLAY m {turn} {answers[-1]})')} ()")
+        decision = [e for e in events(tmp_path, "m") if e["event"] == "decision"][-1]
+        assert decision["source"] == "thinker"
+        assert decision["particles"] > 0
+        return int(decision["states_visited"])
+
+    def stored_turns() -> list[int]:
+        return [
+            b["turn"]
+            for f in tmp_path.glob("*.beliefs")
+            for b in json.loads(f.read_text()).values()
+        ]
+
+    with live_server(options) as server:
+        assert server.post(start("m", HAYSTACK, "seer", "60 60")) == "ready"
+        of_a_turn = max(play(server, turn) for turn in range(9))
+        eventually(lambda: stored_turns() == [8, 8])
+        for worker in WORKERS:
+            os.kill(pid_of(tmp_path, "m", worker), signal.SIGKILL)
+        assert play(server, 9) <= of_a_turn  # not nine turns anew
+        eventually(lambda: 9 in stored_turns())
+    with live_server(options) as server:
+        assert play(server, 10) <= 2 * of_a_turn
+        assert server.post(f"(STOP m 11 {answers[-1]})") == "done"
+        eventually(lambda: not list(tmp_path.glob("*.beliefs")))

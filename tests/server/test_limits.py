@@ -10,16 +10,19 @@ from pathlib import Path
 
 import pytest
 
+from ggp.belief import snapshots
 from ggp.cli.serve import serve
 from ggp.errors import LocalProtocolError
 from ggp.players.player import Decision
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.path import MAX_CHARS, MAX_GAP
 from ggp.protocol.reading import Request
+from ggp.server import match_log
 from ggp.server.host import LARGE_CHARS, Host
 from ggp.server.match_log import LogFolder, MatchLog, restore
 from ggp.server.settings import HostOptions, ServerLimits
-from ggp.server.workers.orders import MoveReport, read_answer, to_json
+from ggp.server.workers import orders
+from ggp.server.workers.orders import Believed, MoveReport, read_answer, to_json
 from tests.protocol.doubles import receive
 
 RULES = "(role a) (role random) (<= (sees a (p ?x)) (does random ?x)) (<= (legal a b) (true x))"
@@ -164,6 +167,36 @@ def test_match_without_room_for_its_log_is_played(tmp_path: Path) -> None:
 
     assert asyncio.run(play()) == ["ready", "aborted"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_beliefs_are_stored_beside_the_log_until_the_match_ends(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    sizes: list[int] = []
+    log = MatchLog(tmp_path, "m", count=sizes.append)
+    latest = {"thinker": Believed(7, "b" * 80), "understudy": Believed(5, "c" * 40)}
+    for worker, belief in (("thinker", Believed(6, "a" * 99)), *latest.items()):
+        log.keep(worker, belief)
+    (stored,) = tmp_path.glob("*.beliefs")
+    assert sum(sizes) == match_log.FILE_BYTES + stored.stat().st_size
+    assert log.path is not None
+    assert MatchLog(None, "m", resumes=log.path).beliefs == latest
+    for text in ("", "{}x", "[]", '{"thinker": 7}', '{"thinker": {"turn": "x"}}', "\udcff"):
+        stored.write_text(text, errors="surrogateescape")
+        assert MatchLog(None, "m", resumes=log.path).beliefs == {}
+    assert "are not used" in caplog.text
+    log.end(match_log.SERVER_ENDED)
+    assert stored.exists()
+    log.end("stop")
+    assert not stored.exists()
+
+
+def test_a_belief_that_is_too_long_is_not_kept() -> None:
+    text = "x" * orders.MAX_SNAPSHOT_CHARS
+    assert read_answer(to_json(Believed(1, text))) == Believed(1, text)
+    with pytest.raises(LocalProtocolError):
+        read_answer(to_json(Believed(1, text + "x")))
+    assert snapshots.MOST_CHARS <= orders.MAX_SNAPSHOT_CHARS
 
 
 @pytest.mark.parametrize("move", ["a\nb", "\ud800", "x" * 200_000, "\x1b[2J"])

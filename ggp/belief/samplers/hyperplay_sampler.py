@@ -142,6 +142,15 @@ class HyperPlaySampler(Setting):
         inexact = np.flatnonzero(~self._exact.holds(paths[sampled]))
         return self._assemble(role, paths, sampled[inexact], new_sets.take(inexact))
 
+    def resume(self, bags: Bags) -> None:
+        """Go on from the bag of the match that another sampler has made."""
+        path = int(bags.paths[0])
+        if bags.exact[0]:
+            self._exact_at = self.tree.depth(path)
+            return  # it is stored when it is advanced
+        for finder in self._finders:
+            finder.learn(path, bags.sets)
+
     def grown(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
         """One bag of up to `room` entries, pooled with a new sample of its path.
 

@@ -33,13 +33,21 @@ from ggp.belief import (
     quality_of,
 )
 from ggp.belief.sampler import Finder
+from ggp.belief.snapshots import write_bag
 from ggp.errors import GGPError, MachineError
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray
 from ggp.players.options.option_fields import whole
 from ggp.players.parts.risk import Candidates, Doubts, Risk, candidates_of, prudent, sure_share
 from ggp.players.parts.slices import ROOM_SHARE
 from ggp.players.parts.tracker import Submission, Tracker
-from ggp.players.player import Choice, Context, Decision, MoveValue, checked_choice
+from ggp.players.player import (
+    Choice,
+    Context,
+    Decision,
+    MoveValue,
+    ObservedTurn,
+    checked_choice,
+)
 from ggp.search.anytime import Deadline, OutOfTime, part_of
 from ggp.search.estimates import TIE_TOLERANCE, candidates
 
@@ -161,6 +169,21 @@ class BeliefPlayer(ABC):
         """See `Believing`: only a sampler whose sets do not depend on earlier calls."""
         belief = self.tracker.belief
         return belief if isinstance(belief, HyperPlaySampler) else None
+
+    def snapshot(self) -> str:
+        """See `Believing`."""
+        return write_bag(self.machine, self.tracker.tree, self.tracker.bag, self._key)
+
+    def resume(self, snapshot: str, turns: Sequence[ObservedTurn]) -> int:
+        """See `Believing`."""
+        self.turn = self.tracker.resume(snapshot, self._key, turns)
+        return self.turn
+
+    @property
+    def _key(self) -> str:
+        """The key of snapshots: game and role."""
+        program = self.context.program
+        return f"{'' if program is None else program.digest} {self.machine.roles[self.role]}"
 
     def last_finder(self, belief: Sampler) -> Finder | None:
         """The finder to ask when no particle is left: see `Tracker`."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -28,9 +29,11 @@ from ggp.belief import (
 from ggp.belief.bags import depleted_segments
 from ggp.belief.finding.last_resorts import Larger
 from ggp.belief.sampler import Finder
+from ggp.belief.snapshots import read_bag
 from ggp.gdl import canonical_term
 from ggp.machine.base import UNKNOWN, IntArray, Machine, States
 from ggp.players.parts.slices import ROOM_SHARE, BagGrowth, BeliefWatch
+from ggp.players.player import ObservedTurn
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
 from ggp.search.moves import is_legal, random_moves
@@ -142,8 +145,7 @@ class Tracker:
         old_bag = self.bag
         new_bag: Bags | None = None
         try:
-            turn = [*self.turn_of(move, percepts), UNKNOWN]
-            turn[2] = refused_of(self.machine, turn[0], *answer)
+            turn = self._turn(move, percepts, answer)
             self.was_told_all &= turn[0] != UNKNOWN
             new_bag = self._advance(old_bag, turn)
         finally:
@@ -162,9 +164,50 @@ class Tracker:
             self._know(self.bag)
         require_particles(self.bag, self.tree, self.machine.states_visited - attempts)
 
+    def resume(self, snapshot: str, key: str, turns: Sequence[ObservedTurn]) -> int:
+        """Begin with the bag of a snapshot (`ggp.belief.snapshots`) instead of the first turn.
+
+        Args:
+            turns: all turns of the match so far.
+
+        Returns:
+            the number of turns before that bag; 0 if it is of another path, or lacks the views that
+            this belief needs: then nothing has changed.
+
+        Raises:
+            SnapshotError: the snapshot cannot be read.
+        """
+        belief = self.belief
+        if not isinstance(belief, HyperPlaySampler):
+            return 0
+        bag = read_bag(snapshot, self.machine, self.tree, self.role, key)
+        turns = turns[: self.tree.depth(int(bag.paths[0]))]
+        path = np.array([self.role])
+        for move, percepts, submitted, in_time in turns:
+            turn = self._turn(move, percepts, Submission(submitted, in_time))
+            path = self.tree.extend(path, *_arrays(turn))
+        if path[0] != bag.paths[0] or (belief.keep_views and bag.sets.views is None):
+            return 0
+        sets = bag.sets if belief.keep_views else bag.sets.without_views(self.machine)
+        if not sets.exact[0]:
+            sets = sets.thinned(max(self._growth.room, belief.capacity), self._rng)
+        self.was_told_all = all(move is not None for move, *_ in turns)
+        self.bag = replace(bag, sets=sets)
+        self._know(self.bag)
+        belief.resume(self.bag)
+        self._last.learn(int(path[0]), sets)
+        return len(turns)
+
     def turn_of(self, move: str | None, percepts: Sequence[str] | None) -> tuple[int, int]:
         """The ids of a turn; `UNKNOWN` for anything missing, or not in the rules."""
         return move_of(self.machine, move), percepts_of(self.machine, percepts)
+
+    def _turn(
+        self, move: str | None, percepts: Sequence[str] | None, answer: Submission
+    ) -> list[int]:
+        """The ids of a turn with its answer: see `PathTree.extend`."""
+        turn = self.turn_of(move, percepts)
+        return [*turn, refused_of(self.machine, turn[0], *answer)]
 
     def ended(self, move: str | None, percepts: Sequence[str] | None, number: int) -> States | None:
         """States in which a turn may have ended the match; None if none is found.

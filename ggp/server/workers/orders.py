@@ -4,7 +4,7 @@ Orders go to the worker, answers come back. For example, in a match of two turns
 
     Setup(rules, role, ...)              Up(rights), Foreseen(...), MachineBuilt(...)
     Think(1, keep=0, turns=())           MoveReport(1, final=False), ..., MoveReport(1, final=True)
-    Think(2, keep=0, turns=(first,))     MoveReport(2, final=True)
+    Think(2, keep=0, turns=(first,))     MoveReport(2, final=True), Believed(1, snapshot)
     AreYouThere()                        Here()
     Conclude(keep=1, turns=(second,))    FinalGoal(goal)
 
@@ -41,6 +41,9 @@ MAX_MESSAGE_BYTES = 64 << 20
 MAX_MOVE_CHARS = 100_000
 """Maximum length of a move that is passed on."""
 
+MAX_SNAPSHOT_CHARS = 1 << 19
+"""Maximum length of a belief that is kept."""
+
 MAX_QUALITY_CHARS = 80
 """Maximum length of a text in the quality of a decision."""
 
@@ -59,6 +62,7 @@ class Setup:
         memory_bytes: limit of the process; reasoners get less, and give up sooner.
         threads: processors for a decision.
         settled: whether the match has begun on this backend, so that the worker must wait for it.
+        snapshots: beliefs of earlier workers of the match, the best first: see `Believed`.
     """
 
     kind: ClassVar[str] = "setup"
@@ -71,6 +75,7 @@ class Setup:
     memory_bytes: int
     threads: int = 1
     settled: bool = False
+    snapshots: tuple[str, ...] = ()
 
     def for_stand_in(self, backend: str = "") -> Setup:
         """The same match for a player that only looks for a legal move.
@@ -78,7 +83,7 @@ class Setup:
         It plays beside the real player (`WorkerPair`), or instead of it after an exception
         (`worker_match`) or if its processes keep dying (`WorkerSlot`).
         """
-        return replace(self, player="random", backend=backend or self.backend)
+        return replace(self, player="random", backend=backend or self.backend, snapshots=())
 
 
 FIRST_LOOK = -1
@@ -201,6 +206,20 @@ class MoveReport:
 
 
 @dataclass(frozen=True, slots=True)
+class Believed:
+    """The belief of the worker after a turn, for workers that replace it.
+
+    Attributes:
+        turn: number of turns.
+        snapshot: one word of ASCII, which only workers read: `ggp.players.player.Believing`.
+    """
+
+    kind: ClassVar[str] = "believed"
+    turn: int
+    snapshot: str
+
+
+@dataclass(frozen=True, slots=True)
 class FinalGoal:
     """The answer to `Conclude`.
 
@@ -241,7 +260,9 @@ class Said:
 
 
 Order = Setup | Think | Conclude | AreYouThere
-Answer = Up | Here | Foreseen | MachineBuilt | Failed | MoveReport | FinalGoal | GaveUp | Said
+Answer = (
+    Up | Here | Foreseen | MachineBuilt | Failed | MoveReport | Believed | FinalGoal | GaveUp | Said
+)
 
 # ---------------------------------------------------------------- as JSON
 
@@ -282,6 +303,8 @@ def read_answer(message: bytes) -> Answer:
     answer = _read(message, _ANSWERS)
     if isinstance(answer, MoveReport):
         return replace(answer, decision=_checked(answer.decision))
+    if isinstance(answer, Believed) and len(answer.snapshot) > MAX_SNAPSHOT_CHARS:
+        raise LocalProtocolError(f"a belief of {len(answer.snapshot)} characters")
     return answer
 
 

@@ -300,6 +300,10 @@ MAX_LIVES = 3
 """A worker that has died this often without a decision is restarted as a player that only looks for
 legal moves."""
 
+AHEAD = 4
+"""A belief of the thinker is preferred if that of the understudy is at most this many turns ahead:
+it has more particles."""
+
 MAX_PAUSE_S = 30.0
 
 _log = logging.getLogger(__name__)
@@ -433,10 +437,19 @@ class WorkerSlot:
             return
         self._sent_turns = ()
         stands_in = self._lives >= MAX_LIVES
-        process.send(self._setup.for_stand_in() if stands_in else self._setup)
+        setup = replace(self._setup, snapshots=self._snapshots())
+        process.send(setup.for_stand_in() if stands_in else setup)
         self._watch(time.monotonic() + self._setup.grounding_s + BUILD_S)
         if self._order is not None:
             self._give(self._order)
+
+    def _snapshots(self) -> tuple[str, ...]:
+        """The beliefs of the workers so far, the best first."""
+        ranked = sorted(
+            (-belief.turn - (AHEAD if worker == THINKER else 0), belief.snapshot)
+            for worker, belief in self._log.beliefs.items()
+        )
+        return tuple(snapshot for _, snapshot in ranked)
 
     def _give(self, order: Think) -> None:
         process = self._process
@@ -504,6 +517,8 @@ class WorkerSlot:
             case orders.GaveUp():
                 self._tell("gave up", answer.error)
                 self._finish(answer.number, lost=True)
+            case orders.Believed():
+                self._log.keep(self.name, answer)
             case orders.FinalGoal():
                 is_number = answer.goal is not None and math.isfinite(answer.goal)
                 self.concluded, self.goal = True, answer.goal if is_number else None

@@ -16,7 +16,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ggp.errors import BackendUnavailableError, GGPError, MachineError, PlayerError
+from ggp.errors import (
+    BackendUnavailableError,
+    GGPError,
+    MachineError,
+    PlayerError,
+    SnapshotError,
+)
 from ggp.gdl import parse
 from ggp.gdl.analysis.joint_move_percepts import never_tells, told_by
 from ggp.gdl.normalize import normalize
@@ -74,6 +80,7 @@ class WorkerMatch:
         self._other_machine: Machine | None = None  # for the other reading of the messages
         self._turns: list[PathTurn] = []
         self._followed = 0  # number of turns that the player knows
+        self._snapshots: tuple[str, ...] = ()  # beliefs with which a new player may begin
         self._guesser: SampledStates | None = None
         self._guessed = 0  # number of turns that the guesser knows
         self._only_guesses = False
@@ -89,6 +96,7 @@ class WorkerMatch:
             self._program = program = _program(setup.rules)
             self._machine = machine = self._build(program, setup)
             self._setup, self._sees_moves = setup, told_by(program) is not None
+            self._snapshots = setup.snapshots
             self._player = self._first_player(setup, machine)
         except GGPError as error:
             self._send(orders.Failed(one_line(str(error))))
@@ -234,11 +242,12 @@ class WorkerMatch:
             self._use_time(self._player.prepare, seconds)
 
     def ponder(self) -> None:
-        """Let the player use the time until the next order, without an answer.
+        """Let the player use the time until the next order, after its belief is sent.
 
         Not after the first look: a player continues from the move that it chose, but the first look
         sends no move. Its tree would later have far more visits for that move than for any other.
         """
+        self._use_time(self._send_belief)
         if self._only_guesses or self._only_looked or not isinstance(self._player, Pondering):
             return
         self._use_time(self._player.ponder)
@@ -253,6 +262,14 @@ class WorkerMatch:
             _log.error("the player raised %s while nobody waited", _error_text(error))
             traceback.print_exception(error)
             self._player, self._replaced, self._followed = None, None, 0
+
+    def _send_belief(self, _: Deadline) -> None:
+        """Send what the player believes after all turns, for players that replace it."""
+        if self._turns and self._followed == len(self._turns):
+            snapshot = self._player.snapshot() if isinstance(self._player, Believing) else ""
+            if snapshot:
+                self._snapshots = (snapshot,)
+                self._send(orders.Believed(self._followed, snapshot))
 
     def _first_player(self, setup: Setup, machine: Machine) -> Player | None:
         """A player; None if its constructor raised: the first order tries again."""
@@ -305,6 +322,7 @@ class WorkerMatch:
             try:
                 simple = self._setup.for_stand_in()
                 self._player, self._followed = self._new_player(simple, self._machine), 0
+                self._snapshots = ()  # whatever it was: begin with the first turn
                 self._follow(simple, deadline)
                 decision = self._player.choose(deadline)
             except MemoryError:
@@ -319,6 +337,8 @@ class WorkerMatch:
 
     def _follow(self, setup: Setup, deadline: Deadline) -> None:
         """Give the player of this setup the turns that it does not have."""
+        if not self._followed:
+            self._resume()
         while self._followed < len(self._turns):
             turn = self._turns[self._followed]
             try:
@@ -331,6 +351,17 @@ class WorkerMatch:
                 assert self._machine is not None
                 self._player = self._new_player(setup, self._machine, follow=False)
                 self._followed = 0
+
+    def _resume(self) -> None:
+        """Let a new player begin with the first snapshot that is of its path."""
+        turns = [(turn.move, turn.percepts, turn.submitted, turn.in_time) for turn in self._turns]
+        for snapshot in self._snapshots:
+            if not self._followed and isinstance(self._player, Believing):
+                try:
+                    self._followed = self._player.resume(snapshot, turns)
+                    _log.info("%d turns need not be followed again", self._followed)
+                except SnapshotError as error:
+                    _log.warning("%s: the match is followed from its first turn", error)
 
     def _observe(self, turn: PathTurn, deadline: Deadline) -> None:
         assert self._player is not None

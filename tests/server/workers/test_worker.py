@@ -29,6 +29,7 @@ from ggp.server.workers import orders, worker_match
 from ggp.server.workers.orders import (
     Answer,
     AreYouThere,
+    Believed,
     Failed,
     GaveUp,
     Here,
@@ -43,6 +44,7 @@ from ggp.server.workers.orders import (
     to_json,
 )
 from ggp.server.workers.pool import WorkerProcess
+from tests.players.parts.test_depletion import HAYSTACK
 from tests.server.live import GUESSING, PATIENCE_S
 from tests.server.live import worker as a_worker
 from tests.support.process_tree import started_by
@@ -67,6 +69,7 @@ ANSWERS: list[Answer] = [
     Failed("no such role"),
     MoveReport(3, True, DECISION),
     GaveUp(4, "no move"),
+    Believed(3, "0f.eJw="),
     Said("warning", "odd é"),
 ]
 
@@ -151,6 +154,36 @@ def test_worker_follows_a_match_and_starts_again_where_history_is_rewritten() ->
         assert not any(isinstance(a, Said) for a in heard.answers)
 
     with_worker(scenario)
+
+
+def test_a_worker_begins_with_what_another_believed_and_is_not_misled() -> None:
+    seer = replace(setup(HAYSTACK, "random", "propnet"), role="seer")
+    waited = (PathTurn("wait", (), "wait", True),) * 12
+    beliefs: list[Believed] = []
+    decisions: list[Decision] = []
+    warnings: list[str] = []
+
+    def follows(snapshots: Callable[[], tuple[str, ...]]) -> None:
+        async def scenario(heard: Heard) -> None:
+            heard.worker.send(replace(seer, snapshots=snapshots()))
+            heard.worker.send(Think(1, 0, waited, time.monotonic() + PATIENCE_S))
+            decisions.append(await heard.final(1))
+            await heard.until(lambda: any(isinstance(a, Believed) for a in heard.answers))
+            beliefs.extend(a for a in heard.answers if isinstance(a, Believed))
+            warnings.extend(a.text for a in heard.answers if isinstance(a, Said))
+
+        with_worker(scenario)
+
+    follows(lambda: ())
+    follows(lambda: (beliefs[0].snapshot,))
+    assert not warnings
+    follows(lambda: ("0" + beliefs[0].snapshot[1:], "é"))
+    assert len(warnings) == 2
+    assert all("from its first turn" in warning for warning in warnings)
+    assert [belief.turn for belief in beliefs] == [12] * 3
+    anew, resumed, misled = decisions
+    assert min(anew.particles, misled.particles, anew.states_visited, misled.states_visited) > 0
+    assert (resumed.particles, resumed.states_visited) == (anew.particles, 0)
 
 
 def test_confined_worker_shares_a_decision_with_copies_that_end_with_it() -> None:

@@ -1,0 +1,136 @@
+"""A player that begins with the snapshot of another goes on as if it had followed the match."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ggp.machine.games import load_program
+from ggp.players import BeliefPlayer, Context, parse_spec, player_of
+from ggp.players.auto import Auto
+from ggp.players.player import Believing, ObservedTurn
+from ggp.search.moves import random_moves
+from tests.support.games import machine_of_game
+
+GAME = "krieg_tic_tac_toe"
+
+
+def a_player(spec: str, backend: str = "propnet", game: str = GAME) -> BeliefPlayer | Auto:
+    machine, program = machine_of_game(game, backend), load_program(game)
+    rng = np.random.default_rng(0)
+    player = player_of(parse_spec(spec), Context(machine, 0, rng, program=program))
+    assert isinstance(player, BeliefPlayer | Auto)
+    assert isinstance(player, Believing)
+    return player
+
+
+def turns_of(count: int, seed: int = 1) -> list[ObservedTurn]:
+    """A random match as the first role observes it."""
+    machine, rng = machine_of_game(GAME, "propnet"), np.random.default_rng(seed)
+    state, turns = machine.initial(1), list[ObservedTurn]()
+    for _ in range(count):
+        roles = range(len(machine.roles))
+        joint = np.column_stack([random_moves(machine, state, role, rng) for role in roles])
+        state, percepts = machine.step(state, joint)
+        assert not machine.terminal(state)[0]
+        move = machine.move_text(int(joint[0, 0]))
+        turns.append((move, machine.percept_texts(int(percepts[0, 0])), move, True))
+    return turns
+
+
+def observe(player: BeliefPlayer | Auto, turns: list[ObservedTurn]) -> None:
+    for move, percepts, submitted, in_time in turns:
+        player.observe(move, percepts, submitted=submitted, in_time=in_time)
+
+
+def inner(player: BeliefPlayer | Auto) -> BeliefPlayer:
+    return player._player if isinstance(player, Auto) else player
+
+
+@pytest.mark.parametrize("backend", ["propnet", "prolog", "relational"])
+@pytest.mark.parametrize("spec", ["hyperplay2:n=3", "random"])
+def test_it_has_the_same_bag_at_once_and_after_the_next_turn(spec: str, backend: str) -> None:
+    turns = turns_of(6)
+    first, after = a_player(spec), a_player(spec, backend)
+    observe(first, turns[:5])
+    visited = after.states_visited
+    assert after.resume(first.snapshot(), turns[:5]) == 5
+    assert after.states_visited == visited  # nothing is followed again
+    for more in ([], turns[5:]):
+        observe(first, more)
+        observe(after, more)
+        bags = [inner(player).tracker.bag for player in (first, after)]
+        shares = []
+        for player, bag in zip((first, after), bags, strict=True):
+            by_state: dict[tuple[str, ...], float] = defaultdict(float)
+            fluents = inner(player).machine.fluents(bag.states_of(0))
+            for state, weight in zip(fluents, bag.weights_of(0), strict=True):
+                by_state[state] += weight
+            shares.append(by_state)
+        assert shares[0] == pytest.approx(shares[1])
+        assert bags[0].exact[0] == bags[1].exact[0]
+        assert bags[0].sets.log_masses == pytest.approx(bags[1].sets.log_masses)
+    decision = after.choose()
+    assert decision.fault is None
+    assert decision.particles == len(bags[0].sets.states) > 1
+    assert inner(after).turn == 6
+
+
+def test_turns_after_the_snapshot_are_left_to_be_observed() -> None:
+    turns = turns_of(6)
+    first, after = a_player("hyperplay2:n=3"), a_player("auto:solve=0")
+    observe(first, turns[:4])
+    assert after.resume(first.snapshot(), turns) == 4
+    observe(after, turns[4:])
+    assert after.choose().particles > 0
+
+
+def test_a_snapshot_of_another_path_is_not_used() -> None:
+    turns = turns_of(5)
+    first = a_player("hyperplay2:n=3")
+    observe(first, turns)
+    snapshot = first.snapshot()
+    others: list[list[ObservedTurn]] = [
+        turns[:4],
+        turns_of(5, seed=2),
+        [*turns[:4], ("noop", turns[4][1], "noop", True)],
+        [(move, None, submitted, in_time) for move, _, submitted, in_time in turns],
+    ]
+    for other in others:
+        after = a_player("hyperplay2:n=3")
+        assert after.resume(snapshot, other) == inner(after).turn == 0
+        assert inner(after).tracker.bag.paths[0] == 0
+
+
+def test_a_player_that_needs_what_others_know_does_not_begin_without() -> None:
+    turns = turns_of(5)
+    plain, informed = a_player("random"), a_player("hyperplay2:n=3")
+    observe(plain, turns)
+    assert informed.resume(plain.snapshot(), turns) == 0
+    observe(informed, turns)
+    other = a_player("random")
+    assert other.resume(informed.snapshot(), turns) == 5
+    assert inner(other).tracker.bag.sets.views is None
+
+
+def test_a_sampled_bag_is_thinned_to_the_size_of_the_player() -> None:
+    turns = turns_of(5)
+    rich, poor = a_player("hyperplay:n=6,exact=0"), a_player("hyperplay:n=2,exact=0,states=9")
+    observe(rich, turns)
+    bag = inner(rich).tracker.bag
+    sampled = replace(bag.sets, exact=np.zeros(1, dtype=np.bool_))
+    inner(rich).tracker.bag = replace(bag, sets=sampled)
+    assert poor.resume(rich.snapshot(), turns) == 5
+    assert len(inner(poor).tracker.bag.sets.states) == 4 < len(sampled.states)
+
+
+def test_solutions_are_followed_from_the_first_turn() -> None:
+    player = a_player("auto", game="monty_hall")
+    turn: ObservedTurn = ("(choose 1)", [], "(choose 1)", True)
+    observe(player, [turn])
+    after = a_player("auto", game="monty_hall")
+    assert player.snapshot()
+    assert after.resume(player.snapshot(), [turn]) == 0
