@@ -14,9 +14,9 @@ import numpy as np
 from ggp.errors import MachineError
 from ggp.machine.abilities import Prover
 from ggp.machine.base import UNKNOWN, IntArray, Machine, States
+from ggp.players.parts.guessed_states import are_legal
 from ggp.players.player import Decision, MoveValue
 from ggp.search.anytime import Deadline
-from ggp.search.moves import is_legal
 
 ENOUGH_MOVES = 1000
 """Most legal moves among which one is drawn: some games have hundreds of millions."""
@@ -34,21 +34,13 @@ class KnownStatePlayer:
         rng: source of all its random choices.
 
     Attributes:
-        is_told: whether joint moves are revealed, so that there is a single state.
+        state: the true state, in one lane.
     """
-
-    is_told = True
 
     def __init__(self, machine: Machine, role: int, rng: np.random.Generator) -> None:
         self._machine, self._role, self._rng = machine, role, rng
-        self._states: list[States] = [machine.initial(1)]
-        self._agrees = True  # whether the states agree with all percepts
+        self.state: States = machine.initial(1)
         self._visited_before = machine.states_visited
-
-    @property
-    def state(self) -> States:
-        """The true state, in one lane, if joint moves are revealed."""
-        return self._states[0]
 
     @property
     def states_visited(self) -> int:
@@ -74,10 +66,10 @@ class KnownStatePlayer:
             raise MachineError("the percepts do not reveal the joint move")
         for role in range(len(machine.roles)):
             move_id = int(joint[0, role])
-            if not self._may_play(self._states[0], role, move_id):
+            if not are_legal(machine, self.state, role, move_id)[0]:
                 text = machine.move_text(move_id)
                 raise MachineError(f"{text} is not legal for {machine.roles[role]}")
-        self._states = [machine.step(self._states[0], joint).states]
+        self.state = machine.step(self.state, joint).states
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
         """A random legal move, or a random one of the first `ENOUGH_MOVES`.
@@ -86,38 +78,41 @@ class KnownStatePlayer:
             MachineError: there is no legal move: the game is over.
         """
         began_s = time.monotonic()
-        moves = self._some_legal(self._states[0], self._role, ENOUGH_MOVES).tolist()
-        return self._draw(moves, began_s)
+        machine = self._machine
+        if isinstance(machine, Prover):
+            moves = machine.some_legal(self.state, self._role, ENOUGH_MOVES)
+        else:
+            moves = machine.legal(self.state, self._role)[0]
+        return drawn_decision(machine, moves.tolist(), self._rng, began_s, particles=1, exact=True)
 
-    def _draw(self, moves: Sequence[int], began_s: float, fault: str | None = None) -> Decision:
-        """A decision drawn from some moves.
 
-        Raises:
-            MachineError: there are no moves.
-        """
-        if not moves:
-            raise MachineError("there is no legal move: the game is over")
-        texts = sorted(map(self._machine.move_text, moves))
-        return Decision(
-            move=texts[int(self._rng.integers(len(texts)))],
-            values=tuple(MoveValue(text, None, None, 0) for text in texts),
-            particles=len(self._states) if self._agrees else 0,
-            exact=self.is_told,
-            states_visited=0,
-            seconds=time.monotonic() - began_s,
-            fault=fault,
-        )
+def drawn_decision(
+    machine: Machine,
+    moves: Sequence[int],
+    rng: np.random.Generator,
+    began_s: float,
+    *,
+    particles: int,
+    exact: bool = False,
+    fault: str | None = None,
+) -> Decision:
+    """A decision for one of some moves, all of them equally good.
 
-    def _some_legal(self, state: States, role: int, number: int) -> IntArray:
-        """Legal moves of a role: at most `number` if the machine can find a few, else all."""
-        if isinstance(self._machine, Prover):
-            return self._machine.some_legal(state, role, number)
-        return self._machine.legal(state, role)[0]
-
-    def _may_play(self, state: States, role: int, move: int) -> bool:
-        if isinstance(self._machine, Prover):
-            return self._machine.is_legal(state, role, move)
-        return bool(is_legal(self._machine, state, role, np.array([move]))[0])
+    Raises:
+        MachineError: there are no moves.
+    """
+    if not moves:
+        raise MachineError("there is no legal move: the game is over")
+    texts = sorted(map(machine.move_text, moves))
+    return Decision(
+        move=texts[int(rng.integers(len(texts)))],
+        values=tuple(MoveValue(text, None, None, 0) for text in texts),
+        particles=particles,
+        exact=exact,
+        states_visited=0,
+        seconds=time.monotonic() - began_s,
+        fault=fault,
+    )
 
 
 def _joint_move(machine: Machine, percepts: Sequence[str]) -> IntArray | None:

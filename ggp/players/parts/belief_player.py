@@ -437,11 +437,7 @@ class BeliefPlayer(ABC):
             MachineError: no legal move of the role was ever known.
         """
         try:
-            states = self.tracker.guessed_states()
-            legal = self.machine.legal(states, self.role, allow_stuck=True).values
-            listed, counts = np.unique(legal, return_counts=True)
-            moves = listed[counts == counts.max(initial=0)].tolist()
-            moves.sort(key=self.machine.move_text)
+            moves = sorted(self.tracker.guesses().moves(), key=self.machine.move_text)
         except GGPError:
             moves = []
         if not (moves := moves or self._candidates):

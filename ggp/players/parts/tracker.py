@@ -32,6 +32,7 @@ from ggp.belief.sampler import Finder
 from ggp.belief.snapshots import read_bag
 from ggp.gdl import canonical_term
 from ggp.machine.base import UNKNOWN, IntArray, Machine, States
+from ggp.players.parts.guessed_states import GUESSED, GuessedStates
 from ggp.players.parts.slices import ROOM_SHARE, BagGrowth, BeliefWatch
 from ggp.players.player import ObservedTurn
 from ggp.search.anytime import Deadline
@@ -58,9 +59,6 @@ EXACT_SHARE = 0.5
 
 SOLVING_SHARE = 0.5
 """Share of the time for more particles that solving may take if the bag is likely to die."""
-
-GUESSED = 32
-"""Number of states that are guessed when no particle is left."""
 
 MOST_FRUITLESS = 50
 """After this many samples in a row without a new entry, growth assumes that none is left."""
@@ -115,9 +113,9 @@ class Tracker:
         self._prune_at, self._path_s = MIN_NODES, FIRST_PATH_S
         self.bag: Bags = self.belief.start(role)
         self.last_known: Bags = self.bag
-        # States guessed from the last bag with particles, and own moves of the turns since then.
-        self._guessed: States | None = None
-        self._moves_since: list[int] = []
+        # Guesses that begin in the last bag with particles, and turns since they were played on.
+        self._guesses: GuessedStates | None = None
+        self._turns_since: list[list[int]] = []
 
     def observe(
         self,
@@ -159,7 +157,7 @@ class Tracker:
             if deadline is not None:
                 self._learn_growth(old_bag, deadline)
         if self.bag.depleted[0]:
-            self._moves_since.append(turn[0])
+            self._turns_since.append(turn)
         else:
             self._know(self.bag)
         require_particles(self.bag, self.tree, self.machine.states_visited - attempts)
@@ -252,33 +250,20 @@ class Tracker:
             self._know(bag)
         return bag
 
-    def guessed_states(self) -> States:
-        """`[G]` guesses of the present state when no particle is left.
-
-        The last known states are advanced turn by turn, with our own moves if they are known and
-        legal, and random moves otherwise; percepts are ignored. So the turn is right, but hardly
-        the state. G is 0 if the game always ends before.
+    def guesses(self) -> GuessedStates:
+        """Guesses of the present state, from the last bag that had particles.
 
         Raises:
             MachineError: a role is stuck.
         """
-        if self._guessed is None:
+        if self._guesses is None:
             lanes = self.last_known.draw(0, GUESSED, self._rng)
-            self._guessed = self.last_known.sets.states.take(lanes)
-        states = self._running(self._guessed)
-        for own_move in self._moves_since:
-            joint = [
-                random_moves(self.machine, states, role, self._rng)
-                for role in range(len(self.machine.roles))
-            ]
-            if own_move != UNKNOWN:
-                own_moves = np.full(len(states), own_move)
-                legal = is_legal(self.machine, states, self.role, own_moves)
-                joint[self.role] = np.where(legal, own_move, joint[self.role])
-            states = self._running(self.machine.step(states, np.column_stack(joint)).states)
-        self._moves_since.clear()
-        self._guessed = states
-        return states
+            states = self.last_known.sets.states.take(lanes)
+            self._guesses = GuessedStates(self.machine, self.role, self._rng, states)
+        for turn in self._turns_since:
+            self._guesses.play_on(turn)
+        self._turns_since.clear()
+        return self._guesses
 
     def grow(self, deadline: Deadline, *others: FollowsPaths) -> None:
         """Draw more samples of the present path until the bag is full, or the time is up.
@@ -325,15 +310,11 @@ class Tracker:
         else:
             self._know(self.bag)
 
-    def _running(self, states: States) -> States:
-        """The states that are not terminal."""
-        return states.take(np.flatnonzero(~self.machine.terminal(states)))
-
     def _know(self, bag: Bags) -> None:
         """Record a bag with particles of the present turn."""
         self.last_known = bag
-        self._guessed = None
-        self._moves_since.clear()
+        self._guesses = None
+        self._turns_since.clear()
 
     def quality(self) -> Quality:
         """The quality of the present bag."""

@@ -18,7 +18,7 @@ declares.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar, TypeVar, get_args
 from weakref import WeakKeyDictionary
@@ -86,6 +86,14 @@ class Setup:
         return replace(self, player="random", backend=backend or self.backend, snapshots=())
 
 
+def num_shared(old: Sequence[PathTurn], new: Sequence[PathTurn]) -> int:
+    """Number of turns that two histories share at the beginning."""
+    for index, (a, b) in enumerate(zip(old, new, strict=False)):
+        if a != b:
+            return index
+    return min(len(old), len(new))
+
+
 FIRST_LOOK = -1
 """Number of the order before all questions. The player may use its time, except for the last
 `FIRST_LOOK_S`, in which a first decision does everything that is slow once."""
@@ -102,6 +110,8 @@ class Think:
         keep: number of turns at the beginning of the worker's history that are still right.
         turns: the turns after those.
         deadline_s: on `time.monotonic`, which is the same in all processes.
+        is_doubt: whether the turns are another reading of the messages, since no particle fits the
+            first one.
     """
 
     kind: ClassVar[str] = "think"
@@ -109,6 +119,7 @@ class Think:
     keep: int
     turns: History
     deadline_s: float
+    is_doubt: bool = False
 
 
 @dataclass(frozen=True, slots=True)

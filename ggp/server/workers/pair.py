@@ -1,9 +1,10 @@
 """The two workers of one match, which guarantee a move whatever happens to their processes.
 
 Both workers follow the same history. The *thinker* is the player of the spec, on the fastest
-machine that can be built. The *understudy* has a Prolog machine, which is ready in a moment, and
-only looks for a legal move. A question of the match comes in; the answer is the thinker's decision,
-or its best move so far when time is up, or else the understudy's move.
+machine that can be built. The *understudy* only looks for a legal move. It begins on Prolog, which
+is ready in a moment but loses track of long matches. So another one, on a machine like the
+thinker's, takes over once it has followed the match. A question of the match comes in; the answer
+is the thinker's decision, or its best move so far when time is up, or else the understudy's move.
 
 A `WorkerSlot` replaces workers that die.
 """
@@ -15,6 +16,7 @@ import logging
 import math
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -32,7 +34,7 @@ from ggp.server.latency import StopTimes
 from ggp.server.match_log import MatchLog
 from ggp.server.workers import orders
 from ggp.server.workers.orders import Answer, MoveReport, Setup, Think
-from ggp.server.workers.pool import WorkerPool, WorkerProcess
+from ggp.server.workers.pool import Background, WorkerPool, WorkerProcess
 
 THINKER, UNDERSTUDY = "thinker", "understudy"
 
@@ -81,8 +83,10 @@ class WorkerPair:
         self._news = asyncio.Event()
         self._log = log
         self._thinker = WorkerSlot(THINKER, pool, setup, log, self._news.set)
-        simple = setup.for_stand_in(backend="prolog")
-        self._understudy = WorkerSlot(UNDERSTUDY, pool, simple, log, self._news.set, is_last=True)
+        self._pool, self._setup = pool, setup
+        self._understudy = self._new_understudy("prolog", is_last=True)
+        self._understudies = [self._understudy]  # the last may be about to take over
+        self._background = Background()
         self._number = 0
         self._question = 0
         self._hurried = 0
@@ -98,8 +102,9 @@ class WorkerPair:
 
     def catch_up(self, history: History) -> None:
         """Give the workers a history to follow before there is a question."""
-        self._thinker.catch_up(history)
-        self._understudy.catch_up(history)
+        self._history = history
+        for slot in (self._thinker, *self._understudies):
+            slot.catch_up(history)
 
     @property
     def backend(self) -> str | None:
@@ -109,7 +114,7 @@ class WorkerPair:
     @property
     def kills(self) -> int:
         """Number of workers that died or were killed."""
-        return self._thinker.kills + self._understudy.kills
+        return self._thinker.kills + sum(slot.kills for slot in self._understudies)
 
     def settle(self, backend: str) -> None:
         """Fix the backend of the thinker to the one on which the match has begun."""
@@ -127,8 +132,9 @@ class WorkerPair:
         """A move, at the deadline of the question or before it.
 
         If no particle agrees with the history, its other readings are tried while there is time. If
-        no move is known at the deadline, the answer is the first that is found later: no answer
-        would certainly be illegal.
+        none agrees with any, the move is that of the first, which is the likeliest. If no move is
+        known at the deadline, the answer is the first that is found later: no answer would
+        certainly be illegal.
 
         Args:
             clock_end_s: when the server's clock runs out.
@@ -136,23 +142,28 @@ class WorkerPair:
         async with self._turn_taking:
             self._question, self._history = ask.number, ask.history
             readings = (ask.history, *ask.doubts)
-            index = 0
+            index, fallback = 0, None
             self._think(readings[0], ask.deadline_s)
             while (choice := self._decided(is_last=index == len(readings) - 1)) is None:
                 if self._is_lost() and index < len(readings) - 1:
+                    fallback = fallback or self._reported()
                     index += 1
                     self._log.write("note", text="no particle fits the messages: another reading")
-                    self._think(readings[index], ask.deadline_s)
+                    self._think(readings[index], ask.deadline_s, is_doubt=True)
                 elif not await self._wait(ask.deadline_s):
                     break
-            while not self._knows_a_move() and await self._wait(clock_end_s + GRACE_S):
+            while not (fallback or self._knows_a_move()) and await self._wait(
+                clock_end_s + GRACE_S
+            ):
                 pass
             choice = choice or self._best_so_far()
+            is_sound = choice.decision is not None and choice.decision.is_sound
+            choice = replace(choice, reading=index) if is_sound else fallback or choice
             self._learn(choice)
             self._thinker.rest()
             self._understudy.rest()
-            is_sound = choice.decision is not None and choice.decision.is_sound
-            return replace(choice, reading=index) if is_sound else choice
+            self._relieve()
+            return choice
 
     async def score(self, history: History) -> float | None:
         """Our goal value at the end of a match with this history; None if unknown."""
@@ -172,7 +183,34 @@ class WorkerPair:
 
     async def close(self) -> None:
         """End both workers."""
-        await asyncio.gather(self._thinker.close(), self._understudy.close())
+        await self._background.cancel()
+        await asyncio.gather(*(slot.close() for slot in (self._thinker, *self._understudies)))
+
+    def _new_understudy(self, backend: str, *, is_last: bool = False) -> WorkerSlot:
+        setup = replace(self._setup.for_stand_in(backend), settled=True)
+        return WorkerSlot(UNDERSTUDY, self._pool, setup, self._log, self._news.set, is_last=is_last)
+
+    def _relieve(self) -> None:
+        """Have an understudy on the thinker's backend take over once it has followed the match.
+
+        If it dies, another begins on Prolog again.
+        """
+        latest, backend = self._understudies[-1], self._thinker.built_on
+        if latest is not self._understudy:
+            if latest.is_sound:
+                self._background.start(self._understudy.close())
+                self._understudy = latest
+                latest.take_over("prolog")
+            elif latest.kills >= MAX_LIVES:
+                self._background.start(latest.close())
+            elif latest.warm:
+                latest.catch_up(self._history)
+                latest.look()
+        elif backend not in (None, "prolog", latest.built_on):
+            successor = self._new_understudy(backend_to_share(backend))
+            self._understudies.append(successor)
+            successor.catch_up(self._history)
+            successor.start(math.inf)
 
     def _is_ready(self) -> bool:
         if self._thinker.failed:
@@ -186,12 +224,13 @@ class WorkerPair:
         """
         return self._thinker.lost if self._thinker.is_built else self._understudy.lost
 
-    def _think(self, history: History, deadline_s: float) -> None:
+    def _think(self, history: History, deadline_s: float, *, is_doubt: bool = False) -> None:
         self._number += 1
         left_s = deadline_s - time.monotonic()
         self._stop_s = deadline_s - min(self._stops.early_s, WAY_SHARE * max(left_s, 0.0))
-        self._thinker.think(self._number, history, self._stop_s)
-        self._understudy.think(self._number, history, self._stop_s)
+        order = Think(self._number, 0, history, self._stop_s, is_doubt)
+        self._thinker.think(order)
+        self._understudy.think(order)
 
     def _learn(self, choice: MoveToSend) -> None:
         """Record the delay with which the thinker stopped, if it used up its time."""
@@ -228,37 +267,58 @@ class WorkerPair:
         return self._thinker.report is not None or self._understudy.report is not None
 
     def _best_so_far(self) -> MoveToSend:
+        resort = MoveToSend(last_resort(self._history), "last resort", False, None)
+        return self._reported() or resort
+
+    def _reported(self) -> MoveToSend | None:
+        """The best report so far."""
         reports = ((THINKER, self._thinker.report), (UNDERSTUDY, self._understudy.report))
         available = [(source, report) for source, report in reports if report is not None]
         for sound in (True, False):
             for source, report in available:
                 if report.decision.is_sound is sound:
                     return _choice(source, report)
-        return MoveToSend(last_resort(self._history), "last resort", False, None)
+        return None
+
+
+RECENT = 100
+"""Number of latest turns from which a last resort is taken."""
 
 
 def last_resort(turns: Sequence[PathTurn]) -> str:
     """The most probable move if no legal one is known: one of our moves, or `nil`.
 
-    If roles take turns, every second move is a `noop`, so the move before last is more probable
-    than the last. A move that the server replaced is not repeated until it has accepted another;
-    the move that it executed instead was legal.
+    It is a move that was executed for us in a turn like this one: after turns of the same kinds, as
+    many as possible. Turns are of the same kind if their percepts begin with the same words, and
+    their moves are the same, or both occurred only once. If all turns are of one kind, roles
+    probably take turns: every second move is a `noop`. A move that the server replaced is not
+    repeated until it has accepted another; the move that it executed instead was legal.
 
-        >>> last_resort([PathTurn("noop"), PathTurn("(mark 1 1)"), PathTurn("noop")])
-        '(mark 1 1)'
+        >>> last_resort([PathTurn(move) for move in ("noop", "e4", "noop", "noop", "d4", "noop")])
+        'noop'
 
     Args:
         turns: the path so far.
     """
+    turns = turns[-RECENT:]
     moves = [turn.move or turn.submitted for turn in turns]
-    # The latest four, latest first.
-    latest, second, third, fourth = (None, None, None, None, *moves)[:-5:-1]
-    may_alternate = fourth is None or second == fourth or latest == third
-    swapped = second is not None and latest != second and may_alternate
-    likely = [second, latest] if swapped else [latest]
+    counts = Counter(moves)
+    kinds = [
+        (move if counts[move] > 1 else "", {text.partition(" ")[0] for text in turn.percepts or ()})
+        for move, turn in zip(moves, turns, strict=True)
+    ]
+
+    def likeness(index: int) -> int:
+        pairs = zip(reversed(kinds[:index]), reversed(kinds), strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+    likely = [len(moves) - 2] if 1 < len(moves) < 4 else []
+    if any(kind != kinds[0] for kind in kinds):
+        likely = sorted(range(len(moves) - 1, 0, -1), key=likeness, reverse=True)
     replaced = {turn.submitted for turn in takewhile(was_replaced, reversed(turns))}
-    candidates = (move for move in (*likely, *reversed(moves)) if move not in replaced)
-    return next((move for move in candidates if move is not None), NIL)
+    candidates = (*(moves[index] for index in likely), *reversed(moves))
+    usable = (move for move in candidates if move is not None and move not in replaced)
+    return next(usable, NIL)
 
 
 def _choice(source: str, report: MoveReport) -> MoveToSend:
@@ -294,7 +354,8 @@ BUILD_S = 60.0
 LISTEN_S = 1.0
 LISTEN_SHARE = 0.3
 """The understudy has this long, and at most this share of the available time, to show that it is
-alive when a question arrives."""
+alive when a question arrives: by a message or by CPU time, since on a busy machine the thread that
+answers may have to wait."""
 
 MAX_LIVES = 3
 """A worker that has died this often without a decision is restarted as a player that only looks for
@@ -305,7 +366,6 @@ AHEAD = 4
 it has more particles."""
 
 MAX_PAUSE_S = 30.0
-
 _log = logging.getLogger(__name__)
 
 
@@ -333,6 +393,8 @@ class WorkerSlot:
     ) -> None:
         self.name, self._is_last = name, is_last
         self.is_built = False
+        self.built_on: str | None = None  # the backend of the latest machine
+        self.is_sound = False  # whether it found its latest move by particles
         self.warm = False
         self.failed = False
         self.backend: str | None = None  # on which the match has begun
@@ -360,19 +422,27 @@ class WorkerSlot:
         self._warm_until_s = ready_by_s
         self._starting = asyncio.ensure_future(self._start(0.0))
 
-    def think(self, number: int, history: History, deadline_s: float) -> None:
-        """Have the worker look for a move; its best so far appears in `report`."""
+    def think(self, order: Think) -> None:
+        """Have the worker look for a move; its best so far appears in `report`.
+
+        Args:
+            order: with all turns.
+        """
         self.report, self.idle, self.lost = None, self.failed, False
-        self._history = history
-        self._order = Think(number, 0, history, deadline_s)
-        self._give(self._order)
+        self._history, self._order = order.turns, order
+        self._give(order)
         process = self._process
         if self._is_last and process is not None:
-            now_s = time.monotonic()
+            now_s, (_, cpu) = time.monotonic(), processes.state_and_cpu(process.pid)
             if process.is_up:
                 process.send(orders.AreYouThere())
-            in_s = min(LISTEN_S, LISTEN_SHARE * max(0.0, deadline_s - now_s))
-            asyncio.get_running_loop().call_later(in_s, self._kill_unless_heard, process, now_s)
+            in_s = min(LISTEN_S, LISTEN_SHARE * max(0.0, order.deadline_s - now_s))
+            loop = asyncio.get_running_loop()
+            loop.call_later(in_s, self._kill_unless_alive, process, now_s, cpu)
+
+    def take_over(self, backend: str) -> None:
+        """Be the worker without which there may be no move; later processes are on this backend."""
+        self._is_last, self._setup = True, replace(self._setup, backend=backend)
 
     def catch_up(self, history: History) -> None:
         """Have the worker follow a history at the next opportunity."""
@@ -385,7 +455,7 @@ class WorkerSlot:
         if self._process is None or self._process.ended:
             self.concluded = True
             return
-        keep = _common(self._sent_turns, history)
+        keep = orders.num_shared(self._sent_turns, history)
         self._process.send(orders.Conclude(keep, history[keep:], deadline_s))
 
     def rest(self) -> None:
@@ -397,9 +467,7 @@ class WorkerSlot:
         if self._setup.backend == "auto" and not self._setup.settled:
             self._log.write("backend", worker=self.name, backend=backend)
             self.backend = backend
-            # A worker that finds no circuit in the cache builds one, or plays without.
-            later_backend = "auto" if backend == "propnet" else backend
-            self._setup = replace(self._setup, backend=later_backend, settled=True)
+            self._setup = replace(self._setup, backend=backend_to_share(backend), settled=True)
 
     async def close(self) -> None:
         """End the worker for good."""
@@ -455,7 +523,7 @@ class WorkerSlot:
         process = self._process
         if process is None or process.ended:
             return
-        keep = _common(self._sent_turns, order.turns)
+        keep = orders.num_shared(self._sent_turns, order.turns)
         process.send(replace(order, keep=keep, turns=order.turns[keep:]))
         self._sent_turns, self._order_number = order.turns, order.number
         # While the machine is being built, the time limit for building applies instead.
@@ -492,9 +560,13 @@ class WorkerSlot:
 
         self._watchdog = asyncio.get_running_loop().call_later(HANG_S, look)
 
-    def _kill_unless_heard(self, process: WorkerProcess, since_s: float) -> None:
-        """Kill a silent worker; one that is still starting only if another is ready."""
-        if process.heard_s < since_s and (process.is_up or self._pool.has_ready):
+    def _kill_unless_alive(self, process: WorkerProcess, since_s: float, cpu: str) -> None:
+        """Kill a silent worker that does not compute; one that is still starting only if another is
+        ready."""
+        if process.heard_s >= since_s:
+            return
+        is_still = processes.state_and_cpu(process.pid)[1] == cpu
+        if is_still if process.is_up else self._pool.has_ready:
             process.kill("it does not answer")
 
     def _hear(self, answer: Answer) -> None:
@@ -506,8 +578,8 @@ class WorkerSlot:
             case orders.MachineBuilt():
                 self._tell("built", f"{answer.backend}, {answer.seconds:.2f} s")
                 self.settle(answer.backend)
-                self.is_built = True
-                self._warm_up()
+                self.is_built, self.built_on = True, answer.backend
+                self.look()
             case orders.Failed():
                 self._tell("failed", answer.error)
                 self.failed = self.idle = True
@@ -516,6 +588,7 @@ class WorkerSlot:
                 self._hear_report(answer)
             case orders.GaveUp():
                 self._tell("gave up", answer.error)
+                self.is_sound = False
                 self._finish(answer.number, lost=True)
             case orders.Believed():
                 self._log.keep(self.name, answer)
@@ -538,6 +611,7 @@ class WorkerSlot:
         if self._order is not None and report.number == self._order.number:
             self.report = report
         if report.final:
+            self.is_sound = report.decision.is_sound
             self._finish(report.number, lost=not report.decision.is_sound)
 
     def _finish(self, number: int, *, lost: bool) -> None:
@@ -551,7 +625,7 @@ class WorkerSlot:
         if self._order is not None and number == self._order.number:
             self.idle, self.lost = True, lost
 
-    def _warm_up(self) -> None:
+    def look(self) -> None:
         """Let the player use the start clock, unless there is an open question.
 
         The understudy, and any worker after the start clock, gets only a moment. In a match that
@@ -595,12 +669,12 @@ class WorkerSlot:
         self._log.write("worker", worker=self.name, what=happening, pid=pid, text=text)
 
 
-def _common(old: History, new: History) -> int:
-    """Number of turns that two histories share at the beginning."""
-    for index, (a, b) in enumerate(zip(old, new, strict=False)):
-        if a != b:
-            return index
-    return min(len(old), len(new))
+def backend_to_share(backend: str) -> str:
+    """The backend with which another worker builds the same machine.
+
+    A worker that finds no circuit in the cache builds one, or plays without.
+    """
+    return "auto" if backend == "propnet" else backend
 
 
 def _rights_text(rights: tuple[str, ...]) -> str:

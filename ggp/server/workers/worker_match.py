@@ -13,6 +13,7 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,11 +34,12 @@ from ggp.machine.base import FloatArray
 from ggp.machine.build import build_by_the_first_clock, reveal_moves
 from ggp.machine.propnet.compile.ground_rules.forecast import GroundingForecast
 from ggp.players import Context, Decision, Player, make_player, parse_spec, player_of
-from ggp.players.known_state import KnownStatePlayer
+from ggp.players.known_state import KnownStatePlayer, drawn_decision
 from ggp.players.parts.belief_player import BeliefPlayer
+from ggp.players.parts.guessed_states import GuessedStates
+from ggp.players.parts.tracker import move_of, percepts_of, refused_of
 from ggp.players.player import Believing, Pondering, Preparing
 from ggp.players.random_legal import RandomLegal
-from ggp.players.sampled_states import SampledStates
 from ggp.protocol.path import PathTurn
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.server.workers import orders
@@ -53,12 +55,31 @@ OVERRUN_S = 0.3
 """CPU time beyond that of an order after which listing moves counts as too slow in this game: it
 would keep a guess from being sent in time."""
 
+GUESS_SHARE = 0.3
+"""Share of the time for playing guesses on."""
+
 _FAR_AHEAD_S = 1e15
 """The time that an interrupted search sees on its clock; finite, so that sums stay numbers."""
 
 _LONGEST_SAID = 500
 
 _log = logging.getLogger(__name__)
+
+
+class _Follower(NamedTuple):
+    """A player, and what it follows.
+
+    Attributes:
+        turns: a history.
+        player: None if it is not made yet.
+        followed: number of these turns that it knows.
+        sees_moves: whether it is on a machine that reveals joint moves.
+    """
+
+    turns: tuple[PathTurn, ...]
+    player: Player | None
+    followed: int
+    sees_moves: bool
 
 
 class WorkerMatch:
@@ -81,8 +102,9 @@ class WorkerMatch:
         self._turns: list[PathTurn] = []
         self._followed = 0  # number of turns that the player knows
         self._snapshots: tuple[str, ...] = ()  # beliefs with which a new player may begin
-        self._guesser: SampledStates | None = None
-        self._guessed = 0  # number of turns that the guesser knows
+        self._first: _Follower | None = None  # of the first reading, while another one is tried
+        self._guesses: GuessedStates | None = None
+        self._guessed = 0  # number of turns of the first reading that these have played on
         self._only_guesses = False
         self._only_looked = False
         self._number = -1
@@ -134,13 +156,31 @@ class WorkerMatch:
         self._send(orders.FinalGoal(goal))
 
     def take_note(self, order: Think) -> None:
-        """Remember the turns of an order; the player gets them before its next search."""
+        """Remember the turns of an order; the player gets them before its next search.
+
+        The player of the first reading stays while other readings are tried.
+        """
+        first = self._first
+        if order.is_doubt and first is None:
+            follows = self._player, self._followed
+            self._first = _Follower(tuple(self._turns), *follows, self._sees_moves)
+            self._player, self._followed = None, 0
         self._turns[order.keep :] = order.turns
         if order.keep < self._followed:
             self._replaced = self._player if isinstance(self._player, Believing) else None
             self._player, self._followed = None, 0
-        if order.keep < self._guessed:
-            self._guesser, self._guessed = None, 0
+        if order.is_doubt:
+            return
+        keep = order.keep if first is None else orders.num_shared(first.turns, self._turns)
+        if keep < self._guessed:
+            self._guesses, self._guessed = None, 0
+        if first is not None and self._followed <= first.followed <= keep:
+            self._replaced = self._player if isinstance(self._player, Believing) else self._replaced
+            self._player, self._followed = first.player, first.followed
+            if first.sees_moves != self._sees_moves:
+                self._machine, self._other_machine = self._other_machine, self._machine
+                self._sees_moves = first.sees_moves
+        self._first = None
 
     def think(self, order: Think) -> None:
         """Find a move; answers with reports, of which the last is final, or with `GaveUp`."""
@@ -154,9 +194,10 @@ class WorkerMatch:
         deadline = Deadline(order.deadline_s, self._clock)
         self._heed_moves(self._setup)
         used_s, until_s = time.process_time(), max(order.deadline_s - time.monotonic(), 0.0)
-        guess = self._guess(deadline)
-        if guess is not None and self._only_guesses:
-            self._send(orders.MoveReport(order.number, True, guess))
+        guess = None if order.is_doubt else self._guess(deadline.part(GUESS_SHARE))
+        if self._only_guesses:
+            report = orders.MoveReport(order.number, True, guess) if guess is not None else None
+            self._send(report or orders.GaveUp(order.number, "only guesses are made"))
             return
         try:
             self._player = self._player or self._new_player(self._setup, self._machine)
@@ -170,15 +211,18 @@ class WorkerMatch:
                 self._send(orders.GaveUp(order.number, one_line(str(error))))
                 return
             _log.warning("only guesses from now on: %s", one_line(str(error)))
-            self._only_guesses, decision = True, guess
+            self._only_guesses, decision = isinstance(self._machine, Prover), guess
         except MemoryError:
             raise
         except Exception as error:
             self._decide_without(order, error, deadline)
             return
-        if guess is not None and time.process_time() - used_s > until_s + OVERRUN_S:
+        is_late = time.process_time() - used_s > until_s + OVERRUN_S
+        if guess is not None and isinstance(self._machine, Prover) and is_late:
             _log.warning("only guesses from now on: finding moves cannot be interrupted in time")
             self._only_guesses = True
+        if guess is not None and not decision.is_sound:
+            decision = guess
         self._send(orders.MoveReport(order.number, True, decision))
 
     def _heed_moves(self, setup: Setup) -> None:
@@ -203,26 +247,40 @@ class WorkerMatch:
         self._machine, self._other_machine = self._other_machine, machine
         self._sees_moves, self._player, self._followed = sees_moves, None, 0
         self._replaced = None
-        self._guesser, self._guessed = None, 0
+        self._guesses, self._guessed = None, 0
 
     def _guess(self, deadline: Deadline) -> Decision | None:
         """A probably legal move, reported immediately: to be certain may take too long.
 
-        Only for a player that just looks for a legal move and does not get joint moves.
+        Only for a player that just looks for a legal move and does not get joint moves. It begins
+        in particles of the player, if that has some.
         """
-        machine, setup = self._machine, self._setup
+        machine, setup, player = self._machine, self._setup, self._player
         if machine is None or setup is None or self._sees_moves:
             return None
-        if not isinstance(machine, Prover) or parse_spec(setup.player).player is not RandomLegal:
+        if parse_spec(setup.player).player is not RandomLegal:
             return None
+        began_s, role = time.monotonic(), role_index(machine, setup.role)
+        rng = np.random.default_rng((setup.seed, len(self._turns)))
         try:
-            if self._guesser is None:
-                rng = np.random.default_rng(setup.seed)
-                self._guesser = SampledStates(machine, role_index(machine, setup.role), rng)
+            if not self._followed:
+                self._resume()
+            guesses = self._guesses or GuessedStates(machine, role, rng, machine.initial(1))
+            tracker = player.tracker if isinstance(player, BeliefPlayer) else None
+            is_ahead = self._followed >= self._guessed
+            if tracker is not None and is_ahead and not tracker.bag.depleted[0]:
+                guesses = GuessedStates(machine, role, rng, tracker.guesses().states)
+                self._guessed = self._followed
+            self._guesses = guesses
             for turn in self._turns[self._guessed :]:
                 self._guessed += 1
-                self._guesser.observe(turn.move, turn.percepts, deadline=deadline)
-            guess = self._guesser.choose(deadline)
+                move = move_of(machine, turn.move)
+                refused = refused_of(machine, move, turn.submitted, turn.in_time)
+                seen = percepts_of(machine, turn.percepts)
+                guesses.play_on((move, seen, refused), deadline)
+            fault = f"guessed in {len(guesses.states)} states"
+            particles, moves = len(guesses.states) if guesses.agree else 0, guesses.moves()
+            guess = drawn_decision(machine, moves, rng, began_s, particles=particles, fault=fault)
         except GGPError as error:
             _log.info("no move can be guessed: %s", error)
             return None
@@ -265,7 +323,7 @@ class WorkerMatch:
 
     def _send_belief(self, _: Deadline) -> None:
         """Send what the player believes after all turns, for players that replace it."""
-        if self._turns and self._followed == len(self._turns):
+        if self._first is None and self._turns and self._followed == len(self._turns):
             snapshot = self._player.snapshot() if isinstance(self._player, Believing) else ""
             if snapshot:
                 self._snapshots = (snapshot,)

@@ -15,7 +15,8 @@ from ggp.errors import BeliefDepletedError, ReasonerLimitError
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN
 from ggp.players import BeliefPlayer, make_player, parse_spec
-from ggp.players.parts.tracker import GUESSED, Submission, Tracker
+from ggp.players.parts.guessed_states import GUESSED, ROUNDS
+from ggp.players.parts.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline
 from tests.support.games import machine_of_game, machine_of_rules
 
@@ -93,7 +94,7 @@ def test_what_was_proved_impossible_is_not_searched_again(exact: int, backend: s
         decision = player.choose()
         assert decision.fault is not None
         assert "no complete path agrees" in decision.fault
-        assert decision.states_visited <= GUESSED  # which are played on for a fallback
+        assert decision.states_visited <= ROUNDS * GUESSED  # which are played on for a fallback
         assert decision.move in ("wait", "watch")
         assert player.tracker.bag.exact[0]
 
@@ -163,12 +164,12 @@ def test_states_are_guessed_with_own_moves_and_anew_when_particles_are_found() -
     tracker = player.tracker
     lost = tracker._empty_bag(tracker.bag, [UNKNOWN, UNKNOWN, UNKNOWN])
     tracker.bag = lost
-    tracker._moves_since.append(cast("int", machine.move_id("(mark 2 2)")))
-    guessed = machine.fluents(tracker.guessed_states())
+    tracker._turns_since.append([cast("int", machine.move_id("(mark 2 2)")), UNKNOWN, UNKNOWN])
+    guessed = machine.fluents(tracker.guesses().states)
     assert guessed
     assert all("(marked 2 2 xplayer)" in fluents for fluents in guessed)
     tracker._know(tracker.belief.start(role))
-    (first,) = {frozenset(fluents) for fluents in machine.fluents(tracker.guessed_states())}
+    (first,) = {frozenset(fluents) for fluents in machine.fluents(tracker.guesses().states)}
     assert "(control xplayer)" in first
 
 

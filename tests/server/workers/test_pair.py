@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 
 import pytest
 
 from ggp.errors import BackendUnavailableError
+from ggp.players import Decision
 from ggp.protocol.path import PathTurn
 from ggp.protocol.session import Ask
 from ggp.server.match_log import MatchLog
 from ggp.server.workers.nursery import Nursery
-from ggp.server.workers.orders import Setup
-from ggp.server.workers.pair import MoveToSend, WorkerPair, last_resort
+from ggp.server.workers.orders import (
+    FIRST_LOOK,
+    Answer,
+    MachineBuilt,
+    MoveReport,
+    Setup,
+    Think,
+    Up,
+)
+from ggp.server.workers.pair import MoveToSend, WorkerPair, WorkerSlot, last_resort
 from ggp.server.workers.pool import WorkerPool, WorkerProcess
+from tests.server.live import PATIENCE_S
+from tests.server.workers.test_pool import HANGS, ShellPool, says, until
 
 SETUP = Setup("(role a)", "a", "random", "prolog", 1, 1.0, 1 << 30)
 LONG_AGO_S = -100.0
@@ -48,6 +60,8 @@ class NoPool(WorkerPool):
         ([None, "a"], "a"),
         (["a", None, "b"], "b"),
         (["a", "b", None], "b"),
+        (["noop", "mark1", "noop", "noop", "mark2", "noop"], "noop"),
+        (["noop", "noop", "mark1", "noop", "noop", "mark2", "noop", "noop"], "mark2"),
         ([None, None, None], "nil"),
     ],
 )
@@ -71,6 +85,51 @@ def test_last_resort_repeats_no_move_that_the_server_has_just_replaced(
     turns: list[tuple[str, str]], expected: str
 ) -> None:
     assert last_resort([PathTurn(move, submitted=sent) for move, sent in turns]) == expected
+
+
+def test_last_resort_is_what_was_executed_where_percepts_were_alike() -> None:
+    # Who is to move hears of it, and moves on after a refusal.
+    turns = [
+        PathTurn("noop", ("(yours)",)),
+        PathTurn("a1", ("(refused a1)", "(yours)")),
+        PathTurn("a2", ("(theirs)",)),
+        PathTurn("noop", ("(yours)",)),
+        PathTurn("b1", ("(theirs)",)),
+        PathTurn("noop", ("(theirs)",)),
+        PathTurn("noop", ("(yours)",)),
+        PathTurn("c1", ("(refused c1)", "(yours)")),
+    ]
+    assert last_resort(turns) == "a2"
+    assert last_resort([*turns, PathTurn("c2", ("(theirs)",))]) == "noop"
+    assert last_resort(turns[:-1]) == "b1"
+
+
+class Finder(WorkerSlot):
+    """A worker without particles, whose moves are known beforehand."""
+
+    def __init__(self, pool: WorkerPool, *moves: str) -> None:
+        super().__init__("thinker", pool, SETUP, MatchLog(None, "m"), lambda: None)
+        self._moves, self.is_built = list(moves), True
+
+    def think(self, order: Think) -> None:
+        decision = Decision(self._moves.pop(0), (), 0, False, 0, 0.0, "no particles")
+        self.report, self.idle, self.lost = MoveReport(order.number, True, decision), True, True
+
+
+def test_where_no_reading_fits_the_move_is_that_of_the_first() -> None:
+    first, second = (PathTurn("a"), PathTurn("b")), (PathTurn("b"),)
+
+    async def run() -> MoveToSend:
+        pool = NoPool()
+        pair = WorkerPair(pool, SETUP, MatchLog(None, "m"))
+        pair._thinker, pair._understudy = Finder(pool, "a", "b"), Finder(pool, "c", "d")
+        deadline_s = time.monotonic() + PATIENCE_S
+        choice = await pair.choose(Ask(1, 1, True, first, 0.0, deadline_s, (second,)), deadline_s)
+        await pair.close()
+        return choice
+
+    choice = asyncio.run(run())
+    assert (choice.move, choice.reading) == ("a", None)
 
 
 def test_without_workers_the_move_comes_from_what_the_server_told() -> None:
@@ -103,3 +162,33 @@ def test_understudy_is_started_first() -> None:
 
     light, heavy = asyncio.run(run())[:2]
     assert (light, heavy) == (True, False)
+
+
+def test_another_understudy_on_the_machine_of_the_thinker_takes_over() -> None:
+    def script(backend: str) -> str:
+        report = MoveReport(FIRST_LOOK, True, Decision("a", (), 1, True, 0, 0.0))
+        answers: list[Answer] = [Up(()), MachineBuilt(backend, ("a",), 0.0), report]
+        return f"{'; '.join(map(says, answers))}; {HANGS}"
+
+    async def run() -> None:
+        first, other = script("prolog"), script("relational")
+        pool = ShellPool(first, other, other, first)
+        pair = WorkerPair(pool, replace(SETUP, backend="auto"), MatchLog(None, "m"))
+        await pair.get_ready(1, time.monotonic() + PATIENCE_S)
+        understudy = pair._understudy
+        for number in (2, 3):
+            await until(lambda: pair._understudies[-1].warm)
+            deadline_s = time.monotonic() + PATIENCE_S
+            pair.hurry(number)
+            await pair.choose(Ask(number, 1, True, (), 0.0, deadline_s), deadline_s)
+        assert pair._understudy is not understudy
+        assert pair._understudy.built_on == "relational"
+        process = pair._understudy._process
+        assert process is not None
+        process.kill("a test")
+        await until(lambda: pair._understudy.built_on == "prolog")  # ready in a moment again
+        assert pair.kills == 1
+        await pair.close()
+        await pool.close()
+
+    asyncio.run(run())

@@ -19,7 +19,7 @@ from ggp.server.match_log import MatchLog
 from ggp.server.workers import pair
 from ggp.server.workers import pool as pool_module
 from ggp.server.workers.nursery import Nursery
-from ggp.server.workers.orders import Answer, MachineBuilt, MoveReport, Setup, Up, to_json
+from ggp.server.workers.orders import Answer, MachineBuilt, MoveReport, Setup, Think, Up, to_json
 from ggp.server.workers.pair import WorkerSlot
 from ggp.server.workers.pool import (
     START_S,
@@ -196,7 +196,7 @@ def test_worker_that_answers_other_words_than_those_of_the_rules_is_not_heard() 
         pool = ShellPool(answers("(mark my secret)"), answers("(mark 1 B)"), answers("(mark 1 b)"))
         setup = replace(SETUP, rules="(role a) (<= (legal a (Mark 1 ?x)) (x ?x)) (x b)")
         thinker = WorkerSlot("thinker", pool, setup, MatchLog(None, "m"), lambda: None)
-        thinker.think(1, (), time.monotonic() + PATIENCE_S)
+        thinker.think(Think(1, 0, (), time.monotonic() + PATIENCE_S))
         thinker.start(time.monotonic())
         await until(lambda: thinker.report is not None)
         assert thinker.report is not None
@@ -220,12 +220,32 @@ def test_understudy_that_only_starts_gives_way_to_one_that_runs(
         await until(lambda: understudy._process is not None)
         starts = understudy._process
         assert starts is not None
-        understudy._kill_unless_heard(starts, time.monotonic())
+        understudy._kill_unless_alive(starts, time.monotonic(), "")
         assert starts._why is None  # there is no other
         pool._nursery.is_loaded = True
-        understudy.think(1, (), time.monotonic() + PATIENCE_S)
+        understudy.think(Think(1, 0, (), time.monotonic() + PATIENCE_S))
         await until(lambda: understudy._process not in (None, starts))
         assert starts._why == "it does not answer"
+        await understudy.close()
+        await pool.close()
+
+    asyncio.run(run())
+
+
+@needs_proc
+def test_understudy_that_computes_may_be_slow_to_answer() -> None:
+    async def run() -> None:
+        pool, log = ShellPool(RUNS), MatchLog(None, "m")
+        understudy = WorkerSlot("understudy", pool, SETUP, log, lambda: None, is_last=True)
+        understudy.start(time.monotonic())
+        await until(lambda: understudy._process is not None and understudy._process.is_up)
+        process = understudy._process
+        assert process is not None
+        _, cpu = processes.state_and_cpu(process.pid)
+        understudy._kill_unless_alive(process, time.monotonic(), "less CPU time")
+        assert process._why is None
+        understudy._kill_unless_alive(process, time.monotonic(), cpu)  # it only sleeps
+        assert process._why == "it does not answer"
         await understudy.close()
         await pool.close()
 

@@ -66,15 +66,15 @@ class Worker:
         ask, move, believed = receipt.ask, None, None
         if ask.wants_move:
             for history in (ask.history, *(ask.doubts if self.tries_doubts else ())):
-                decision = self.decide(ask.number, history)
+                decision = self.decide(ask.number, history, history != ask.history)
                 move = decision.move
                 if decision.is_sound:
                     believed = history
                     break
         return self.lobby.answer(ask, move, 0.0, believed)
 
-    def decide(self, number: int, history: Sequence[PathTurn]) -> Decision:
-        order = Think(number, 0, tuple(history), time.monotonic() + PATIENCE_S)
+    def decide(self, number: int, history: Sequence[PathTurn], is_doubt: bool) -> Decision:
+        order = Think(number, 0, tuple(history), time.monotonic() + PATIENCE_S, is_doubt)
         self.match.take_note(order)
         self.match.think(order)
         report = self.told[-1]

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -283,6 +284,55 @@ def test_whatever_a_player_raises_the_match_goes_on(
     decision = asked(3, first)
     assert decision.fault is None
     assert "pass" in {value.move for value in decision.values}
+
+
+class Following(Careless):
+    """A player that notes the turns that it follows."""
+
+    def __init__(self, inner: Player, report: Callable[[Decision], None] | None) -> None:
+        super().__init__(inner, report)
+        self.moves: list[str] = []
+
+    def observe(self, *args: Any, **kwargs: Any) -> None:
+        self.moves.append(args[0])
+        super().observe(*args, **kwargs)
+
+
+def test_player_of_the_first_reading_stays_while_others_are_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[Following] = []
+
+    def make(spec: PlayerSpec, context: Context) -> Player:
+        made.append(Following(player_of(spec, context), context.report))
+        return made[-1]
+
+    monkeypatch.setattr(worker_match, "player_of", make)
+    told: list[Answer] = []
+    match = worker_match.WorkerMatch(told.append, lambda: False)
+    match.build(setup())
+    zero, one, none = (
+        PathTurn(move, ("(hint 1)",), move, True) for move in ("(guess 0)", "(guess 1)", "pass")
+    )
+    sent: tuple[PathTurn, ...] = ()
+
+    def think(*turns: PathTurn, is_doubt: bool = False) -> None:
+        nonlocal sent
+        keep = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(sent, turns)))  # noqa: B905
+        order = Think(len(told), keep, turns[keep:], time.monotonic() + PATIENCE_S, is_doubt)
+        match.take_note(order)
+        match.think(order)
+        sent = turns
+
+    think(zero)
+    think(one, is_doubt=True)
+    think(is_doubt=True)
+    think(zero, zero)  # no other reading was right
+    assert made[0].moves == ["(guess 0)", "(guess 0)"]
+    think(zero, one, is_doubt=True)
+    think(zero, one, none)  # this one was
+    assert made[-1].moves == ["(guess 0)", "(guess 1)", "pass"]
+    assert len(made) == 4
 
 
 @pytest.mark.verify

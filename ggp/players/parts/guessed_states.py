@@ -1,0 +1,117 @@
+"""A few guesses of the present state, for a role that has no particles or cannot wait for them.
+
+They begin in states that are known and are played on turn by turn: with our own move where it is
+legal, random moves otherwise. Successors with the right percepts come first, then those of states
+in which our move was legal. Even if there are none of both, the turn is right, which says most
+about our legal moves: old states would be those of another turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ggp.machine.abilities import Prover
+from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine, States
+from ggp.search.anytime import Deadline
+from ggp.search.moves import is_legal, random_moves
+
+GUESSED = 16
+"""Number of states."""
+
+ROUNDS = 8
+"""Most attempts to play all of them on by a turn."""
+
+ENOUGH_MOVES = 100
+"""Most legal moves among which one is drawn, where a machine can find a few without listing all."""
+
+
+class GuessedStates:
+    """Guesses of the present state of a match.
+
+    Args:
+        states: possible states to begin in, none of them terminal.
+
+    Attributes:
+        states: the guesses; none if the game always ended before.
+        agree: whether they agree with all turns that were played on.
+    """
+
+    def __init__(
+        self, machine: Machine, role: int, rng: np.random.Generator, states: States
+    ) -> None:
+        self._machine, self._role, self._rng = machine, role, rng
+        self.states, self.agree = states, True
+
+    def play_on(self, turn: Sequence[int], deadline: Deadline | None = None) -> None:
+        """Play on by a turn.
+
+        Args:
+            turn: our executed move, percepts and refused move: see `PathTree.extend`.
+            deadline: when to be content with fewer states.
+        """
+        successors: tuple[list[States], ...] = ([], [], [])  # the best last
+        for number in range(ROUNDS if len(self.states) else 0):
+            if number and deadline is not None and deadline.passed():
+                break
+            states = self.states.take(self._rng.integers(len(self.states), size=GUESSED))
+            for rank, lanes in enumerate(self._successors(states, *turn)):
+                if len(lanes):
+                    successors[rank].append(lanes)
+            if sum(map(len, successors[-1])) >= GUESSED:
+                break
+        self.agree = self.agree and bool(successors[-1])
+        best = next(filter(None, reversed(successors)), [self.states.take(np.arange(0))])
+        states = self._machine.concatenate(best)
+        self.states = states.take(np.arange(min(len(states), GUESSED)))
+
+    def moves(self) -> list[int]:
+        """Moves that are legal in most of the states; none if there are no states."""
+        machine, states, role = self._machine, self.states, self._role
+        if isinstance(machine, Prover):
+            moves = np.setdiff1d(self._drawn(states, role), [UNKNOWN])
+            legal_in = (are_legal(machine, states, role, move) for move in moves.tolist())
+            counts = np.array([lanes.sum() for lanes in legal_in])
+        else:
+            legal = machine.legal(states, role, allow_stuck=True)
+            moves, counts = np.unique(legal.values, return_counts=True)
+        likeliest: list[int] = moves[counts == counts.max(initial=0)].tolist()
+        return likeliest
+
+    def _successors(self, states: States, move: int, percepts: int, refused: int) -> list[States]:
+        """Successors by rank: of a state without our move, with it, and with our percepts too."""
+        machine, role = self._machine, self._role
+        joint = np.stack([self._drawn(states, r) for r in range(len(machine.roles))], axis=1)
+        is_ours = np.full(len(states), True)
+        if move != UNKNOWN:
+            is_ours = are_legal(machine, states, role, move)
+            joint[is_ours, role] = move
+        if refused >= 0:
+            is_ours &= ~are_legal(machine, states, role, refused)
+        possible = np.flatnonzero((joint != UNKNOWN).all(axis=1))
+        stepped = machine.step(states.take(possible), joint[possible])
+        agrees = (stepped.percepts[:, role] == percepts) | (percepts == UNKNOWN)
+        rank = np.where(is_ours[possible], 1 + agrees, 0)
+        rank[machine.terminal(stepped.states)] = UNKNOWN
+        return [stepped.states.take(np.flatnonzero(rank == number)) for number in range(3)]
+
+    def _drawn(self, states: States, role: int) -> IntArray:
+        """`[L]` a random legal move in each state; `UNKNOWN` where there is none."""
+        if not isinstance(self._machine, Prover):
+            return random_moves(self._machine, states, role, self._rng)
+        drawn = np.full(len(states), UNKNOWN)
+        for lane in range(len(states)):
+            state = states.take(np.array([lane]))
+            moves = self._machine.some_legal(state, role, ENOUGH_MOVES)
+            if len(moves):
+                drawn[lane] = self._rng.choice(moves)
+        return drawn
+
+
+def are_legal(machine: Machine, states: States, role: int, move: int) -> BoolArray:
+    """`[L]` whether a move is legal for a role in each state."""
+    if not isinstance(machine, Prover):
+        return is_legal(machine, states, role, np.full(len(states), move))
+    lanes = (states.take(np.array([lane])) for lane in range(len(states)))
+    return np.array([machine.is_legal(lane, role, move) for lane in lanes], dtype=bool)
