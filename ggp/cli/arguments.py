@@ -217,7 +217,7 @@ class _Backend(_ParamType):
     def convert(self, value: str, param: object, ctx: object) -> str:
         from ggp.machine.games import backends
 
-        if value not in backends():
+        if value != "auto" and value not in backends():
             raise ConfigError(f"unknown backend {value!r}; backends: {', '.join(backends())}")
         return value
 

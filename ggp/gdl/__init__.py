@@ -9,12 +9,21 @@ backend compiles. `analysis` derives properties of a game from its rules. `games
 by name; `nearest` suggests a name for a misspelled one.
 """
 
-from ggp.gdl.games import find_game, list_games, read_rulesheet
-from ggp.gdl.source import Diagnostic, Rulesheet, Source
-from ggp.gdl.syntax.comments import print_sheet
-from ggp.gdl.syntax.parser import canonical_term, parse, parse_term, parse_terms
-from ggp.gdl.syntax.printer import print_infix, print_kif, to_kif
-from ggp.gdl.terms import Compound, Rule, Symbol, Term, Variable
+from typing import TYPE_CHECKING
+
+from ggp.launch import later
+
+if TYPE_CHECKING:
+    from ggp.gdl.games import find_game, list_games, read_rulesheet
+    from ggp.gdl.source import Diagnostic, Rulesheet, Source
+    from ggp.gdl.syntax.comments import print_sheet
+    from ggp.gdl.syntax.parser import canonical_term, parse, parse_term, parse_terms
+    from ggp.gdl.syntax.printer import print_infix, print_kif, to_kif
+    from ggp.gdl.terms import Compound, Rule, Symbol, Term, Variable
+else:
+    __getattr__ = later(
+        __name__, "terms", "source", "syntax.printer", "syntax.comments", "syntax.parser", "games"
+    )
 
 __all__ = [
     "Compound",

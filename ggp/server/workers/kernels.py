@@ -8,7 +8,6 @@ they exist, the next start skips the compilation.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import os
@@ -124,6 +123,8 @@ async def _compile_in_child(
         OSError: the system cannot start a process.
         ValueError: the child ended early.
     """
+    import asyncio  # not for readers of the note, such as the template
+
     child, loop = Child(), asyncio.get_running_loop()
 
     def hear(news: tuple[int, int]) -> None:

@@ -174,8 +174,6 @@ class _Template:
             self._handle_events(None)
         for step in kernel_steps:
             self._load(step)
-        gc.collect()
-        gc.freeze()  # garbage collection would copy memory that children share
         self._is_loaded = True
         for client in self._clients.values():
             self._say_loaded(client)
@@ -184,7 +182,10 @@ class _Template:
             self._handle_events(self._patience_s())
 
     def _load(self, step: Callable[[], bool]) -> None:
+        gc.disable()  # everything stays, and collecting garbage in it would take longer and longer
         self._is_light = step()
+        gc.freeze()  # later collections would copy memory that children share
+        gc.enable()
         while self._handle_events(0.0):
             pass
 
