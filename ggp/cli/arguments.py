@@ -215,9 +215,11 @@ class _Backend(_ParamType):
     name = "backend"
 
     def convert(self, value: str, param: object, ctx: object) -> str:
+        if value == "auto":
+            return value
         from ggp.machine.games import backends
 
-        if value != "auto" and value not in backends():
+        if value not in backends():
             raise ConfigError(f"unknown backend {value!r}; backends: {', '.join(backends())}")
         return value
 

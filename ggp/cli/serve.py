@@ -192,7 +192,7 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
     with Loading():
         import asyncio
         from dataclasses import replace
-        from functools import partial
+        from functools import cache, partial
 
         from ggp.protocol.lobby import Lobby
         from ggp.server.host import Host
@@ -216,6 +216,7 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
         bound = listening.getsockname()
         host_text = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
 
+        @cache
         def when_open() -> None:
             _check(player)
             announce(f"{player} listens on http://{host_text}:{bound[1]}")

@@ -33,14 +33,7 @@ if TYPE_CHECKING:
         with_option,
     )
 else:
-    __getattr__ = later(
-        __name__,
-        "player",
-        "options.option_fields",
-        "spec",
-        "parts.search_player",
-        "parts.belief_player",
-    )
+    __getattr__ = later(__name__, "player", "spec", "options.option_fields", "parts.search_player")
 
 __all__ = [
     "PEERS",

@@ -56,8 +56,8 @@ def stay_up(
 
     Args:
         template: source of the workers of all children; None if each child has its own.
-        when_open: called in this process when the first child answers connections: what takes long
-            and is for no child. What it raises ends the child.
+        when_open: called in this process when a child answers connections: what takes long and is
+            for no child. What it raises ends the child.
 
     Returns:
         In each child: what keeps the connections that wait for an answer.
@@ -100,7 +100,6 @@ class _Supervisor:
     def __init__(self, template: TemplateProcess | None, when_open: Callable[[], None]) -> None:
         self.is_ending = False
         self._template, self._when_open = template, when_open
-        self._is_open = False
         self._child = 0
         self._shelf = ConnectionStore()
 
@@ -135,9 +134,7 @@ class _Supervisor:
 
     def _open(self) -> None:
         """Tell that connections are answered."""
-        if not self._is_open:
-            self._is_open = True
-            self._when_open()
+        self._when_open()
         listening.tell(READY="1")
 
     def close(self) -> None:

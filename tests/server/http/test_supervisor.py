@@ -79,6 +79,29 @@ def test_server_that_is_killed_costs_no_move_and_no_connection(tmp_path: Path) -
 
 
 @needs_proc
+def test_process_that_serves_has_loaded_nothing_to_think_with() -> None:
+    process, port = serve()
+    assert ask_once(port, "(INFO)")
+    maps = Path(f"/proc/{serving(process)}/maps").read_text()
+    assert [name for name in ("numpy", "scipy", "llvmlite", "swipl") if name in maps] == []
+    process.terminate()
+    process.communicate(timeout=30)
+
+
+def test_player_that_is_wrong_is_told_by_a_server_that_was_open() -> None:
+    program = (
+        "import os, time; from ggp.console import guarded; from ggp.errors import ConfigError\n"
+        "from ggp.server.http.supervisor import stay_up\n"
+        "def check():\n    raise ConfigError('no such player')\n"
+        "guarded(stay_up)(None, check).tell_open()\n"
+        "time.sleep(60)"
+    )
+    process = commands.start("-c", program)
+    assert process.communicate(timeout=30) == ("", "error: no such player\n")
+    assert process.returncode == 2
+
+
+@needs_proc
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_server_ends_with_the_process_that_keeps_its_socket(number: int) -> None:
     process, port = serve()
