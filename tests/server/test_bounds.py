@@ -14,6 +14,9 @@ from ggp.server.confinement import sandbox, seccomp
 from ggp.server.http import http_server, supervisor
 from ggp.server.settings import ServerLimits
 from ggp.server.workers import pair, pool, worker_match
+from match_runner.match import knowledge
+from match_runner.table import mind
+from match_runner.table.app import STATIC
 from match_runner.table.match_manager import MOST_WITH_PEOPLE
 from match_runner.table.options import RequestLimits
 from tests.support.games import REPOSITORY
@@ -116,6 +119,7 @@ def test_tests_of_a_bound_are_there(what: str) -> None:
 
 
 LIMITS, TABLE = ServerLimits(), RequestLimits()
+(MOST_LISTED,) = re.findall(r"^const MOST_SHOWN = (\d+);$", (STATIC / "lobby.js").read_text(), re.M)
 
 NUMBERS = {
     "security.md": (
@@ -163,6 +167,13 @@ NUMBERS = {
         f"{TABLE.request_s:g} seconds, and rules {hosted_match._LIMITS.depth} levels",
         f"there are {TABLE.connections} connections",
         f"has a worker process, up to {MOST_WITH_PEOPLE}",
+        f"newest {MOST_LISTED} matches",
+    ),
+    "../use/table.md": (
+        f"Up to {knowledge.EXACT:,} states are examined exactly",
+        f"{knowledge.PARTICLES} are sampled",
+        f"{('three', 'four')[mind.LINES - 3]} of HyperPlay-II's simulations",
+        f"lines stop after {('seven', 'eight')[int(mind.LINES_S) - 7]} seconds",
     ),
 }
 """What pages say in numbers, made of those of the code."""
