@@ -81,9 +81,9 @@ def later(package: str, *modules: str) -> Callable[[str], Any]:
 
     def find(name: str) -> Any:
         if name in sys.modules[package].__all__:
-            for module in modules:
-                if hasattr(import_module(f"{package}.{module}"), name):
-                    return getattr(sys.modules[f"{package}.{module}"], name)
+            for module in map(import_module, (f"{package}.{each}" for each in modules)):
+                if hasattr(module, name):
+                    return getattr(module, name)
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return find
