@@ -83,8 +83,8 @@ def main(memory: str, spares: str, player: str, backend: str, waits: str) -> Non
     """
     control = Channel(socket.socket(fileno=processes.own_input()))
     template = _Template(control, int(memory), int(spares), waits=waits == "1")
-    kernel_steps = [partial(_load_modules, player, backend), _load_kernels]
-    template.run([_load_grammar, _load_machine], kernel_steps)
+    load_modules = partial(_load_modules, player, backend)
+    template.run([_load_grammar, _load_machine], [load_modules, _load_kernels])
 
 
 def _load_grammar() -> None:
