@@ -71,6 +71,24 @@ def launch(module: str, first: Callable[[], None] | None = None, **options: Any)
     sys.exit()
 
 
+def later(package: str, *modules: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a package, which imports its modules when their names are asked for.
+
+    Args:
+        package: its full name; `__all__` has the names that it offers.
+        modules: those that define the names, the first to be imported first.
+    """
+
+    def find(name: str) -> Any:
+        if name in sys.modules[package].__all__:
+            for module in map(import_module, (f"{package}.{each}" for each in modules)):
+                if hasattr(module, name):
+                    return getattr(module, name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return find
+
+
 class Loading:
     """A context for slow imports, before a command has begun its work.
 

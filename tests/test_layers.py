@@ -67,6 +67,8 @@ MAY_IMPORT = {
 MAY_IMPORT["ggp.report"] = {"ggp.gdl", "ggp.libraries"}
 for part in ("ggp.console", "ggp.players", "ggp.study"):
     MAY_IMPORT[part].add("ggp.report")
+for part in ("ggp.gdl", "ggp.machine", "ggp.players"):
+    MAY_IMPORT[part].add("ggp.launch")  # to import their names later
 MAY_IMPORT["ggp.given"] = {"ggp.run", "ggp.errors", "ggp.gdl", "ggp.seeds"}
 MAY_IMPORT["ggp.pickled"] = {"ggp.errors", "ggp.gdl", "ggp.machine"}
 CORE = {*MAY_IMPORT, "ggp.cli"}

@@ -215,6 +215,8 @@ class _Backend(_ParamType):
     name = "backend"
 
     def convert(self, value: str, param: object, ctx: object) -> str:
+        if value == "auto":
+            return value
         from ggp.machine.games import backends
 
         if value not in backends():

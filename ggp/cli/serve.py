@@ -192,9 +192,8 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
     with Loading():
         import asyncio
         from dataclasses import replace
-        from functools import partial
+        from functools import cache, partial
 
-        from ggp.players import parse_spec
         from ggp.protocol.lobby import Lobby
         from ggp.server.host import Host
         from ggp.server.http.http_server import HttpServer
@@ -204,23 +203,28 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
         from ggp.server.workers.kernels import are_cached
 
     player = options.player
-    parse_spec(player)
     if options.log_folder is not None:
         check_folder(options.log_folder)
     Lobby(options.name)  # raises for a bad name now
     listening, since_s = listening_on(address, port)
     if not are_cached(player, options.backend):
+        _check(player)
         template.close()
         template.waits = True
         template.start()
     with listening:
         bound = listening.getsockname()
         host_text = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
+
+        @cache
+        def when_open() -> None:
+            _check(player)
+            announce(f"{player} listens on http://{host_text}:{bound[1]}")
+
         # Everything loaded so far stays: collecting garbage in it would delay answers.
         gc.collect()
         gc.freeze()
-        shift = stay_up(template)
-        custody = shift.custody
+        custody = stay_up(template, when_open)
         # A server before this one may have compiled everything.
         is_compiled = are_cached(player, options.backend)
         prepare = None if is_compiled else partial(_compile, player, options.backend)
@@ -230,10 +234,15 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
         server = HttpServer(host, custody)
         with server.stopped_by_signals():
             heed_signals()
-            if shift.is_first:
-                announce(f"{player} listens on http://{host_text}:{bound[1]}")
             asyncio.run(server.serve(listening))
         status_file.remove()
+
+
+def _check(player: str) -> None:
+    """Raise an error if a player's spec is wrong."""
+    from ggp.players.spec import parse_spec  # with numpy and all that it searches with
+
+    parse_spec(player)
 
 
 async def _compile(player: str, backend: str) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from ggp.errors import ConfigError
 from ggp.gdl.nearest import MOST_NAMES, unknown
 from ggp.gdl.source import Rulesheet
-from ggp.gdl.syntax.parser import parse
 
 LONG_GAMES = frozenset({"kriegspiel", "kriegspiel_5x5"})
 """Games whose matches have hundreds of joint moves: too long for code that loops over all games."""
@@ -81,6 +80,8 @@ def read_rulesheet(name_or_path: str) -> Rulesheet:
         ConfigError: there is no such file, it cannot be read, or it is larger than 10 MB.
         GDLSyntaxError: it is not GDL.
     """
+    from ggp.gdl.syntax.parser import parse  # with lark, which servers do not need
+
     path = find_game(name_or_path)
     return parse(read_file(path), str(path))
 

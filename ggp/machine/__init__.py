@@ -12,13 +12,17 @@ For a rulesheet, `build` picks one of the backends: `prolog` is the reference, `
 moves of many states and merges equal successors.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ggp.machine.base import Limits, Machine, Playouts, Ragged, States, Stepped, role_index
-from ggp.machine.games import backends, build_machine
+from ggp.launch import later
 
 if TYPE_CHECKING:
+    from ggp.machine.base import Limits, Machine, Playouts, Ragged, States, Stepped, role_index
+    from ggp.machine.games import build_machine
+
     BACKENDS: tuple[str, ...]
+else:
+    __getattr__ = later(__name__, "base", "games")
 
 __all__ = [
     "BACKENDS",
@@ -31,9 +35,3 @@ __all__ = [
     "build_machine",
     "role_index",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "BACKENDS":  # only then are the frontends imported
-        return backends()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -26,6 +26,12 @@ def backends() -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for entry in FRONTENDS.values() for name in entry.backends))
 
 
+def __getattr__(name: str) -> tuple[str, ...]:
+    if name == "BACKENDS":  # only then are the frontends imported
+        return backends()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def prefix_of(text: str) -> str:
     """The key of `FRONTENDS` that a name or text begins with; empty for rulesheets."""
     begins = text.lstrip()

@@ -6,27 +6,34 @@ classes, `options` the options that many players have, `choosing` picks the play
 game, and `elsewhere` loads players of other packages. `spiel_bot` is in the lab of OpenSpiel.
 """
 
-from ggp.players.options.option_fields import choice, whole, wholes, words
-from ggp.players.parts.belief_player import BeliefPlayer
-from ggp.players.parts.search_player import SearchOptions, SearchPlayer
-from ggp.players.player import Choice, Context, Decision, MoveValue, Player
-from ggp.players.spec import (
-    PEERS,
-    PLAYERS,
-    PlayerInfo,
-    PlayerSpec,
-    blamed,
-    check_game,
-    describe_player,
-    digests_of_files,
-    kinds_of,
-    known_players,
-    make_player,
-    parse_spec,
-    player_of,
-    takes_states,
-    with_option,
-)
+from typing import TYPE_CHECKING
+
+from ggp.launch import later
+
+if TYPE_CHECKING:
+    from ggp.players.options.option_fields import choice, whole, wholes, words
+    from ggp.players.parts.belief_player import BeliefPlayer
+    from ggp.players.parts.search_player import SearchOptions, SearchPlayer
+    from ggp.players.player import Choice, Context, Decision, MoveValue, Player
+    from ggp.players.spec import (
+        PEERS,
+        PLAYERS,
+        PlayerInfo,
+        PlayerSpec,
+        blamed,
+        check_game,
+        describe_player,
+        digests_of_files,
+        kinds_of,
+        known_players,
+        make_player,
+        parse_spec,
+        player_of,
+        takes_states,
+        with_option,
+    )
+else:
+    __getattr__ = later(__name__, "player", "spec", "options.option_fields", "parts.search_player")
 
 __all__ = [
     "PEERS",

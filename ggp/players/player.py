@@ -12,19 +12,20 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import unwrap
+from numbers import Integral
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-import numpy as np
-
 from ggp.errors import PlayerError
-from ggp.machine.base import Machine
-from ggp.machine.definition import GameDefinition
 from ggp.report import Table
-from ggp.search.anytime import Deadline
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ggp.belief import Sampler
+    from ggp.machine.base import Machine
+    from ggp.machine.definition import GameDefinition
+    from ggp.search.anytime import Deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +304,7 @@ def checked_choice(player: Any, returned: Any, moves: Collection[int]) -> Choice
         PlayerError: it is not a candidate with values; the message says what to return, and where.
     """
     match returned:
-        case (int() | np.integer() as move, tuple() | list() as values) if (
+        case (Integral() as move, tuple() | list() as values) if (
             move in moves
             and not isinstance(move, bool)
             and all(isinstance(value, MoveValue) for value in values)

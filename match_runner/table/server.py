@@ -93,7 +93,8 @@ def table_server(manager: MatchManager) -> uvicorn.Server:
     limits = manager.options.limits
 
     class Bounded(H11Protocol):
-        """Protocol that closes a connection after a long silence, and refuses long headers."""
+        """Protocol that closes a connection after a long silence, or when there are too many, and
+        refuses long headers."""
 
         _patience: asyncio.TimerHandle | None = None
 
@@ -103,6 +104,8 @@ def table_server(manager: MatchManager) -> uvicorn.Server:
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(_Lingering(transport))  # type: ignore[arg-type]
+            if len(self.connections) > limits.connections:
+                transport.abort()  # uvicorn's own limit is only for requests
             self._patience = self.loop.call_later(limits.request_s, self._lose_patience)
 
         def connection_lost(self, exc: Exception | None) -> None:

@@ -1,4 +1,5 @@
-"""Every bound of docs/reference/security.md on what strangers may ask is passed by a test."""
+"""What the pages on security and on the server promise: every bound on what strangers may ask is
+passed by a test, and every number is that of the code."""
 
 from __future__ import annotations
 
@@ -6,9 +7,22 @@ import re
 
 import pytest
 
+from ggp.machine.base import Limits
+from ggp.protocol import lobby, messages, path, session
+from ggp.server import hosted_match, latency, match_log
+from ggp.server.confinement import sandbox, seccomp
+from ggp.server.http import http_server, supervisor
+from ggp.server.settings import ServerLimits
+from ggp.server.workers import pair, pool, worker_match
+from match_runner.match import knowledge
+from match_runner.table import mind
+from match_runner.table.app import STATIC
+from match_runner.table.match_manager import MOST_WITH_PEOPLE
+from match_runner.table.options import RequestLimits
 from tests.support.games import REPOSITORY
 
-PAGE = (REPOSITORY / "docs" / "reference" / "security.md").read_text(encoding="utf-8")
+PAGES = REPOSITORY / "docs" / "reference"
+PAGE = (PAGES / "security.md").read_text(encoding="utf-8")
 
 BOUNDS = {
     "address": (
@@ -106,3 +120,95 @@ def test_tests_of_a_bound_are_there(what: str) -> None:
     for named in BOUNDS[what]:
         path, _, name = named.partition("::")
         assert f"def {name}(" in (REPOSITORY / "tests" / path).read_text(encoding="utf-8"), named
+
+
+LIMITS, TABLE = ServerLimits(), RequestLimits()
+(MOST_LISTED,) = re.findall(r"^const MOST_SHOWN = (\d+);$", (STATIC / "lobby.js").read_text(), re.M)
+
+NUMBERS = {
+    "security.md": (
+        f"| {LIMITS.body_bytes >> 20} MB | 413 |",
+        f"| {LIMITS.header_bytes >> 10} KB, however they arrive |",
+        f"| chunks of a body | {LIMITS.chunks:,} |",
+        f"last byte | {LIMITS.request_s:g} s |",
+        f"| connections | {LIMITS.connections}, or fewer where `ulimit -n` is below "
+        f"{2 * LIMITS.connections + http_server.RESERVE} |",
+        f"| all unfinished requests together | {LIMITS.pending_bytes >> 20} MB |",
+        f"has its answer | {LIMITS.linger_s:g} s, {LIMITS.linger_bytes >> 20} MB |",
+        f"| roles of one match | {lobby.MOST_ROLES} |",
+        f"| {lobby.MAX_WAITING}, with {lobby.MAX_WAITING_CHARS // 10**6} million characters |",
+        f"| long texts | {LIMITS.long_texts} waiting",
+        f"| connections that wait for the same answer | {LIMITS.waiting} |",
+        f"| {messages.MAX_TURN:,}, {path.MAX_GAP}, a week |",
+        f"| percepts of a match | {path.MAX_CHARS // 10**6} million characters |",
+        f"| {lobby.MAX_REMEMBERED}, with the answers to their latest "
+        f"{session.MAX_REPEATED} turns |",
+        f"| log of a match | {match_log.MAX_BYTES >> 20} MB |",
+        f"each file counts {match_log.FILE_BYTES >> 10} KB extra",
+        f"with all that it has started, {('', 'once', 'twice')[pool.FAMILY]} that |",
+        f"more addresses than that and {sandbox.SPARE_ADDRESSES >> 30} GB",
+        f"more than {sandbox.MAX_OPEN_FILES} open files",
+        f"files of more than {sandbox.MAX_FILE_BYTES >> 20} MB",
+        f"more than {seccomp.MOST_SHARED_BYTES >> 10} KB that are of no file",
+        f"may take `--memory`, {Limits().grounding_bytes >> 30} GB at most",
+    ),
+    "serving.md": (
+        f"until {pair.GRACE_S:g} s after the clock",
+        f"at first {session.MARGIN_SHARE:.0%} of the clock".replace("%", " %"),
+        f"or {session.MIN_MARGIN_S:g} s, whichever is larger",
+        f"must stop {pair.BACK_S:g} s before the deadline",
+        f"after {hosted_match.MIN_GROUNDING_S:g} s or half the start clock",
+        f"and after {hosted_match.MAX_GROUNDING_S:g} s at most",
+        f"for at most {worker_match.PONDER_S:g} s",
+        f"within {pool.SILENT_S:g} s that it is there (the understudy: {pair.LISTEN_S:g} s",
+        f"or {pair.LISTEN_SHARE:.0%} of".replace("%", " %"),
+        f"{pair.HANG_S:g} s after a deadline (up to {pair.STARVED_S:g} s",
+        f"within {http_server.SHUTDOWN_S:g} seconds; exit code 0",
+        f"After {supervisor.MOST_DEATHS} deaths within {supervisor.WITHIN_S:g} seconds",
+    ),
+    "table.md": (
+        f"have {TABLE.body_bytes >> 20} MB, {TABLE.header_bytes >> 10} KB of headers and "
+        f"{TABLE.request_s:g} seconds, and rules {hosted_match._LIMITS.depth} levels",
+        f"there are {TABLE.connections} connections",
+        f"has a worker process, up to {MOST_WITH_PEOPLE}",
+        f"newest {MOST_LISTED} matches",
+    ),
+    "../use/table.md": (
+        f"Up to {knowledge.EXACT:,} states are examined exactly",
+        f"{knowledge.PARTICLES} are sampled",
+        f"{('three', 'four')[mind.LINES - 3]} of HyperPlay-II's simulations",
+        f"lines stop after {('seven', 'eight')[int(mind.LINES_S) - 7]} seconds",
+    ),
+}
+"""What pages say in numbers, made of those of the code."""
+
+
+@pytest.mark.parametrize(
+    ("page", "said"), [(page, said) for page in NUMBERS for said in NUMBERS[page]]
+)
+def test_numbers_of_pages_are_those_of_the_code(page: str, said: str) -> None:
+    assert latency.LEAST_SHARE == 0.1  # "to a tenth at the least"
+    assert said in " ".join((PAGES / page).read_text(encoding="utf-8").split())
+
+
+BETWEEN_PROCESSES = {
+    "ggp/machine/forks.py",
+    "ggp/machine/propnet/compile/circuits.py",
+    "ggp/run/calls.py",
+    "match_runner/workers/cluster.py",
+    "match_runner/workers/executor.py",
+}
+"""Modules that unpickle what a process of this user sends that holds no stranger's rules."""
+
+
+def test_files_are_never_unpickled() -> None:
+    unsafe = re.compile(
+        r"^\s*(import|from) (pickle|marshal|shelve)\b|allow_pickle=True", re.MULTILINE
+    )
+    found = {
+        str(file.relative_to(REPOSITORY))
+        for package in ("ggp", "match_runner")
+        for file in (REPOSITORY / package).rglob("*.py")
+        if unsafe.search(file.read_text(encoding="utf-8"))
+    }
+    assert found == BETWEEN_PROCESSES

@@ -16,7 +16,6 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-import numpy as np
 from platformdirs import user_cache_path
 
 from ggp.machine.compiling.kernel_version import code_version
@@ -170,14 +169,13 @@ on the way to a circuit, and fails if a module is missing here."""
 @cache
 def makers_version() -> str:
     """Hex digest of the code that makes circuits, and of the versions of its libraries."""
-    return code_version(
-        (*FILES, *FOLDERS), *sys.version_info[:2], np.__version__, _clingo_version()
-    )
+    libraries = map(_version_of, ("numpy", "clingo"))
+    return code_version((*FILES, *FOLDERS), *sys.version_info[:2], *libraries)
 
 
-def _clingo_version() -> str:
-    """The version of clingo, from package metadata, since importing clingo is slow."""
+def _version_of(library: str) -> str:
+    """The version of a library, from package metadata, since importing it is slow."""
     try:
-        return metadata.version("clingo")
+        return metadata.version(library)
     except metadata.PackageNotFoundError:
         return ""

@@ -253,7 +253,8 @@ def prepare() -> None:
 
 
 def load_cached() -> None:
-    """Load all cached machine code, for arguments of any types; nothing is compiled.
+    """Load all cached machine code, for arguments of any types that are imported; nothing is
+    compiled.
 
     Call `prepare` first. Code that cannot be read is compiled by the first call.
     """
@@ -263,7 +264,8 @@ def load_cached() -> None:
             continue
         try:
             for signature, *_ in disk._cache_file._load_index():
-                kernel.dispatcher.compile(signature)
+                if all(getattr(part, "is_imported", True) for part in signature):
+                    kernel.dispatcher.compile(signature)
         except Exception as error:  # whatever a broken pickle or a broken disk raises
             _log.info("cached machine code is not loaded: %r", error)
 

@@ -128,6 +128,18 @@ class _KernelLibrary(_Library):
         self._linking_libraries = list(dict.fromkeys(_all_of(self._linking_libraries)))
         super().finalize()
 
+    def serialize_using_object_code(self) -> Any:
+        # numba adds the LLVM code, for functions that call this one, and reads the names of all its
+        # symbols when it loads it, which takes half the time. Only names of entries are needed.
+        name, kind, (machine_code, _) = super().serialize_using_object_code()
+        entries = [
+            function.name
+            for function in self._final_module.functions
+            if not function.is_declaration and function.linkage == llvm.Linkage.external
+        ]
+        stubs = "".join(f'define void @"{entry}"() {{ ret void }}\n' for entry in entries)
+        return name, kind, (machine_code, llvm.parse_assembly(stubs).as_bitcode())
+
 
 def _all_of(libraries: list[Any]) -> Iterator[Any]:
     """Yield libraries and their dependencies; numba's own libraries contain theirs already."""
@@ -262,10 +274,13 @@ ADDRESS = ir.IntType(8).as_pointer()
 
 
 class Record(types.Type):
-    """The numba type of a class of named tuples, with the types of its fields."""
+    """The numba type of a class of named tuples, with the types of its fields.
+
+    It keeps no reference to the class: the cache pickles types, and must not import the modules of
+    all that a kernel was ever called with.
+    """
 
     def __init__(self, kind: Any, fields: tuple[Any, ...]) -> None:
-        self.kind = kind
         self.fields = fields
         self.numbers = {name: i for i, name in enumerate(kind._fields)}
         parts = ", ".join(map(str, fields))

@@ -6,7 +6,9 @@ and again into every function that calls it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from importlib import import_module
 from types import FunctionType
 from typing import Any
 
@@ -48,15 +50,23 @@ class Part(types.Callable, types.Opaque):
     """The type of a part that is an argument of kernels.
 
     Each part has its own type, so a kernel is compiled for the parts that it is called with.
+
+    Args:
+        module, name: where the function is. The cache pickles types, to find machine code in other
+            processes; these import the module only if they compile a call of the function.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-        super().__init__(f"{function.__module__}.{function.__qualname__}")
+    def __init__(self, module: str, name: str) -> None:
+        self.place = module, name
+        super().__init__(f"{module}.{name}")
 
     def __reduce__(self) -> Any:
-        # The cache pickles types, to find machine code in other processes.
-        return Part, (self.function,)
+        return Part, self.place
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether this process can call kernels with the function."""
+        return self.place[0] in sys.modules
 
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
         return self._resolved(context).get_call_type(context, args, kws)
@@ -69,7 +79,8 @@ class Part(types.Callable, types.Opaque):
 
     def _resolved(self, context: Any) -> Any:
         """The type of the function when it is called by name."""
-        return context.resolve_value_type(self.function)
+        module, name = self.place
+        return context.resolve_value_type(getattr(import_module(module), name))
 
 
 register_model(Part)(models.OpaqueModel)
@@ -77,7 +88,9 @@ register_model(Part)(models.OpaqueModel)
 
 @typeof_impl.register(FunctionType)
 def _type_of_part(value: Callable[..., Any], context: Any) -> Part | None:
-    return Part(value) if context.purpose is Purpose.argument else None
+    return (
+        Part(value.__module__, value.__qualname__) if context.purpose is Purpose.argument else None
+    )
 
 
 @unbox(Part)

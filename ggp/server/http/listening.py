@@ -1,7 +1,7 @@
 """Opens the server's listening socket before anything slow is imported.
 
-Game servers treat a refused connection as an illegal move, and importing the server takes half a
-second of CPU time, several seconds on a busy machine. While a socket listens, connections wait in
+Game servers treat a refused connection as an illegal move, and importing the server takes a fifth
+of a second of CPU time, seconds on a busy machine. While a socket listens, connections wait in
 its queue. So `listen_early` guesses the address from the command line and opens the socket, unless
 a service manager holds one. `listening_on` returns the inherited socket, the early one if the guess
 was right, or a new one.

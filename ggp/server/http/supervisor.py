@@ -32,7 +32,7 @@ from typing import Any
 from ggp.errors import GGPError
 from ggp.protocol.reading import Request
 from ggp.run.messages import Channel
-from ggp.run.processes import fork, how_it_ended
+from ggp.run.processes import fork, how_it_ended, kill_group
 from ggp.server.http import listening
 from ggp.server.workers.nursery import TemplateProcess
 
@@ -46,20 +46,9 @@ _ENDING = (signal.SIGINT, signal.SIGTERM)
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Shift:
-    """The initial state of a child.
-
-    Attributes:
-        is_first: whether it is the first one.
-        custody: keeps the connections that wait for an answer.
-    """
-
-    is_first: bool
-    custody: KeptConnections
-
-
-def stay_up(template: TemplateProcess | None = None) -> Shift:
+def stay_up(
+    template: TemplateProcess | None = None, when_open: Callable[[], None] = lambda: None
+) -> KeptConnections:
     """Fork: continue in a child, while this process supervises and replaces a child that dies.
 
     Signals that end programs (SIGINT, SIGTERM) are blocked in the child until it has handlers for
@@ -67,9 +56,11 @@ def stay_up(template: TemplateProcess | None = None) -> Shift:
 
     Args:
         template: source of the workers of all children; None if each child has its own.
+        when_open: called in this process when a child answers connections: what takes long and is
+            for no child. What it raises ends the child.
 
     Returns:
-        In each child: its initial state.
+        In each child: what keeps the connections that wait for an answer.
 
     Raises:
         SystemExit: in this process, when a child ended regularly or on a signal.
@@ -77,7 +68,7 @@ def stay_up(template: TemplateProcess | None = None) -> Shift:
         OSError: in this process, when the system cannot start a child.
     """
     deaths: deque[float] = deque(maxlen=MOST_DEATHS)
-    supervisor = _Supervisor(template)
+    supervisor = _Supervisor(template, when_open)
     with supervisor.passing_on():
         while isinstance(ended := supervisor.run_child(), int):
             if ended == 0 or supervisor.is_ending:
@@ -91,7 +82,7 @@ def stay_up(template: TemplateProcess | None = None) -> Shift:
                     f"{how}; see the lines above, or start it without these logs"
                 )
             _log.warning("the server died (%s) and is being restarted", how)
-    return Shift(not deaths, ended)
+    return ended
 
 
 def heed_signals() -> None:
@@ -106,9 +97,9 @@ class _Supervisor:
         is_ending: whether a signal asked it to end.
     """
 
-    def __init__(self, template: TemplateProcess | None) -> None:
+    def __init__(self, template: TemplateProcess | None, when_open: Callable[[], None]) -> None:
         self.is_ending = False
-        self._template = template
+        self._template, self._when_open = template, when_open
         self._child = 0
         self._shelf = ConnectionStore()
 
@@ -125,15 +116,26 @@ class _Supervisor:
             channel[1].close()
             return KeptConnections(channel[0], self._shelf.inherited())
         heed_signals()
-        if channel is not None:
-            channel[0].close()
-            with channel[1]:
-                connect = None if self._template is None else self._template.connect
-                self._shelf.follow(channel[1], connect, lambda: listening.tell(READY="1"))
+        try:
+            if channel is None:
+                self._open()
+            else:
+                channel[0].close()
+                with channel[1]:
+                    connect = None if self._template is None else self._template.connect
+                    self._shelf.follow(channel[1], connect, self._open)
+        except BaseException:
+            kill_group(self._child)
+            raise
         # Until it is waited for, the child keeps its process id, so that no signal goes astray.
         os.waitid(os.P_PID, self._child, os.WEXITED | os.WNOWAIT)
         child, self._child = self._child, 0
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    def _open(self) -> None:
+        """Tell that connections are answered."""
+        self._when_open()
+        listening.tell(READY="1")
 
     def close(self) -> None:
         """End the template of the workers."""

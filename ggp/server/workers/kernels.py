@@ -8,7 +8,6 @@ they exist, the next start skips the compilation.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import os
@@ -124,6 +123,8 @@ async def _compile_in_child(
         OSError: the system cannot start a process.
         ValueError: the child ended early.
     """
+    import asyncio  # not for readers of the note, such as the template
+
     child, loop = Child(), asyncio.get_running_loop()
 
     def hear(news: tuple[int, int]) -> None:
@@ -184,7 +185,9 @@ def compile_all(player: str, backend: str) -> dict[str, list[str]]:
             if alternatives:
                 _choose(backend)
     files = [str(file) for file in jit.cache_files() if file.is_file()]
-    modules = [name for name, module in list(sys.modules.items()) if _has_file(module)]
+    # `jit.prepare` imports what loads kernels; other modules of numba only compile.
+    names = [name for name in sys.modules if not name.startswith("numba.")]
+    modules = [name for name in names if _has_file(sys.modules[name])]
     return {"files": files, "modules": modules}
 
 

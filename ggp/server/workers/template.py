@@ -32,6 +32,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from typing import NoReturn
 
@@ -82,51 +83,36 @@ def main(memory: str, spares: str, player: str, backend: str, waits: str) -> Non
     """
     control = Channel(socket.socket(fileno=processes.own_input()))
     template = _Template(control, int(memory), int(spares), waits=waits == "1")
-    template.run([_load_prolog, _load_machine], _kernel_steps(player, backend))
+    load_modules = partial(_load_modules, player, backend)
+    template.run([_load_grammar, _load_machine], [load_modules, _load_kernels])
 
 
-def _kernel_steps(player: str, backend: str) -> list[Callable[[], bool]]:
-    """The steps that load the modules that compiling the kernels has noted, and the kernels."""
-
-    def load_modules() -> bool:
-        from ggp.server.workers.kernels import modules_of
-
-        for name in modules_of(player, backend):
-            with contextlib.suppress(ImportError):
-                import_module(name)
-        return _has_prolog()
-
-    return [load_modules, _load_kernels]
-
-
-def _load_prolog() -> bool:
+def _load_grammar() -> None:
     from ggp.gdl import parse
 
-    parse("(role nobody)", "a first parse")  # builds the grammar
-    return _has_prolog()
+    parse("(role nobody)", "a first parse")
 
 
-def _has_prolog() -> bool:
-    """Whether SWI-Prolog is available; the first call starts it."""
-    from ggp.server.workers.worker_main import start_prolog
-
-    return start_prolog()
-
-
-def _load_machine() -> bool:
+def _load_machine() -> None:
     import ggp.machine.propnet.compile.circuits
     import ggp.machine.propnet.play.propnet_machine  # noqa: F401
 
-    return _has_prolog()
+
+def _load_modules(player: str, backend: str) -> None:
+    """Load the modules that compiling the kernels has noted."""
+    from ggp.server.workers.kernels import modules_of
+
+    for name in modules_of(player, backend):
+        with contextlib.suppress(ImportError):
+            import_module(name)
 
 
-def _load_kernels() -> bool:
+def _load_kernels() -> None:
     from ggp.machine.compiling import jit
 
     with contextlib.suppress(BackendUnavailableError):
         jit.prepare()
         jit.load_cached()
-    return True
 
 
 class _Template:
@@ -155,13 +141,12 @@ class _Template:
             end.setblocking(False)
 
     def run(
-        self, steps: list[Callable[[], bool]], kernel_steps: list[Callable[[], bool]]
+        self, steps: list[Callable[[], None]], kernel_steps: list[Callable[[], None]]
     ) -> NoReturn:
         """Load, then serve; ends with the process.
 
         Args:
-            steps: load everything but kernels, in order; each returns whether light workers are
-                possible after it.
+            steps: load everything but kernels, in order.
             kernel_steps: load kernels, and modules that are known once kernels are compiled.
         """
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -174,8 +159,6 @@ class _Template:
             self._handle_events(None)
         for step in kernel_steps:
             self._load(step)
-        gc.collect()
-        gc.freeze()  # garbage collection would copy memory that children share
         self._is_loaded = True
         for client in self._clients.values():
             self._say_loaded(client)
@@ -183,8 +166,14 @@ class _Template:
         while True:
             self._handle_events(self._patience_s())
 
-    def _load(self, step: Callable[[], bool]) -> None:
-        self._is_light = step()
+    def _load(self, step: Callable[[], None]) -> None:
+        gc.disable()  # everything stays, and collecting garbage in it would take longer and longer
+        from ggp.server.workers.worker_main import start_prolog
+
+        step()
+        self._is_light = start_prolog()
+        gc.freeze()  # later collections would copy memory that children share
+        gc.enable()
         while self._handle_events(0.0):
             pass
 

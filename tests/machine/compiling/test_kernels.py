@@ -222,6 +222,63 @@ def test_decisions_with_plain_numba_are_the_same(tmp_path: Path) -> None:
     assert "takes longer" in plain.stderr
 
 
+KERNEL = """
+from ggp.machine.compiling import jit
+from ggp.machine.compiling.jit import inlined, kernel
+
+@inlined
+def own(number):
+    return number + 1
+
+@kernel
+def applied(part, number):
+    return part(number)
+
+jit.kernels_version = lambda: "of the test"
+"""
+
+PART = """
+from ggp.machine.compiling.jit import inlined
+
+@inlined
+def double(number):
+    return 2 * number
+"""
+
+CALLS = """
+import calling, doubling
+print(calling.applied(doubling.double, 4), calling.applied(calling.own, 4))
+"""
+
+LOADS = """
+import sys
+import calling
+
+calling.jit.prepare()
+calling.jit.load_cached()
+(signature,) = calling.applied.dispatcher.signatures
+print(calling.applied(calling.own, 4), "doubling" in sys.modules)
+import doubling
+misses = calling.applied.dispatcher.stats.cache_misses
+print(calling.applied(doubling.double, 4), sum(misses.values()))
+"""
+
+
+def test_functions_that_a_kernel_was_called_with_elsewhere_are_not_imported(tmp_path: Path) -> None:
+    (tmp_path / "calling.py").write_text(KERNEL)
+    (tmp_path / "doubling.py").write_text(PART)
+    own = {**processes.environment(), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    own["PYTHONPATH"] = f"{tmp_path}:{REPOSITORY}"
+
+    def output_of(program: str) -> str:
+        command = [sys.executable, "-c", program]
+        ran = subprocess.run(command, env=own, capture_output=True, text=True, check=True)
+        return ran.stdout
+
+    assert output_of(CALLS) == "8 5\n"
+    assert output_of(LOADS) == "5 False\n8 0\n"
+
+
 def test_the_newest_numba_that_is_known_is_what_is_asked_for() -> None:
     asked = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["dependencies"]
     below = ".".join(map(str, jit.NUMBA_BELOW))

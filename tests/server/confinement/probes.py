@@ -170,6 +170,7 @@ def _of_limits(places: Places) -> list[Probe]:
 
 def _of_files(places: Places) -> list[Probe]:
     outside, code = Path(places.outside), Path(sandbox.__file__).parents[2]
+    inside = places.inside + "/b"
     read = "no reading of other files"
     secret = f"{places.home}/secret"
     denied_reading = {
@@ -191,6 +192,8 @@ def _of_files(places: Places) -> list[Probe]:
         "write outside": lambda: _append(outside / "b"),
         "append outside": lambda: _append(outside / "kept"),
         "remove outside": lambda: os.unlink(outside / "kept"),
+        "make a folder outside": lambda: os.mkdir(outside / "folder"),
+        "make a link outside": lambda: os.symlink(places.inside, outside / "link"),
         "write in shared memory": lambda: _append(f"/dev/shm/ggp-test-{os.getpid()}"),
         "write modules": lambda: _append(code / "ggp_test_module.py"),
         "write kernels": lambda: _append(code / "machine" / "__pycache__" / "ggp_test.nbi"),
@@ -198,10 +201,14 @@ def _of_files(places: Places) -> list[Probe]:
         "make a pipe file": lambda: os.mkfifo(f"{places.inside}/pipe"),
     }
     home = _python_reads(secret)
+    moved = frozenset({"PermissionError", "OSError"})  # it seems to be on another disk
     return [
         *(Probe(read, name, action, DENIED) for name, action in denied_reading.items()),
         Probe(read, "Python reads home", lambda: _python(home), {"0"}),
         *(Probe("no writing", name, action, DENIED) for name, action in denied_writing.items()),
+        Probe("no writing", "move out", lambda: os.rename(inside, outside / "b"), moved),
+        Probe("no writing", "move in", lambda: os.rename(outside / "kept", inside), moved),
+        Probe("no writing", "link in", lambda: os.link(outside / "kept", inside + "k"), moved),
     ]
 
 

@@ -223,6 +223,14 @@ if "no writing" in rights:
         assert DiskCache(folder).get("mine") is None
 
 
+def test_folder_that_is_none_stores_no_circuits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GGP_CACHE_DIR", os.devnull)
+    cache = user_cache()
+    cache.put("mine", b"stored")
+    assert cache.get("mine") is None
+    assert Path(os.devnull).is_char_device()
+
+
 def test_circuits_of_the_user_go_before_those_of_strangers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -251,5 +251,6 @@ def test_units_start_what_the_package_has() -> None:
     )
     assert port is not None
     assert int(port.group(1)) == listening.DEFAULT_PORT
-    for setting in ("Type=notify", "Restart=always", "NoNewPrivileges=yes"):
+    settings = ("Type=notify", "Restart=always", "RestartSec=100ms", "NoNewPrivileges=yes")
+    for setting in (*settings, "DynamicUser=yes", "StateDirectory=ggp", "CacheDirectory=ggp"):
         assert f"\n{setting}\n" in service_text

@@ -19,6 +19,7 @@ import pytest
 from ggp.protocol.forms import print_message
 from ggp.protocol.messages import WIRE_STYLES
 from ggp.protocol.reading import Request
+from ggp.run import processes
 from ggp.server.http.supervisor import MAX_CHARS, ConnectionStore, KeptConnections
 from tests.protocol.doubles import Referee
 from tests.server.live import GUESSING, events, eventually, read_reply, request, start
@@ -27,6 +28,8 @@ from tests.support import commands
 from tests.support.process_tree import entry_of, started_by
 
 STYLE = WIRE_STYLES["gdl2"]
+
+SERVE = ("-m", "ggp", "serve", "--player", "random")
 
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="only Linux tells of a process"
@@ -76,6 +79,75 @@ def test_server_that_is_killed_costs_no_move_and_no_connection(tmp_path: Path) -
     assert (process.returncode, said.count("listens on"), said.count("match m: ")) == (0, 0, 1)
     assert said.count("match m, guesser: stop after 3 turns, no faults, score") == 1
     assert errors.count("the server died (signal 9) and is being restarted\n") == 1
+
+
+@needs_proc
+def test_process_that_serves_has_loaded_nothing_to_think_with() -> None:
+    process, port = serve()
+    assert ask_once(port, "(INFO)")
+    maps = Path(f"/proc/{serving(process)}/maps").read_text()
+    assert [name for name in ("numpy", "scipy", "llvmlite", "swipl") if name in maps] == []
+    process.terminate()
+    process.communicate(timeout=30)
+
+
+LISTENS_CPU_S, NAMES_MOVE_CPU_S = 0.3, 1.5
+"""Most processor time of all processes together from their start on: until connections wait instead
+of being refused, and until a legal move is known."""
+
+
+@needs_proc
+@pytest.mark.verify
+def test_start_takes_little_processor_time(tmp_path: Path) -> None:
+    process, port = serve("--log", str(tmp_path))
+    assert ask_once(port, start("m", clocks="60 60")) == "ready"
+    with ThreadPoolExecutor() as pool:
+        pool.submit(ask_once, port, "(PLAY m NIL)")
+        eventually(lambda: num_built(tmp_path) == 1)
+        for pid in processes.family(process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    process.communicate(timeout=30)
+    again = commands.start(*SERVE, "--port", str(port), "--log", str(tmp_path))
+    eventually(lambda: is_open(port))
+    listens_cpu_s = cpu_s(again.pid)
+    eventually(lambda: num_built(tmp_path) == 2)
+    assert listens_cpu_s <= LISTENS_CPU_S
+    assert cpu_s(again.pid) <= NAMES_MOVE_CPU_S
+    again.terminate()
+    again.communicate(timeout=30)
+
+
+def num_built(folder: Path) -> int:
+    """How often an understudy of the match was ready to name moves."""
+    built = [e for e in events(folder, "m") if e["event"] == "worker" and e["what"] == "built"]
+    return [event["worker"] for event in built].count("understudy")
+
+
+def is_open(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=60).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+def cpu_s(pid: int) -> float:
+    """Processor time of a process and of its descendants that live."""
+    return sum(processes.processor_seconds(each) or 0.0 for each in processes.family(pid))
+
+
+def test_player_that_is_wrong_is_told_by_a_server_that_was_open() -> None:
+    program = (
+        "import os, time; from ggp.console import guarded; from ggp.errors import ConfigError\n"
+        "from ggp.server.http.supervisor import stay_up\n"
+        "def check():\n    raise ConfigError('no such player')\n"
+        "guarded(stay_up)(None, check).tell_open()\n"
+        "time.sleep(60)"
+    )
+    process = commands.start("-c", program)
+    assert process.communicate(timeout=30) == ("", "error: no such player\n")
+    assert process.returncode == 2
 
 
 @needs_proc

@@ -102,6 +102,14 @@ def test_worker_is_there_at_once_and_has_all_it_needs(template: TemplateProcess)
     assert any(isinstance(each, MachineBuilt) and each.backend == "propnet" for each in told)
 
 
+def test_worker_that_is_ready_takes_little_memory_of_its_own(template: TemplateProcess) -> None:
+    eventually(lambda: len(ready(template)) == 2)
+    for pid in ready(template):
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        (own_kb,) = (int(line.split()[1]) for line in lines if line.startswith("Private_Dirty:"))
+        assert own_kb < 10_000
+
+
 def test_processes_that_are_ready_outlive_the_server_and_those_it_took_do_not(
     template: TemplateProcess,
 ) -> None:

@@ -9,6 +9,7 @@ import signal
 import tempfile
 import urllib.request
 import webbrowser
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from match_runner.cli import main
+from match_runner.match.records import TurnRecord
 from match_runner.table import server, worker_tasks
 from match_runner.table.match_folder import MatchFolder, MatchSetup
 from match_runner.table.match_manager import MatchManager
@@ -198,8 +200,16 @@ def test_the_browser_is_opened_without_telling_the_token_to_all_processes(
     assert mode == 0o600
 
 
-def test_a_match_does_not_go_on_with_a_player_that_is_not_offered_any_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("player", "offers", "said"),
+    [
+        ("evil:P", Offers(players={"other": "random"}), "unknown player 'evil'"),
+        ("far", Offers(players={"far": "http://localhost:9"}), "remote players cannot continue"),
+    ],
+    ids=["not offered", "remote"],
+)
+def test_a_match_does_not_go_on_with_a_player_that_cannot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, player: str, offers: Offers, said: str
 ) -> None:
     async def nothing(_: MatchManager) -> None:
         """No worker is needed."""
@@ -211,7 +221,7 @@ def test_a_match_does_not_go_on_with_a_player_that_is_not_offered_any_more(
         rules="(role solo)",
         side_file=None,
         roles=("solo",),
-        players={"solo": "evil:P"},
+        players={"solo": player},
         is_told=True,
         play_clock_s=None,
         human_clock_s=None,
@@ -223,10 +233,11 @@ def test_a_match_does_not_go_on_with_a_player_that_is_not_offered_any_more(
     )
     folder = MatchFolder(tmp_path)
     folder.keep(setup)
+    folder.add_turn(setup.id, asdict(TurnRecord({}, {}, {}, {})))
     folder.close()
 
     async def check() -> str | None:
-        manager = MatchManager(TableOptions(tmp_path, Offers(players={"other": "random"})))
+        manager = MatchManager(TableOptions(tmp_path, offers))
         await manager.open()
         while not manager.matches[setup.id].is_over:
             await asyncio.sleep(0)
@@ -235,4 +246,4 @@ def test_a_match_does_not_go_on_with_a_player_that_is_not_offered_any_more(
 
     error = asyncio.run(check())
     assert error is not None
-    assert "unknown player 'evil'" in error
+    assert said in error

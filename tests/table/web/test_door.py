@@ -11,7 +11,8 @@ import pytest
 
 from match_runner.table import guard
 from match_runner.table.match_folder import MatchFolder
-from tests.table.live import LiveTable, seats_of
+from match_runner.table.options import AllowedHosts
+from tests.table.live import LiveTable, live_table, seats_of
 from tests.table.test_stored_files import GAME
 
 JSON = {"content-type": "application/json"}
@@ -76,6 +77,14 @@ def test_a_link_gives_a_cookie_and_leads_to_the_address_without_its_token(
     # Who is in already may follow an old link.
     status, headers, _ = table.request("GET", "/?token=old")
     assert (status, headers["location"], "set-cookie" in headers) == (303, "/", False)
+
+
+def test_behind_a_proxy_with_https_the_cookie_is_for_https_only(tmp_path: Path) -> None:
+    names = AllowedHosts(origin="https://table.example")
+    with live_table(tmp_path, names=names) as table:
+        _, headers, _ = table.stranger().request("GET", table.link)
+        assert "; Secure" in headers["set-cookie"]
+        assert "age" not in headers["set-cookie"].lower()  # until the browser is closed
 
 
 def test_a_link_on_a_page_of_another_site_leads_on_by_a_page_of_ours(table: LiveTable) -> None:
@@ -166,4 +175,6 @@ def test_secrets_on_disk_stay_the_same_and_are_for_this_user_only(tmp_path: Path
     assert path.parent.stat().st_mode & 0o777 == 0o700
     path.write_text("short")
     assert len(again.token()) == len(token)
+    path.unlink()
+    assert len({token, again.token()}) == 2
     again.close()

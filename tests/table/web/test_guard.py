@@ -7,7 +7,7 @@ import logging
 import signal
 import socket
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 
 from match_runner.table.guard import Door, Guard
 from match_runner.table.options import AllowedHosts, RequestLimits
+from tests.server.live import eventually
 from tests.support.commands import start
 from tests.table.live import LiveTable, live_table
 
@@ -136,6 +137,24 @@ def test_a_body_that_is_too_long_or_too_slow_is_refused(tmp_path: Path) -> None:
             began_s = time.monotonic()
             assert silent.recv(100) == b""
             assert time.monotonic() - began_s < 5
+
+
+def test_connections_beyond_a_number_are_closed(tmp_path: Path) -> None:
+    def is_answered() -> bool:
+        with suppress(ConnectionError):
+            return table.request("GET", "/api/lobby")[0] == 200
+        return False
+
+    most = 6
+    with live_table(tmp_path, RequestLimits(connections=most, request_s=600)) as table:
+        address = "127.0.0.1", table.port
+        silent = [socket.create_connection(address, timeout=30) for _ in range(3 * most)]
+        for connection in silent[most:]:
+            with suppress(ConnectionResetError):
+                assert connection.recv(1) == b""
+        for connection in silent:
+            connection.close()
+        eventually(is_answered)
 
 
 def answer_to(table: LiveTable, data: bytes, piece: int) -> bytes:
