@@ -289,7 +289,8 @@ worker for `STARVED_S` at most: on a busy machine a replacement would start over
 processors."""
 
 BUILD_S = 60.0
-"""Time limit of building a machine, in addition to grounding: reading rules, compiling kernels."""
+"""Time limit of building a machine and its player, in addition to grounding: reading rules,
+compiling kernels."""
 
 LISTEN_S = 1.0
 LISTEN_SHARE = 0.3
@@ -493,6 +494,7 @@ class WorkerSlot:
             case orders.MachineBuilt():
                 self._tell("built", f"{answer.backend}, {answer.seconds:.2f} s")
                 self.settle(answer.backend)
+            case orders.PlayerReady():
                 self.is_built = True
                 self._warm_up()
             case orders.Failed():

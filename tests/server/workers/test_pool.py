@@ -19,7 +19,15 @@ from ggp.server.match_log import MatchLog
 from ggp.server.workers import pair
 from ggp.server.workers import pool as pool_module
 from ggp.server.workers.nursery import Nursery
-from ggp.server.workers.orders import Answer, MachineBuilt, MoveReport, Setup, Up, to_json
+from ggp.server.workers.orders import (
+    Answer,
+    MachineBuilt,
+    MoveReport,
+    PlayerReady,
+    Setup,
+    Up,
+    to_json,
+)
 from ggp.server.workers.pair import WorkerSlot
 from ggp.server.workers.pool import (
     START_S,
@@ -41,7 +49,7 @@ def says(answer: Answer) -> str:
 
 HANGS = "exec sleep 1000"
 RUNS = f"{says(Up(()))}; {HANGS}"
-BUILT = f"{says(MachineBuilt('prolog', ('a',), 0.0))}; {HANGS}"
+BUILT = f"{says(MachineBuilt('prolog', ('a',), 0.0))}; {says(PlayerReady())}; {HANGS}"
 DIES = "exit 3"
 
 needs_proc = pytest.mark.skipif(
