@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from ggp.belief import Sampler
 from ggp.machine.base import player_roles
@@ -19,7 +18,6 @@ from ggp.players.choosing import (
     SOLVED_STATES,
     Chosen,
     SolvedPlayer,
-    SolvingEffort,
     choose_player,
     look_into,
 )
@@ -77,7 +75,7 @@ class Auto:
     def __init__(self, options: AutoOptions, context: Context) -> None:
         self._options, self._context = options, context
         self._examining_s = EXAMINED_SECONDS
-        self._turns: list[_Turn] = []
+        self._turns: list[Callable[[BeliefPlayer, Deadline | None], None]] = []
         self._chosen = self._choose(context.ready_by)
         self._player = _player_of(self._chosen, options, context)
         # The work of examining the game belongs to no decision.
@@ -107,8 +105,11 @@ class Auto:
         in_time: bool = True,
         deadline: Deadline | None = None,
     ) -> None:
-        self._turns.append(_Turn(move, percepts, submitted, in_time))
-        self._turns[-1].show(self._player, deadline)
+        def show(player: BeliefPlayer, deadline: Deadline | None) -> None:
+            player.observe(move, percepts, submitted=submitted, in_time=in_time, deadline=deadline)
+
+        self._turns.append(show)
+        show(self._player, deadline)
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
         self._examine(deadline, EXAMINED_SHARE)
@@ -129,10 +130,10 @@ class Auto:
             self._player.prepare(deadline)
 
     def _solve(self, deadline: Deadline) -> None:
-        context, most_states = self._context, self._options.solve
-        effort = SolvingEffort(PREPARED_TIMES, deadline.part(PREPARED_SHARE))
+        context, most_states = self._context, PREPARED_TIMES * self._options.solve
+        until = deadline.part(PREPARED_SHARE)
         with suppress(OutOfTime):
-            looked = look_into(context.machine, context.role, most_states, context.program, effort)
+            looked = look_into(context.machine, context.role, most_states, context.program, until)
             if looked.part is not None:
                 chosen = Chosen(SOLUTION, "it was solved on the start clock", looked.part)
                 self._player = _player_of(chosen, self._options, context)
@@ -157,26 +158,10 @@ class Auto:
         if not self._chosen.is_final or self._chosen.player == before.player:
             return
         player = _player_of(self._chosen, self._options, self._context)
-        for turn in self._turns:
-            turn.show(player, deadline)
+        for show in self._turns:
+            show(player, deadline)
         if self._player.tracker.bag.depleted[0] or not player.tracker.bag.depleted[0]:
             self._player = player
-
-
-class _Turn(NamedTuple):
-    """A turn; the arguments of `Player.observe`."""
-
-    move: str | None
-    percepts: Sequence[str] | None
-    submitted: str | None
-    in_time: bool
-
-    def show(self, player: BeliefPlayer, deadline: Deadline | None) -> None:
-        """Let a player observe the turn."""
-        submitted, in_time = self.submitted, self.in_time
-        player.observe(
-            self.move, self.percepts, submitted=submitted, in_time=in_time, deadline=deadline
-        )
 
 
 def _player_of(selection: Chosen, options: AutoOptions, context: Context) -> BeliefPlayer:

@@ -124,8 +124,8 @@ def _select(
 ) -> Chosen:
     if is_puzzle(machine):
         return Chosen("puzzle", "one role plays, without chance: a line of moves is looked for")
-    looked = look_into(machine, role, most_states, program, SolvingEffort(deadline=deadline))
-    machine = machine if deadline is None else timed_machine(machine, deadline)
+    looked = look_into(machine, role, most_states, program, deadline)
+    machine = timed_machine(machine, deadline)
     if looked.part is not None:
         return Chosen(SOLUTION, "the game is small enough to be solved", looked.part)
     if len(player_roles(machine)) > 1 and is_open(machine):
@@ -330,34 +330,12 @@ class Looked(NamedTuple):
     part: RolePart | None
 
 
-class SolvingEffort(NamedTuple):
-    """The limits of solving a game.
-
-    Attributes:
-        times: factor for the number of states.
-        deadline: the end of the time to enumerate states.
-    """
-
-    times: int = 1
-    deadline: Deadline | None = None
-
-    @property
-    def seconds(self) -> float:
-        """Time for linear programs, and for CFR+ if they fail."""
-        if self.deadline is None:
-            return SOLVE_SECONDS
-        return min(max(self.deadline.left_s(), 0.0), CLOCKED_SECONDS)
-
-    def is_over(self) -> bool:
-        return self.deadline is not None and self.deadline.passed()
-
-
 def look_into(
     machine: Machine,
     role: int,
     most_states: int,
     program: GameDefinition | None = None,
-    effort: SolvingEffort = SolvingEffort(),  # noqa: B008  a value that nobody changes
+    deadline: Deadline | None = None,
 ) -> Looked:
     """Enumerate a game, if it has few enough states, and solve it if possible.
 
@@ -366,7 +344,7 @@ def look_into(
         role: the role whose part to return.
         most_states: on a propositional network; 0 skips the game.
         program: the rules, if known; that the game is too large is then cached.
-        effort: the limits.
+        deadline: the end of the search for states; what follows may take `CLOCKED_SECONDS` longer.
 
     Raises:
         OutOfTime: the deadline passed before all states were enumerated.
@@ -375,16 +353,15 @@ def look_into(
     if program is not None:
         # Some machines reveal joint moves though the rules do not.
         digest = f"{program.digest}-{'told' if is_open(machine) else 'rules'}"
-    most_states = effort.times * most_states // SHARES.get(machine.backend, SLOW_SHARE)
+    most_states //= SHARES.get(machine.backend, SLOW_SHARE)
     if not most_states or (digest is not None and is_too_large(digest, most_states)):
         return Looked(False, None)
     is_by_position = len(player_roles(machine)) > 1 and is_open(machine)
     look = _by_position if is_by_position else _by_tree
-    timed = machine if effort.deadline is None else timed_machine(machine, effort.deadline)
     try:
-        return look(timed, role, most_states, effort)
+        return look(timed_machine(machine, deadline), role, most_states, deadline)
     except SolvingError:
-        check(effort.deadline)
+        check(deadline)
         if digest is not None:
             note_too_large(digest, most_states)
     except (GGPError, MemoryError):
@@ -392,7 +369,9 @@ def look_into(
     return Looked(False, None)
 
 
-def _by_position(machine: Machine, role: int, most_states: int, effort: SolvingEffort) -> Looked:
+def _by_position(
+    machine: Machine, role: int, most_states: int, deadline: Deadline | None
+) -> Looked:
     from ggp.solve.positions import (
         MOST_JOINT_MOVES,
         PositionBounds,
@@ -407,7 +386,7 @@ def _by_position(machine: Machine, role: int, most_states: int, effort: SolvingE
         most_states,
         min(JOINT_MOVES * most_states, MOST_JOINT_MOVES),
         at_once_by=AT_ONCE_BY,
-        is_over=effort.is_over,
+        is_over=lambda: deadline is not None and deadline.passed(),
     )
     solution = solve_positions(machine, bounds)
     if not solution.is_at_once or solution.nash_conv > ACCURACY * solution.goal_spread:
@@ -415,7 +394,7 @@ def _by_position(machine: Machine, role: int, most_states: int, effort: SolvingE
     return Looked(False, PositionPart(solution, role))
 
 
-def _by_tree(machine: Machine, role: int, most_states: int, effort: SolvingEffort) -> Looked:
+def _by_tree(machine: Machine, role: int, most_states: int, deadline: Deadline | None) -> Looked:
     from ggp.solve.following import Part
     from ggp.solve.solver import solve_tree
     from ggp.solve.tree_builder import (  # with scipy, which takes long to import
@@ -423,15 +402,16 @@ def _by_tree(machine: Machine, role: int, most_states: int, effort: SolvingEffor
         build_tree,
     )
 
-    bounds = TreeBounds(most_states, is_over=effort.is_over)
-    tree = build_tree(machine, bounds, split=True, keep_stands=True)
+    tree = build_tree(machine, TreeBounds(most_states), split=True, keep_stands=True)
     if len(tree.players) > 1 and not tree.is_constant_sum:
         return Looked(True, None)
     is_shared = tree.actors.sum(axis=1) > 1
     if np.bincount(tree.leaves.owners[is_shared[tree.leaves.owners]]).max(initial=0) > MOST_LEAVES:
         return Looked(True, None)
-    solution = solve_tree(tree, most_seconds=effort.seconds)
+    seconds = SOLVE_SECONDS if deadline is None else min(deadline.left_s(), CLOCKED_SECONDS)
+    solution = solve_tree(tree, most_seconds=seconds)
     if solution.profile.nash_conv > ACCURACY * tree.goal_spread:
+        check(deadline)
         return Looked(True, None)
     return Looked(True, Part(solution, role))
 

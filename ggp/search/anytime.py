@@ -159,11 +159,13 @@ class Pace:
 # Ends work that does not look at the clock: its machine does.
 
 
-def timed_machine(machine: Machine, deadline: Deadline) -> Machine:
-    """A copy of a machine whose calls raise `OutOfTime` once the deadline has passed.
+def timed_machine(machine: Machine, deadline: Deadline | None) -> Machine:
+    """A copy of a machine whose calls raise `OutOfTime` once the deadline has passed, if any.
 
     Calls with many lanes are split, so that a slow machine looks at the clock often.
     """
+    if deadline is None:
+        return machine
     timed = copy.copy(machine)
     for name in ("terminal", "goals", "legal", "chance", "step", "playout"):
         setattr(timed, name, _split(timed, name, deadline))

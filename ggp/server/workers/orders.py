@@ -248,18 +248,8 @@ class Said:
 
 
 Order = Setup | Think | Conclude | AreYouThere
-Answer = (
-    Up
-    | Here
-    | Foreseen
-    | MachineBuilt
-    | PlayerReady
-    | Failed
-    | MoveReport
-    | FinalGoal
-    | GaveUp
-    | Said
-)
+Outcome = MoveReport | GaveUp | FinalGoal
+Answer = Up | Here | Foreseen | MachineBuilt | PlayerReady | Failed | Outcome | Said
 
 # ---------------------------------------------------------------- as JSON
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -186,7 +187,7 @@ def test_on_a_slow_machine_a_plainer_player_answers_until_the_game_is_examined(
 
 
 def test_the_player_that_suits_the_game_goes_on_where_the_plainer_one_stopped() -> None:
-    machine, clock = machine_of_game("kuhn_poker"), SlowClock()
+    machine, clock = copy(machine_of_game("kuhn_poker")), SlowClock()  # its choice is not cached
     context = Context(machine, 1, np.random.default_rng(0), clock, ready_by=Deadline(0.0, clock))
     player = player_of(parse_spec("auto"), context)
     player.observe("noop", ["(dealt jack)"])
