@@ -154,8 +154,8 @@ class Auto:
         """
         if self._chosen.is_final or self._examining_s <= 0:
             return
-        before, self._chosen = self._chosen, self._choose(part_of(deadline, share))
-        if not self._chosen.is_final or self._chosen.player == before.player:
+        plain, self._chosen = self._chosen, self._choose(part_of(deadline, share))
+        if not self._chosen.is_final or self._chosen.player == plain.player:
             return
         player = _player_of(self._chosen, self._options, self._context)
         for show in self._turns:

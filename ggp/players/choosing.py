@@ -103,9 +103,9 @@ def choose_player(
         try:
             choices[role, most_states] = _select(machine, role, most_states, program, deadline)
         except OutOfTime:
-            is_seen = len(player_roles(machine)) > 1 and is_open(machine)
+            is_public = len(player_roles(machine)) > 1 and is_open(machine)
             why = "the game is not examined yet: trees need the least"
-            return Chosen("mcts" if is_seen else "ismcts", why, is_final=False)
+            return Chosen("mcts" if is_public else "ismcts", why, is_final=False)
     return choices[role, most_states]
 
 

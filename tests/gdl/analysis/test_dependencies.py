@@ -8,6 +8,7 @@ from ggp.gdl import parse
 from ggp.gdl.analysis import dependencies
 from ggp.gdl.formal import forbidden_uses
 from ggp.gdl.normalize import normalize
+from ggp.gdl.terms import Term
 
 SHEET = """
 (role a) (init (at 0)) {facts}
@@ -23,7 +24,7 @@ def test_thousands_of_facts_are_not_unified_with_every_condition(
     unified = 0
     may_unify = dependencies.may_unify
 
-    def counted(*terms: dependencies.Term) -> bool:
+    def counted(*terms: Term) -> bool:
         nonlocal unified
         unified += 1
         return may_unify(*terms)
