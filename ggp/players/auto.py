@@ -7,17 +7,19 @@ the match, because several would share the machine and the clock.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ggp.belief import Sampler
 from ggp.machine.base import player_roles
 from ggp.machine.on_circuit import on_circuit
 from ggp.players.choosing import (
+    SOLUTION,
     SOLVED_STATES,
     Chosen,
     SolvedPlayer,
-    SolvingEffort,
     choose_player,
+    look_into,
 )
 from ggp.players.hyperplay2 import HyperPlay2, HyperPlay2Options
 from ggp.players.ismcts import ISMCTS
@@ -31,7 +33,7 @@ from ggp.players.parts.tree_player import GuidedOptions
 from ggp.players.pimc import Pimc, PimcOptions
 from ggp.players.player import Context, Decision, ObservedTurn, Preparing
 from ggp.players.puzzle import Puzzle, PuzzleOptions
-from ggp.search.anytime import Deadline
+from ggp.search.anytime import Deadline, OutOfTime, part_of
 
 LEARN = 90
 """Percent of the rest of the start clock that `mcts` uses for learning."""
@@ -42,9 +44,11 @@ PREPARED_TIMES = 4
 PREPARED_SHARE = 0.3
 """Share of the start clock for enumerating the states of such a game."""
 
-PREPARED_SECONDS = 1.0
-"""Time for its linear programs, and for CFR+ if they fail: they cannot be interrupted if the match
-begins earlier."""
+EXAMINED_SECONDS = 20.0
+"""Longest time of attempts to examine a game while a plainer player plays."""
+
+EXAMINED_SHARE = 0.1
+"""Share of a move's clock for such an attempt; the others' time can be used up."""
 
 LATE_MOVES = 24
 """If the others have no more moves than this in the whole game, `ismcts` considers that they may be
@@ -70,7 +74,10 @@ class Auto:
 
     def __init__(self, options: AutoOptions, context: Context) -> None:
         self._options, self._context = options, context
-        self._player = _player_of(self._choose(), options, context)
+        self._examining_s = EXAMINED_SECONDS
+        self._turns: list[Callable[[BeliefPlayer, Deadline | None], None]] = []
+        self._chosen = self._choose(context.ready_by)
+        self._player = _player_of(self._chosen, options, context)
         # The work of examining the game belongs to no decision.
         self._machine = context.machine
         self._visited_before = self._machine.states_visited
@@ -106,37 +113,63 @@ class Auto:
         in_time: bool = True,
         deadline: Deadline | None = None,
     ) -> None:
-        self._player.observe(
-            move, percepts, submitted=submitted, in_time=in_time, deadline=deadline
-        )
+        def show(player: BeliefPlayer, deadline: Deadline | None) -> None:
+            player.observe(move, percepts, submitted=submitted, in_time=in_time, deadline=deadline)
+
+        self._turns.append(show)
+        show(self._player, deadline)
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
+        self._examine(deadline, EXAMINED_SHARE)
         return self._player.choose(deadline, value_forced=value_forced)
 
     def ponder(self, deadline: Deadline) -> None:
-        self._player.ponder(deadline.part(ponder_share(self._options)))
+        deadline = deadline.part(ponder_share(self._options))
+        self._examine(deadline, 1.0)
+        self._player.ponder(deadline)
 
     def prepare(self, deadline: Deadline) -> None:
         """See `Preparing`: solve a larger game than without a start clock, or let the chosen player
         prepare."""
-        if self._options.solve and not isinstance(self._player, SolvedPlayer | Puzzle):
+        self._examine(deadline, PREPARED_SHARE)
+        if self._chosen.is_final and not isinstance(self._player, SolvedPlayer | Puzzle):
             self._solve(deadline)
-            self._visited_before = self._machine.states_visited
         if isinstance(self._player, Preparing):
             self._player.prepare(deadline)
 
     def _solve(self, deadline: Deadline) -> None:
+        context, most_states = self._context, PREPARED_TIMES * self._options.solve
         until = deadline.part(PREPARED_SHARE)
-        effort = SolvingEffort(PREPARED_TIMES, seconds=PREPARED_SECONDS, is_over=until.passed)
-        selection = self._choose(effort)
-        if selection.part is not None:
-            self._player = _player_of(selection, self._options, self._context)
+        with suppress(OutOfTime):
+            looked = look_into(context.machine, context.role, most_states, context.program, until)
+            if looked.part is not None:
+                chosen = Chosen(SOLUTION, "it was solved on the start clock", looked.part)
+                self._player = _player_of(chosen, self._options, context)
 
-    def _choose(self, effort: SolvingEffort | None = None) -> Chosen:
+    def _choose(self, deadline: Deadline | None) -> Chosen:
         context = self._context
-        return choose_player(
-            context.machine, context.role, self._options.solve, context.program, effort
+        began_s = context.clock()
+        chosen = choose_player(
+            context.machine, context.role, self._options.solve, context.program, deadline
         )
+        self._examining_s -= context.clock() - began_s
+        return chosen
+
+    def _examine(self, deadline: Deadline | None, share: float) -> None:
+        """Go on examining the game, if that is not finished; then the player that suits it plays.
+
+        It does not if it knows no possible state, unless the player so far knows none either.
+        """
+        if self._chosen.is_final or self._examining_s <= 0:
+            return
+        plain, self._chosen = self._chosen, self._choose(part_of(deadline, share))
+        if not self._chosen.is_final or self._chosen.player == plain.player:
+            return
+        player = _player_of(self._chosen, self._options, self._context)
+        for show in self._turns:
+            show(player, deadline)
+        if self._player.tracker.bag.depleted[0] or not player.tracker.bag.depleted[0]:
+            self._player = player
 
 
 def _player_of(selection: Chosen, options: AutoOptions, context: Context) -> BeliefPlayer:

@@ -15,13 +15,13 @@
 
 `measure_merging` measures whether moves can be swapped. The value of knowing the world is the
 *clairvoyance gap* (`ggp.study.properties`). Both come from random matches with fixed seeds. So the
-choice depends only on the rules, unless a caller with a clock allows more `SolvingEffort`. The only
-memory between matches is that a game is too large.
+choice depends only on the rules, unless a caller has a clock. The only memory between matches is
+that a game is too large.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -37,7 +37,7 @@ from ggp.machine.definition import GameDefinition
 from ggp.players.hyperplay import HyperPlay, HyperPlayOptions
 from ggp.players.parts.risk import Risk
 from ggp.players.player import Choice, Context, ObservedTurn
-from ggp.search.anytime import Deadline
+from ggp.search.anytime import Deadline, OutOfTime, check, timed_machine
 from ggp.search.layers import Layers
 from ggp.search.puzzles import is_puzzle
 from ggp.study.matches import LaneTurn
@@ -74,11 +74,13 @@ class Chosen(NamedTuple):
         player: the name of a player, or `SOLUTION`.
         why: the reason, a sentence without a full stop.
         part: the role's part of the solution.
+        is_final: false if time was up before the game was examined.
     """
 
     player: str
     why: str
     part: RolePart | None = None
+    is_final: bool = True
 
 
 def choose_player(
@@ -86,7 +88,7 @@ def choose_player(
     role: int,
     most_states: int,
     program: GameDefinition | None,
-    effort: SolvingEffort | None = None,
+    deadline: Deadline | None = None,
 ) -> Chosen:
     """The player that suits a game.
 
@@ -94,29 +96,36 @@ def choose_player(
         role: the role to choose for.
         most_states: see `look_into`.
         program: the rules, if known.
-        effort: the effort to solve the game; by default as much as without a clock.
+        deadline: the end of the examination; the choice is then one that needs none.
     """
-    digest = None
-    if program is not None:
-        # Some machines reveal joint moves though the rules do not.
-        digest = f"{program.digest}-{'told' if is_open(machine) else 'rules'}"
-    if effort is not None:
-        return _select(machine, role, most_states, digest, effort)
-    return _cached_choice(cast("Hashable", machine), role, most_states, digest)
+    choices = _choices(cast("Hashable", machine))
+    if (role, most_states) not in choices:
+        try:
+            choices[role, most_states] = _select(machine, role, most_states, program, deadline)
+        except OutOfTime:
+            is_public = len(player_roles(machine)) > 1 and is_open(machine)
+            why = "the game is not examined yet: trees need the least"
+            return Chosen("mcts" if is_public else "ismcts", why, is_final=False)
+    return choices[role, most_states]
 
 
 @lru_cache(maxsize=8)
-def _cached_choice(machine: Hashable, role: int, most_states: int, digest: str | None) -> Chosen:
-    """The choice, cached: each match of a series has a new player on the same machine."""
-    return _select(cast("Machine", machine), role, most_states, digest, SolvingEffort())
+def _choices(machine: Hashable) -> dict[tuple[int, int], Chosen]:
+    """Cached choices: each match of a series has a new player on the same machine."""
+    return {}
 
 
 def _select(
-    machine: Machine, role: int, most_states: int, digest: str | None, effort: SolvingEffort
+    machine: Machine,
+    role: int,
+    most_states: int,
+    program: GameDefinition | None,
+    deadline: Deadline | None,
 ) -> Chosen:
     if is_puzzle(machine):
         return Chosen("puzzle", "one role plays, without chance: a line of moves is looked for")
-    looked = look_into(machine, role, most_states, digest, effort)
+    looked = look_into(machine, role, most_states, program, deadline)
+    machine = timed_machine(machine, deadline)
     if looked.part is not None:
         return Chosen(SOLUTION, "the game is small enough to be solved", looked.part)
     if len(player_roles(machine)) > 1 and is_open(machine):
@@ -255,8 +264,9 @@ turns are left to tree search, which beats weak players more often and proves wi
 MOST_LEAVES = 30_000
 """Most leaves of a subgame in which both players have choices: large linear programs take long."""
 
-SOLVE_SECONDS = 5.0
-"""Time for linear programs, and for CFR+ if they fail."""
+SOLVE_SECONDS, CLOCKED_SECONDS = 5.0, 1.0
+"""Time for linear programs, and for CFR+ if they fail: without a clock; and at most with one, since
+they cannot be interrupted."""
 
 ACCURACY = 0.005
 """Share of the goals' spread that a player may gain by deviating from the solution."""
@@ -324,26 +334,12 @@ class Looked(NamedTuple):
     part: RolePart | None
 
 
-class SolvingEffort(NamedTuple):
-    """The limits of solving a game.
-
-    Attributes:
-        times: factor for the number of states.
-        seconds: see `SOLVE_SECONDS`.
-        is_over: when true, solving ends without a solution.
-    """
-
-    times: int = 1
-    seconds: float = SOLVE_SECONDS
-    is_over: Callable[[], bool] = lambda: False
-
-
 def look_into(
     machine: Machine,
     role: int,
     most_states: int,
-    digest: str | None = None,
-    effort: SolvingEffort = SolvingEffort(),  # noqa: B008  a value that nobody changes
+    program: GameDefinition | None = None,
+    deadline: Deadline | None = None,
 ) -> Looked:
     """Enumerate a game, if it has few enough states, and solve it if possible.
 
@@ -351,26 +347,35 @@ def look_into(
         machine: of the game.
         role: the role whose part to return.
         most_states: on a propositional network; 0 skips the game.
-        digest: of the rules, and of the machine's revealed moves; key of the cached fact that the
-            game is too large.
-        effort: the limits.
+        program: the rules, if known; that the game is too large is then cached.
+        deadline: the end of the search for states; what follows may take `CLOCKED_SECONDS` longer.
+
+    Raises:
+        OutOfTime: the deadline passed before all states were enumerated.
     """
-    most_states = effort.times * most_states // SHARES.get(machine.backend, SLOW_SHARE)
+    digest = None
+    if program is not None:
+        # Some machines reveal joint moves though the rules do not.
+        digest = f"{program.digest}-{'told' if is_open(machine) else 'rules'}"
+    most_states //= SHARES.get(machine.backend, SLOW_SHARE)
     if not most_states or (digest is not None and is_too_large(digest, most_states)):
         return Looked(False, None)
     is_by_position = len(player_roles(machine)) > 1 and is_open(machine)
     look = _by_position if is_by_position else _by_tree
     try:
-        return look(machine, role, most_states, effort)
+        return look(timed_machine(machine, deadline), role, most_states, deadline)
     except SolvingError:
-        if digest is not None and not effort.is_over():
+        check(deadline)
+        if digest is not None:
             note_too_large(digest, most_states)
     except (GGPError, MemoryError):
         pass
     return Looked(False, None)
 
 
-def _by_position(machine: Machine, role: int, most_states: int, effort: SolvingEffort) -> Looked:
+def _by_position(
+    machine: Machine, role: int, most_states: int, deadline: Deadline | None
+) -> Looked:
     from ggp.solve.positions import (
         MOST_JOINT_MOVES,
         PositionBounds,
@@ -385,7 +390,7 @@ def _by_position(machine: Machine, role: int, most_states: int, effort: SolvingE
         most_states,
         min(JOINT_MOVES * most_states, MOST_JOINT_MOVES),
         at_once_by=AT_ONCE_BY,
-        is_over=effort.is_over,
+        is_over=lambda: deadline is not None and deadline.passed(),
     )
     solution = solve_positions(machine, bounds)
     if not solution.is_at_once or solution.nash_conv > ACCURACY * solution.goal_spread:
@@ -393,7 +398,7 @@ def _by_position(machine: Machine, role: int, most_states: int, effort: SolvingE
     return Looked(False, PositionPart(solution, role))
 
 
-def _by_tree(machine: Machine, role: int, most_states: int, effort: SolvingEffort) -> Looked:
+def _by_tree(machine: Machine, role: int, most_states: int, deadline: Deadline | None) -> Looked:
     from ggp.solve.following import Part
     from ggp.solve.solver import solve_tree
     from ggp.solve.tree_builder import (  # with scipy, which takes long to import
@@ -401,15 +406,16 @@ def _by_tree(machine: Machine, role: int, most_states: int, effort: SolvingEffor
         build_tree,
     )
 
-    bounds = TreeBounds(most_states, is_over=effort.is_over)
-    tree = build_tree(machine, bounds, split=True, keep_stands=True)
+    tree = build_tree(machine, TreeBounds(most_states), split=True, keep_stands=True)
     if len(tree.players) > 1 and not tree.is_constant_sum:
         return Looked(True, None)
     is_shared = tree.actors.sum(axis=1) > 1
     if np.bincount(tree.leaves.owners[is_shared[tree.leaves.owners]]).max(initial=0) > MOST_LEAVES:
         return Looked(True, None)
-    solution = solve_tree(tree, most_seconds=effort.seconds)
+    seconds = SOLVE_SECONDS if deadline is None else min(deadline.left_s(), CLOCKED_SECONDS)
+    solution = solve_tree(tree, most_seconds=seconds)
     if solution.profile.nash_conv > ACCURACY * tree.goal_spread:
+        check(deadline)
         return Looked(True, None)
     return Looked(True, Part(solution, role))
 

@@ -269,6 +269,8 @@ class Context:
         program: the rules of the game, if known.
         belief: the belief of an earlier player of the same match, with another history: its exact
             sets are reused.
+        ready_by: the end of the time for the constructor, where somebody waits for the player; what
+            takes longer is left for `Preparing.prepare` and `Pondering.ponder`.
     """
 
     machine: Machine
@@ -279,6 +281,7 @@ class Context:
     name: str = "a player"
     program: GameDefinition | None = None
     belief: Sampler | None = None
+    ready_by: Deadline | None = None
 
 
 PlayerClass = Callable[[Any, Context], Player]

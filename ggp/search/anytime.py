@@ -1,18 +1,21 @@
 """Deadlines, and batches of work that are small enough to meet them.
 
 Searches take a `Deadline` from their player, split their lanes by `Pace`, and stop at `OutOfTime`.
+Work without an eye for the clock gets a `timed_machine`.
 """
 
 from __future__ import annotations
 
+import copy
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypedDict, overload
+from typing import Any, TypedDict, overload
 
 import numpy as np
 
-from ggp.machine.base import IntArray
+from ggp.machine.arrays import offsets_of
+from ggp.machine.base import IntArray, Machine, Playouts, States, Stepped
 from ggp.run.clocks import TellsTime, clock_of
 
 BETWEEN_LOOKS_S = 0.05
@@ -150,3 +153,59 @@ class Pace:
                 self._lanes = min(2 * self._lanes, self._max_lanes)
             elif took_s > BETWEEN_LOOKS_S:
                 self._lanes = max(self._lanes // 2, self._min_lanes)
+
+
+# ------------------------------------------------------------------------
+# Ends work that does not look at the clock: its machine does.
+
+
+def timed_machine(machine: Machine, deadline: Deadline | None) -> Machine:
+    """A copy of a machine whose calls raise `OutOfTime` once the deadline has passed, if any.
+
+    Calls with many lanes are split, so that a slow machine looks at the clock often.
+    """
+    if deadline is None:
+        return machine
+    timed = copy.copy(machine)
+    for name in ("terminal", "goals", "legal", "chance", "step", "playout"):
+        setattr(timed, name, _split(timed, name, deadline))
+    return timed
+
+
+def _split(machine: Machine, name: str, deadline: Deadline) -> Callable[..., Any]:
+    """A method of a machine, called for batches of lanes."""
+    method = getattr(machine, name)
+    pace = Pace(deadline, 1, 1 << 30)
+
+    def call(states: States, *args: Any, **options: Any) -> Any:
+        parts = []
+        for start, end in pace.batches(len(states)):
+            if name == "playout":
+                options |= time_left(deadline)
+            lanes = slice(start, end)
+            parts.append(
+                method(
+                    states.take(np.arange(start, end)),
+                    *(arg[lanes] if isinstance(arg, np.ndarray) else arg for arg in args),
+                    **options,
+                )
+            )
+        check(deadline)
+        return _joined(machine, parts) if parts else method(states, *args, **options)
+
+    return call
+
+
+def _joined(machine: Machine, parts: Sequence[Any]) -> Any:
+    """What a method of a machine returns for all lanes, from what it returns for batches."""
+    match parts[0]:
+        case np.ndarray():
+            return np.concatenate(parts)
+        case Stepped():
+            states, percepts = zip(*parts, strict=True)
+            return Stepped(machine.concatenate(states), np.concatenate(percepts))
+        case Playouts():
+            return Playouts(*map(np.concatenate, zip(*parts, strict=True)))
+    offsets, *columns = zip(*parts, strict=True)
+    counts = np.concatenate([np.diff(each) for each in offsets])
+    return type(parts[0])(offsets_of(counts), *map(np.concatenate, columns))

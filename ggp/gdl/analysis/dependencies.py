@@ -128,6 +128,7 @@ class _Call:
 class RuleGraph:
     """A graph of rules, with an edge from a condition to each rule whose head it unifies with.
 
+    Facts, of which there may be thousands, have no edges: nothing depends on anything through them.
     This is finer than a graph of relations: `(goal ?r 0)` may depend on `(not (goal ?r 100))`
     without a cycle.
     """
@@ -141,14 +142,14 @@ class RuleGraph:
         self._calls: dict[int, list[_Call]] = {}
 
     def calls(self, rule: int) -> list[_Call]:
-        """The edges of a rule: the rules whose heads unify with its conditions."""
+        """The edges of a rule: the rules with conditions whose heads unify with its own."""
         edges = self._calls.get(rule)
         if edges is None:
             edges = []
             for i, literal in enumerate(self.rules[rule].body):
                 atom = literal.atom
                 for callee in self._by_head.get(signature(atom), ()):
-                    if may_unify(atom, self.rules[callee].head):
+                    if self.rules[callee].body and may_unify(atom, self.rules[callee].head):
                         edges.append(_Call(i, callee, literal.negated))
             self._calls[rule] = edges
         return edges

@@ -25,7 +25,7 @@ run(Text, Answer) :-
 
 run_(Text, Answer) :-
     term_string(Goal, Text),
-    with_output_to(string(Printed), (call(Goal) -> true ; throw(ggp_failed))),
+    settled(with_output_to(string(Printed), (call(Goal) -> true ; throw(ggp_failed)))),
     string_concat("ok ", Printed, Answer).
 
 % An error may leave the loaded state incomplete.
@@ -56,8 +56,8 @@ not_last.
 % ------------------------------------------------------------------ building a game
 
 % new(+M, +Clauses, +Static, +Growing): make the game's module.
-%   Static: groups of Name/Arity evaluated once, in this order.  Growing: whether terms may grow
-%   without bound, so that their size must be watched.
+%   Static: groups of Name/Arity, each evaluated once, when it is first called.  Growing: whether
+%   terms may grow without bound, so that their size must be watched.
 new(M, Clauses, Static, Growing) :-
     set_module(M:class(user)),
     dynamic([M:t/1, M:d/2, M:ggp_loaded/1, M:ggp_growing/0, M:ggp_memory/1, M:ggp_round/2,
@@ -68,26 +68,45 @@ new(M, Clauses, Static, Growing) :-
     sort(Heads0, Heads),
     forall(member(P, Heads), dynamic(M:P)),
     forall(member(C, Clauses), assertz(M:C)),
-    forall(member(Ps, Static), evaluate(M, Ps)),
-    % Without clauses a predicate must stay dynamic, or calling it is an error.
-    findall(M:N/A, ( member(N/A, Heads), functor(H, N, A), once(clause(M:H, _)) ), Plain),
+    append(Static, Late),
+    subtract(Heads, Late, Early),
+    compile_all(M, Early),
+    forall(( member(Ps, Static), member(N/A, Ps) ),
+           ( functor(H, N, A), asserta((M:H :- ggp_runtime:needed(M, Ps))) )).
+
+% Without clauses a predicate must stay dynamic, or calling it is an error.
+compile_all(M, Ps) :-
+    findall(M:N/A, ( member(N/A, Ps), functor(H, N, A), once(clause(M:H, _)) ), Plain),
     compile_predicates(Plain).
 
 clause_head((H :- _), H) :- !.
 clause_head(H, H).
 
+% The first clause of a static relation that is not evaluated yet. Evaluating it within a question
+% would use up the inferences of the lane, so the question begins anew afterwards.
+needed(M, Ps) :- throw(ggp_needed(M, Ps)).
+
+% settled(:Goal): call Goal once; evaluate the static relations that it needs.
+:- meta_predicate settled(0).
+settled(Goal) :-
+    catch(Goal, ggp_needed(M, Ps), true),
+    ( var(M) -> true
+    ; forget(M),
+      forall(member(N/A, Ps), ( functor(H, N, A), retract((M:H :- ggp_runtime:needed(M, Ps))) )),
+      settled(evaluate(M, Ps)),
+      forget(M), compile_all(M, Ps),
+      settled(Goal) ), !.
+
 % evaluate(+M, +Group): replace the rules of static relations that depend on each other by the facts
 % they stand for, unless that takes too long.
 evaluate(M, Ps) :-
     limit(setup_inferences, Max), limit(facts, MaxFacts),
-    ( catch(call_with_inference_limit(
-                findall(Fs, ( member(P, Ps), facts_of(M, P, MaxFacts, Fs) ), Facts), Max, R),
-            Error, ( too_much(Error), R = inference_limit_exceeded )),
-      R \== inference_limit_exceeded
-    ->  forall(member(N/A, Ps), ( functor(H, N, A), retractall(M:H) )),
-        forall(( member(Fs, Facts), member(F, Fs) ), assertz(M:F))
-    ; true ),
-    forget(M).
+    catch(call_with_inference_limit(
+              findall(Fs, ( member(P, Ps), facts_of(M, P, MaxFacts, Fs) ), Facts), Max, R),
+          Error, ( too_much(Error) -> R = inference_limit_exceeded ; throw(Error) )),
+    ( R == inference_limit_exceeded -> true
+    ; forall(member(N/A, Ps), ( functor(H, N, A), retractall(M:H) )),
+      forall(( member(Fs, Facts), member(F, Fs) ), assertz(M:F)) ).
 
 too_much(error(resource_error(_), _)).
 too_much(ggp_limit(What)) :- What \== seconds.

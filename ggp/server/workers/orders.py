@@ -2,7 +2,7 @@
 
 Orders go to the worker, answers come back. For example, in a match of two turns:
 
-    Setup(rules, role, ...)              Up(rights), Foreseen(...), MachineBuilt(...)
+    Setup(rules, role, ...)              Up(rights), Foreseen(...), MachineBuilt(...), PlayerReady()
     Think(1, keep=0, turns=())           MoveReport(1, final=False), ..., MoveReport(1, final=True)
     Think(2, keep=0, turns=(first,))     MoveReport(2, final=True), Believed(1, snapshot)
     AreYouThere()                        Here()
@@ -193,6 +193,13 @@ class MachineBuilt:
 
 
 @dataclass(frozen=True, slots=True)
+class PlayerReady:
+    """The player's constructor has returned; it may look into the game for a long time."""
+
+    kind: ClassVar[str] = "ready"
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """The rules are unplayable, or lack the role; another attempt would not help."""
 
@@ -271,9 +278,8 @@ class Said:
 
 
 Order = Setup | Think | Conclude | AreYouThere
-Answer = (
-    Up | Here | Foreseen | MachineBuilt | Failed | MoveReport | Believed | FinalGoal | GaveUp | Said
-)
+Outcome = MoveReport | GaveUp | FinalGoal
+Answer = Up | Here | Foreseen | MachineBuilt | PlayerReady | Failed | Outcome | Believed | Said
 
 # ---------------------------------------------------------------- as JSON
 

@@ -349,7 +349,8 @@ worker for `STARVED_S` at most: on a busy machine a replacement would start over
 processors."""
 
 BUILD_S = 60.0
-"""Time limit of building a machine, in addition to grounding: reading rules, compiling kernels."""
+"""Time limit of building a machine and its player, in addition to grounding: reading rules,
+compiling kernels."""
 
 LISTEN_S = 1.0
 LISTEN_SHARE = 0.3
@@ -578,7 +579,9 @@ class WorkerSlot:
             case orders.MachineBuilt():
                 self._tell("built", f"{answer.backend}, {answer.seconds:.2f} s")
                 self.settle(answer.backend)
-                self.is_built, self.built_on = True, answer.backend
+                self.built_on = answer.backend
+            case orders.PlayerReady():
+                self.is_built = True
                 self.look()
             case orders.Failed():
                 self._tell("failed", answer.error)

@@ -51,6 +51,10 @@ BETWEEN_REPORTS_S = 0.05
 PONDER_S = 10.0
 """Time for which a player may compute after each answer, while nobody waits for it."""
 
+CONSTRUCTOR_S, CONSTRUCTOR_SHARE = 5.0, 0.1
+"""Time that a player's constructor may take before the first order, unless that comes sooner; and
+share of an order's time later."""
+
 OVERRUN_S = 0.3
 """CPU time beyond that of an order after which listing moves counts as too slow in this game: it
 would keep a guess from being sent in time."""
@@ -112,20 +116,22 @@ class WorkerMatch:
         self._best: Decision | None = None  # of the player's reports for this order
 
     def build(self, setup: Setup) -> None:
-        """Build the machine and the player; answers `MachineBuilt` or `Failed`."""
+        """Build the machine and the player; answers `MachineBuilt` and `PlayerReady`, or
+        `Failed`."""
         started_s = time.monotonic()
         try:
             self._program = program = _program(setup.rules)
             self._machine = machine = self._build(program, setup)
+            took_s = time.monotonic() - started_s
+            role_index(machine, setup.role)
             self._setup, self._sees_moves = setup, told_by(program) is not None
             self._snapshots = setup.snapshots
+            self._send(orders.MachineBuilt(machine.backend, machine.roles, took_s))
             self._player = self._first_player(setup, machine)
         except GGPError as error:
             self._send(orders.Failed(one_line(str(error))))
             return
-        self._send(
-            orders.MachineBuilt(machine.backend, machine.roles, time.monotonic() - started_s)
-        )
+        self._send(orders.PlayerReady())
 
     def _build(self, program: Program, setup: Setup) -> Machine:
         """A machine on the requested backend, or on the fast one if Prolog is not installed.
@@ -200,7 +206,9 @@ class WorkerMatch:
             self._send(report or orders.GaveUp(order.number, "only guesses are made"))
             return
         try:
-            self._player = self._player or self._new_player(self._setup, self._machine)
+            self._player = self._player or self._new_player(
+                self._setup, self._machine, deadline.part(CONSTRUCTOR_SHARE)
+            )
             self._follow(self._setup, deadline)
             decision = self._player.choose(deadline)
         except PlayerError as error:
@@ -331,8 +339,9 @@ class WorkerMatch:
 
     def _first_player(self, setup: Setup, machine: Machine) -> Player | None:
         """A player; None if its constructor raised: the first order tries again."""
+        ready_by = Deadline(time.monotonic() + CONSTRUCTOR_S, self._clock)
         try:
-            return self._new_player(setup, machine)
+            return self._new_player(setup, machine, ready_by)
         except PlayerError as error:
             _log.error("%s", error)
             return None
@@ -342,10 +351,13 @@ class WorkerMatch:
             _log.error("creating the player raised %s", _error_text(error))
             return None
 
-    def _new_player(self, setup: Setup, machine: Machine, *, follow: bool = True) -> Player:
+    def _new_player(
+        self, setup: Setup, machine: Machine, ready_by: Deadline, *, follow: bool = True
+    ) -> Player:
         """A player for the match, at its beginning.
 
         Args:
+            ready_by: see `Context`.
             follow: whether to trust the server's messages as complete joint moves.
         """
         spec, role = parse_spec(setup.player), role_index(machine, setup.role)
@@ -360,6 +372,7 @@ class WorkerMatch:
             report=self._report,
             program=self._program,
             belief=None if replaced is None else replaced.belief,
+            ready_by=ready_by,
         )
         return player_of(spec, context)
 
@@ -379,7 +392,7 @@ class WorkerMatch:
         if decision is None:
             try:
                 simple = self._setup.for_stand_in()
-                self._player, self._followed = self._new_player(simple, self._machine), 0
+                self._player, self._followed = self._new_player(simple, self._machine, deadline), 0
                 self._snapshots = ()  # whatever it was: begin with the first turn
                 self._follow(simple, deadline)
                 decision = self._player.choose(deadline)
@@ -407,7 +420,7 @@ class WorkerMatch:
                     raise
                 _log.info("a belief is needed: %s", error)
                 assert self._machine is not None
-                self._player = self._new_player(setup, self._machine, follow=False)
+                self._player = self._new_player(setup, self._machine, deadline, follow=False)
                 self._followed = 0
 
     def _resume(self) -> None:

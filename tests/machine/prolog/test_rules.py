@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -10,6 +11,8 @@ from ggp.errors import ReasonerLimitError
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine import Limits, build_machine
+from ggp.machine.prolog.engine import engine
+from ggp.machine.prolog.prolog_machine import PrologMachine
 from tests.support.comparing.agreement import play_both
 from tests.support.comparing.walks import walk_together
 from tests.support.plain.reference import Reference
@@ -205,3 +208,46 @@ def test_rules_mean_what_they_say(text: str, seed: int) -> None:
     machine = build_machine(normalize(parse(text)), "prolog")
     assert walk_together(machine, Reference(parse(text).rules), seed=seed, max_steps=8) > 0
     machine.close()
+
+
+TABLE = """
+(role a) (role b) (init start)
+{facts}
+(<= (number ?x) (succ ?x ?y))
+(<= (less ?x ?y) (succ ?x ?y))
+(<= (less ?x ?z) (less ?x ?y) (succ ?y ?z))
+(<= (apart ?x ?y) (less ?x ?y)) (<= (apart ?x ?y) (apart ?y ?x))
+(<= (next_but_one ?x ?z) (succ ?x ?y) (succ ?y ?z) (apart ?z ?x))
+(<= (legal ?r (say ?x)) (role ?r) (number ?x))
+(<= (next (said ?r ?x)) (does ?r (say ?x)))
+(<= terminal (true (said ?r ?x)))
+(<= (goal a 100) (true (said a ?x)) (true (said b ?y)) (less ?x ?y))
+(<= (goal a 0) (true (said a ?x)) (true (said b ?y)) (not (less ?x ?y)))
+(<= (goal b 100) (true (said a ?x)) (true (said b ?y)) (next_but_one ?x ?y))
+(<= (goal b 0) (true (said a ?x)) (true (said b ?y)) (not (next_but_one ?x ?y)))
+"""
+"""Relations that do not depend on the state: some are large, and only goals need them."""
+
+
+@pytest.mark.parametrize("inferences", [100_000_000, 20_000])
+def test_static_relations_are_evaluated_when_they_are_needed(inferences: int) -> None:
+    size = 60
+    facts = " ".join(f"(succ {x} {x + 1})" for x in range(size))
+    program = normalize(parse(TABLE.format(facts=facts)))
+
+    def inferences_so_far() -> int:
+        query = "statistics(inferences,I),write(I)"
+        return int(engine().call(query, Limits(), "counting"))
+
+    began = inferences_so_far()
+    machine = PrologMachine(program, Limits(setup_inferences=inferences))
+    states = machine.initial()
+    assert len(machine.legal(states, 0).values) == size
+    before_move = inferences_so_far() - began
+    pairs = [(x, y) for x in range(0, size, 7) for y in range(0, size, 3)]
+    joint = np.array([[machine.move_id(f"(say {z})") for z in pair] for pair in pairs])
+    ends = machine.step(machine.initial(len(pairs)), joint).states
+    assert machine.terminal(ends).all()
+    expected = [[100 * (x < y), 100 * (y == x + 2)] for x, y in pairs]
+    assert machine.goals(ends).tolist() == expected
+    assert 5 * before_move < inferences_so_far() - began

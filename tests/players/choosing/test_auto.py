@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from ggp.gdl.normalize import load
 from ggp.machine import Machine
 from ggp.machine.compiling.disk_cache import FOLDER_VARIABLE
-from ggp.players import make_player, parse_spec
+from ggp.players import Context, make_player, parse_spec, player_of
 from ggp.players.auto import Auto
 from ggp.players.choosing import SolvedPlayer, look_into
 from ggp.players.hyperplay2 import HyperPlay2
@@ -22,6 +23,7 @@ from ggp.search.anytime import Deadline
 from ggp.solve import build_tree, exploit, sample_policy, solve_tree
 from match_runner.match.referee import play_match
 from tests.match_runner.support import arena_of
+from tests.search.test_timed_machine import SlowClock
 from tests.solve.games import ROCK_PAPER_SCISSORS
 from tests.support.games import backend_for_search, machine_of_game, machine_of_rules
 
@@ -67,12 +69,12 @@ def test_who_comes_later_does_not_look_into_a_large_game_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
-    digest, machine = load("kuhn_poker").digest, machine_of_game("kuhn_poker")
-    assert not look_into(machine, 0, 20, digest).is_small
+    program, machine = load("kuhn_poker"), machine_of_game("kuhn_poker")
+    assert not look_into(machine, 0, 20, program).is_small
     visited = machine.states_visited
-    assert not look_into(machine, 0, 20, digest).is_small
+    assert not look_into(machine, 0, 20, program).is_small
     assert machine.states_visited == visited
-    assert look_into(machine, 0, 10_000, digest).is_small
+    assert look_into(machine, 0, 10_000, program).is_small
 
 
 @pytest.mark.parametrize(
@@ -151,6 +153,49 @@ def test_every_number_is_guessed_as_well_as_possible() -> None:
         record = play_match(arena, seed)
         assert not record.errors
         assert record.goals["agent"] == 100
+
+
+@pytest.mark.parametrize(
+    ("game", "backend", "plain", "later"),
+    [
+        ("kuhn_poker", "prolog", ISMCTS, SolvedPlayer),
+        ("tic_tac_toe", "relational", MCTS, MCTS),
+        ("cooperative_spies", "propnet", ISMCTS, HyperPlay2),
+    ],
+)
+def test_on_a_slow_machine_a_plainer_player_answers_until_the_game_is_examined(
+    game: str, backend: str, plain: type, later: type
+) -> None:
+    clock = SlowClock()
+    machine = clock.slowed(machine_of_game(game, backend), lane_s=0.02)
+    rng = np.random.default_rng(0)
+    player = player_of(
+        parse_spec("auto"), Context(machine, 1, rng, clock, ready_by=Deadline(1.0, clock))
+    )
+    assert isinstance(player, Auto)
+    assert type(player._player) is plain
+    assert clock.now_s < 1.2
+    due_s = clock.now_s + 5
+    decision = player.choose(Deadline(due_s, clock))
+    assert decision.is_sound
+    assert clock.now_s < due_s + 1
+    for _ in range(2):
+        idle_s = clock.now_s + 10
+        player.ponder(Deadline(idle_s, clock))
+        assert clock.now_s < idle_s + 2
+    assert type(player._player) is later
+
+
+def test_the_player_that_suits_the_game_goes_on_where_the_plainer_one_stopped() -> None:
+    machine, clock = copy(machine_of_game("kuhn_poker")), SlowClock()  # its choice is not cached
+    context = Context(machine, 1, np.random.default_rng(0), clock, ready_by=Deadline(0.0, clock))
+    player = player_of(parse_spec("auto"), context)
+    player.observe("noop", ["(dealt jack)"])
+    player.observe("noop", ["check"])
+    assert isinstance(player, Auto)
+    assert isinstance(player._player, ISMCTS)
+    decision = player.choose()
+    assert decision.probabilities == pytest.approx({"bet": 1 / 3, "check": 2 / 3})
 
 
 def test_a_turn_that_was_not_told_ends_the_part_but_not_the_match() -> None:

@@ -6,20 +6,32 @@ import asyncio
 import sys
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from ggp.gdl import find_game
 from ggp.players import Decision
 from ggp.protocol.path import PathTurn
 from ggp.search.anytime import Deadline
 from ggp.server.settings import HostOptions
 from ggp.server.workers import worker_match
-from ggp.server.workers.orders import FIRST_LOOK, FIRST_LOOK_S, Answer, MoveReport, Think
+from ggp.server.workers.orders import (
+    FIRST_LOOK,
+    FIRST_LOOK_S,
+    Answer,
+    MachineBuilt,
+    MoveReport,
+    PlayerReady,
+    Think,
+)
 from tests.players.parts.test_depletion import HAYSTACK
+from tests.search.test_timed_machine import SlowClock
 from tests.server.live import LiveServer, live_server, start
 from tests.server.workers.test_worker import Heard, setup, with_worker
 from tests.support.effort import rarely
+from tests.support.games import machine_of_game
 
 SEER = replace(setup(HAYSTACK, "hyperplay2:n=4,exact=0"), role="seer")
 WAITED = PathTurn("wait", (), "wait", True)
@@ -163,3 +175,30 @@ def test_a_server_learns_of_the_way_unless_it_is_told_what_to_keep(margin_s: flo
     if sys.platform == "linux":
         assert 0 < max(latency._trips) < 1.0
     assert 0.05 <= latency.margin_s(0.5) < 0.5 or max(latency._overruns) > 0.05
+
+
+def test_a_slow_machine_is_announced_before_the_player_looks_into_the_game(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = SlowClock()
+    machine = clock.slowed(machine_of_game("kuhn_poker"), lane_s=0.1)
+    monkeypatch.setattr(worker_match, "build_machine", lambda *args, **kwargs: machine)
+    clocks = SimpleNamespace(monotonic=clock, process_time=clock)
+    monkeypatch.setattr(worker_match, "time", clocks)
+    told: list[tuple[type[Answer], float]] = []
+    asked_s = 2.0
+    match = worker_match.WorkerMatch(
+        lambda answer: told.append((type(answer), clock.now_s)), lambda: clock.now_s > asked_s
+    )
+    match.build(replace(setup(find_game("kuhn_poker").read_text(), "auto"), role="player1"))
+    assert [kind for kind, _ in told] == [MachineBuilt, PlayerReady]
+    assert told[0][1] < 0.1
+    assert told[1][1] < asked_s + 0.3
+    asked_s, order = np.inf, Think(1, 0, (), clock.now_s + 5)
+    match.take_note(order)
+    match.think(order)
+    assert told[-1][0] is MoveReport
+    assert told[-1][1] < order.deadline_s + 1
+    before = told[-1][1]
+    match.ponder()
+    assert before < clock.now_s < before + worker_match.PONDER_S + 1

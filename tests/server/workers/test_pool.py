@@ -19,7 +19,16 @@ from ggp.server.match_log import MatchLog
 from ggp.server.workers import pair
 from ggp.server.workers import pool as pool_module
 from ggp.server.workers.nursery import Nursery
-from ggp.server.workers.orders import Answer, MachineBuilt, MoveReport, Setup, Think, Up, to_json
+from ggp.server.workers.orders import (
+    Answer,
+    MachineBuilt,
+    MoveReport,
+    PlayerReady,
+    Setup,
+    Think,
+    Up,
+    to_json,
+)
 from ggp.server.workers.pair import WorkerSlot
 from ggp.server.workers.pool import (
     START_S,
@@ -41,7 +50,8 @@ def says(answer: Answer) -> str:
 
 HANGS = "exec sleep 1000"
 RUNS = f"{says(Up(()))}; {HANGS}"
-BUILT = f"{says(MachineBuilt('prolog', ('a',), 0.0))}; {HANGS}"
+BUILDS = f"{says(MachineBuilt('prolog', ('a',), 0.0))}; {HANGS}"
+BUILT = f"{says(MachineBuilt('prolog', ('a',), 0.0))}; {says(PlayerReady())}; {HANGS}"
 DIES = "exit 3"
 
 needs_proc = pytest.mark.skipif(
@@ -282,6 +292,27 @@ def test_worker_that_starves_has_more_time_than_one_that_hangs(
         await until(lambda: first._why is not None)
         assert first._why == "it hangs"
         assert looks == 2 * kills_after
+        await thinker.close()
+        await pool.close()
+
+    asyncio.run(run())
+
+
+def test_a_player_may_take_as_long_to_make_as_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its machine is announced before, and questions that it misses do not end its worker."""
+    monkeypatch.setattr(pair, "HANG_S", 2**-6)
+
+    async def run() -> None:
+        pool = ShellPool(BUILDS)
+        thinker = WorkerSlot(
+            "thinker", pool, replace(SETUP, backend="auto"), MatchLog(None, "m"), lambda: None
+        )
+        thinker.start(time.monotonic())
+        await until(lambda: thinker.backend == "prolog")
+        thinker.think(1, (), time.monotonic())
+        await asyncio.sleep(0.2)
+        assert not thinker.is_built
+        assert thinker.kills == 0
         await thinker.close()
         await pool.close()
 
