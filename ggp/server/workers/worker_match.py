@@ -432,6 +432,7 @@ class WorkerMatch:
                     self._followed = self._player.resume(snapshot, turns)
                     _log.info("%d turns need not be followed again", self._followed)
                 except SnapshotError as error:
+                    self._snapshots = tuple(text for text in self._snapshots if text != snapshot)
                     _log.warning("%s: the match is followed from its first turn", error)
 
     def _observe(self, turn: PathTurn, deadline: Deadline) -> None:

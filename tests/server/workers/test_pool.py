@@ -309,7 +309,7 @@ def test_a_player_may_take_as_long_to_make_as_a_machine(monkeypatch: pytest.Monk
         )
         thinker.start(time.monotonic())
         await until(lambda: thinker.backend == "prolog")
-        thinker.think(1, (), time.monotonic())
+        thinker.think(Think(1, 0, (), time.monotonic()))
         await asyncio.sleep(0.2)
         assert not thinker.is_built
         assert thinker.kills == 0
