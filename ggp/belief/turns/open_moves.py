@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.belief.move_models import UNIFORM, MoveModel, log_likelihoods
+from ggp.machine.abilities import InfersMoves
 from ggp.machine.arrays import offsets_of, segment_ids
 from ggp.machine.base import (
     UNKNOWN,
@@ -34,6 +35,10 @@ left out before any is tried."""
 
 MANY_LANES = 4096
 """With this many lanes, such moves are left out even if a role has only two."""
+
+FEW_MOVES, MOST_INFERRED = 16, 64
+"""Machines that are asked move by move are not asked if a role has no more moves than this, nor
+about more different percepts than the second number."""
 
 FIRST_LANES, MOVES_AT_ONCE = 256, 1 << 17
 """Our own legal moves are listed piece by piece: first for so many lanes, then for lanes with
@@ -144,6 +149,8 @@ def open_moves(
             logs = log_likelihoods(model, machine, states, j, options, paths)
         if announced is not None:
             options, logs = _restrict(options, logs, announced[:, j])
+        if j != role and isinstance(machine, InfersMoves):
+            options, logs = _possible(machine, role, j, options, logs, evidence.percepts)
         counts = np.minimum(counts * options.counts, MOST_COMPLETIONS)
         moves.append(options)
         log_probabilities.append(logs)
@@ -199,6 +206,29 @@ def _causes(
         return None
     moves, totals = causes
     return moves, np.repeat(-np.log(np.maximum(totals, 1)), moves.counts)
+
+
+def _possible(
+    machine: InfersMoves,
+    role: int,
+    mover: int,
+    options: Ragged,
+    logs: FloatArray,
+    percepts: IntArray,
+) -> tuple[Ragged, FloatArray]:
+    """Moves of another role, without those that our percepts cannot stem from."""
+    long = (options.counts > FEW_MOVES) & (percepts != UNKNOWN)
+    keep = np.ones(len(options.values), dtype=np.bool_)
+    for seen in np.unique(percepts[long])[:MOST_INFERRED].tolist():
+        at = np.flatnonzero(np.repeat(long & (percepts == seen), options.counts))
+        moves = np.flatnonzero(np.bincount(options.values[at]))
+        mask = machine.may_cause(moves, mover, seen, role)
+        if mask is not None:
+            keep[at] = np.isin(options.values[at], moves[mask])
+    if keep.all():
+        return options, logs
+    counts = np.bincount(segment_ids(options.offsets)[keep], minlength=len(percepts))
+    return Ragged(offsets_of(counts), options.values[keep]), logs[keep]
 
 
 def _contains(lists: Ragged, values: IntArray) -> BoolArray:
