@@ -102,6 +102,14 @@ class OpenMoves:
             log_priors += self.log_probabilities[j][indices]
         return joint_moves, log_priors
 
+    def limited(self, mover: int, moves: IntArray) -> OpenMoves:
+        """The same lists, but with no other moves of one role than these."""
+        lists, logs = self.moves.copy(), self.log_probabilities.copy()
+        mask = np.isin(lists[mover].values, moves)
+        lists[mover], logs[mover] = _masked(lists[mover], logs[mover], mask)
+        share = lists[mover].counts / np.maximum(self.moves[mover].counts, 1)
+        return OpenMoves(lists, logs, np.rint(self.counts * share))
+
     def restricted(self, joint_moves: IntArray) -> OpenMoves:
         """The same lists with some moves fixed; a fixed move that is not open leaves an empty list.
 
@@ -225,10 +233,15 @@ def _possible(
         mask = machine.may_cause(moves, mover, seen, role)
         if mask is not None:
             keep[at] = np.isin(options.values[at], moves[mask])
-    if keep.all():
-        return options, logs
-    counts = np.bincount(segment_ids(options.offsets)[keep], minlength=len(percepts))
-    return Ragged(offsets_of(counts), options.values[keep]), logs[keep]
+    return _masked(options, logs, keep)
+
+
+def _masked(lists: Ragged, logs: FloatArray, mask: BoolArray) -> tuple[Ragged, FloatArray]:
+    """Lists and their logs without the values that are masked out."""
+    if mask.all():
+        return lists, logs
+    counts = np.bincount(segment_ids(lists.offsets)[mask], minlength=len(lists.counts))
+    return Ragged(offsets_of(counts), lists.values[mask]), logs[mask]
 
 
 def _contains(lists: Ragged, values: IntArray) -> BoolArray:
@@ -245,11 +258,8 @@ def _chance_moves(chance: Chance) -> tuple[Ragged, FloatArray]:
     if len(chance.moves) == np.count_nonzero(options.counts):  # one move where there is any
         return options, np.zeros(len(chance.moves))
     keep = chance.probabilities > 0
-    if keep.all():
-        return options, np.log(chance.probabilities)
-    owner = segment_ids(options.offsets)[keep]
-    offsets = offsets_of(np.bincount(owner, minlength=len(options.offsets) - 1))
-    return Ragged(offsets, options.values[keep]), np.log(chance.probabilities[keep])
+    options, probabilities = _masked(options, chance.probabilities, keep)
+    return options, np.log(probabilities)
 
 
 def _restrict(lists: Ragged, logs: FloatArray, fixed: IntArray) -> tuple[Ragged, FloatArray]:

@@ -110,17 +110,11 @@ class Causes:
 
     def _is_made_by_another(self, made: Compound, mover: Symbol) -> bool:
         """Whether, by the forms of legal moves, another role than the mover may make this move."""
-        rules = self._rules.get(LEGAL, ())
-        heads = [
-            _renamed(rule, ";", *rule.head.args)
-            for rule in rules
-            if isinstance(rule.head, Compound)
-        ]
-        return any(
-            unify(made, Compound(made.name, tuple(head))) is not None
-            for head in heads
-            if head[0] != mover
-        )
+        for rule in self._rules.get(LEGAL, ()):
+            binding = unify(Compound("legal", made.args), *_renamed(rule, ";", rule.head))
+            if binding is not None and resolve(made.args[0], binding) != mover:
+                return True
+        return False
 
 
 def _renamed(rule: NormalRule, suffix: str, *terms: Term) -> list[Term]:

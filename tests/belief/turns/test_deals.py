@@ -74,7 +74,7 @@ def match(sampler: HyperPlaySampler, seed: int) -> Iterator[Turn]:
 
 @pytest.mark.parametrize(
     ("backend", "capacity", "first", "turns"),
-    [("relational", 16, 6, 31), ("prolog", 2, 6, 31), ("propnet", 8, 8, 4)],
+    [("relational", 16, 6, 31), ("prolog", 4, 6, 31), ("propnet", 8, 8, 4)],
 )
 def test_no_particle_is_lost_though_one_of_thousands_of_deals_agrees(
     backend: str, capacity: int, first: int, turns: int
