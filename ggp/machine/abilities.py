@@ -146,6 +146,23 @@ class Matcher(Protocol):
 
 
 @runtime_checkable
+class InfersMoves(Protocol):
+    """A machine that infers from percepts which moves were not made."""
+
+    def may_cause(self, moves: IntArray, mover: int, percepts: int, role: int) -> BoolArray | None:
+        """Whether the percepts of a role may stem from moves of another, in any state.
+
+        Args:
+            moves: `[M]` move ids.
+            percepts: percept id of the role after them.
+
+        Returns:
+            `[M]`; a move that may cause the percepts need not do so. None if any move may.
+        """
+        ...
+
+
+@runtime_checkable
 class StateWriter(Protocol):
     """A machine whose states can be stored, and restored by any machine of the same rules."""
 

@@ -8,17 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from re import Pattern
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ggp.errors import ReasonerLimitError
+from ggp.gdl.analysis.causes import Causes
 from ggp.gdl.analysis.growth import growth_message
 from ggp.gdl.analysis.joint_move_percepts import PLAIN
 from ggp.gdl.program import Program
 from ggp.gdl.syntax.shape import MAX_NESTING
 from ggp.machine.arrays import enlarged
-from ggp.machine.base import UNKNOWN, IntArray, Machine
+from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine
+
+MOST_KNOWN = 64
+"""Greatest number of percepts, seers and movers for which possible moves are remembered."""
 
 
 def joint_percepts(roles: Sequence[str], moves: Sequence[str]) -> tuple[str, ...]:
@@ -102,6 +108,46 @@ class RevealedMoves:
                     move = machine.move_id(text[len(beginning) : -1])
                     row[role] = UNKNOWN if move is None else move
         return row
+
+
+class PossibleMoves:
+    """Excludes moves that percepts of one machine cannot stem from: see `Causes`.
+
+    Args:
+        program: the rules.
+        growing: held while a table grows; see `ggp.machine.threads`.
+    """
+
+    def __init__(self, program: Program, growing: AbstractContextManager[Any]) -> None:
+        self._causes, self._growing = Causes(program), growing
+        # For (percepts, seer, mover): the forms of moves for each percept, and by move id whether
+        # a move has one for every percept (`UNKNOWN` if not yet asked).
+        self._known: dict[tuple[int, int, int], tuple[list[Pattern[str]], NDArray[np.int8]]] = {}
+
+    def of(
+        self, machine: Machine, moves: IntArray, mover: int, percepts: int, seer: int
+    ) -> BoolArray | None:
+        """See `InfersMoves.may_cause`."""
+        key = percepts, seer, mover
+        with self._growing:
+            if key not in self._known:
+                if len(self._known) >= MOST_KNOWN:
+                    self._known.clear()
+                roles, texts = (
+                    (machine.roles[seer], machine.roles[mover]),
+                    machine.percept_texts(percepts),
+                )
+                forms = [form for text in texts if (form := self._causes.forms(text, *roles))]
+                self._known[key] = forms, np.zeros(0, dtype=np.int8)
+            forms, known = self._known[key]
+            if not forms:
+                return None
+            known = enlarged(known, 1 + int(moves.max(initial=0)), UNKNOWN)
+            for move in moves[known[moves] == UNKNOWN].tolist():
+                text = machine.move_text(move)
+                known[move] = all(form.fullmatch(text) for form in forms)
+            self._known[key] = forms, known
+            return np.asarray(known[moves] == 1)
 
 
 # ------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from ggp.belief.turns.open_moves import OpenMoves
 from ggp.machine.abilities import Matcher
-from ggp.machine.arrays import chunks, offsets_of
+from ggp.machine.arrays import chunks, first_seen_columns, offsets_of
 from ggp.machine.base import (
     UNKNOWN,
     BoolArray,
@@ -267,6 +267,66 @@ def draw_completions(
         completions.log_factors + np.log(stands_for[completions.lanes]),
         stands_for[completions.lanes],
     ), draws.num_drawn
+
+
+def share_completions(
+    turn: OpenTurn,
+    lanes: IntArray,
+    num_draws: IntArray,
+    rng: np.random.Generator,
+    polling: Polling,
+) -> tuple[Completions, IntArray]:
+    """Matching completions of some lanes, where what one lane draws is tried in all.
+
+    This helps where few of many moves match, but often the same in many lanes. Of the role with the
+    most open moves, the moves in matches that any lane draws are completed in every lane. Say one
+    deal of 4,080 agrees with our cards, and 256 entries draw 64 completions each: some four find
+    the deal, so all 256 have it.
+
+    How likely it is that a move comes up in any lane follows from its matches in all of them, which
+    are known in the end. Weights are divided by it, so they are without bias (network sampling:
+    Birnbaum & Sirken, Vital and Health Statistics 2-11, 1965).
+
+    Args:
+        lanes: `[D]` the lanes to complete, increasing; each must have completions.
+        num_draws: `[D]` completions to draw in each lane.
+        polling: when it stops, each lane has what it drew itself.
+
+    Returns:
+        the completions, and `[D]` the number of completions tried.
+    """
+    own, num_drawn = draw_completions(turn, lanes, num_draws, num_draws, rng, polling, shuffle=True)
+    mover = int(np.argmax([len(moves.values) for moves in turn.options.moves]))
+    moves = np.unique(own.joint_moves[:, mover])
+    if not len(moves):
+        return own, num_drawn
+    shared = replace(turn, options=turn.options.limited(mover, moves))
+    # As many moves, drawn at random, as may be tried with the effort of the draws.
+    affordable = num_drawn.sum() / shared.options.counts[lanes].sum()
+    number = min(max(1, int(affordable * len(moves))), len(moves))
+    share = number / len(moves)
+    if share < 1:
+        moves = np.sort(rng.choice(moves, number, replace=False))
+        shared = replace(turn, options=turn.options.limited(mover, moves))
+    every, num_tried = list_completions(shared, lanes, polling)
+    if num_tried.sum() < shared.options.counts[lanes].sum():
+        return own, num_drawn + num_tried  # cut short
+    move_of = np.searchsorted(moves, every.joint_moves[:, mover])
+    first, pair = first_seen_columns([every.lanes, move_of])
+    drawn = np.zeros(len(turn.options.counts))
+    drawn[lanes] = num_drawn
+    owners, missed = every.lanes[first], np.ones(len(first))
+    # Without replacement: the probability that none of a lane's matches with a move is drawn.
+    times = np.bincount(pair)
+    for num in range(int(times.max(initial=0))):
+        left = np.maximum(turn.options.counts[owners] - num, 1)
+        missed *= np.where(num < times, np.maximum(1 - drawn[owners] / left, 0), 1)
+    never = np.ones(len(moves))
+    np.multiply.at(never, move_of[first], missed)
+    stands_for = 1 / (share * (1 - never[move_of]))
+    return replace(
+        every, log_factors=every.log_factors + np.log(stands_for), stands_for=stands_for
+    ), num_drawn + num_tried
 
 
 class _Drawn(NamedTuple):

@@ -32,6 +32,7 @@ from ggp.belief.turns.completions import (
     Polling,
     draw_completions,
     list_completions,
+    share_completions,
 )
 from ggp.belief.turns.open_moves import MOST_COMPLETIONS, Learnt, OpenMoves, open_moves
 from ggp.machine.arrays import (
@@ -234,10 +235,17 @@ def _complete(
         drawn_children, num_drawn = draw_completions(
             turn, drawn_lanes, shares, limits, rng, polling, shuffle=is_single
         )
+        num_tried = num_drawn
+        if is_single and 2 * len(drawn_children.lanes) < len(drawn_lanes):
+            # Most entries found nothing. They may share what few find, all drawn afresh.
+            shared, num_shared = share_completions(turn, drawn_lanes, 2 * limits, rng, polling)
+            num_tried = num_drawn + num_shared
+            if len(shared.lanes) > len(drawn_children.lanes):
+                drawn_children, num_drawn = shared, num_shared
         if is_single and 0 < (num_reached := np.count_nonzero(num_drawn)) < len(drawn_lanes):
             drawn_children = drawn_children.standing_for(len(drawn_lanes) / num_reached)
         children = Completions.joined(turn.machine, [children, drawn_children])
-        stepped += np.bincount(owners, num_drawn, minlength=len(sets)).astype(np.int64)
+        stepped += np.bincount(owners, num_tried, minlength=len(sets)).astype(np.int64)
     return children, stepped, cut
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.belief.move_models import UNIFORM, MoveModel, log_likelihoods
+from ggp.machine.abilities import InfersMoves
 from ggp.machine.arrays import offsets_of, segment_ids
 from ggp.machine.base import (
     UNKNOWN,
@@ -34,6 +35,10 @@ left out before any is tried."""
 
 MANY_LANES = 4096
 """With this many lanes, such moves are left out even if a role has only two."""
+
+FEW_MOVES, MOST_INFERRED = 16, 64
+"""Machines that are asked move by move are not asked if a role has no more moves than this, nor
+about more different percepts than the second number."""
 
 FIRST_LANES, MOVES_AT_ONCE = 256, 1 << 17
 """Our own legal moves are listed piece by piece: first for so many lanes, then for lanes with
@@ -97,6 +102,14 @@ class OpenMoves:
             log_priors += self.log_probabilities[j][indices]
         return joint_moves, log_priors
 
+    def limited(self, mover: int, moves: IntArray) -> OpenMoves:
+        """The same lists, but with no other moves of one role than these."""
+        lists, logs = self.moves.copy(), self.log_probabilities.copy()
+        mask = np.isin(lists[mover].values, moves)
+        lists[mover], logs[mover] = _masked(lists[mover], logs[mover], mask)
+        share = lists[mover].counts / np.maximum(self.moves[mover].counts, 1)
+        return OpenMoves(lists, logs, np.rint(self.counts * share))
+
     def restricted(self, joint_moves: IntArray) -> OpenMoves:
         """The same lists with some moves fixed; a fixed move that is not open leaves an empty list.
 
@@ -144,6 +157,8 @@ def open_moves(
             logs = log_likelihoods(model, machine, states, j, options, paths)
         if announced is not None:
             options, logs = _restrict(options, logs, announced[:, j])
+        if j != role and isinstance(machine, InfersMoves):
+            options, logs = _possible(machine, role, j, options, logs, evidence.percepts)
         counts = np.minimum(counts * options.counts, MOST_COMPLETIONS)
         moves.append(options)
         log_probabilities.append(logs)
@@ -201,6 +216,34 @@ def _causes(
     return moves, np.repeat(-np.log(np.maximum(totals, 1)), moves.counts)
 
 
+def _possible(
+    machine: InfersMoves,
+    role: int,
+    mover: int,
+    options: Ragged,
+    logs: FloatArray,
+    percepts: IntArray,
+) -> tuple[Ragged, FloatArray]:
+    """Moves of another role, without those that our percepts cannot stem from."""
+    long = (options.counts > FEW_MOVES) & (percepts != UNKNOWN)
+    keep = np.ones(len(options.values), dtype=np.bool_)
+    for seen in np.unique(percepts[long])[:MOST_INFERRED].tolist():
+        at = np.flatnonzero(np.repeat(long & (percepts == seen), options.counts))
+        moves = np.flatnonzero(np.bincount(options.values[at]))
+        mask = machine.may_cause(moves, mover, seen, role)
+        if mask is not None:
+            keep[at] = np.isin(options.values[at], moves[mask])
+    return _masked(options, logs, keep)
+
+
+def _masked(lists: Ragged, logs: FloatArray, mask: BoolArray) -> tuple[Ragged, FloatArray]:
+    """Lists and their logs without the values that are masked out."""
+    if mask.all():
+        return lists, logs
+    counts = np.bincount(segment_ids(lists.offsets)[mask], minlength=len(lists.counts))
+    return Ragged(offsets_of(counts), lists.values[mask]), logs[mask]
+
+
 def _contains(lists: Ragged, values: IntArray) -> BoolArray:
     """`[L]` whether the list of each lane contains the lane's value."""
     owner = segment_ids(lists.offsets)
@@ -215,11 +258,8 @@ def _chance_moves(chance: Chance) -> tuple[Ragged, FloatArray]:
     if len(chance.moves) == np.count_nonzero(options.counts):  # one move where there is any
         return options, np.zeros(len(chance.moves))
     keep = chance.probabilities > 0
-    if keep.all():
-        return options, np.log(chance.probabilities)
-    owner = segment_ids(options.offsets)[keep]
-    offsets = offsets_of(np.bincount(owner, minlength=len(options.offsets) - 1))
-    return Ragged(offsets, options.values[keep]), np.log(chance.probabilities[keep])
+    options, probabilities = _masked(options, chance.probabilities, keep)
+    return options, np.log(probabilities)
 
 
 def _restrict(lists: Ragged, logs: FloatArray, fixed: IntArray) -> tuple[Ragged, FloatArray]:

@@ -38,7 +38,7 @@ from ggp.machine.base import (
     even_chance,
 )
 from ggp.machine.goal_values import GoalValues
-from ggp.machine.percepts import JointPercepts, PerceptTable, RevealedMoves
+from ggp.machine.percepts import JointPercepts, PerceptTable, PossibleMoves, RevealedMoves
 from ggp.machine.prolog.compile import compile_program
 from ggp.machine.prolog.engine import engine
 from ggp.machine.prolog.symbols import SymbolTable
@@ -136,6 +136,7 @@ class PrologMachine:
         self._joint_percepts = JointPercepts(program)
         name = told_by(program)
         self._revealed = None if name is None else RevealedMoves(name, growing)
+        self._possible = PossibleMoves(program, growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
         self._close = weakref.finalize(self, self._engine.drop, self._module)
         self._close.atexit = False
@@ -270,6 +271,10 @@ class PrologMachine:
 
     def told_moves(self, percepts: IntArray) -> IntArray | None:
         return None if self._revealed is None else self._revealed.of(self, percepts)
+
+    def may_cause(self, moves: IntArray, mover: int, percepts: int, role: int) -> BoolArray | None:
+        """See `InfersMoves`."""
+        return self._possible.of(self, moves, mover, percepts, role)
 
     def fluents(self, states: States) -> list[tuple[str, ...]]:
         return [self._fluents(state) for state in self._lanes(states)]

@@ -38,7 +38,7 @@ from ggp.machine.base import (
 )
 from ggp.machine.compiling.jit import load_at_once
 from ggp.machine.goal_values import GoalValues
-from ggp.machine.percepts import JointPercepts, PerceptTable, RevealedMoves
+from ggp.machine.percepts import JointPercepts, PerceptTable, PossibleMoves, RevealedMoves
 from ggp.machine.relational.order import CallPattern
 from ggp.machine.relational.play_kernels import (
     GOAL_ROOT,
@@ -123,6 +123,7 @@ class RelationalMachine:
         self._joint_percepts = JointPercepts(program)
         name = told_by(program)
         self._revealed = None if name is None else RevealedMoves(name, self.growing)
+        self._possible = PossibleMoves(program, self.growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
 
     @property
@@ -272,6 +273,10 @@ class RelationalMachine:
 
     def told_moves(self, percepts: IntArray) -> IntArray | None:
         return None if self._revealed is None else self._revealed.of(self, percepts)
+
+    def may_cause(self, moves: IntArray, mover: int, percepts: int, role: int) -> BoolArray | None:
+        """See `InfersMoves`."""
+        return self._possible.of(self, moves, mover, percepts, role)
 
     def fluents(self, states: States) -> list[tuple[str, ...]]:
         return [tuple(sorted(map(self._text, x.tolist()))) for x in self._lanes(states)]

@@ -12,6 +12,7 @@ from ggp.belief.turns.completions import (
     Polling,
     draw_completions,
     list_completions,
+    share_completions,
 )
 from ggp.belief.turns.open_moves import Learnt, open_moves
 from ggp.machine import Machine
@@ -135,6 +136,27 @@ class TestDraws:
         )
         assert 0 < len(found.lanes) < 15_000
         assert (drawn[: found.lanes.max()] > 0).all()
+
+
+def test_what_one_lane_draws_is_shared_without_bias() -> None:
+    machine = machine_of_rules(PICKS, "propnet")
+    kinds = [percepts(machine, "rare", "special"), percepts(machine, "special")]
+    wanted = np.array([kinds[lane % 5 == 0] for lane in range(10)])
+    turn, lanes, rng = opened(machine, wanted), np.arange(1, 10), np.random.default_rng(4)
+    rounds = 400
+    every, sizes = [], []
+    for _ in range(rounds):
+        found, tried = share_completions(turn, lanes, 5 + lanes, rng, Polling())
+        assert (tried >= 5 + lanes).all()
+        every.append(estimates(found, 10))
+        sizes.append(np.bincount(found.lanes, minlength=10))
+        pairs = np.column_stack([found.lanes, found.joint_moves])
+        assert len(np.unique(pairs, axis=0)) == len(pairs)
+    error = np.std(every, axis=0) / np.sqrt(rounds)
+    expected = np.where(wanted == kinds[1], 29, 1) * (np.arange(10) > 0)
+    assert (np.abs(np.mean(every, axis=0) - expected) <= 4 * error).all()
+    # The lanes that share the rare match have it several times as often as each draws it.
+    assert np.mean(sizes, axis=0)[1:5].min() > 3 * 9 / 120
 
 
 def test_listing_finds_all_matches_and_none_else(machine: Machine) -> None:

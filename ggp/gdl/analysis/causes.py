@@ -1,0 +1,136 @@
+"""Which moves of a role the percepts of another may stem from, by the rules alone.
+
+Chance deals three of a deck, and a role sees which. By the rules
+
+    (<= (sees ?p (first ?a)) (dealt ?p ?a ?b ?c))
+    (<= (dealt ?p ?a ?b ?c) (does random (deal ?p ?a ?b ?c)) (true (playing ?p)))
+
+every proof that north sees `(first 7)` needs a move of the form `(deal north 7 ?b ?c)`, so of
+thousands of deals only these need to be tried. Conditions on the state, negations and relations
+that recur are ignored: a move that is excluded is impossible, but one that is left may be
+impossible, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ggp.gdl.analysis.dependencies import relations_reaching
+from ggp.gdl.program import DOES, LEGAL, SEES, NormalRule, Program, resolve, rule_variables, unify
+from ggp.gdl.syntax.parser import parse_term
+from ggp.gdl.terms import Compound, Symbol, Term, Variable, signature, substitute
+
+MOST_PROOFS = 256
+"""A percept that has more proofs, the unfinished ones included, may stem from any move."""
+
+FEW_FACTS, FEW_PROOFS = 8, 32
+"""Proofs use static relations of which no more facts fit than this; with more proofs than the
+second number, only those of which one fits."""
+
+
+class Causes:
+    """The forms of moves that percepts may stem from.
+
+    Args:
+        program: normalised rules.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._rules = program.by_head if program.is_gdl2 else {}
+        self._moving = relations_reaching(program.rules, (DOES,)) - program.recursive
+        self._followed = self._moving | (program.static - program.recursive)
+
+    def forms(self, percept: str, seer: str, mover: str) -> re.Pattern[str] | None:
+        """What matches the text of a move if, by the rules, a percept may stem from it.
+
+        >>> from ggp.gdl import parse
+        >>> from ggp.gdl.normalize import normalize
+        >>> rules = "role(north). role(random). card(7). card(8). terminal. goal(north, 0)."
+        >>> rules += "legal(random, deal(X, Y)) :- card(X), card(Y). legal(north, noop)."
+        >>> rules += "sees(north, low(X)) :- does(random, deal(X, Y))."
+        >>> forms = Causes(normalize(parse(rules))).forms("(low 7)", "north", "random")
+        >>> [forms.fullmatch(move) is not None for move in ("(deal 7 8)", "(deal 8 7)", "noop")]
+        [True, False, False]
+
+        Args:
+            percept: canonical KIF.
+            seer: the role that gets it.
+            mover: the role that moves.
+
+        Returns:
+            a pattern of canonical KIF; None if any move may be behind the percept.
+        """
+        if SEES not in self._rules:
+            return None
+        forms: dict[str, None] = {}
+        # A proof lists the move, a variable as long as it may be any, and what is left to prove.
+        proofs = [_proof(Variable(""), Compound("sees", (Symbol(seer), parse_term(percept))))]
+        for number in range(MOST_PROOFS):
+            if not proofs:
+                return re.compile("|".join(forms) or "(?!)")
+            move, *conditions = proofs.pop().args
+            if conditions:
+                few = FEW_FACTS if len(proofs) < FEW_PROOFS else 1
+                proofs += self._steps(move, conditions, Symbol(mover), few, f";{number}")
+            elif isinstance(move, Variable):
+                return None
+            else:
+                forms[_pattern(move)] = None
+        return None
+
+    def _steps(
+        self, move: Term, conditions: list[Term], mover: Symbol, few: int, suffix: str
+    ) -> Iterator[Compound]:
+        """The proofs that are left when one of the conditions is proved, in every way."""
+        # Moves first: static relations whose arguments they give have fewer facts that fit.
+        condition = min(conditions, key=lambda term: signature(term) not in self._moving)
+        others = [term for term in conditions if term is not condition]
+        heads: list[tuple[Term, list[Term]]] = []
+        if signature(condition) == DOES and isinstance(condition, Compound):
+            if condition.args[0] != mover and self._is_made_by_another(condition, mover):
+                yield _proof(move, *others)
+            heads = [(Compound("does", (mover, move)), [])]
+        for rule in self._rules.get(signature(condition), ()):
+            followed = [
+                literal.atom
+                for literal in rule.body
+                if literal.binds and signature(literal.atom) in self._followed
+            ]
+            head, *body = _renamed(rule, suffix, rule.head, *followed)
+            heads.append((head, body))
+        bound = [(unify(condition, head), body) for head, body in heads]
+        proofs = [
+            _proof(*(resolve(term, binding) for term in (move, *body, *others)))
+            for binding, body in bound
+            if binding is not None
+        ]
+        is_static = signature(condition) not in self._moving
+        yield from [_proof(move, *others)] if is_static and len(proofs) > few else proofs
+
+    def _is_made_by_another(self, made: Compound, mover: Symbol) -> bool:
+        """Whether, by the forms of legal moves, another role than the mover may make this move."""
+        for rule in self._rules.get(LEGAL, ()):
+            binding = unify(Compound("legal", made.args), *_renamed(rule, ";", rule.head))
+            if binding is not None and resolve(made.args[0], binding) != mover:
+                return True
+        return False
+
+
+def _renamed(rule: NormalRule, suffix: str, *terms: Term) -> list[Term]:
+    """Terms of a rule, with other names for its variables."""
+    names = {v.name: Variable(v.name + suffix) for v in rule_variables(rule)}
+    return [substitute(term, names) for term in terms]
+
+
+def _proof(*terms: Term) -> Compound:
+    return Compound("", terms)
+
+
+def _pattern(form: Term) -> str:
+    """A regular expression of the canonical KIF of the terms of a form, or of more."""
+    if isinstance(form, Variable):
+        return r"(?:[^\s()]+|\(.+\))"
+    if isinstance(form, Compound):
+        return rf"\({' '.join([re.escape(form.name), *map(_pattern, form.args)])}\)"
+    return re.escape(form.name)
