@@ -57,15 +57,15 @@ def _play(
     """Goals of the roles, and walks of the clocked player in each decision that had any."""
     walks: list[int] = []
     state = machine.initial()
-    with _counted() as sent:
+    with _counted() as sizes:
         while not machine.terminal(state)[0]:
             moves: list[str] = []
             for role, player in players.items():
-                sent[0] = 0
+                sizes[0] = 0
                 if role == clocked:
                     until = Deadline(time.process_time() + seconds, time.process_time)
                     moves.append(player.choose(until).move)
-                    walks += sent[:1] if sent[0] else []
+                    walks += sizes[:1] if sizes[0] else []
                 else:
                     trials = round(fmean(walks[-2:] or [FIRST_WALKS]))
                     player.options = dataclasses.replace(player.options, trials=trials)
@@ -85,17 +85,17 @@ def _tell(machine: Machine, players: dict[int, Player], moves: list[str], percep
 @contextmanager
 def _counted() -> Iterator[list[int]]:
     """One number, to which walks that are sent inside are added."""
-    sent = [0]
+    sizes = [0]
     wave = TreeSearch._wave
 
     def counting(search: TreeSearch, size: int) -> None:
         wave(search, size)
-        sent[0] += size
+        sizes[0] += size
 
     owner: Any = TreeSearch
     owner._wave = counting
     try:
-        yield sent
+        yield sizes
     finally:
         owner._wave = wave
 

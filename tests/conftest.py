@@ -57,7 +57,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     Processes that share the tests share their circuits too. Those of our games may be there
     already; see `tests.prepared`.
     """
-    before = os.environ.get("GGP_CACHE_DIR")
+    previous = os.environ.get("GGP_CACHE_DIR")
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "circuits"
     with (base.parent / "preparing").open("w") as turn:
@@ -67,10 +67,10 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         folder.mkdir(exist_ok=True)
     os.environ["GGP_CACHE_DIR"] = str(folder)
     yield
-    if before is None:
+    if previous is None:
         del os.environ["GGP_CACHE_DIR"]
     else:
-        os.environ["GGP_CACHE_DIR"] = before
+        os.environ["GGP_CACHE_DIR"] = previous
 
 
 @pytest.fixture
@@ -82,10 +82,10 @@ def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def hurried() -> Iterator[None]:
     """Threads are switched as often as the interpreter can."""
-    before = sys.getswitchinterval()
+    interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
-    sys.setswitchinterval(before)
+    sys.setswitchinterval(interval)
 
 
 @pytest.fixture(autouse=True)

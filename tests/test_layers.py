@@ -147,19 +147,19 @@ def part_of(module: str) -> str:
 
 def allowed_to(module: str) -> set[str]:
     """Parts that a module may import something of."""
-    own = part_of(module)
-    if own.startswith("ggp.labs"):
-        return CORE | {own, "ggp.library", *RUNNER} | AMONG_LABS.get(own, set())
-    return MAY_IMPORT.get(own, CORE) | {own} | ADDRESSES.get(module, set())
+    part = part_of(module)
+    if part.startswith("ggp.labs"):
+        return CORE | {part, "ggp.library", *RUNNER} | AMONG_LABS.get(part, set())
+    return MAY_IMPORT.get(part, CORE) | {part} | ADDRESSES.get(module, set())
 
 
 def test_modules_import_only_what_their_layer_may() -> None:
-    found = {
-        name: {part_of(each) for each in imported_modules(path)} - allowed_to(name)
+    wrong_imports = {
+        name: {part_of(import_) for import_ in imported_modules(path)} - allowed_to(name)
         for path in MODULES
         for name in [module_of(path)]
     }
-    assert {name: parts for name, parts in found.items() if parts} == {}
+    assert {name: parts for name, parts in wrong_imports.items() if parts} == {}
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
@@ -169,7 +169,7 @@ def test_addresses_hold_nothing_and_are_for_users(address: str) -> None:
     path = path if path.exists() else path.with_suffix("") / "__init__.py"
     kinds = [type(node) for node in ast.parse(path.read_text()).body]
     assert set(kinds) <= {ast.Expr, ast.ImportFrom, ast.Assign}
-    users = {module_of(other) for other in MODULES if address in imported_modules(other)}
+    users = {module_of(importer) for importer in MODULES if address in imported_modules(importer)}
     assert {user for user in users if not user.startswith(address)} <= {"ggp"}  # its `__getattr__`
 
 
@@ -216,14 +216,14 @@ the server."""
 
 @pytest.mark.parametrize("folder", NOT_FOR)
 def test_rooms_side_by_side_do_not_import_each_other(folder: str) -> None:
-    found = {
+    imports_of = {
         path.relative_to(REPOSITORY).as_posix(): {
             name for name in imported_modules(path) if name.startswith(NOT_FOR[folder])
         }
         for path in (REPOSITORY / folder).rglob("*.py")
     }
     expected = {file: names for file, names in BUT.items() if file.startswith(folder + "/")}
-    assert {file: names for file, names in found.items() if names} == expected
+    assert {file: names for file, names in imports_of.items() if names} == expected
 
 
 PURE = sorted((REPOSITORY / "ggp" / "protocol").rglob("*.py"))
@@ -285,5 +285,5 @@ def test_nothing_above_machines_asks_what_a_game_is_defined_in() -> None:
         if any(map(_asks_for_the_kind, nodes_of(path, "SpielGame", "frontends", "Program")))
     }
     assert {
-        each for each in askers if not each.startswith(("ggp.machine.", "ggp.labs.openspiel."))
+        asker for asker in askers if not asker.startswith(("ggp.machine.", "ggp.labs.openspiel."))
     } == set()

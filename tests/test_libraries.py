@@ -63,8 +63,8 @@ def test_numba_is_not_to_blame_for_what_tells_it_how_to_compile(
 
 def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("pyswip", "pyspiel", "clingo"):
-        for known in [each for each in sys.modules if each.split(".")[0] == name]:
-            monkeypatch.delitem(sys.modules, known)
+        for module in [module for module in sys.modules if module.split(".")[0] == name]:
+            monkeypatch.delitem(sys.modules, module)
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(BackendUnavailableError, match="pip install pyswip"):
         engine._start_prolog()

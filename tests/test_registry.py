@@ -21,9 +21,9 @@ from tests.test_layers import ADDRESSES, MODULES
 
 def player(spec: str, seed: int = 1) -> Player:
     machine = machine_of_game("kuhn_poker", "propnet")
-    made = make_player(parse_spec(spec), machine, 0, np.random.default_rng(seed))
-    made.observe("noop", ["(dealt queen)"])
-    return made
+    player_ = make_player(parse_spec(spec), machine, 0, np.random.default_rng(seed))
+    player_.observe("noop", ["(dealt queen)"])
+    return player_
 
 
 @pytest.mark.usefixtures("stranger")
@@ -55,7 +55,7 @@ def test_what_cannot_be_imported_is_told_in_a_line(
 
 
 @pytest.fixture
-def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def _without_labs(monkeypatch: pytest.MonkeyPatch) -> None:
     """The core, without labs or packages."""
     monkeypatch.setattr(registry, "offered", lambda group: {})
 
@@ -64,13 +64,13 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_core_plays_without_labs_and_says_what_it_lacks(tmp_path: Path) -> None:
     for spec in ("hyperplay:n=2", "hyperplay2:n=2", "mcts:trials=10", "auto", "pimc:worlds=4"):
         assert player(spec).choose().move
-    for spec, said in {
+    for spec, message in {
         "over": "unknown player 'over'",
         "hyperplay:sampler=hs": "must be sampler=hyperplay or sampler=los",
         "mcts:values=x.npz": "lab of learning, which is not installed",
         "hyperplay:model=policy:x.npz": "x.npz",
     }.items():
-        with pytest.raises(ConfigError, match=said):
+        with pytest.raises(ConfigError, match=message):
             parse_spec(spec)
     with pytest.raises(ConfigError, match="lab of learning, which is not installed"):
         player("mcts:learn=50")
@@ -89,5 +89,5 @@ for name in {core!r}:
 print(sorted(name for name in sys.modules if name.startswith("ggp.labs")))
 """
     command = [sys.executable, "-c", code]
-    found = subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPOSITORY)
-    assert found.stdout.strip() == "[]"
+    process = subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPOSITORY)
+    assert process.stdout.strip() == "[]"

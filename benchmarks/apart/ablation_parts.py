@@ -39,7 +39,7 @@ class Change(NamedTuple):
 
 def _gives(position: int) -> Callable[..., Any]:
     """A function that gives back what it is given, instead of something better."""
-    return lambda *given, **_: given[position]
+    return lambda *arguments, **_: arguments[position]
 
 
 def _nothing(*_: object) -> None:
@@ -107,14 +107,20 @@ STEPS: dict[str, tuple[Change, ...]] = {
 TRICKS: dict[str, tuple[Change, ...]] = {
     "phases": (Change(phases, "MIN_LITERALS", math.inf),),
     "clocks": (Change(phases, "_clock", lambda _: (np.zeros(0, int), np.zeros((0, 0), bool))),),
-    "reach": (Change(phases, "reachable", lambda each: np.zeros((0, 2, len(each.fluents)), bool)),),
+    "reach": (
+        Change(phases, "reachable", lambda phases_: np.zeros((0, 2, len(phases_.fluents)), bool)),
+    ),
     "openings": (Change(phases, "openings", lambda _: []),),
     "turns": (Change(queries, "playout_plan", _no_plan_in_turns),),
     "what matters": (Change(queries, "cone", _any_reached),),
     "groups of moves": (Change(queries, "SPARSE", _NO_LIMIT),),
     "fusing": (Change(tape_layout, "INSIDE", -1),),
     "straight": (
-        Change(tape_layout, "written_straight", lambda *given: np.zeros(len(given[3]), np.bool_)),
+        Change(
+            tape_layout,
+            "written_straight",
+            lambda *arguments: np.zeros(len(arguments[3]), np.bool_),
+        ),
     ),
     "readers first": (Change(tape_layout._Sorter, "put_depth_first", _by_needs),),
     "pieces": (
@@ -173,21 +179,21 @@ def left_out(parts: Iterable[str]) -> Iterator[None]:
     every = STEPS | TRICKS | APART
     changes = [change for part in every.keys() & out for change in every[part]]
     changes.append(Change(optimise, "PASSES", _passes_without(out)))
-    before = [each.owner.__dict__[each.name] for each in changes]
-    for each in changes:
-        setattr(each.owner, each.name, each.value)
+    originals = [part_change.owner.__dict__[part_change.name] for part_change in changes]
+    for part_change in changes:
+        setattr(part_change.owner, part_change.name, part_change.value)
     try:
         yield
     finally:
-        for each, value in zip(changes, before, strict=True):
-            setattr(each.owner, each.name, value)
+        for part_change, value in zip(changes, originals, strict=True):
+            setattr(part_change.owner, part_change.name, value)
 
 
 def _passes_without(out: set[str]) -> tuple[Any, ...]:
     times: Counter[str] = Counter()
-    left = []
+    passes = []
     for name, run in optimise.PASSES:
         times[name] += 1
         if not {name, f"{name} {times[name]}"} & out:
-            left.append((name, run))
-    return tuple(left)
+            passes.append((name, run))
+    return tuple(passes)

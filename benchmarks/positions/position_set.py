@@ -56,17 +56,17 @@ class Puzzle:
         turns = []
         for number, move in enumerate(self.moves):
             mover = self.board.roles[number % 2]
-            done = {role: move if role == mover else "noop" for role in self.board.roles}
-            percepts = sorted(f"(did {role} {each})" for role, each in done.items())
-            turns.append({"move": done[self.role], "percepts": percepts})
+            joint = {role: move if role == mover else "noop" for role in self.board.roles}
+            percepts = sorted(f"(did {role} {actor})" for role, actor in joint.items())
+            turns.append({"move": joint[self.role], "percepts": percepts})
         return turns
 
 
 def read_puzzles(path: Path = FILE) -> tuple[Puzzle, ...]:
     """The set."""
     return tuple(
-        Puzzle(**{**each, "moves": tuple(each["moves"])})
-        for each in json.loads(path.read_text(encoding="utf-8"))
+        Puzzle(**{**entry, "moves": tuple(entry["moves"])})
+        for entry in json.loads(path.read_text(encoding="utf-8"))
     )
 
 
@@ -75,13 +75,13 @@ def puzzles_text(puzzles: Iterable[Puzzle]) -> str:
     lines = [
         json.dumps(
             {
-                "name": each.name,
-                "game": each.game,
-                "moves": each.moves,
-                "values": each.values,
-                "misleading": each.misleading,
+                "name": puzzle.name,
+                "game": puzzle.game,
+                "moves": puzzle.moves,
+                "values": puzzle.values,
+                "misleading": puzzle.misleading,
             }
         )
-        for each in puzzles
+        for puzzle in puzzles
     ]
     return "[\n" + ",\n".join(lines) + "\n]\n"

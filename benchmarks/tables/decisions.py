@@ -50,10 +50,10 @@ def measure_decision(game: str, size: int, rounds: int) -> dict[str, Any]:
     seconds, states = [], []
     for seed in range(1 + rounds):  # the first one also compiles and loads
         player = player_at_first_decision(machine, size, seed)
-        before, started = machine.states_visited, time.process_time()
+        visited, started = machine.states_visited, time.process_time()
         player.choose()
         seconds.append(time.process_time() - started)
-        states.append(machine.states_visited - before)
+        states.append(machine.states_visited - visited)
     row: dict[str, Any] = {
         "game": game,
         "seconds": round(min(seconds[1:]), 4),

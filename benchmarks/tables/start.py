@@ -59,16 +59,16 @@ def measure_start() -> list[dict[str, Any]]:
 
 
 def _cpu_seconds(command: tuple[str, ...], **environment: str) -> float:
-    before = _children_s()
+    earlier_s = _children_s()
     subprocess.run(
         [sys.executable, *command],
         env={**os.environ, **environment},
         check=True,
         capture_output=True,
     )
-    return _children_s() - before
+    return _children_s() - earlier_s
 
 
 def _children_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime

@@ -51,7 +51,7 @@ def test_a_sheet_is_measured_in_a_process_of_its_own(
     assert rows[1]["literals"] <= rows[1]["built_literals"]
     assert sum(rows[1]["phases"].values()) <= rows[1]["cpu_s"]
     show_loading(rows)
-    said = capsys.readouterr().out
-    assert "1 sheets, CPU seconds" in said
-    assert "walk" in said
-    assert "invariants" in said
+    output = capsys.readouterr().out
+    assert "1 sheets, CPU seconds" in output
+    assert "walk" in output
+    assert "invariants" in output

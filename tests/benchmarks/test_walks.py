@@ -22,7 +22,7 @@ def test_games_of_one_role_are_refused() -> None:
 
 
 def test_counting_ends_when_a_match_fails() -> None:
-    before = TreeSearch._wave
+    method = TreeSearch._wave
     with pytest.raises(ZeroDivisionError), _counted():
         1 / 0  # noqa: B018
-    assert TreeSearch._wave is before
+    assert TreeSearch._wave is method

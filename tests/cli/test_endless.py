@@ -46,11 +46,11 @@ def test_steps_are_shown_as_they_are_played(
     events: list[str] = []
     monkeypatch.setattr("ggp.cli.tracing._show", lambda lines: events.append(" ".join(lines)[:7]))
 
-    def drawn(*_: object) -> list[int]:
+    def random_move(*_: object) -> list[int]:
         events.append("drawn")
         return [0]
 
-    monkeypatch.setattr("ggp.cli.tracing.random_moves", drawn)
+    monkeypatch.setattr("ggp.cli.tracing.random_moves", random_move)
     run("trace", text_file(tmp_path, TOWER), *PROLOG, "--max-turns", "2")
     assert events[1:] == [*("drawn", "drawn", " step 0"), *("drawn", "drawn", " step 1"),
                           " step 2", " the ga"]  # fmt: skip

@@ -64,11 +64,11 @@ _ADDRESS = re.compile(r"http://127\.0\.0\.1:([0-9]+)")
 def sheets() -> list[Sheet]:
     """All games of ours but the long ones, and those of others that are there."""
     paths = [SHARED / name for name in SHARED_SHEETS if (SHARED / name).exists()]
-    found = []
+    sheets_ = []
     for name in (*MODEST_GAMES, *map(str, paths)):
         rulesheet = read_rulesheet(name)
-        found.append(Sheet(Path(name).stem, rulesheet.source.text, rulesheet.rules))
-    return found
+        sheets_.append(Sheet(Path(name).stem, rulesheet.source.text, rulesheet.rules))
+    return sheets_
 
 
 def plans(games: Sequence[Sheet], matches: int, clocks: tuple[int, int]) -> Iterator[Plan]:
@@ -105,7 +105,7 @@ def season(
     forget the match: until then the player has to believe that it goes on.
     """
 
-    def one(plan: Plan) -> Result:
+    def play_one(plan: Plan) -> Result:
         result = play(plan, port)
         tell(result)
         if plan.end is not End.STOP:
@@ -113,7 +113,7 @@ def season(
         return result
 
     with ThreadPoolExecutor(AT_ONCE) as controllers:
-        return list(controllers.map(one, planned))
+        return list(controllers.map(play_one, planned))
 
 
 class Served(NamedTuple):
@@ -128,7 +128,7 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def served(*options: str, said: Path | None = None) -> Iterator[Served]:
+def served(*options: str, log: Path | None = None) -> Iterator[Served]:
     """A server with these options.
 
     Args:
@@ -137,18 +137,18 @@ def served(*options: str, said: Path | None = None) -> Iterator[Served]:
     Raises:
         ConfigError: it does not start.
     """
-    with tempfile.TemporaryFile("w+") if said is None else said.open("w+") as file:
+    with tempfile.TemporaryFile("w+") if log is None else log.open("w+") as file:
         command = [sys.executable, "-m", "ggp", "serve", "--port", "0", *options]
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=file, text=True, cwd=REPOSITORY
         )
         assert process.stdout is not None
         try:
-            found = next(filter(None, map(_ADDRESS.search, process.stdout)), None)
-            if found is None:
+            match = next(filter(None, map(_ADDRESS.search, process.stdout)), None)
+            if match is None:
                 file.seek(0)
                 raise ConfigError(f"the server does not start: {file.read()[-2000:]}")
-            yield Served(process.pid, int(found.group(1)))
+            yield Served(process.pid, int(match.group(1)))
         finally:
             process.send_signal(signal.SIGTERM)
             process.stdout.close()

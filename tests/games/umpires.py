@@ -69,12 +69,12 @@ class BlindBreakthrough:
     def legal(self, role: str) -> set[str]:
         if role != self.on_turn:
             return {"noop"}
-        own = self.pieces[role]
+        pieces = self.pieces[role]
         moves = set()
-        for x, y in own:
+        for x, y in pieces:
             for u in (x - 1, x, x + 1):
                 v = y + FORWARD[role]
-                if (u, v) in self.board - own:
+                if (u, v) in self.board - pieces:
                     moves.add(f"(move {x} {y} {u} {v})")
         return moves - self.refused
 
@@ -109,7 +109,7 @@ class BlindBreakthrough:
 
 def all_told(moves: Mapping[str, str]) -> Seen:
     """What roles see in a game whose rules hide nothing: the whole joint move."""
-    return {role: {f"(did {each} {move})" for each, move in moves.items()} for role in moves}
+    return {role: {f"(did {actor} {move})" for actor, move in moves.items()} for role in moves}
 
 
 def line_scores(
@@ -206,14 +206,14 @@ class KriegspielKingRook:
             self.kings["black"] = to
             self.on_turn = "white"
             return {"black": {f"(placed {x} {y})"}}
-        before = self.kings[self.on_turn]
+        square = self.kings[self.on_turn]
         if words(move)[0] == "rook":
             self.rook = to
         else:
             self.kings[self.on_turn] = to
             touching = self.kings["white"] in neighbours(self.kings["black"], self.board)
             if touching or (self.on_turn == "black" and to in self.rays()):
-                self.kings[self.on_turn] = before
+                self.kings[self.on_turn] = square
                 self.refused.add(move)
                 return {self.on_turn: {"refused"}}
         self.refused = set()

@@ -51,7 +51,7 @@ def main() -> None:
         for name, text in files_of(page).items():
             Path(name).write_text(text, encoding="utf-8")
         text = _BLOCK.sub(
-            lambda found: f"```\n$ {found[1]}\n{printed_by(found[1])}```",
+            lambda command: f"```\n$ {command[1]}\n{printed_by(command[1])}```",
             page.read_text(encoding="utf-8"),
         )
         page.write_text(text, encoding="utf-8")

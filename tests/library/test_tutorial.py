@@ -30,8 +30,8 @@ def changed(old: str, new: str) -> str:
 
 def test_rules_of_the_page_make_a_game_in_order(folder: Path) -> None:
     (folder / "boxes.gdl").write_text(BOXES)
-    (found,) = json_of("validate", "boxes.gdl", "--strict", "--play", "100")
-    assert found["diagnostics"] == found["play"]["troubles"] == []
+    (report,) = json_of("validate", "boxes.gdl", "--strict", "--play", "100")
+    assert report["diagnostics"] == report["play"]["troubles"] == []
     assert describe(BOXES).title == "Three boxes"
 
 

@@ -40,10 +40,10 @@ def machines_of(prefix: str, game: GameDefinition) -> dict[str, Machine]:
 @prefixes
 def test_the_text_makes_the_same_game_again(prefix: str) -> None:
     game = game_of(prefix)
-    again = read_program(game.source.text)
-    assert game.prefix == again.prefix == prefix
-    assert (again.digest, again.roles) == (game.digest, game.roles)
-    assert again.source.text.startswith(prefix)
+    reread = read_program(game.source.text)
+    assert game.prefix == reread.prefix == prefix
+    assert (reread.digest, reread.roles) == (game.digest, game.roles)
+    assert reread.source.text.startswith(prefix)
 
 
 @prefixes

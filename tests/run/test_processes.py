@@ -62,7 +62,7 @@ def test_child_is_told_its_arguments_and_where_modules_are() -> None:
     child = processes.start(
         "tests.run.test_processes:tell", "a", "", "two words", stderr=subprocess.PIPE
     )
-    answer, said = child.communicate(timeout=60)
+    answer, output = child.communicate(timeout=60)
     seen = json.loads(answer)
     assert seen == {
         "arguments": ["a", "", "two words"],
@@ -72,7 +72,7 @@ def test_child_is_told_its_arguments_and_where_modules_are() -> None:
         "seed": "0",
         "interrupt": True,
     }
-    assert b"not an answer" in said
+    assert b"not an answer" in output
 
 
 def test_child_interrupted_while_python_starts_ends_without_a_word(
@@ -106,8 +106,8 @@ def test_child_that_heeds_no_interrupt_is_killed(staying: subprocess.Popen[bytes
 
 def test_limits_are_lowered_and_never_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     set_to: list[tuple[int, int]] = []
-    monkeypatch.setattr(resource, "getrlimit", lambda which: (100, 200))
-    monkeypatch.setattr(resource, "setrlimit", lambda which, bounds: set_to.append(bounds))
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (100, 200))
+    monkeypatch.setattr(resource, "setrlimit", lambda kind, bounds: set_to.append(bounds))
     assert processes.lower_limit(resource.RLIMIT_NOFILE, 150)
     assert processes.lower_limit(resource.RLIMIT_NOFILE, 1_000)
     assert set_to == [(150, 150), (200, 200)]

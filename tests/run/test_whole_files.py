@@ -25,7 +25,7 @@ def test_what_was_there_stays_on_a_full_disk(tmp_path: Path) -> None:
     write_whole(path, "before")
     with full_disk(), pytest.raises(GGPError):
         write_whole(path, "x" * 1000)
-    assert [each.read_text() for each in tmp_path.iterdir()] == ["before"]
+    assert [file.read_text() for file in tmp_path.iterdir()] == ["before"]
     with pytest.raises(ConfigError, match="already exists"):
         write_new(path, "after")
     assert path.read_text() == "before"

@@ -84,9 +84,9 @@ def test_each_search_finds_a_line_that_prolog_agrees_with(kind: str, rules: str)
     assert line.goal == 100
     texts = [machine.move_text(move) for move in line.moves]
     moves = np.array([reference.move_id(text) for text in texts], dtype=np.int64)
-    again = replayed(reference, reference.initial(1), moves)
-    assert again is not None
-    assert again == (tuple(moves.tolist()), 100.0)
+    end = replayed(reference, reference.initial(1), moves)
+    assert end is not None
+    assert end == (tuple(moves.tolist()), 100.0)
 
 
 @pytest.mark.parametrize("kind", ["breadth", "adaptation", "planner"])

@@ -71,9 +71,9 @@ def spin(_: object) -> bytes:
 
 def hoard(_: object) -> bytes:
     """Nothing, for all memory there is."""
-    kept = []
+    blocks = []
     while True:
-        kept.append(bytearray(1 << 24))
+        blocks.append(bytearray(1 << 24))
 
 
 def die(number: int) -> bytes:

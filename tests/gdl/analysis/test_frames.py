@@ -60,8 +60,8 @@ def test_a_value_that_is_replaced_is_not_lost() -> None:
 @pytest.mark.parametrize("game", ["tic_tac_toe", "connect_four", "breakthrough"])
 def test_a_board_without_its_frame_rules_is_noticed(game: str) -> None:
     program = load(game)
-    kept = [rule for rule in program.by_head[NEXT] if "(true (control" not in str(rule)]
-    frames = [rule for rule in kept if "(does " not in str(rule)]
+    frame_rules = [rule for rule in program.by_head[NEXT] if "(true (control" not in str(rule)]
+    frames = [rule for rule in frame_rules if "(does " not in str(rule)]
     assert len(frames) == 1
     rules = [Rule(rule.head, tuple(map(as_term, rule.body))) for rule in program.rules]
     text = print_kif(rule for rule in rules if str(rule) != str(frames[0]))

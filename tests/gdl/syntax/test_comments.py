@@ -95,10 +95,10 @@ comments = st.from_regex(r"[;% ]?[-a-z(.'/*%; ]{0,8}", fullmatch=True).filter(
 @given(strategies.rulesheets, st.lists(st.tuples(st.integers(0, 40), comments), max_size=5))
 @settings(max_examples=examples(100), deadline=None)
 def test_any_comments_survive_there_and_back(
-    rules: tuple[Rule, ...], drawn: list[tuple[int, str]]
+    rules: tuple[Rule, ...], numbered: list[tuple[int, str]]
 ) -> None:
     lines = ["; KIF", *print_kif(rules).splitlines()]
-    for number, comment in drawn:
+    for number, comment in numbered:
         lines[number % len(lines)] += f" ;{comment}\n"
     sheet = parse("\n".join(lines))
     assert sheet.rules == rules

@@ -36,15 +36,15 @@ def learnt(game: str) -> PolicyFile:
 
 def player(game: str, spec: str, role: int = 0, seed: int = 1) -> Learned:
     machine: Machine = machine_of_game(game, "propnet")
-    made = make_player(
+    learned = make_player(
         parse_spec(spec),
         machine,
         role,
         np.random.default_rng(seed),
         program=load_program(game),
     )
-    assert isinstance(made, Learned)
-    return made
+    assert isinstance(learned, Learned)
+    return learned
 
 
 @pytest.mark.parametrize(
@@ -82,26 +82,26 @@ def test_it_plays_what_its_policy_says(game: str, tmp_path: Path) -> None:
     assert compared >= 3
 
 
-def assert_told_at_once(player: Learned, told: Mapping[str, float]) -> None:
+def assert_told_at_once(player: Learned, policy: Mapping[str, float]) -> None:
     """It tells the same of many paths at once, here of one twice; nothing where states are read."""
     machine, tracker = player.machine, player.tracker
-    moves = [machine.move_id(move) for move in told] * 2
-    legal = Ragged(np.array([0, len(told), 2 * len(told)]), np.array(moves, dtype=np.int64))
+    moves = [machine.move_id(move) for move in policy] * 2
+    legal = Ragged(np.array([0, len(policy), 2 * len(policy)]), np.array(moves, dtype=np.int64))
     shares = player.shares_at(tracker.tree, np.repeat(tracker.bag.paths[:1], 2), legal)
     assert (shares is None) == is_open(machine)
     if shares is not None:
-        np.testing.assert_allclose(shares.reshape(2, -1), [[*told.values()]] * 2, atol=1e-6)
+        np.testing.assert_allclose(shares.reshape(2, -1), [[*policy.values()]] * 2, atol=1e-6)
 
 
 @pytest.mark.verify
 def test_without_a_file_it_learns_with_or_without_a_clock() -> None:
-    one = player("krieg_tic_tac_toe", "learned:updates=1")
-    assert not one.tells_policy
-    decision = one.choose()
-    again = player("krieg_tic_tac_toe", "learned:updates=1").choose()
+    learner = player("krieg_tic_tac_toe", "learned:updates=1")
+    assert not learner.tells_policy
+    decision = learner.choose()
+    repeated = player("krieg_tic_tac_toe", "learned:updates=1").choose()
     assert decision.fault is None
-    assert again.move == decision.move
-    assert again.probabilities == decision.probabilities
+    assert repeated.move == decision.move
+    assert repeated.probabilities == decision.probabilities
     ready = player("krieg_tic_tac_toe", "learned")
     ready.prepare(Deadline.after(0.2))
     assert ready.choose(Deadline.after(5)).fault is None

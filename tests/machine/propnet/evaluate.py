@@ -46,9 +46,9 @@ def evaluate(circuit: Circuit, fluents: Bits, moves: Bits) -> Bits:
         values = nets[first_net + loop.start : first_net + loop.end]
         values[:] = loop.initial[:, None]
         while True:
-            before = values.copy()
+            previous = values.copy()
             settle(loop.start, loop.end)
-            if (before == values).all():
+            if (previous == values).all():
                 break
         gate = loop.end
     return nets.T

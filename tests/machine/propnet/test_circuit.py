@@ -79,8 +79,8 @@ def assert_same(circuit: Circuit, machine: Machine, *, seed: int, depth: int = 1
     over = machine.terminal(states)
     assert read(nets, np.array([circuit.terminal]))[:, 0].tolist() == over.tolist()
     for role, outputs in enumerate(circuit.goals):
-        held = read(nets, outputs.literals)
-        goals = [next((outputs.names[k] for k in np.flatnonzero(lane)), "0") for lane in held]
+        holds = read(nets, outputs.literals)
+        goals = [next((outputs.names[k] for k in np.flatnonzero(lane)), "0") for lane in holds]
         assert list(map(float, goals)) == machine.goals(states)[:, role].tolist()
     playing = live(machine, states)
     for role, outputs in enumerate(circuit.legal):
@@ -100,8 +100,8 @@ def assert_same(circuit: Circuit, machine: Machine, *, seed: int, depth: int = 1
             moves[lane, first + outputs.names.index(machine.move_text(move))] = True
         first += len(outputs.names)
     nets = evaluate(circuit, lanes[~over], moves)
-    after = fluents_of(circuit, machine, machine.fluents(stepped.states))
-    assert (read(nets, circuit.next) == after).all()
+    next_fluents = fluents_of(circuit, machine, machine.fluents(stepped.states))
+    assert (read(nets, circuit.next) == next_fluents).all()
     if any(len(outputs.names) for outputs in circuit.sees):
         for role, outputs in enumerate(circuit.sees):
             percepts = [machine.percept_texts(i) for i in stepped.percepts[:, role].tolist()]
@@ -128,7 +128,7 @@ def assert_well_made(circuit: Circuit) -> None:
     assert list(circuit.constant) == sorted(circuit.constant)
     assert len(circuit.goals) == len(circuit.roles)
     for outputs in circuit.goals:
-        assert all(one != next_one for one, next_one in pairwise(outputs.names))
+        assert all(name != next_one for name, next_one in pairwise(outputs.names))
     for group in (circuit.legal, circuit.sees):
         assert len(group) == len(circuit.roles)
         assert all(list(outputs.names) == sorted(outputs.names) for outputs in group)

@@ -55,12 +55,12 @@ def sleep(seconds: float, started: str) -> None:
     time.sleep(seconds)
 
 
-def say_goodbye(started: str, said: str) -> None:
+def say_goodbye(started: str, farewell: str) -> None:
     try:
         Path(started).touch()
         time.sleep(60)
     finally:
-        Path(said).write_text("goodbye")
+        Path(farewell).write_text("goodbye")
 
 
 def have_a_child() -> int:
@@ -86,9 +86,9 @@ def read_input() -> str:
 
 @pytest.fixture
 def pool() -> Iterator[LocalPool]:
-    made = LocalPool(1)
-    yield made
-    made.close()
+    new_pool = LocalPool(1)
+    yield new_pool
+    new_pool.close()
 
 
 def test_a_worker_answers_in_a_process_and_session_of_its_own(pool: LocalPool) -> None:
@@ -100,11 +100,13 @@ def test_a_worker_answers_in_a_process_and_session_of_its_own(pool: LocalPool) -
 
 
 def test_a_dead_worker_costs_one_call_only(pool: LocalPool) -> None:
-    first, fatal, after = (pool.submit(*call) for call in ((add, (1, 1)), (die, ()), (add, (2, 2))))
+    first, fatal, following = (
+        pool.submit(*call) for call in ((add, (1, 1)), (die, ()), (add, (2, 2)))
+    )
     assert first.result(30) == 2
     with pytest.raises(WorkerCrashError, match=r"a worker process died \(signal 9\)"):
         fatal.result(30)
-    assert after.result(30) == 4
+    assert following.result(30) == 4
 
 
 def test_what_a_function_raises_is_told(pool: LocalPool) -> None:
@@ -119,11 +121,11 @@ def test_what_a_function_raises_is_told(pool: LocalPool) -> None:
 def test_a_call_that_takes_too_long_is_broken_off(tmp_path: Path) -> None:
     pool = LocalPool(1, limit_s=1)
     started = tmp_path / "started"
-    hung, after = pool.submit(sleep, (600, str(started))), pool.submit(add, (1, 1))
+    hung, following = pool.submit(sleep, (600, str(started))), pool.submit(add, (1, 1))
     with pytest.raises(WorkerCrashError, match=r"^it took longer than 1 seconds and was stopped"):
         hung.result(30)
     assert not is_alive(int(started.read_text()))
-    assert after.result(30) == 2
+    assert following.result(30) == 2
     time.sleep(1)  # each call has a second of its own
     assert pool.submit(add, (1, 2)).result(30) == 3
     pool.close()
@@ -160,11 +162,11 @@ def test_work_that_is_given_up_may_say_goodbye(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     pool = LocalPool(1)
-    started, said = tmp_path / "started", tmp_path / "said"
-    work = pool.submit(say_goodbye, (str(started), str(said)))
+    started, farewell = tmp_path / "started", tmp_path / "said"
+    work = pool.submit(say_goodbye, (str(started), str(farewell)))
     _until_there(started)
     pool.close()
-    assert said.read_text() == "goodbye"
+    assert farewell.read_text() == "goodbye"
     assert isinstance(work.exception(), WorkerCrashError)
     assert capfd.readouterr().err == ""
 

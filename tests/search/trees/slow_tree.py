@@ -56,7 +56,9 @@ class SlowTree:
         self.nodes: dict[int, SlowNode] = {}
         self._met: set[tuple[object, ...]] = set()
 
-    def meet(self, states: States, views: list[int], history: tuple[object, ...], own: int) -> bool:
+    def meet(
+        self, states: States, views: list[int], history: tuple[object, ...], own_role: int
+    ) -> bool:
         """Make the nodes of a world met for the first time; whether one is new."""
         if history in self._met:
             return False
@@ -66,7 +68,7 @@ class SlowTree:
             if role == self.machine.random_role:
                 continue
             legal = self.machine.legal(states, role)[0].tolist()
-            if len(legal) > 1 or (legal and (role == own or views[role] in self.nodes)):
+            if len(legal) > 1 or (legal and (role == own_role or views[role] in self.nodes)):
                 fresh |= views[role] not in self.nodes
                 node = self.nodes.setdefault(views[role], SlowNode())
                 for move in legal:
@@ -76,14 +78,14 @@ class SlowTree:
     def lane(self, states: States, views: list[int], particle: int, key: int) -> None:
         """Send one lane down from a particle."""
         machine, random = self.machine, Splitmix(key)
-        chosen: list[tuple[int, SlowAction]] = []
+        path: list[tuple[int, SlowAction]] = []
         history: tuple[object, ...] = (particle,)
         turns, fresh = 0, False
         while not machine.terminal(states)[0] and not fresh:
             joint: list[int] = []
             refused: list[int] = []
             for role in range(len(views)):
-                executed, submitted = self._choose(states, views[role], role, random, chosen)
+                executed, submitted = self._choose(states, views[role], role, random, path)
                 joint.append(executed)
                 refused.append(UNKNOWN if executed == submitted else submitted)
             stepped = machine.step(states, np.array([joint]))
@@ -91,13 +93,13 @@ class SlowTree:
             history = (*history, tuple(joint), tuple(refused))
             for role in range(len(views)):
                 if role != machine.random_role:
-                    told = joint[role], int(stepped.percepts[0, role]), refused[role]
-                    rows = [np.array([x]) for x in (views[role], *told)]
+                    news = joint[role], int(stepped.percepts[0, role]), refused[role]
+                    rows = [np.array([x]) for x in (views[role], *news)]
                     views = [*views]
                     views[role] = int(self.paths.extend(*rows)[0])
             fresh = self.meet(states, views, history, -1)
         goals = (machine.goals(states)[0] / 100) if machine.terminal(states)[0] else leaf(states)
-        for role, action in chosen:
+        for role, action in path:
             action.visits += 1
             action.goals += goals[role]
             action.discounted += 0.5 + self.keep**turns * (goals[role] - 0.5)
@@ -108,7 +110,7 @@ class SlowTree:
         view: int,
         role: int,
         random: Splitmix,
-        chosen: list[tuple[int, SlowAction]],
+        path: list[tuple[int, SlowAction]],
     ) -> tuple[int, int]:
         """The move executed, and the one submitted."""
         if role == self.machine.random_role:
@@ -123,7 +125,7 @@ class SlowTree:
         if node is None:
             return legal[0], legal[0]
         move = self._select(node, random)
-        chosen.append((role, node.actions[move]))
+        path.append((role, node.actions[move]))
         node.selections += 1
         return (move if move in legal else legal[int(random.uniform() * len(legal))]), move
 

@@ -47,9 +47,9 @@ def test_a_name_that_was_made_to_point_here_is_refused(table: LiveTable, host: s
     ],
 )
 def test_a_page_from_elsewhere_is_refused(table: LiveTable, headers: dict[str, str]) -> None:
-    told = {name: value.format(port=table.port) for name, value in headers.items()}
+    sent_headers = {name: value.format(port=table.port) for name, value in headers.items()}
     for method, body in (("POST", b"{}"), ("GET", None)):
-        status, _, _ = table.request(method, "/api/lobby", body, {**JSON, **told})
+        status, _, _ = table.request(method, "/api/lobby", body, {**JSON, **sent_headers})
         assert status == 403
 
 
@@ -105,7 +105,7 @@ def test_files_beside_the_pages_are_not_served(table: LiveTable) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "said"),
+    ("path", "body", "message"),
     [
         ("/api/matches", b"[]", "object"),
         ("/api/matches", b"{", "not JSON"),
@@ -117,11 +117,11 @@ def test_files_beside_the_pages_are_not_served(table: LiveTable) -> None:
     ],
 )
 def test_what_is_wrong_with_a_request_is_said(
-    table: LiveTable, path: str, body: bytes, said: str
+    table: LiveTable, path: str, body: bytes, message: str
 ) -> None:
     status, _, answer = table.request("POST", path, body, JSON)
     assert status == 400
-    assert said in answer.decode()
+    assert message in answer.decode()
 
 
 def test_a_body_that_is_too_long_or_too_slow_is_refused(tmp_path: Path) -> None:
@@ -143,10 +143,10 @@ def answer_to(table: LiveTable, data: bytes, piece: int) -> bytes:
     with socket.create_connection(("127.0.0.1", table.port), timeout=30) as connection:
         for begin in range(0, len(data), piece):
             connection.sendall(data[begin : begin + piece])
-        found = b""
-        while more := connection.recv(1 << 16):
-            found += more
-        return found
+        received = b""
+        while chunk := connection.recv(1 << 16):
+            received += chunk
+        return received
 
 
 @pytest.mark.parametrize("piece", [1 << 22, 1000], ids=["at once", "in pieces"])
@@ -174,9 +174,9 @@ def test_whoever_sends_a_body_that_is_too_long_reads_why_it_is_refused(table: Li
 
 def test_rules_that_nest_too_deep_are_refused_before_anybody_reads_them(table: LiveTable) -> None:
     rules = "(role a)\n ; " + "(" * 200 + "\n" + "(" * 200_000
-    for path, more in (("/api/rules", {}), ("/api/matches", {"players": {"a": "random"}})):
-        told = table.post(path, {"game": "deep", "name": "deep", "rules": rules, **more}, 400)
-        assert told["error"].startswith("rules:3:111: lists nest deeper than the limit of 110")
+    for path, fields in (("/api/rules", {}), ("/api/matches", {"players": {"a": "random"}})):
+        answer = table.post(path, {"game": "deep", "name": "deep", "rules": rules, **fields}, 400)
+        assert answer["error"].startswith("rules:3:111: lists nest deeper than the limit of 110")
 
 
 def test_streams_end_with_the_server(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -191,10 +191,10 @@ def test_streams_end_with_the_server(tmp_path: Path, caplog: pytest.LogCaptureFi
 
 def test_who_waits_for_an_answer_is_told_that_the_table_was_ended() -> None:
     async def check() -> None:
-        said: list[Any] = []
+        messages: list[Any] = []
 
         async def send(message: Any) -> None:
-            said.append(message)
+            messages.append(message)
 
         async def wait(*_: Any) -> Any:
             await asyncio.Event().wait()
@@ -208,8 +208,8 @@ def test_who_waits_for_an_answer_is_told_that_the_table_was_ended() -> None:
         guard.stop()
         await waiting
         await guard(scope, wait, send)  # and so is who comes later
-        assert [m["status"] for m in said if "status" in m] == [503, 503]
-        assert b"the table was ended" in said[1]["body"]
+        assert [m["status"] for m in messages if "status" in m] == [503, 503]
+        assert b"the table was ended" in messages[1]["body"]
 
     asyncio.run(check())
 

@@ -69,7 +69,7 @@ def ended(board: chess.Board, colour: chess.Color) -> float | None:
     return 0.0 if board.turn == colour else 100.0
 
 
-def after(board: chess.Board, move: chess.Move) -> chess.Board:
+def board_after(board: chess.Board, move: chess.Move) -> chess.Board:
     board = board.copy(stack=False)
     board.push(move)
     return board
@@ -98,7 +98,7 @@ def quiet(
         low, high = (max(low, best), high) if ours else (low, min(high, best))
         if low >= high:
             break
-        value = quiet(after(board, move), colour, most - 1, low, high, move.to_square, worth)
+        value = quiet(board_after(board, move), colour, most - 1, low, high, move.to_square, worth)
         best = max(best, value) if ours else min(best, value)
     return best
 
@@ -120,7 +120,7 @@ def searched(
         return quiet(board, colour, most, low, high, worth=worth)
     best = -1.0 if board.turn == colour else 101.0
     for move in board.legal_moves:
-        value = searched(after(board, move), colour, depth - 1, most, worth, low, high)
+        value = searched(board_after(board, move), colour, depth - 1, most, worth, low, high)
         if board.turn == colour:
             best = max(best, value)
             low = max(low, best)
@@ -137,6 +137,6 @@ def by_move(
 ) -> dict[chess.Move, float]:
     """What each move of the colour on turn is worth to it, so many plies ahead with the move."""
     return {
-        move: searched(after(board, move), board.turn, depth - 1, most, worth)
+        move: searched(board_after(board, move), board.turn, depth - 1, most, worth)
         for move in board.legal_moves
     }

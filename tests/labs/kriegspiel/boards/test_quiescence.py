@@ -36,7 +36,7 @@ HANGING_QUEEN = "e2e4 e7e5 d1h5 b8c6"
 DEFENDED_TWICE = "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6"
 
 
-def played(machine: Machine, moves: list[chess.Move]) -> States:
+def states_after(machine: Machine, moves: list[chess.Move]) -> States:
     states = machine.initial(1)
     for number, move in enumerate(moves):
         row = ["noop", "noop"]
@@ -51,7 +51,7 @@ def position(machine: Machine, text: str) -> tuple[chess.Board, States]:
     moves = [chess.Move.from_uci(word) for word in text.split()]
     for move in moves:
         board.push(move)
-    return board, played(machine, moves)
+    return board, states_after(machine, moves)
 
 
 def random_positions(machine: Machine, number: int, seed: int) -> tuple[list[chess.Board], States]:
@@ -71,7 +71,7 @@ def random_positions(machine: Machine, number: int, seed: int) -> tuple[list[che
             board.push(moves[rng.integers(len(moves))])
         if any(board.legal_moves) and board.halfmove_clock < 40:
             boards.append(board)
-            states.append(played(machine, board.move_stack))
+            states.append(states_after(machine, board.move_stack))
     return boards, machine.concatenate(states)
 
 

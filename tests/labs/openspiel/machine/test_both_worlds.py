@@ -54,7 +54,7 @@ def test_matches_are_the_same_in_our_rules_and_in_openspiel(name: str) -> None:
     for _ in range(15):
         acts, choices, goals = match_of(theirs, rng)
         state, bets = ours.initial(), 0
-        together = [list(each) for _, each in groupby(acts, lambda act: act[0] == "random")]
+        together = [list(group) for _, group in groupby(acts, lambda act: act[0] == "random")]
         # Cards that are dealt one by one are dealt by one move of ours.
         turns = [
             t

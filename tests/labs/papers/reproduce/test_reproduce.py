@@ -239,17 +239,17 @@ def test_all_writes_a_table_and_a_figure_of_each_and_one_report(
     names = ("table1", "table2", "figure3", "figure4", "limitation")
     report = (tmp_path / "report.md").read_text()
     data = json.loads((tmp_path / "report.json").read_text())
-    assert tuple(each["name"] for each in data) == names
-    for name, each in zip(names, data, strict=True):
+    assert tuple(entry["name"] for entry in data) == names
+    for name, entry in zip(names, data, strict=True):
         rows = list(csv.DictReader((tmp_path / f"{name}.csv").open()))
-        assert len(rows) == len(each["points"])
-        for row, point in zip(rows, each["points"], strict=True):
+        assert len(rows) == len(entry["points"])
+        for row, point in zip(rows, entry["points"], strict=True):
             assert (row["series"], row["at"]) == (point["series"], point["at"])
             assert float(row["value"]) == point["value"]["value"]
         picture = imread(tmp_path / f"{name}.png")
         assert picture.shape[:2] == (630, 1050)
         assert picture.std() > 0.05
-        assert f"![{each['title']}]({name}.png)" in report
+        assert f"![{entry['title']}]({name}.png)" in report
     line = "| round 1: ask, HyperPlay-II | paper: 90.00 ± 0.00 | 90.00 ± 0.00 | agree |  |"
     assert line in report
     assert "Table 1: values in the Exploding Bomb, on propnet\n" in result.stdout
@@ -260,7 +260,7 @@ def test_json(tmp_path: Path) -> None:
     result = run("table2", "--matches", "2", "--out", str(tmp_path), "--json")
     assert result.exit_code == 0
     report = json.loads(result.stdout)
-    assert [each["name"] for each in report["results"]] == ["table2"]
+    assert [entry["name"] for entry in report["results"]] == ["table2"]
     assert report["files"] == [
         str(tmp_path / f"table2.{ending}") for ending in ("md", "json", "csv", "png")
     ]

@@ -206,8 +206,8 @@ def test_goals_are_in_the_order_in_which_they_count() -> None:
     (<= (goal a ?v) (or (v ?v) (w ?v))) (w 100) (w win)
     """
     program = of_text(f"(role a) (role b) {rules} {goals}")
-    found = [[text for text, _ in named] for named in program.goals]
-    assert found == [["50", "075", "7", "50", "win", "100"], ["1"]]
+    goal_names = [[text for text, _ in named] for named in program.goals]
+    assert goal_names == [["50", "075", "7", "50", "win", "100"], ["1"]]
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -217,11 +217,11 @@ def test_atoms_are_numbered_without_gaps_and_defined_once(name: str) -> None:
         atom for named in program.does for _, atom in named
     }
     heads = set(program.heads.tolist())
-    used = {abs(atom) for atom in program.conditions.tolist()}
-    assert used <= heads | inputs
+    atoms_used = {abs(atom) for atom in program.conditions.tolist()}
+    assert atoms_used <= heads | inputs
     assert not heads & inputs
     assert heads | inputs == set(range(1, len(heads | inputs) + 1))
-    assert ALWAYS not in heads | inputs | used
+    assert ALWAYS not in heads | inputs | atoms_used
     assert program.offsets[0] == 0
     assert program.offsets[-1] == len(program.conditions)
     assert (program.offsets[1:] > program.offsets[:-1]).all()
@@ -348,10 +348,10 @@ def test_rules_are_read_as_they_are_written_however_they_are_cut(
         )
     ]
     assert (number["c"], [-number["b(f1(2,3))"], number["a"]]) in rules
-    for one, other in zip(
+    for first, second in zip(
         whole.rules.__dict__.values(), pieces.rules.__dict__.values(), strict=True
     ):
-        assert np.array_equal(one, other)
+        assert np.array_equal(first, second)
 
 
 def test_rules_that_depend_on_nothing_are_ground_once(monkeypatch: pytest.MonkeyPatch) -> None:

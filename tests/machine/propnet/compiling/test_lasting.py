@@ -56,7 +56,7 @@ def test_both_backends_play_games_whose_terms_grow_alike(name: str) -> None:
     assert terms_grow(program.rules, MAX_UNCHECKED_DEPTH)
     heaps = {text for text, _ in ground(program).fluents if text.startswith("(heap")}
     assert len(heaps) == HEAPS[name]
-    prolog, propnet = (machine_of_rules(GAMES[name], each) for each in ("prolog", "propnet"))
+    prolog, propnet = (machine_of_rules(GAMES[name], backend) for backend in ("prolog", "propnet"))
     assert play_both(prolog, propnet, matches=200, max_steps=40) > 400
 
 
@@ -88,9 +88,9 @@ def test_many_fluents_are_not_asked_one_by_one() -> None:
         grounded.append(text)
         return grounding._Clingo().ground(text)
 
-    found = lasting_fluents(translate(rules.roles, rules.rules), run)
-    assert found is not None
-    assert len(found) == sum(4**depth for depth in range(7))
+    lasting = lasting_fluents(translate(rules.roles, rules.rules), run)
+    assert lasting is not None
+    assert len(lasting) == sum(4**depth for depth in range(7))
     assert len(grounded) < 60
 
 

@@ -57,16 +57,16 @@ def test_questions_may_be_broken_off_at_any_moment() -> None:
 
 
 def test_what_is_unbroken_is_broken_off_afterwards() -> None:
-    done = []
+    events = []
     with (  # noqa: PT012
         pytest.raises(TookTooLong),
         patience(WorkDeadline(clock_s=time.monotonic() + 0.02)),
     ):
         with unbroken():
             time.sleep(0.05)
-            done.append("inside")
-        done.append("behind")
-    assert done == ["inside"]
+            events.append("inside")
+        events.append("behind")
+    assert events == ["inside"]
 
 
 def test_what_is_over_in_time_is_not_broken_off() -> None:
