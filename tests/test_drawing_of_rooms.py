@@ -14,7 +14,7 @@ def test_the_drawing_is_made_of_the_code_as_it_is() -> None:
     assert drawing == saved, "run `python scripts/rooms.py`, and look at docs/figures/rooms.svg"
 
 
-def test_nothing_flows_in_a_circle_and_what_flows_is_named() -> None:
+def test_the_drawing_has_no_cycles_and_names_every_flow() -> None:
     script = runpy.run_path(str(REPOSITORY / "scripts" / "rooms.py"))
     house = script["read_house"]()
     height_of = script["heights"](house)

@@ -15,7 +15,7 @@ from ggp.run.whole_files import LOCK_FILE, locked
 ASKED = ("works in", "use another")
 
 
-def test_the_second_is_told_who_holds_it(tmp_path: Path) -> None:
+def test_a_second_process_learns_which_process_holds_the_folder(tmp_path: Path) -> None:
     folder = tmp_path / "new"
     with locked(folder, *ASKED):
         with pytest.raises(ConfigError) as caught, locked(folder, *ASKED):
@@ -27,7 +27,7 @@ def test_the_second_is_told_who_holds_it(tmp_path: Path) -> None:
         pass
 
 
-def test_what_a_holder_says_may_be_damaged(tmp_path: Path) -> None:
+def test_a_damaged_note_of_the_holder_is_no_error(tmp_path: Path) -> None:
     with locked(tmp_path, *ASKED):
         (tmp_path / LOCK_FILE).write_text("{")
         with (

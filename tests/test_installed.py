@@ -111,7 +111,7 @@ def table(installed: Installed) -> Iterator[str]:
 
 
 @pytest.mark.verify
-def test_what_is_installed_does_what_the_checkout_does(tmp_path: Path) -> None:
+def test_the_installed_package_behaves_like_the_checkout(tmp_path: Path) -> None:
     """One test: to make the environment takes longer than all that is asked of it."""
     installed = Installed(tmp_path)
     has_nothing_for_developers(installed)

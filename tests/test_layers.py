@@ -163,7 +163,7 @@ def test_modules_import_only_what_their_layer_may() -> None:
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_addresses_hold_nothing_and_are_for_users(address: str) -> None:
+def test_address_modules_only_reexport_and_are_used_by_no_module(address: str) -> None:
     """Else the core had a lab in it by another name."""
     path = REPOSITORY / (address.replace(".", "/") + ".py")
     path = path if path.exists() else path.with_suffix("") / "__init__.py"

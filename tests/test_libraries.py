@@ -29,7 +29,7 @@ def test_a_library_that_is_missing_is_to_blame(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["ggp.machine.propnet.compile", "numpy", None])
-def test_nothing_else_is(name: str | None) -> None:
+def test_any_other_missing_module_means_a_broken_installation(name: str | None) -> None:
     with pytest.raises(InstallationError, match=f"broken: No module named .*{name}.*again"):
         demand_library(error_of(name), "clingo")
 

@@ -27,7 +27,7 @@ def player(spec: str, seed: int = 1) -> Player:
 
 
 @pytest.mark.usefixtures("stranger")
-def test_what_a_stranger_offers_is_found(tmp_path: Path) -> None:
+def test_extensions_of_an_installed_package_work(tmp_path: Path) -> None:
     thinker = player("hyperplay:n=4,sampler=lone")
     thinker.choose()
     assert isinstance(thinker, BeliefPlayer)
@@ -45,7 +45,7 @@ def test_what_a_stranger_offers_is_found(tmp_path: Path) -> None:
     assert "kuhn_poker" in run("games").stdout  # ours cannot be replaced
 
 
-def test_what_cannot_be_imported_is_told_in_a_line(
+def test_an_import_that_fails_is_a_one_line_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "broken.py").write_text("import no_such_library")
@@ -60,7 +60,7 @@ def _without_labs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "offered", lambda group: {})
 
 
-@pytest.mark.usefixtures("_alone")
+@pytest.mark.usefixtures("_without_labs")
 def test_the_core_plays_without_labs_and_says_what_it_lacks(tmp_path: Path) -> None:
     for spec in ("hyperplay:n=2", "hyperplay2:n=2", "mcts:trials=10", "auto", "pimc:worlds=4"):
         assert player(spec).choose().move

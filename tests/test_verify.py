@@ -108,7 +108,7 @@ def test_the_version_changes_with_a_file_of_the_project(verify: ModuleType, tmp_
     assert verify.version_of(tmp_path) != version
 
 
-def test_what_is_listed_as_long_is_there() -> None:
+def test_every_case_listed_as_long_exists() -> None:
     for listed in LISTED:
         file, *_, name = listed.partition("[")[0].split("::")
         assert f"def {name}(" in (REPOSITORY / file).read_text(), listed

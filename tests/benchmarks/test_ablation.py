@@ -26,7 +26,7 @@ def row(states_per_s: float, build_s: float) -> Row:
     }
 
 
-def test_what_is_left_out_costs_in_playouts_and_in_loading() -> None:
+def test_a_pass_left_out_costs_playouts_and_loading_time() -> None:
     rows = {"one": row(50.0, 1.0), "other": row(200.0, 0.5)}
     ratios = costs(rows, "extract")
     assert ratios == {
@@ -48,7 +48,7 @@ def test_a_part_pays_in_the_mean_or_on_some_sheet() -> None:
     assert pays(costs({"one": row(100.0, 1.2), "other": row(100.0, 0.5)}, "extract"))
 
 
-def test_what_never_ends_costs_loading_only() -> None:
+def test_a_variant_that_never_ends_costs_loading_only() -> None:
     never = {"states_per_s": math.nan, "build_s": math.inf, "literals": math.inf}
     compared = row(50.0, 1.0) | {f"{AGAINST}split rules": row(50.0, 1.0)[ALL], "split rules": never}
     ratios = costs({"one": compared}, "split rules")
@@ -82,7 +82,7 @@ def test_a_part_is_left_out_and_back(part: str) -> None:
     assert originals == (optimise.PASSES, splits.LARGE, splits.__dict__["decompose"])
 
 
-def test_what_needs_a_process_of_its_own_is_compared_in_turns(
+def test_a_variant_that_needs_its_own_process_is_compared_in_turns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls: list[tuple[list[str], str]] = []

@@ -11,7 +11,7 @@ from benchmarks.apart.load_phases import Phases
 from benchmarks.loading import measure_sheet, sheets_in, show_loading
 
 
-def test_what_runs_inside_of_a_phase_counts_only_for_itself(
+def test_time_of_an_inner_phase_does_not_count_for_the_outer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now_s = [0.0]

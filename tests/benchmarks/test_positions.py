@@ -123,7 +123,7 @@ class TestDraw:
         assert sum(puzzle.misleading for puzzle in first) == 2
         assert {board.empty(puzzle.position) for puzzle in first} <= {4, 5}
 
-    def test_nobody_can_win_at_once(self) -> None:
+    def test_no_drawn_position_can_be_won_in_one_move(self) -> None:
         for puzzle in PUZZLES:
             board, position = puzzle.board, puzzle.position
             successors = [board.after(position, cell) for cell in board.cells(position)]
@@ -206,7 +206,7 @@ class TestCommand:
         )
         assert {value["move"] for value in report["moves"]} == set(puzzle.values)
 
-    def test_it_says_what_is_wrong(self) -> None:
+    def test_wrong_options_are_reported(self) -> None:
         runner = CliRunner(catch_exceptions=False)
         result = runner.invoke(main, ["--player", "nobody"])
         assert result.exit_code == 2

@@ -51,7 +51,7 @@ def test_probabilities_are_those_of_fluents_that_were_asked_for(tmp_path: Path) 
 
 
 @pytest.mark.verify
-def test_what_sampling_cannot_find_is_solved_for(tmp_path: Path) -> None:
+def test_a_history_that_sampling_misses_is_solved(tmp_path: Path) -> None:
     game = str(text_file(tmp_path, coins(40)))
     report = json_of("belief", game, "--role", "seer", "--history", json_file(tmp_path, waited(40)))
     assert report["how"] == "solved"
@@ -60,7 +60,7 @@ def test_what_sampling_cannot_find_is_solved_for(tmp_path: Path) -> None:
     assert report["inexact_turns"] > 20
 
 
-def test_a_history_that_cannot_be_ends_with_an_error(tmp_path: Path) -> None:
+def test_an_impossible_history_ends_with_an_error(tmp_path: Path) -> None:
     game = str(text_file(tmp_path, coins(12)))
     path = json_file(tmp_path, waited(4))
     line = error_line("belief", game, "--role", "seer", "--history", path, code=1)

@@ -113,7 +113,7 @@ def measured(machine: SlowMachine, seconds: float) -> Speed:
 
 @pytest.mark.parametrize("seconds_per_step", [1e-6, 1e-4, 1e-2, 0.3, 1.0, 3.0])
 @pytest.mark.parametrize("length", [1, 30, 1000])
-def test_what_is_measured_takes_about_the_time_it_is_given(
+def test_measurements_take_about_the_time_they_are_given(
     seconds_per_step: float, length: int
 ) -> None:
     machine = SlowMachine(seconds_per_step, length)
@@ -139,7 +139,7 @@ def test_the_speed_does_not_depend_on_the_seconds(seconds: float) -> None:
     assert speed.batches == max(1, round(seconds / 1.6))
 
 
-def test_one_full_batch_is_finished_and_said() -> None:
+def test_a_batch_that_exceeds_the_time_is_finished_and_mentioned() -> None:
     output = run("bench", "kuhn_poker", "--seconds", "1e-6").stdout
     assert "a full batch does not fit into 1e-06 s: one took" in output
     assert json_of("bench", "kuhn_poker", "--seconds", "1e-6")["batches"] == 1

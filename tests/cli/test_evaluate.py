@@ -325,7 +325,7 @@ def test_bad_player_says_what_is_possible(player: str, expected: str) -> None:
     assert expected in error_line("evaluate", *BOMB, "--player", player)
 
 
-def test_what_was_seen_in_a_match_that_was_drawn_is_told() -> None:
+def test_percepts_of_a_randomly_drawn_match_are_part_of_the_history() -> None:
     args = ("kuhn_poker", "--role", "player1", "--player", "hyperplay:n=1")
     report = evaluate(*args)
     (turn,) = report["history"]

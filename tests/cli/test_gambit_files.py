@@ -35,7 +35,7 @@ def test_files_are_validated_played_and_written_again(tmp_path: Path) -> None:
     assert "has no rulesheet to convert" in error_line("convert", ONE_CARD, "--to", "kif")
 
 
-def test_what_cannot_be_played_is_said_with_its_place(tmp_path: Path) -> None:
+def test_unplayable_rules_are_reported_with_their_place(tmp_path: Path) -> None:
     driver = text_file(tmp_path, DRIVER)
     for result in (run("validate", driver), run("solve", driver)):
         assert result.exit_code != 0

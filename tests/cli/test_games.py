@@ -34,7 +34,7 @@ def test_the_rules_of_a_game_are_told_in_words(game: str) -> None:
     assert "; " not in page.splitlines()[2][:2]
 
 
-def test_a_rulesheet_of_ones_own_is_told_as_far_as_it_tells(tmp_path: Path) -> None:
+def test_a_rulesheet_without_comments_has_no_description(tmp_path: Path) -> None:
     silent = text_file(tmp_path, "(role a) (legal a b) terminal (goal a 1)")
     assert "does not begin with a comment" in run("games", silent).stdout
     assert "unknown game 'nowhere'" in error_line("games", "nowhere")

@@ -218,9 +218,7 @@ def test_reader_that_went_away_has_an_exit_code_of_its_own(command: str) -> None
 
 @pytest.mark.verify
 @pytest.mark.parametrize("encoding", rarely(["ascii", "latin-1"], {"latin-1"}))
-def test_what_an_encoding_does_not_have_is_shown_all_the_same(
-    encoding: str, tmp_path: Path
-) -> None:
+def test_characters_outside_the_encoding_are_escaped(encoding: str, tmp_path: Path) -> None:
     game = text_file(
         tmp_path, "(role 日) (init x) (legal 日 go) (<= terminal (true x)) (goal 日 1)"
     )

@@ -132,7 +132,7 @@ def test_python_of_pages_runs_here_or_elsewhere() -> None:
                 exec(block, {})
 
 
-def test_what_is_run_elsewhere_is_run_there() -> None:
+def test_places_that_run_other_commands_exist() -> None:
     for place in (*ELSEWHERE.values(), *PYTHON_ELSEWHERE.values()):
         assert place.startswith("the step") or (REPOSITORY / place).exists(), place
 

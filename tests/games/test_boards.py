@@ -191,7 +191,7 @@ class TestPhantomConnectFour:
         assert match.play(second="(drop 2)") == {"second": ("(landed 2)",), "first": ("your_move",)}
         assert match.play(first="(drop 3)") == {"first": ("(landed 1)",), "second": ("your_move",)}
 
-    def test_a_full_column_is_refused_to_whom_it_is_news(self) -> None:
+    def test_a_full_column_is_refused_to_a_role_that_did_not_know_it(self) -> None:
         match = Match("phantom_connect_four")
         column = {"(drop 1)"}
         for _ in range(2):
@@ -245,7 +245,7 @@ class TestKriegspielKingRook:
         far = {f"(place {x} {y})" for x in range(2, 6) for y in range(3, 6)}
         assert match.legal("random") == far | {"(place 5 1)", "(place 5 2)"}
 
-    def test_mate(self) -> None:
+    def test_checkmate_ends_the_match(self) -> None:
         match = self.start("5 2")
         assert match.play(white="(rook 1 3)") == {"black": ("your_move",)}
         assert len(match.legal("black")) == 5
@@ -267,7 +267,7 @@ class TestKriegspielKingRook:
         assert match.legal("black") == {"noop"}
         assert match.legal("white") == legal - {"(king 4 1)"}
 
-    def test_a_check_past_the_king_that_steps_aside(self) -> None:
+    def test_a_king_that_steps_aside_gives_a_discovered_check(self) -> None:
         match = self.start("5 1")
         seen = match.play(white="(king 3 2)")
         assert seen == {"white": ("check",), "black": ("check", "your_move")}

@@ -133,7 +133,7 @@ class TestMeier:
         match.play(player1="(claim 21)")
         assert match.legal("player2") == {"doubt"}
 
-    def test_what_counts_is_the_last_roll_and_the_last_claim(self) -> None:
+    def test_only_the_last_roll_and_the_last_claim_count(self) -> None:
         match = Match("meier")
         rolled(match, "6 6")
         match.play(player1="(claim 61)")

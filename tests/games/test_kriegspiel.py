@@ -168,7 +168,7 @@ def test_a_pawn_that_may_be_captured_in_passing_stays_so_while_others_are_tried(
     ],
     ids=["fool's mate", "scholar's mate", "smothered mate", "stalemate"],
 )
-def test_the_end(moves: str, seen: set[str], goals: dict[str, int]) -> None:
+def test_the_end_is_announced_and_scored(moves: str, seen: set[str], goals: dict[str, int]) -> None:
     match = Match("kriegspiel")
     assert play_all(match, moves)[-1] == seen
     assert match.terminal
@@ -270,7 +270,7 @@ class TestRulesheets:
     def script(self) -> dict[str, object]:
         return runpy.run_path(str(REPOSITORY / "scripts" / "write_kriegspiel.py"))
 
-    def test_they_are_what_the_generator_writes(self) -> None:
+    def test_sheets_are_those_that_the_generator_writes(self) -> None:
         script = self.script()
         boards, rulesheet = script["BOARDS"], script["rulesheet"]
         assert [board.name for board in boards] == ["kriegspiel", "kriegspiel_5x5"]  # type: ignore[attr-defined]
@@ -279,7 +279,7 @@ class TestRulesheets:
             assert text == rulesheet(board)  # type: ignore[operator]
 
     @pytest.mark.parametrize("game", ["kriegspiel", "kriegspiel_5x5"])
-    def test_they_are_lower_case_and_leave_no_mark(self, game: str) -> None:
+    def test_rulesheets_are_lower_case_and_free_of_template_marks(self, game: str) -> None:
         text = Path(find_game(game)).read_text(encoding="utf-8")
         rules = re.sub(";.*", "", text)
         assert rules == rules.lower()

@@ -296,13 +296,15 @@ def test_rule_dropped_for_an_unbound_head_variable_is_an_error_that_says_what_wa
         ("(not (or (not (true (at ?x 1))) (true (on ?y))))", True),
     ],
 )
-def test_variable_of_one_negation_only_means_there_is_none(condition: str, holds: bool) -> None:
+def test_a_variable_of_one_negation_means_that_there_is_no_such_value(
+    condition: str, holds: bool
+) -> None:
     facts = "(init (at 1 1)) (init (at 1 2)) (init (at 2 4)) (init (at 3 3))"
     rules = f"{facts} (<= (legal white yes) {condition})"
     assert legal_after(rules) == ({"yes"} if holds else set())
 
 
-def test_there_is_none_is_a_warning_and_an_error_when_strict() -> None:
+def test_a_variable_of_one_negation_is_a_warning_and_an_error_when_strict() -> None:
     rules = "(<= (legal white yes) (not (true (at ?x 1))))"
     (diagnostic,) = diagnostics(rules)
     assert (diagnostic.severity, diagnostic.rule) == ("warning", "unsafe-not")
@@ -345,7 +347,7 @@ def test_variable_of_several_negations_is_read_in_each_of_them_by_itself(
         ("(not (true (by ?x 1))) (not (true (on ?x))) (true (at ?x))", True),
     ],
 )
-def test_variable_of_several_negations_means_there_is_none_in_each(
+def test_a_variable_of_several_negations_is_quantified_in_each(
     conditions: str, holds: bool
 ) -> None:
     facts = "(init (at 1)) (init (at 2)) (init (on 2)) (init (on 3)) (init (off 3)) (init (by 2 3))"
@@ -656,7 +658,7 @@ def test_breach_of_a_formal_rule_is_a_warning_and_an_error_when_strict(rule: str
     assert {s for s, name in strict if name == rule} == {"error"}
 
 
-def test_what_the_formal_rules_allow_stays_a_warning_when_strict() -> None:
+def test_warnings_outside_the_formal_rules_stay_warnings_when_strict() -> None:
     rules = "(f 1) (f 1) (<= (legal white go) (f 1) (undefined 1))"
     assert problems(rules, strict=True) == [("warning", "duplicate"), ("warning", "undefined")]
 

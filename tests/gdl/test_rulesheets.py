@@ -81,7 +81,7 @@ def test_unknown_game_is_told_with_the_nearest_name(
         find_game(typed)
 
 
-def test_a_path_of_no_file_is_not_answered_with_all_games() -> None:
+def test_a_path_without_a_file_is_not_answered_with_the_list_of_games() -> None:
     with pytest.raises(ConfigError) as caught:
         find_game("rules/game.gdl")
     assert str(caught.value) == (

@@ -70,7 +70,7 @@ def test_states_are_made_of_fluents(backend: str) -> None:
     assert over.goals["candidate"] == 100
 
 
-def test_what_is_no_state_is_refused() -> None:
+def test_fluents_that_make_no_state_are_refused() -> None:
     game = ggp.load("monty_hall")
     with pytest.raises(ConfigError, match=r"no rule makes \(round 9\) hold"):
         game.state(["(round 9)"])

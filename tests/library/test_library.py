@@ -58,7 +58,7 @@ def test_errors_and_packages_are_there_from_the_first() -> None:
     assert process.stdout.startswith("GGPError make ")
 
 
-def test_it_offers_what_it_says_and_no_more() -> None:
+def test_the_module_offers_exactly_its_public_names() -> None:
     for name in ggp.__all__:
         assert getattr(ggp, name)
     assert ggp.__version__.count(".") == 2
@@ -226,7 +226,7 @@ def test_histories_that_cannot_be_are_refused() -> None:
 
 
 @pytest.mark.parametrize("exact", [0, 100])
-def test_a_history_that_ends_the_match_is_said_to(exact: int) -> None:
+def test_a_history_that_ends_the_match_is_reported(exact: int) -> None:
     game = ggp.load(TOSS)
     over: list[tuple[str, list[str]]] = [("noop", []), ("(say heads)", [])]
     for history, turn in ((over, 2), ([*over, ("noop", [])], 2)):

@@ -99,7 +99,7 @@ def test_games_with_the_same_rules_have_equal_states() -> None:
     assert game.initial() != "a state"
 
 
-def test_what_these_rules_cannot_have_made_is_refused() -> None:
+def test_pickled_states_that_the_rules_cannot_reach_are_refused() -> None:
     for backend in ("propnet", "prolog"):
         machine = ggp.load("monty_hall", backend=backend)._machine
         for text in ("(car 77)", "(no such thing)", "("):

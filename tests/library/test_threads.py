@@ -119,7 +119,7 @@ def assert_agree(name: str, backend: str, lines: int, turns: int, player: str) -
 
 
 @pytest.mark.parametrize(("name", "backend"), FAST)
-def test_threads_are_told_what_one_is_told(name: str, backend: str) -> None:
+def test_threads_get_the_answers_that_one_thread_gets(name: str, backend: str) -> None:
     assert_agree(name, backend, THREADS, 2, "")
 
 
@@ -136,7 +136,7 @@ def test_players_of_one_game_think_in_threads_of_their_own() -> None:
         ("openspiel:kuhn_poker", "openspiel"),
     ],
 )
-def test_threads_are_told_what_one_is_told_of_any_game(
+def test_threads_get_the_answers_that_one_thread_gets_in_any_game(
     name: str, backend: str, player: str
 ) -> None:
     game = path_of_shared(name) if "/" in name else name

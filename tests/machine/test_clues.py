@@ -117,7 +117,7 @@ def test_percepts_tell_which_of_many_moves_of_chance_was_made() -> None:
     assert [len(moves) for moves in moves_behind_percepts(machine, ids, 0, 220)] == [220] * 3
 
 
-def test_what_was_seen_tells_enough_where_there_is_much_that_was_not(
+def test_percepts_that_came_suffice_where_too_many_did_not_come(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     machine = machine_of_rules(REVEALED, "propnet")

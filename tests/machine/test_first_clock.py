@@ -40,14 +40,14 @@ def build_and_foresee(
     return machine.backend, seen
 
 
-def test_who_does_not_ask_gets_the_fast_machine() -> None:
+def test_a_patient_caller_gets_the_fast_machine() -> None:
     backend, seen = build_and_foresee(load("kuhn_poker"), lambda: False)
     assert backend == "propnet"
     assert [forecast.verdict(Limits()) for forecast in seen] == ["yes"]
 
 
 @pytest.mark.parametrize(("is_cached", "backend"), [(True, "relational"), (False, "prolog")])
-def test_who_asks_before_the_rules_are_ground_gets_another_machine(
+def test_a_request_before_the_rules_are_ground_gets_another_machine(
     monkeypatch: pytest.MonkeyPatch, is_cached: bool, backend: str
 ) -> None:
     def never(*_: object, meanwhile: Meanwhile, **options: object) -> Built:
@@ -84,7 +84,7 @@ def test_rules_that_kernels_cannot_interpret_are_played_on_prolog(
 
 
 @pytest.mark.verify
-def test_what_is_made_beside_is_given_up_when_the_circuit_is_there(
+def test_the_fallback_machine_is_dropped_when_the_circuit_is_ready(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls: list[bool] = []
@@ -101,7 +101,7 @@ def test_what_is_made_beside_is_given_up_when_the_circuit_is_there(
 
 
 @pytest.mark.verify
-def test_with_no_other_machine_whoever_asks_has_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_another_machine_a_request_has_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: object, **options: object) -> Machine:
         raise BackendUnavailableError("SWI-Prolog", "install it")
 
@@ -112,7 +112,7 @@ def test_with_no_other_machine_whoever_asks_has_to_wait(monkeypatch: pytest.Monk
         build_by_the_first_clock(normalize(parse(poker())), Limits(), lambda: True)
 
 
-def test_what_is_called_meanwhile_ends_the_grounding() -> None:
+def test_a_callback_can_end_the_grounding() -> None:
     def enough(_: Callable[[], bool]) -> None:
         raise ReasonerLimitError("looks", 1, "waiting")
 

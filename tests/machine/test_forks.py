@@ -59,7 +59,7 @@ def test_other_machines_are_not_shared() -> None:
     assert shared(object(), lambda piece: os.getpid(), 3) == [pid] * 3
 
 
-def test_what_a_copy_raises_is_raised_here() -> None:
+def test_an_exception_in_a_copy_is_raised_here() -> None:
     def work(piece: int) -> int:
         if piece == 1:
             raise MachineError("no such move")
@@ -145,7 +145,7 @@ def test_with_a_clock_nobody_does_what_a_copy_was_to_do() -> None:
         assert shared(machine, lambda piece: piece, 4, 10.0) == [0, None, 2, None]
 
 
-def test_what_a_copy_that_hangs_was_to_do_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_work_of_a_copy_that_hangs_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forks, "STILL_S", 0.2)
     parent, never = os.getpid(), threading.Lock()
 

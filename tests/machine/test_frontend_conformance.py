@@ -70,7 +70,7 @@ def test_all_backends_play_the_same_game(prefix: str) -> None:
 
 
 @prefixes
-def test_what_is_no_game_is_refused(prefix: str) -> None:
+def test_a_file_that_is_no_game_is_refused(prefix: str) -> None:
     with pytest.raises(GGPError):
         read_program(f"{prefix} nonsense ((", "nonsense")
     with pytest.raises(ConfigError, match="backend"):

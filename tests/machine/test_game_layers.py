@@ -134,7 +134,7 @@ def test_keys_tell_equal_states_apart() -> None:
     assert merged.after.tolist() == [0, 1, 0, 2, 2, 0, 1, 0]
 
 
-def test_nothing_leads_nowhere() -> None:
+def test_merging_no_states_gives_no_states() -> None:
     machine = machine_of_game("tic_tac_toe", "propnet")
     merged = StateMerger(machine, machine.initial(1)).merged()
     assert len(merged.states) == len(merged.after) == 0

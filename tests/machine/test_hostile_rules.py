@@ -210,7 +210,9 @@ SHAPES = ("(init {fact})", "{fact}", "(<= {fact} (true (at z)))")
         *((goal, shape, "propnet") for goal, shape in zip(GOALS, cycle(SHAPES), strict=False)),
     ],
 )
-def test_nothing_is_executed(goal: str, shape: str, backend: str, tmp_path: Path) -> None:
+def test_rules_cannot_execute_prolog_goals(
+    goal: str, shape: str, backend: str, tmp_path: Path
+) -> None:
     path = tmp_path / "made_by_rules"
     goal = goal.format(path=path)
     fact = goal.replace("?s", "s").replace("?x", "x")

@@ -83,7 +83,7 @@ def at_once(work: Callable[[int], object]) -> list[object]:
 
 @pytest.mark.parametrize("lanes", [1, 3, 100])
 @pytest.mark.parametrize("game", ["blind_breakthrough", "tic_tac_toe"])
-def test_threads_are_told_what_one_is_told(
+def test_threads_get_the_answers_that_one_thread_gets(
     game: str, lanes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ggp.machine.compiling.jit.SPARED_STEPS", -1)  # as when a clock may run

@@ -32,7 +32,7 @@ def test_it_fits_80_columns_without_a_colour_terminal(output: str) -> None:
     assert "\x1b" not in output
 
 
-def test_it_says_what_to_look_at_and_what_to_try_next(output: str) -> None:
+def test_the_demo_names_what_to_look_at_and_a_next_step(output: str) -> None:
     assert "HyperPlay-II asks, because" in " ".join(output.split())
     assert "match-runner play " in output
     assert "ggp evaluate " in output

@@ -76,7 +76,7 @@ def test_a_child_makes_one_call_after_the_other(child: Child) -> None:
     assert child.call(bytes, (large,)) == (False, large)
 
 
-def test_what_a_function_raises_is_its_failure(child: Child) -> None:
+def test_an_exception_of_the_function_is_its_failure(child: Child) -> None:
     failed, error = child.call(refuse, ())
     assert failed
     assert isinstance(error, ConfigError)
@@ -118,7 +118,7 @@ def test_objects_of_a_child_that_is_not_trusted_are_not_unpickled(
     assert mark.exists()
 
 
-def test_who_waits_too_long_is_told_and_the_child_is_there() -> None:
+def test_a_caller_that_waits_too_long_gets_an_error_and_the_child_lives_on() -> None:
     child = Child()
     with pytest.raises(TimeoutError):
         child.call(time.sleep, (60,), until_s=time.monotonic() + 0.05)

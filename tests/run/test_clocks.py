@@ -39,7 +39,7 @@ def test_work_counts_and_sleep_does_not() -> None:
     assert BURNT_S <= took_s <= time.process_time() - used_s + 1e-3
 
 
-def test_what_copies_use_counts_while_they_live_and_when_they_have_ended() -> None:
+def test_cpu_time_of_copies_counts_while_they_run_and_afterwards() -> None:
     def work(piece: int) -> float:
         if piece:
             burn()

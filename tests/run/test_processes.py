@@ -113,7 +113,7 @@ def test_limits_are_lowered_and_never_raised(monkeypatch: pytest.MonkeyPatch) ->
     assert set_to == [(150, 150), (200, 200)]
 
 
-def test_what_no_system_tells_is_nothing() -> None:
+def test_figures_that_the_system_does_not_report_are_empty() -> None:
     nobody = 2**22 + 1  # more than there are process ids
     assert processes.rss_bytes(nobody) == 0
     assert processes.state_and_cpu(nobody) == ("", "")

@@ -112,21 +112,21 @@ def test_a_fit_without_sense_takes_trials_for_dear() -> None:
 
 
 class TestContenders:
-    def test_a_candidate_surely_worse_is_none(self) -> None:
+    def test_a_candidate_that_is_surely_worse_is_no_contender(self) -> None:
         estimates = estimates_of([60, 58, 40], [1, 1, 1], [400, 400, 400])
         assert contenders(estimates, RANGE).tolist() == [0, 1]
 
-    def test_all_are_before_each_was_tried_often(self) -> None:
+    def test_all_candidates_are_contenders_until_each_was_tried_often(self) -> None:
         estimates = estimates_of([100, 0], [0, 0], [RACE_FROM, RACE_FROM - 1])
         assert contenders(estimates, RANGE).tolist() == [0, 1]
 
-    def test_few_trials_that_came_out_the_same_are_not_trusted(self) -> None:
+    def test_few_trials_with_equal_results_are_not_trusted(self) -> None:
         few_trials = estimates_of([100, 60], [0, 20], [8, 8])
         assert contenders(few_trials, RANGE).tolist() == [0, 1]
         many_trials = estimates_of([100, 60], [0, 2], [800, 800])
         assert contenders(many_trials, RANGE).tolist() == [0]
 
-    def test_what_the_choice_of_entries_adds_is_left_out(self) -> None:
+    def test_the_variance_from_choosing_entries_is_left_out(self) -> None:
         estimates = estimates_of([60, 50], [20, 20], [10_000, 10_000])
         assert estimates.cautious_errors(RANGE) == pytest.approx([0.5, 0.5])
         assert contenders(estimates, RANGE).tolist() == [0]

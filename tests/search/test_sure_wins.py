@@ -157,7 +157,7 @@ def states_after(machine: Machine, states: States, move: int, percepts: int) -> 
         ("free", "(does us (ask ?e))", False),
     ],
 )
-def test_what_is_told_and_what_others_may_do_decides(
+def test_a_win_is_sure_or_not_by_the_percepts_and_the_others_moves(
     theirs: str, percept: str, *, is_sure: bool
 ) -> None:
     machine = machine_of_rules(DOORS.format(theirs=theirs, told=percept), "propnet")
@@ -203,7 +203,7 @@ def test_kernels_decide_as_they_were_written() -> None:
 
 
 @pytest.mark.parametrize("name", ["dark_hex", "krieg_tic_tac_toe"])
-def test_what_moves_are_worth_at_once_is_counted_by_joint_moves(name: str) -> None:
+def test_values_of_moves_that_may_end_the_match_are_counted_by_joint_moves(name: str) -> None:
     machine = machine_of_game(name, "propnet")
     seen = 0
     for seed in range(12):
@@ -264,7 +264,7 @@ def test_a_move_that_wins_at_once_in_most_worlds_is_not_left_for_its_first_resul
         assert often == pytest.approx(80)
 
 
-def test_what_moves_are_worth_at_once_is_found_in_time_or_not_at_all() -> None:
+def test_values_of_moves_that_may_end_the_match_are_complete_or_absent() -> None:
     machine = machine_of_game("tic_tac_toe")
     states, moves = machine.initial(), machine.legal(machine.initial(), 0)[0]
     passed = Deadline(0.0, lambda: 1.0)

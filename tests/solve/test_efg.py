@@ -86,7 +86,7 @@ def test_gambit_reads_the_same_game(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", TINY)
-def test_what_we_write_we_read_again(name: str) -> None:
+def test_a_written_file_reads_back_as_the_same_game(name: str) -> None:
     ours, machine = machine_of_game(name), build_machine(read_program(efg(name)))
     assert solve(machine).profile.values == pytest.approx(solve(ours).profile.values)
     written, reread = (build_tree(machine_, keep_layers=True) for machine_ in (ours, machine))
@@ -94,7 +94,7 @@ def test_what_we_write_we_read_again(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["kuhn_poker", "spy_vs_spy", "strategy_fusion"])
-def test_open_spiel_is_told_no_more_by_it(name: str, tmp_path: Path) -> None:
+def test_openspiel_learns_nothing_more_from_the_written_file(name: str, tmp_path: Path) -> None:
     pytest.importorskip("pyspiel")
     path = tmp_path / "game.efg"
     path.write_text(efg(name))

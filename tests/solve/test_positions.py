@@ -126,7 +126,7 @@ def test_plans_of_a_matrix_are_best_responses_to_each_other(seed: int) -> None:
     assert row_plan == pytest.approx(most, abs=1e-7)
 
 
-def test_what_is_too_large_is_refused() -> None:
+def test_games_that_are_too_large_are_refused() -> None:
     machine = machine_of_game("tic_tac_toe", "propnet")
     for bounds, message in (
         (PositionBounds(1000), "more than 1,000 positions"),
@@ -148,7 +148,7 @@ def test_linear_programs_that_would_take_long_are_refused() -> None:
     assert solve_positions(machine, PositionBounds(1000, payoffs=9)).values[0] == pytest.approx(50)
 
 
-def test_who_solves_can_be_stopped_at_any_part() -> None:
+def test_solving_can_be_stopped_at_any_part() -> None:
     machine = machine_of_rules(COLLECTING, "propnet")
     for solve_it in (
         lambda stop: solve_positions(machine, BOUNDS._replace(is_over=stop)),
@@ -167,7 +167,7 @@ def test_who_solves_can_be_stopped_at_any_part() -> None:
                 solve_it(lambda moments=moments, last=last: next(moments, last) == last)
 
 
-def test_what_is_not_constant_sum_is_refused() -> None:
+def test_games_without_a_constant_sum_are_refused() -> None:
     rules = ROCK_PAPER_SCISSORS.replace("(goal ?r 50)", "(goal ?r 60)")
     with pytest.raises(SolvingError, match="does not lose"):
         solved(rules)

@@ -50,7 +50,7 @@ def test_games_of_the_paper_are_worth_what_is_known(
 
 
 @pytest.mark.verify
-def test_guessing_a_number_is_always_worth_everything() -> None:
+def test_guessing_a_number_can_always_score_100() -> None:
     solution = solved("number_guessing", "propnet")
     assert solution.profile.values == {"agent": 100}
     assert solution.tree.num_states < 200_000
@@ -130,7 +130,7 @@ def test_an_equilibrium_is_one_by_brute_force() -> None:
         assert float(reference.best(role, exact) - reference.value(role, exact)) < 0.5
 
 
-def test_regrets_find_what_the_linear_program_finds() -> None:
+def test_regrets_and_the_linear_program_find_equally_good_profiles() -> None:
     tree = plain_tree("kuhn_poker")
 
     def regrets(forest: Forest) -> Strategies:
@@ -147,7 +147,9 @@ def test_regrets_find_what_the_linear_program_finds() -> None:
     assert by_regrets.values == pytest.approx(by_program.values, abs=1e-2)
 
 
-def test_what_no_linear_program_holds_is_left_to_regrets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_games_too_large_for_a_linear_program_are_left_to_regrets(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(solver, "MOST_LEAVES", 10)
     solution = solve(machine_of_game("kuhn_poker"), most_seconds=1)
     assert solution.profile.method == REGRET

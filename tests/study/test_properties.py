@@ -99,7 +99,7 @@ def test_correlation_where_the_mover_always_wins_means_nothing() -> None:
 # ---------------------------------------------------------------- gaps
 
 
-def test_who_must_match_the_world_gains_from_knowing_it() -> None:
+def test_a_role_that_must_match_the_world_gains_from_knowing_it() -> None:
     table = np.array([[100.0, 0.0], [0.0, 100.0]])
     assert gap_of([table, table], np.array([0.5, 0.5])) == 50
 
@@ -161,7 +161,9 @@ def share_by_enumeration(
         ("krieg_tic_tac_toe", "oplayer", 5),
     ],
 )
-def test_what_is_left_of_a_set_is_what_enumeration_says(game: str, role: str, last: int) -> None:
+def test_the_remaining_share_of_a_set_agrees_with_enumeration(
+    game: str, role: str, last: int
+) -> None:
     machine = fast(game)
     number = machine.roles.index(role)
     tree = PathTree(machine)

@@ -73,7 +73,7 @@ def test_the_same_seed_plays_the_same_match(table: LiveTable) -> None:
     assert turns(11) != turns(12)
 
 
-def test_many_matches_count_their_seeds_on(table: LiveTable) -> None:
+def test_seeds_of_several_matches_count_upwards(table: LiveTable) -> None:
     data = {"game": "tic_tac_toe", "players": COMPUTERS, "seed": 40, "matches": 3}
     ids = [match["id"] for match in table.post("/api/matches", data)["matches"]]
     assert [table.over(match)["match"]["seed"] for match in ids] == [40, 41, 42]
@@ -110,7 +110,7 @@ def secrets_match(table: LiveTable) -> Any:
     return table.begin("secrets", players, rules=SECRETS, seed=3)
 
 
-def test_what_is_sent_to_a_seat_never_holds_what_another_knows(table: LiveTable) -> None:
+def test_messages_to_a_seat_never_hold_secrets_of_another(table: LiveTable) -> None:
     match = secrets_match(table)
     tokens, seats = match["seats"], seats_of(match)
     events_of: dict[str, bytes] = {}

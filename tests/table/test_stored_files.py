@@ -157,7 +157,7 @@ def test_a_log_that_breaks_off_says_so(stored: LiveTable) -> None:
 @pytest.mark.parametrize(
     "name", ["logs/other.jsonl", "notes.json", "nothing.json", "../x.json", "%2e%2e/x.json"]
 )
-def test_what_is_no_record_of_the_folder_is_refused(stored: LiveTable, name: str) -> None:
+def test_paths_that_are_no_records_of_the_folder_are_refused(stored: LiveTable, name: str) -> None:
     status, _, body = stored.request("GET", f"/api/records/{name}")
     assert status in (400, 404)
     assert b"error" in body

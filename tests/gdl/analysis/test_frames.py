@@ -43,7 +43,7 @@ def test_a_fluent_that_no_rule_keeps_is_named_with_the_moves_before() -> None:
 
 
 @pytest.mark.parametrize("rule", [KEEPS, BY_ANOTHER])
-def test_fluents_that_are_kept_and_events_are_not(rule: str) -> None:
+def test_kept_fluents_and_events_are_not_reported_as_lost(rule: str) -> None:
     assert lost(LIGHTS + EVENT + rule) == []
 
 
@@ -77,7 +77,7 @@ ASKING = """
 
 
 @pytest.mark.parametrize(("value", "role"), [("mine", "a"), ("?role", "?role")])
-def test_asking_for_what_is_replaced_keeps_nothing_else(value: str, role: str) -> None:
+def test_a_condition_on_a_replaced_value_keeps_no_other_fluent(value: str, role: str) -> None:
     (trouble,) = lost(ASKING.format(value, role).replace("1 ?role", "1 a"))
     assert trouble.message.startswith("(cell ")
 

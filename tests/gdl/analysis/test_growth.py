@@ -43,7 +43,7 @@ DO_NOT = {
 
 
 @pytest.mark.parametrize("how", GROW)
-def test_what_grows_is_found_with_its_rule(how: str) -> None:
+def test_a_growing_term_is_reported_with_its_rule(how: str) -> None:
     rules, name, surely = GROW[how]
     parsed = program(FRAME + rules).rules
     growth = growing_term(parsed)
@@ -54,7 +54,7 @@ def test_what_grows_is_found_with_its_rule(how: str) -> None:
 
 
 @pytest.mark.parametrize("how", DO_NOT)
-def test_what_cannot_grow_is_not_blamed(how: str) -> None:
+def test_terms_that_cannot_grow_are_not_reported(how: str) -> None:
     parsed = program(FRAME + DO_NOT[how]).rules
     assert growing_term(parsed) is None
     assert growing_term(parsed, surely=True) is None

@@ -147,7 +147,7 @@ def test_forbidden_dependency_is_refused(rules: str, source: str, on: str) -> No
         "(<= (init p) (role white))",
     ],
 )
-def test_what_bodies_may_use_is_accepted_even_when_strict(rules: str) -> None:
+def test_relations_allowed_in_bodies_are_accepted_even_when_strict(rules: str) -> None:
     assert problems(rules, strict=True) == []
 
 

@@ -29,7 +29,7 @@ from tests.support.sheets.programs import FRAME, diagnostics
         ),
     ],
 )
-def test_goal_values_that_are_none_are_reported(rules: str, message: str) -> None:
+def test_goal_values_that_are_no_numbers_are_reported(rules: str, message: str) -> None:
     (diagnostic,) = (d for d in diagnostics(rules) if d.rule == "goal-value")
     assert diagnostic.severity == "warning"
     assert diagnostic.message.startswith(message)

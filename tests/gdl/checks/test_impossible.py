@@ -180,7 +180,9 @@ def messages_of(rules: str) -> list[tuple[str, str]]:
         ("(<= termnial (true start))", "unused", "nothing uses the relation `termnial`; did you"),
     ],
 )
-def test_what_cannot_be_meant_is_told_with_what_was(rules: str, rule: str, message: str) -> None:
+def test_impossible_rules_are_reported_with_a_suggestion(
+    rules: str, rule: str, message: str
+) -> None:
     messages = [(r, m) for r, m in messages_of(rules) if r == rule]
     assert len(messages) == 1
     assert messages[0][1].startswith(message)
@@ -277,12 +279,12 @@ def test_one_wrong_name_is_told_once_and_does_not_make_others_wrong() -> None:
         "(base (step 1)) (input white [noop])",
     ],
 )
-def test_what_may_be_is_not_reported(rules: str) -> None:
+def test_possible_rules_are_not_reported(rules: str) -> None:
     assert diagnostics_of(rules, strict=True) == []
 
 
 @pytest.mark.parametrize("name", list_games())
-def test_nothing_is_said_of_our_games(name: str) -> None:
+def test_our_games_have_no_warnings(name: str) -> None:
     assert validate(read_rulesheet(name), strict=True) == ()
 
 
@@ -308,7 +310,7 @@ def test_slip_in_a_fluent_or_move_is_found_where_it_is(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["exploding_bomb", "krieg_tic_tac_toe", "leduc_poker", "meier", "monty_hall"]
 )
-def test_what_happens_in_a_match_is_never_impossible(name: str) -> None:
+def test_events_of_a_real_match_are_never_impossible(name: str) -> None:
     machine = machine_of_game(name, "propnet")
     domains = Domains(load(name).rules)
     fluents: set[str] = set()
@@ -331,7 +333,7 @@ def test_what_happens_in_a_match_is_never_impossible(name: str) -> None:
 
 @settings(deadline=None, max_examples=examples(25))
 @given(strategies.rulesheets)
-def test_any_rules_are_looked_through(rules: tuple[Rule, ...]) -> None:
+def test_validation_accepts_any_rules_without_raising(rules: tuple[Rule, ...]) -> None:
     sheet = parse(FOUND + print_kif(rules))
     assert all(isinstance(diagnostic, Diagnostic) for diagnostic in validate(sheet, strict=True))
     assert all(lines for lines in rules_in_words(sheet.rules).values())

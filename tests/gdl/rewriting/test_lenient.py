@@ -75,7 +75,7 @@ def test_validation_is_as_strict_as_before() -> None:
     assert "(next draw)" in {str(rule) for rule in normalize(parse(FRAME + stray)).rules}
 
 
-def test_what_has_no_legal_moves_cannot_be_played() -> None:
+def test_games_without_legal_moves_cannot_be_played() -> None:
     with pytest.raises(GDLError, match="no rule for `legal`"):
         repaired("(role white) (<= terminal (true over)) (<= (legal white ?m) (?m white))")
     with pytest.raises(GDLError, match="there is no role"):

@@ -20,7 +20,7 @@ def test_text_with_too_many_words_is_not_read(word: str, monkeypatch: pytest.Mon
         parse(word * (MOST_WORDS + 1), "big.gdl")
 
 
-def test_where_all_is_repaired_it_is_left_out() -> None:
+def test_a_text_that_is_too_large_is_dropped_where_errors_are_repaired() -> None:
     sheet = parse(FRAME + "(" * MOST_WORDS, lenient=True)
     assert sheet.rules == ()
     assert [diagnostic.rule for diagnostic in sheet.diagnostics] == ["size"]

@@ -109,7 +109,7 @@ def test_a_fact_inside_of_a_rule_is_shown_whole() -> None:
     assert "so `(init (at (b c)))` in line 2 is inside" in error.message
 
 
-def test_what_is_read_of_a_broken_clause_is_no_clause() -> None:
+def test_the_readable_part_of_a_broken_clause_is_no_clause() -> None:
     error = syntax_error("p(a).\np(b) :- q, X is 1.\np(c)\np(d) )\np(e).")
     assert [diagnostic.rule for diagnostic in error.diagnostics] == ["other-language", "syntax"]
     rules = parse("role(a).\np(b) :- role(a), ).\np(c)", lenient=True).rules

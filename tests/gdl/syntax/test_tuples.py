@@ -106,7 +106,7 @@ def test_lists_with_a_constant_first_are_tuples_where_others_are(
         ("(p (?x a)) (tuple a b)", "tuple"),
     ],
 )
-def test_what_is_no_tuple_is_still_refused(text: str, rule: str) -> None:
+def test_lists_that_are_no_tuples_are_still_refused(text: str, rule: str) -> None:
     with pytest.raises(GDLSyntaxError) as caught:
         parse(text)
     assert rule in [
@@ -188,7 +188,7 @@ def test_moves_are_read_as_the_rules_are() -> None:
         ('p("a).', "must end on its line"),
     ],
 )
-def test_what_gdl_has_no_words_for_is_named(text: str, message: str) -> None:
+def test_features_that_gdl_lacks_are_named(text: str, message: str) -> None:
     with pytest.raises(GDLSyntaxError) as caught:
         parse(text)
     assert message in str(caught.value)

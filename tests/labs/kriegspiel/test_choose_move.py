@@ -173,7 +173,7 @@ def test_without_time_after_a_refused_try_the_next_best_of_before_is_tried(spec:
 
 
 @pytest.mark.verify
-def test_what_time_is_left_adds_boards_to_a_pool() -> None:
+def test_remaining_time_adds_boards_to_a_pool() -> None:
     num_grown = 0
     for seed in range(8):
         machine, clock = machine_of_game("phantom_connect_four", "propnet"), Ticking()

@@ -61,7 +61,9 @@ def values(decision: Decision) -> dict[str, float]:
 
 @pytest.mark.parametrize("depth", [2, 3, 7])
 @pytest.mark.parametrize("seconds", [None, 1.0])
-def test_the_bomb(depth: int, seconds: float | None) -> None:
+def test_the_bomb_is_valued_by_overconfidence_and_paranoia(
+    depth: int, seconds: float | None
+) -> None:
     over = decide("exploding_bomb", "agent", f"over:depth={depth}", NOTHING, seconds=seconds)
     assert (over.move, values(over)) == ("ask", {"ask": 90, "wait": 50})
     para = decide("exploding_bomb", "agent", f"para:depth={depth}", NOTHING, seconds=seconds)
@@ -73,7 +75,7 @@ def test_the_bomb_from_the_start() -> None:
         assert values(decide("exploding_bomb", "agent", f"{player}:depth=3")) == {"noop": 90}
 
 
-def test_the_doors() -> None:
+def test_the_doors_are_valued_by_overconfidence_and_paranoia() -> None:
     over = decide("monty_hall", "candidate", "over:depth=3")
     assert values(over) == {f"(choose {door})": pytest.approx(200 / 3) for door in (1, 2, 3)}
     over = decide("monty_hall", "candidate", "over", CHOSEN, OPENED)
@@ -84,7 +86,7 @@ def test_the_doors() -> None:
     assert values(para) == {"stay": 0, "switch": 0}
 
 
-def test_the_spies() -> None:
+def test_the_spies_are_valued_by_overconfidence_and_paranoia() -> None:
     for player, hide, tell in (("over", 40, 60), ("para", 0, 20)):
         by_move = values(decide("spy_vs_spy", "spy1", f"{player}:depth=2"))
         assert by_move == {
@@ -180,7 +182,7 @@ def test_options_that_do_not_go_together() -> None:
         parse_spec("over:depth=0")
 
 
-def test_what_cannot_be_gone_through_leaves_hyperplay_values(
+def test_a_search_that_fails_leaves_hyperplay_values(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     machine = machine_of_game("exploding_bomb", "propnet")

@@ -53,7 +53,7 @@ def test_players_named_by_their_samplers_look_for_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("budget", kriegspiel_cells.BUDGETS)
-def test_nobody_on_the_whole_board_is_rescued(budget: str) -> None:
+def test_players_of_the_whole_board_are_not_rescued(budget: str) -> None:
     cells = kriegspiel_cells.papers_cells(budget) + kriegspiel_cells.beyond_cells(budget)
     specs = {spec for cell in cells for spec in cell.players if not spec.startswith("random")}
     assert len(specs) > 15
@@ -61,7 +61,7 @@ def test_nobody_on_the_whole_board_is_rescued(budget: str) -> None:
 
 
 @pytest.mark.verify
-def test_what_is_expected_in_small_games_is_judged(tmp_path: Path) -> None:
+def test_claims_about_small_games_are_judged(tmp_path: Path) -> None:
     cell = kriegspiel_cells.DuelCell(
         "krieg_tic_tac_toe",
         ("hyperplay:n=2,states=1000", "random"),  # done long before the clock

@@ -18,7 +18,7 @@ def listed(*arguments: str) -> list[dict[str, Any]]:
     return cast("list[dict[str, Any]]", json_of("policies", *arguments))
 
 
-def test_what_is_learnt_is_listed_and_learning_goes_on(tmp_path: Path) -> None:
+def test_a_learnt_policy_is_listed_and_learning_continues(tmp_path: Path) -> None:
     out = str(tmp_path / "k.policy.npz")
     report = json_of("learn", "kuhn_poker", *QUICK, "--out", out, "--seed", "1")
     assert report["file"] == out
@@ -43,7 +43,7 @@ def test_a_file_of_another_game_is_refused(tmp_path: Path) -> None:
     assert "other rules" in result.stderr
 
 
-def test_what_is_no_policy_is_told(tmp_path: Path) -> None:
+def test_files_without_a_policy_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.policy.npz"
     path.write_text("nothing")
     result = run("policies", str(path))
@@ -61,7 +61,7 @@ def test_a_folder_that_is_not_there_is_told_before_learning(tmp_path: Path) -> N
     assert "there is no folder" in result.stderr
 
 
-def test_an_interrupt_keeps_what_was_learnt(
+def test_an_interrupt_keeps_the_policy_learnt_so_far(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "k.policy.npz"

@@ -50,7 +50,7 @@ def player(game: str, spec: str, role: int = 0, seed: int = 1) -> Learned:
 @pytest.mark.parametrize(
     "game", ["krieg_tic_tac_toe", "battleships_in_fog", "breakthrough", "number_guessing"]
 )
-def test_it_plays_what_its_policy_says(game: str, tmp_path: Path) -> None:
+def test_moves_are_drawn_from_the_policy(game: str, tmp_path: Path) -> None:
     """Its probabilities are those of the policy in an environment, all through a match."""
     path = tmp_path / "p.npz"
     write_policy(path, learnt(game))

@@ -95,7 +95,7 @@ def _fluents_after(machine: Machine, move: int) -> np.ndarray:
     return bits
 
 
-def test_files_that_say_nothing_of_states_are_refused(tmp_path: Path) -> None:
+def test_files_that_do_not_value_states_of_the_game_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="other rules"):
         player("breakthrough", f"mcts:values={written('krieg_tic_tac_toe', tmp_path)}")
     path = tmp_path / "q.npz"
@@ -108,7 +108,7 @@ def test_files_that_say_nothing_of_states_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("score", "is_used"), [(Score(8, 5.0), True), (Score(8, 4.5), False), (Score(3, 3.0), False)]
 )
-def test_what_was_learnt_is_used_if_it_wins_duels(
+def test_learnt_values_are_used_if_they_win_duels(
     score: Score, is_used: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mcts, "duels", lambda *_: score)

@@ -144,7 +144,7 @@ def test_peers_are_known_by_their_names_and_by_no_others() -> None:
         parse_spec(TREE, trusted=False)
 
 
-def test_without_the_rules_it_says_so() -> None:
+def test_a_peer_without_the_rules_of_a_match_is_refused() -> None:
     machine = machine_of_game("tic_tac_toe")
     with pytest.raises(ConfigError, match="plays in matches only"):
         make_player(parse_spec(TREE), machine, 0, np.random.default_rng(0))

@@ -189,7 +189,7 @@ def test_pimc_loses_nothing_where_everybody_knows_the_world() -> None:
 
 
 @pytest.mark.parametrize("bias", [0.0, 1.0])
-def test_nobody_loses_anything_where_one_side_wins_all_leaves(bias: float) -> None:
+def test_no_player_loses_where_one_side_wins_all_leaves(bias: float) -> None:
     assert means(TreeModel(1.0, bias, 0.3), 2) == (0, 0)
 
 

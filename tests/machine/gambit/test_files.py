@@ -57,7 +57,7 @@ def test_players_are_roles_and_words_stay() -> None:
     ]
 
 
-def test_what_was_given_once_may_be_left_out() -> None:
+def test_outcomes_and_actions_given_once_may_be_omitted_later() -> None:
     game = game_of("one_card.efg")
     bob = [node for node in game.tree.nodes if node.sets == (2,)]
     assert len(bob) == 2

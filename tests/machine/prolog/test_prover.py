@@ -14,7 +14,7 @@ MAX_STEPS = 4
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_some_legal_moves_are_legal_moves(game: str) -> None:
+def test_each_of_some_legal_moves_is_legal(game: str) -> None:
     machine = machine_of_game(game)
     assert isinstance(machine, Prover)
     assert isinstance(machine, PrologMachine)

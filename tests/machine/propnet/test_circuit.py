@@ -135,13 +135,13 @@ def assert_well_made(circuit: Circuit) -> None:
 
 
 @pytest.mark.parametrize("game", MODEST_GAMES)
-def test_circuits_of_our_games_say_what_prolog_says(game: str) -> None:
+def test_circuits_of_our_games_agree_with_prolog(game: str) -> None:
     assert_well_made(circuit_of(game))
     assert_same(circuit_of(game), machine_of_game(game), seed=1)
 
 
 @pytest.mark.parametrize("game", SHARED)
-def test_circuits_of_real_rulesheets_say_what_prolog_says(game: str) -> None:
+def test_circuits_of_real_rulesheets_agree_with_prolog(game: str) -> None:
     assert_well_made(circuit_of(game))
     assert_same(circuit_of(game), machine_of_shared(game), seed=2, depth=30)
 

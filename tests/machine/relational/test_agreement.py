@@ -97,7 +97,7 @@ CIRCLES = """
 """Relations that lead to themselves and each other, asked for with and without known arguments."""
 
 
-def test_what_a_call_finds_of_itself_late_is_used() -> None:
+def test_answers_that_a_recursive_call_finds_late_are_used() -> None:
     """It goes through its own answers before it has any, and finds the first in another way."""
     rules = """
     (role a) (init (held 0 0)) (init (held 1 0)) (init (held 2 0)) (legal a go)

@@ -67,7 +67,7 @@ def imported(match: object, game: str = "tic_tac_toe") -> MatchRecord:
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_what_was_exported_is_imported_again(game: str) -> None:
+def test_an_exported_match_is_imported_unchanged(game: str) -> None:
     program = load(game)
     record = play_match(arena_of(game), 5, Conditions(max_turns=40))
     record = replace(record, remote=RemoteSide("match.1", "gdl2", 30, False))
@@ -146,7 +146,7 @@ def test_fields_may_lack_and_states_may_have_true() -> None:
         ({"states": ["( ) )"]}, "the field states must hold lists of fluents"),
     ],
 )
-def test_what_does_not_fit_is_refused(fields: dict[str, Any], message: str) -> None:
+def test_files_that_do_not_fit_the_game_are_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(MatchError, match=message):
         imported(changed(**fields))
 
@@ -385,7 +385,7 @@ def test_an_archive_never_decides_which_rules_are_read(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_what_cannot_be_read_is_said_in_a_line(tmp_path: Path) -> None:
+def test_unreadable_files_are_one_line_errors(tmp_path: Path) -> None:
     good = written(tmp_path, TTT)
     bomb = tmp_path / "bomb.xml"
     bomb.write_text('<!DOCTYPE match [<!ENTITY a "aa">]><match><role>&a;</role></match>')

@@ -31,7 +31,7 @@ def test_it_is_played_and_its_record_played_again(player: str) -> None:
     assert len(check_record(record, rules_of(record))) == len(record.turns) + 1
 
 
-def test_it_is_believed_in() -> None:
+def test_beliefs_hold_the_hidden_places_with_equal_probability() -> None:
     belief = ggp.load(GAME).belief("seeker", [("noop", ()), ("(pick 4)", ("high",))])
     assert belief.exact
     probabilities = {

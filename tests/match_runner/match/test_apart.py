@@ -189,7 +189,7 @@ def faults(record: MatchRecord) -> list[tuple[int, str, str]]:
     return [(fault.turn + 1, fault.kind, fault.text) for fault in record.faults]
 
 
-def test_one_that_does_nothing_wrong_plays_as_in_this_process(
+def test_a_player_apart_decides_as_it_does_in_this_process(
     marks: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     reports: list[tuple[str, Decision]] = []
@@ -207,7 +207,7 @@ def test_one_that_does_nothing_wrong_plays_as_in_this_process(
     assert reports[0] == ("agent", record_apart.turns[0].decisions["agent"])
 
 
-def test_one_that_never_answers_is_late_and_begins_anew_with_its_path(marks: Path) -> None:
+def test_a_player_that_never_answers_is_late_and_restarts_with_its_path(marks: Path) -> None:
     record = played_record("loop-choose", 2, 1, clock_s=CLOCK_S)
     assert faults(record) == [(2, "late", "gave no answer within 0.8 s")]
     assert record.turns[1].submitted == {"agent": None}
@@ -238,7 +238,7 @@ def test_one_that_never_answers_is_late_and_begins_anew_with_its_path(marks: Pat
         ("late-choose", 2, [(2, "late", "answered wait after 0.")]),
     ],
 )
-def test_what_it_does_costs_its_move_and_no_more(
+def test_a_fault_costs_a_player_its_move_and_no_more(
     does: str, turn: int, expected: list[tuple[int, str, str]], marks: Path
 ) -> None:
     is_short = does.startswith(("loop", "late"))
@@ -255,14 +255,16 @@ def test_what_it_does_costs_its_move_and_no_more(
 
 
 @pytest.mark.verify
-def test_one_that_cannot_be_made_is_asked_no_more_and_the_match_is_played(marks: Path) -> None:
+def test_a_player_that_cannot_be_made_is_not_asked_and_the_match_goes_on(marks: Path) -> None:
     record = played_record("loop-make", clock_s=0.1, start_s=0.2, patience=Patience(0.0, lives=2))
     assert record.error is None
     assert [kind for _, kind, _ in faults(record)] == ["late"] * 3
     assert faults(record)[1][2] == "gets no more turns: its process was lost 2 times in a row"
 
 
-def test_one_whose_making_raises_says_where(marks: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_error_while_a_player_is_made_says_where(
+    marks: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO, "match_runner")
     record = played_record("raise-make")
     assert 'raise ValueError("out of luck")' in caplog.text
@@ -318,7 +320,7 @@ def test_it_plays_in_this_process_if_that_is_asked_for(
 
 
 @pytest.mark.verify
-def test_the_library_goes_the_same_way(marks: Path) -> None:
+def test_the_library_runs_players_apart_too(marks: Path) -> None:
     record = ggp.play_match(GAME, {"agent": spec("leave-choose", 2, 1)}, play_clock=5.0)
     message = "was lost: a worker process died (exit status 3)"
     assert faults(record) == [(2, "raised", message)]
@@ -329,7 +331,7 @@ def test_the_library_goes_the_same_way(marks: Path) -> None:
 
 
 @pytest.mark.verify
-def test_on_cpu_time_one_that_sleeps_is_in_time(marks: Path) -> None:
+def test_on_cpu_time_a_player_that_sleeps_is_in_time(marks: Path) -> None:
     record = played_record("late-choose", clock_s=CLOCK_S, clock=Clock.CPU, lives=1)
     assert not record.faults
     assert record.clock is Clock.CPU
@@ -338,7 +340,7 @@ def test_on_cpu_time_one_that_sleeps_is_in_time(marks: Path) -> None:
 
 @pytest.mark.verify
 @pytest.mark.parametrize("does", ["sleep-choose", "sleep-observe"])
-def test_on_cpu_time_one_that_sleeps_for_ever_is_given_up_on_the_wall(
+def test_on_cpu_time_a_player_that_sleeps_for_ever_is_given_up_by_the_wall_clock(
     does: str, marks: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Only what is asked in the second turn is asked in vain.
@@ -350,7 +352,7 @@ def test_on_cpu_time_one_that_sleeps_for_ever_is_given_up_on_the_wall(
 
 
 @pytest.mark.verify
-def test_on_cpu_time_one_that_never_stops_working_is_late(marks: Path) -> None:
+def test_on_cpu_time_a_player_that_never_stops_working_is_late(marks: Path) -> None:
     record = played_record("loop-choose", 2, clock_s=CLOCK_S, clock=Clock.CPU, lives=1)
     assert faults(record) == [(2, "late", "gave no answer within 0.8 s of CPU time")]
     assert [turn.submitted["agent"] for turn in record.turns] == ["noop", None, "(cut red)"]

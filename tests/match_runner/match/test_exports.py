@@ -400,7 +400,7 @@ def test_a_log_that_was_cut_off_is_shown_as_far_as_it_goes(tmp_path: Path) -> No
          "field decision.move is missing"),
     ],
 )  # fmt: skip
-def test_what_is_no_log_is_one_line(data: str, message: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_log_is_a_one_line_error(data: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text(data)
     result = run("replay", str(path))

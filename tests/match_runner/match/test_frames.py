@@ -39,7 +39,7 @@ def test_cells_of_the_last_moves_are_marked(artist: MatchArtist) -> None:
     assert artist.frame(0, None, [], over=False)["marks"] == []
 
 
-def test_what_is_dropped_into_a_column_is_marked_where_it_came_to_rest() -> None:
+def test_a_dropped_disc_is_marked_where_it_came_to_rest() -> None:
     artist = MatchArtist(ggp.load("connect_four", backend="prolog").program)
     discs = ["(disc 3 1 first)", "(disc 3 2 second)", "(disc 5 1 first)"]
     moves = ["(drop 3)", "(drop 3)", "(drop 5)"]

@@ -127,7 +127,7 @@ def test_players_elsewhere_cannot_go_on() -> None:
         play_match(arena, 0, Conditions(play_clock_s=5), earlier=[turn])
 
 
-def test_what_a_player_of_this_process_thinks_is_told() -> None:
+def test_decisions_of_a_player_of_this_process_are_reported() -> None:
     reports: list[tuple[str, Decision]] = []
     arena = set_up(
         "exploding_bomb",

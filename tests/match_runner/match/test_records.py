@@ -89,7 +89,7 @@ def test_a_record_says_which_clock_it_was() -> None:
         record_from_json(data)
 
 
-def test_people_and_remote_players_are_said_to_be_on_the_wall_clock() -> None:
+def test_people_and_remote_players_are_reported_to_use_the_wall_clock() -> None:
     for player in ("http://localhost:9147", "human"):
         (line,) = clock_notes(Clock.CPU, ("random", player))
         assert str(line) == "the wall clock limits remote players and people"

@@ -303,7 +303,7 @@ def test_on_cpu_time_a_player_is_told_it_and_judged_by_what_it_used() -> None:
     assert not cpu_match(Worker(["noop", "ask", "(cut red)"]), 60.0).faults
 
 
-def test_on_cpu_time_an_answer_may_come_late_on_the_wall_within_reason(
+def test_on_cpu_time_an_answer_may_exceed_the_wall_clock_within_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Sleeper(Script):

@@ -83,7 +83,7 @@ def test_nobody_prepares_for_a_rehearsal_or_for_a_match_that_has_begun() -> None
     assert not later.prepared
 
 
-def test_who_fails_to_prepare_has_a_fault_and_plays_on() -> None:
+def test_a_player_that_fails_to_prepare_has_a_fault_and_plays_on() -> None:
     ready = player(fails=True)
     record = play_match(script_arena("exploding_bomb", ready.clock, agent=ready), 0, CLOCKS)
     faults = [fault for turn in record.turns for fault in turn.faults]
@@ -163,7 +163,7 @@ def test_nobody_ponders_unless_the_match_is_played_so() -> None:
     assert not o.pondered
 
 
-def test_who_fails_to_ponder_has_a_fault_and_plays_on() -> None:
+def test_a_player_that_fails_to_ponder_has_a_fault_and_plays_on() -> None:
     _, _, record = duel(fails=True)
     faults = [fault for turn in record.turns for fault in turn.faults]
     assert [(fault.role, fault.kind) for fault in faults] == [("xplayer", "raised")] * 2

@@ -284,7 +284,7 @@ def test_well_known_pieces_have_symbols_and_owners(
         ("xplayer oplayer", [["xplayer", "oplayer"]], [0, 0]),
     ],
 )
-def test_what_looks_alike_has_a_mark_of_its_owner(
+def test_pieces_that_look_alike_have_a_mark_of_their_owner(
     roles: str, values: list[list[str]], marks: list[int]
 ) -> None:
     symbols = Symbols(roles.split(), values)

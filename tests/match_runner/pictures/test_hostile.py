@@ -112,7 +112,7 @@ facts = st.one_of(
 
 @settings(max_examples=60)
 @given(st.lists(facts, max_size=20, unique=True))
-def test_nothing_is_lost_whatever_holds(state: list[Term]) -> None:
+def test_every_fact_of_any_state_is_in_the_picture(state: list[Term]) -> None:
     picture = PLAIN.picture(state).to_json()
     assert sorted(facts_in(picture)) == sorted(map(str, state))
     ids = [cell["id"] for board in picture["boards"] for cell in board["cells"]]

@@ -50,7 +50,7 @@ def test_all_turns_become_a_file_each(record: Path, tmp_path: Path) -> None:
     assert names[0].startswith("turn-0")
 
 
-def test_what_cannot_be_drawn_is_said(record: Path, tmp_path: Path) -> None:
+def test_errors_say_which_pictures_cannot_be_drawn(record: Path, tmp_path: Path) -> None:
     out = tmp_path / "board.svg"
     for arguments, message in [
         (("--turn", "999", "--out", out), "has the turns 0 to "),

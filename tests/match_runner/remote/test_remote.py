@@ -465,7 +465,7 @@ def test_a_player_that_does_not_answer_costs_only_itself() -> None:
     assert "when told of the match" in record.turns[0].faults[0].text
 
 
-def test_a_player_nobody_listens_for_costs_only_itself() -> None:
+def test_a_player_that_is_unreachable_costs_only_its_own_moves() -> None:
     at = f"http://127.0.0.1:{free_port()}"
     record = match_of("kuhn_poker", player1=at, player2="random")
     kinds = {fault[1:] for fault in faults_of(record)}
@@ -531,7 +531,7 @@ def test_a_patient_match_waits_for_a_player_that_is_busy(monkeypatch: pytest.Mon
     assert len({start.match_id for start in starts}) == 1
 
 
-def test_what_is_answered_to_start_does_not_matter() -> None:
+def test_any_reply_to_start_is_accepted() -> None:
     assert not faults_of(bomb(start="busy"))
     assert not faults_of(bomb(start=Behaviour(b"garbage")))
 

@@ -160,7 +160,9 @@ def test_an_unfinished_series_can_be_shown(series: Series, tmp_path: Path) -> No
     assert "1 of 6 matches" in run("show", str(tmp_path)).stdout
 
 
-def test_what_cannot_be_shown_or_drawn_is_said_in_a_line(folder: Path, tmp_path: Path) -> None:
+def test_series_that_cannot_be_shown_or_drawn_are_one_line_errors(
+    folder: Path, tmp_path: Path
+) -> None:
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "series.sqlite").write_text("no such thing")
     for args, message in (

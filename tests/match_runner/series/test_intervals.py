@@ -138,7 +138,7 @@ def test_means_of_groups_count_equally() -> None:
     assert mean_of_means([[50.0], [60.0, 70.0]]).low is None
 
 
-def test_what_does_not_vary_leaves_no_doubt_to_student() -> None:
+def test_equal_values_have_a_student_interval_of_one_point() -> None:
     interval = student_interval([90.0] * 3)
     assert (interval.value, interval.low, interval.high) == (90, 90, 90)
 
@@ -188,7 +188,7 @@ def summary_of(series: Series, wins: list[bool]) -> ComparisonSummary:
     return summarize(Snapshot(series, len(matches), matches, {}))
 
 
-def test_bounds_are_what_the_rules_can_pay() -> None:
+def test_bounds_are_the_goals_that_the_rules_can_pay() -> None:
     """59 series of 30 rounds, of which half see no win of either player."""
     series = lottery_series(30)
     rng = np.random.default_rng(59)

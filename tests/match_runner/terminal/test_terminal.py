@@ -95,7 +95,7 @@ def test_picture_without_colours_or_symbols_still_says_whose_pieces_are_whose() 
     assert "first | second" in pictures["ascii"]
 
 
-def test_what_is_no_move_is_told_with_the_nearest_and_asked_again() -> None:
+def test_an_invalid_move_gets_a_suggestion_and_another_prompt() -> None:
     result = play(*KUHN, typed="\nchekc\n99\ncheck\n\n")
     assert "chekc is not one of your 2 moves. Did you mean check?" in result.stdout
     assert "99 is not one of your 2 moves." in result.stdout

@@ -176,9 +176,7 @@ def test_the_example_of_the_documentation_is_a_tournament(tmp_path: Path) -> Non
         ),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said_in_a_line(
-    text: str, message: str, tmp_path: Path
-) -> None:
+def test_a_faulty_file_is_a_one_line_error(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.toml"
     path.write_text(text)
     result = run("tournament", str(path), "--out", str(tmp_path / "out"))
@@ -290,7 +288,7 @@ def test_scores_and_contests_are_counted_by_player(tmp_path: Path) -> None:
     assert sum(standing.tally.wins for standing in summary.standings) <= 7
 
 
-def test_a_player_alone_has_scores_and_no_rating(tmp_path: Path) -> None:
+def test_a_single_player_has_scores_but_no_rating(tmp_path: Path) -> None:
     summary, _ = summed_up(
         read('games = ["kuhn_poker", "monty_hall"]\n[players]\na = "random"\n', tmp_path),
         tmp_path / "out",

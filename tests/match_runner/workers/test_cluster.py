@@ -151,7 +151,7 @@ def test_a_dead_child_costs_one_call_only(executor: ClusterExecutor) -> None:
 
 
 @pytest.mark.verify
-def test_what_loses_too_many_workers_has_crashed(
+def test_a_task_that_loses_too_many_workers_has_crashed(
     cluster: Any, executor: ClusterExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
@@ -161,7 +161,7 @@ def test_what_loses_too_many_workers_has_crashed(
     assert executor.submit(add, (2, 2)).result(30) == 4
 
 
-def test_what_a_function_raises_is_told(executor: ClusterExecutor) -> None:
+def test_an_exception_of_the_function_is_reported(executor: ClusterExecutor) -> None:
     with pytest.raises(WorkerFailedError, match=r"^on the Dask worker tcp://\S+: no such thing$"):
         executor.submit(refuse, ()).result(30)
 

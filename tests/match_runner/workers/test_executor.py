@@ -109,7 +109,7 @@ def test_a_dead_worker_costs_one_call_only(pool: LocalPool) -> None:
     assert following.result(30) == 4
 
 
-def test_what_a_function_raises_is_told(pool: LocalPool) -> None:
+def test_an_exception_of_the_function_is_reported(pool: LocalPool) -> None:
     with pytest.raises(WorkerFailedError, match=r"^no such thing$"):
         pool.submit(refuse, ()).result(30)
     with pytest.raises(WorkerFailedError, match="division by nothing") as caught:
@@ -131,7 +131,7 @@ def test_a_call_that_takes_too_long_is_broken_off(tmp_path: Path) -> None:
     pool.close()
 
 
-def test_what_a_function_reads_is_not_the_next_question(pool: LocalPool) -> None:
+def test_a_function_that_reads_its_input_does_not_take_the_next_question(pool: LocalPool) -> None:
     first, second = pool.submit(read_input, ()), pool.submit(add, (2, 3))
     assert first.result(30) == ""
     assert second.result(30) == 5
@@ -189,7 +189,7 @@ def test_work_that_does_not_end_is_killed(tmp_path: Path, monkeypatch: pytest.Mo
     assert isinstance(work.exception(), WorkerCrashError)
 
 
-def test_what_an_idle_worker_started_ends_with_it() -> None:
+def test_children_of_an_idle_worker_end_with_it() -> None:
     pool = LocalPool(1)
     child = pool.submit(have_a_child, ()).result()
     pool.close()
@@ -199,7 +199,7 @@ def test_what_an_idle_worker_started_ends_with_it() -> None:
     assert not is_alive(child)
 
 
-def test_idle_workers_go_without_a_word(capfd: pytest.CaptureFixture[str]) -> None:
+def test_idle_workers_exit_silently(capfd: pytest.CaptureFixture[str]) -> None:
     pool = LocalPool(1)
     pid, _ = pool.submit(whoami, ()).result()
     pool.close()

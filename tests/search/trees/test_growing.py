@@ -87,24 +87,26 @@ def assert_same_trees(machine: Machine, model: bool = False, **settings: Any) ->
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_trees_are_the_same(game: str) -> None:
+def test_both_ways_grow_the_same_tree(game: str) -> None:
     assert_same_trees(machine_of_game(game, "propnet"))
 
 
 @pytest.mark.parametrize("rules", [BANDIT, SOMETIMES, ODD_GOALS])
-def test_they_are_with_chance_moves_not_known_to_be_legal_and_odd_goals(rules: str) -> None:
+def test_both_ways_grow_the_same_tree_with_chance_moves_not_known_to_be_legal_and_odd_goals(
+    rules: str,
+) -> None:
     assert_same_trees(machine_of_rules(rules, "propnet"))
 
 
-def test_they_are_where_lanes_are_guided_and_roles_may_be_late() -> None:
+def test_both_ways_grow_the_same_tree_where_lanes_are_guided_and_roles_may_be_late() -> None:
     assert_same_trees(machine_of_game("phantom_ttt", "propnet"), guided=True, model=True)
 
 
-def test_they_are_where_worlds_run_out() -> None:
+def test_both_ways_grow_the_same_tree_where_worlds_run_out() -> None:
     assert_same_trees(machine_of_game("krieg_tic_tac_toe", "propnet"), most_worlds=300)
 
 
-def test_they_are_where_regrets_are_matched() -> None:
+def test_both_ways_grow_the_same_tree_where_regrets_are_matched() -> None:
     machine, trees = machine_of_game("kuhn_poker", "propnet"), []
     for by_kernel in (True, False):
         tree = grow(PathsTree(machine, PathTree(machine)), by_kernel=by_kernel, lanes=1)

@@ -69,7 +69,7 @@ def test_the_same_seed_gives_the_same_values_and_nothing_is_left_under_way() -> 
     assert (visits == nodes.selections[:num_nodes]).all()
 
 
-def test_what_is_proved_is_true() -> None:
+def test_proved_values_are_the_true_values() -> None:
     _, search = guided("tic_tac_toe", 20_000)
     estimates = search.estimates()
     # With best play nobody wins.

@@ -235,7 +235,7 @@ RNG = np.random.default_rng(5)
 # ---------------------------------------------------------------- limits
 
 
-def test_what_is_too_large_is_played_out() -> None:
+def test_worlds_that_are_too_large_are_played_out() -> None:
     machine = fast("tic_tac_toe")
     estimates, solved = clairvoyant_values(machine, machine.initial(1), 0, RNG, 100)
     assert not solved

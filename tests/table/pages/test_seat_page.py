@@ -108,7 +108,7 @@ def press(page: Page) -> None:
 
 
 @pytest.mark.verify
-def test_moves_without_a_choice_play_themselves(browser: Browser, table: LiveTable) -> None:
+def test_forced_moves_are_played_automatically(browser: Browser, table: LiveTable) -> None:
     with seated(browser, table, "monty_hall") as page:
         page.locator(".actions button.move").first.click()
         page.wait_for_selector("button.move:has-text('switch to the other door')")
@@ -119,9 +119,7 @@ def test_moves_without_a_choice_play_themselves(browser: Browser, table: LiveTab
 
 
 @pytest.mark.verify
-def test_a_move_without_a_choice_that_is_lost_is_sent_again(
-    browser: Browser, table: LiveTable
-) -> None:
+def test_a_lost_forced_move_is_sent_again(browser: Browser, table: LiveTable) -> None:
     with seated(browser, table, "monty_hall", may_fail="Failed to load resource") as page:
         lost: list[str] = []
 
@@ -139,7 +137,7 @@ def test_a_move_without_a_choice_that_is_lost_is_sent_again(
 
 
 @pytest.mark.verify
-def test_a_switch_leaves_them_to_the_person(browser: Browser, table: LiveTable) -> None:
+def test_a_switch_leaves_forced_moves_to_the_person(browser: Browser, table: LiveTable) -> None:
     with seated(browser, table, "monty_hall") as page:
         page.uncheck("#set-forced")
         page.locator(".actions button.move").first.click()
@@ -177,7 +175,7 @@ PROGRESS = """async (told) => {
 
 
 @pytest.mark.verify
-def test_what_is_done_before_the_first_turn_is_said_with_a_bar(
+def test_steps_before_the_first_turn_are_shown_with_a_progress_bar(
     page: Page, table: LiveTable
 ) -> None:
     page.goto(table.url)
@@ -290,7 +288,7 @@ def test_many_moves_are_chosen_part_by_part(browser: Browser, table: LiveTable) 
 
 
 @pytest.mark.verify
-def test_what_may_be_where_is_shown_on_demand(browser: Browser, table: LiveTable) -> None:
+def test_possible_places_of_pieces_are_shown_on_demand(browser: Browser, table: LiveTable) -> None:
     with seated(browser, table, "battleships_in_fog", seed=4) as page:
         assert page.locator(".unknown").count() == 16
         page.click("text=Show possibilities")
@@ -303,7 +301,7 @@ def test_what_may_be_where_is_shown_on_demand(browser: Browser, table: LiveTable
 
 
 @pytest.mark.verify
-def test_what_a_seat_may_ask_for_is_made_of_what_it_saw(table: LiveTable) -> None:
+def test_the_possibilities_shown_at_a_seat_depend_only_on_its_percepts(table: LiveTable) -> None:
     """The same for all fleets of the other that fit."""
     pictures = set()
     for seed in range(3):
@@ -335,7 +333,7 @@ def test_rules_and_percepts_are_beside_the_board(browser: Browser, table: LiveTa
 
 
 @pytest.mark.verify
-def test_the_truth_is_beside_what_one_knew_and_one_plays_again(
+def test_the_end_page_shows_the_truth_beside_ones_knowledge_and_offers_a_rematch(
     browser: Browser, table: LiveTable
 ) -> None:
     with seated(browser, table, "kuhn_poker", seed=2, play_clock_s=1) as page:
@@ -370,7 +368,7 @@ def test_the_truth_is_beside_what_one_knew_and_one_plays_again(
 
 
 @pytest.mark.verify
-def test_what_was_set_is_remembered_for_the_next_match(page: Page, table: LiveTable) -> None:
+def test_settings_are_remembered_for_the_next_match(page: Page, table: LiveTable) -> None:
     page.goto(table.url)
     page.select_option("#game", "tic_tac_toe")
     page.wait_for_selector("label:has-text('oplayer')")
@@ -428,7 +426,7 @@ PHONE_GAMES = [
 
 @pytest.mark.verify
 @pytest.mark.parametrize("game", PHONE_GAMES)
-def test_a_telephone_has_all_that_is_pressed_in_sight(
+def test_every_control_is_in_sight_on_a_telephone(
     browser: Browser, table: LiveTable, game: str
 ) -> None:
     """In the first turns and at the end, with no press where there is no choice."""

@@ -39,7 +39,7 @@ def test_a_cell_that_may_hold_something_is_marked_and_nothing_else_is_told() -> 
     assert "unknown" not in cells_of(sure).values()
 
 
-def test_what_cannot_have_happened_leaves_nothing_known() -> None:
+def test_an_impossible_path_leaves_no_knowledge() -> None:
     program = load(GAME)
     knowledge = Knowledge(build_machine(program), 0, 0)
     knowledge.observe("noop", ("refused",), "noop", in_time=True)

@@ -40,7 +40,7 @@ def _pool() -> Iterator[LocalPool]:
     pool.close()
 
 
-def test_all_that_a_worker_said_is_heard_before_its_work_counts_as_done(pool: LocalPool) -> None:
+def test_all_messages_of_a_worker_arrive_before_its_work_counts_as_done(pool: LocalPool) -> None:
     news_read: list[Any] = []
     assert (
         pool.submit(tell_much, (), lambda news: news_read.append(json.loads(news))).result()

@@ -60,7 +60,7 @@ def test_lines_of_play_go_on_by_what_each_role_would_know(table: LiveTable, bomb
 
 
 @pytest.mark.verify
-def test_what_holds_with_which_probability_is_told(table: LiveTable, bomb: str) -> None:
+def test_the_probability_of_each_fluent_is_shown(table: LiveTable, bomb: str) -> None:
     (belief,) = look(table, f"/api/matches/{bomb}/mind?role=agent&turn=1")["belief"]
     picture = str(belief["picture"])
     assert "0.5" in picture
@@ -76,12 +76,12 @@ def test_after_the_last_turn_there_is_nothing_to_think(table: LiveTable, bomb: s
 
 
 @pytest.mark.parametrize("query", ["role=nobody&turn=1", "role=agent&turn=99", "role=agent&turn=x"])
-def test_there_is_no_mind_of_nobody(table: LiveTable, bomb: str, query: str) -> None:
+def test_a_role_without_a_player_has_no_mind(table: LiveTable, bomb: str, query: str) -> None:
     assert table.request("GET", f"/api/matches/{bomb}/mind?{query}")[0] in (400, 404)
 
 
 @pytest.mark.verify
-def test_what_players_think_is_told_while_they_do(table: LiveTable) -> None:
+def test_thoughts_of_players_are_streamed_while_they_think(table: LiveTable) -> None:
     match = table.begin("krieg_tic_tac_toe", {"xplayer": "human", "oplayer": "hyperplay2:n=2"})
     (seat,) = seats_of(match).values()
     path = f"/api/matches/{match['id']}/events?key={match['key']}"

@@ -72,7 +72,7 @@ def test_it_leaves_no_files_when_it_is_ended(number: signal.Signals, tmp_path: P
     temporary.rmdir()  # which is empty
 
 
-def test_without_a_token_it_is_said_what_that_means(
+def test_a_table_without_a_token_prints_a_warning(
     tmp_path: Path, halls: list[MatchManager]
 ) -> None:
     process = table(tmp_path, "--no-token")
@@ -109,7 +109,7 @@ def test_plain_http_for_others_is_warned_of(tmp_path: Path, halls: list[MatchMan
         assert "must be like" in table(tmp_path, "--url", url).stderr
 
 
-def test_what_is_offered_is_checked_before_anything_begins(
+def test_offers_are_checked_before_the_table_opens(
     tmp_path: Path, halls: list[MatchManager]
 ) -> None:
     for args, message in [

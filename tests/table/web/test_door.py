@@ -78,7 +78,7 @@ def test_a_link_gives_a_cookie_and_leads_to_the_address_without_its_token(
     assert (status, headers["location"], "set-cookie" in headers) == (303, "/", False)
 
 
-def test_a_link_on_a_page_of_another_site_leads_on_by_a_page_of_ours(table: LiveTable) -> None:
+def test_a_link_from_another_site_passes_through_our_own_page(table: LiveTable) -> None:
     """Browsers send no strict cookie where a redirection of another site's link leads."""
     headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
     status, answer, body = table.stranger().request("GET", table.link, headers=headers)
@@ -120,7 +120,7 @@ def test_a_seats_link_lets_one_sit_there_and_do_nothing_else(
     assert status_of(thief, "GET", other_seat) == 403
 
 
-def test_who_has_the_tables_link_sits_in_nobodys_seat(table: LiveTable, started: Any) -> None:
+def test_the_link_of_the_table_opens_no_seat(table: LiveTable, started: Any) -> None:
     host = table.stranger(table.link)
     for seat in seats_of(started).values():
         for path in (f"/seat/{seat}", f"/api/seats/{seat}", f"/api/seats/{seat}/events"):

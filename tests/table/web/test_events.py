@@ -30,7 +30,7 @@ def test_each_audience_gets_its_own_entries_in_order() -> None:
     asyncio.run(check())
 
 
-def test_who_was_away_gets_what_came_after_the_last_it_has_seen() -> None:
+def test_a_reader_that_reconnects_gets_the_entries_after_its_last() -> None:
     async def check() -> None:
         log = EventLog()
         for number in range(5):
@@ -43,7 +43,7 @@ def test_who_was_away_gets_what_came_after_the_last_it_has_seen() -> None:
     asyncio.run(check())
 
 
-def test_who_has_seen_another_servers_log_is_told_to_begin_again() -> None:
+def test_a_reader_of_another_servers_log_has_to_start_over() -> None:
     async def check() -> None:
         earlier_log, log = EventLog(), EventLog()
         earlier_log.add("all", "frame", {})
@@ -90,7 +90,7 @@ def test_a_reader_that_waits_wakes_up_and_ends_with_the_log() -> None:
 
 
 @pytest.mark.parametrize("place", ["{}-" + "9" * 5000, "{}-9", "{}-", "{}-x", "{}", "{}--1"])
-def test_a_place_that_no_log_has_is_begun_again(place: str) -> None:
+def test_an_unknown_place_in_the_log_starts_over(place: str) -> None:
     async def check() -> None:
         log = EventLog()
         log.add("all", "frame", {})

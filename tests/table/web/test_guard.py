@@ -28,7 +28,7 @@ def test_this_machine_has_three_names(table: LiveTable, name: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["evil.example", "localhost", "localhost.evil.example:{port}", ""])
-def test_a_name_that_was_made_to_point_here_is_refused(table: LiveTable, host: str) -> None:
+def test_a_host_name_rebound_to_this_machine_is_refused(table: LiveTable, host: str) -> None:
     headers = {"host": host.format(port=table.port)}
     status, _, body = table.request("GET", "/api/lobby", headers=headers)
     assert status == 421
@@ -61,7 +61,7 @@ def test_a_link_from_elsewhere_leads_to_the_page(table: LiveTable) -> None:
 @pytest.mark.parametrize(
     "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]
 )
-def test_what_a_form_can_post_is_refused(table: LiveTable, kind: str) -> None:
+def test_content_types_that_a_form_can_post_are_refused(table: LiveTable, kind: str) -> None:
     status, _, _ = table.request("POST", "/api/rules", b"{}", {"content-type": kind})
     assert status == 415
 
@@ -116,7 +116,7 @@ def test_files_beside_the_pages_are_not_served(table: LiveTable) -> None:
         ("/api/rules", b'{"rules": 7}', "string"),
     ],
 )
-def test_what_is_wrong_with_a_request_is_said(
+def test_a_faulty_request_is_answered_with_its_fault(
     table: LiveTable, path: str, body: bytes, message: str
 ) -> None:
     status, _, answer = table.request("POST", path, body, JSON)
@@ -189,7 +189,7 @@ def test_streams_end_with_the_server(tmp_path: Path, caplog: pytest.LogCaptureFi
     assert [r.getMessage() for r in caplog.records if r.levelno >= logging.ERROR] == []
 
 
-def test_who_waits_for_an_answer_is_told_that_the_table_was_ended() -> None:
+def test_a_waiting_request_is_answered_when_the_table_closes() -> None:
     async def check() -> None:
         messages: list[Any] = []
 

@@ -43,7 +43,9 @@ def test_games_of_the_package_and_of_the_folder_are_named(folder: Path) -> None:
     assert offers.rules_of("../whatever it is called", RULES) == (RULES, None)
 
 
-def test_nothing_else_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_outside_the_offered_games_are_not_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(folder.parent)
     names = ["secret.gdl", "link.gdl", "away/secret.gdl", "../secret.gdl", "notes.txt", "pipe.gdl"]
     names += ["games/mine.gdl", str(folder / "mine.gdl"), "./mine.gdl", "small/../mine.gdl", ""]

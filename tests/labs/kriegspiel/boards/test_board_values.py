@@ -144,7 +144,7 @@ def test_values_are_multiples_of_one_number(values: list[str], unit: str) -> Non
     assert unit_of(map(Fraction, values)) == Fraction(unit)
 
 
-def test_what_is_wrong_with_an_evaluation_is_said(tmp_path: Path) -> None:
+def test_a_faulty_evaluation_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there is no file 'nothing'"):
         parse_spec("over:evaluation=nothing")
     file = tmp_path / "values.toml"

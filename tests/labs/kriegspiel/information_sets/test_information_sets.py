@@ -291,7 +291,7 @@ def test_rounds_add_up() -> None:
         assert (repeated.estimates().visits == 30).all()
 
 
-def test_what_is_exhausted_is_not_searched_again() -> None:
+def test_an_exhausted_search_is_not_repeated() -> None:
     machine = machine_of_game("exploding_bomb", "propnet")
     bags = bag_of(machine, 0, [("noop", ())])
     search = searched(machine, bags, 1, depth=2, paranoid=False)
@@ -357,7 +357,7 @@ def test_a_history_that_does_not_fit_into_the_time_is_left_out() -> None:
     assert not search.estimates().visits.any()
 
 
-def test_of_a_sample_nothing_more_can_be_learned_from_certain_values() -> None:
+def test_a_sample_gains_nothing_from_more_rounds_of_certain_values() -> None:
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
     bags = bag_of(machine, 1, [("noop", ("your_move",))], capacity=3, exact=1)
     assert not bags.exact[0]

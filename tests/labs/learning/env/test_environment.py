@@ -48,7 +48,7 @@ def assert_same(first: Turn, second: Turn, lanes: slice = slice(None)) -> None:
 
 
 @pytest.mark.parametrize("game", rarely(MODEST_GAMES, {"breakthrough"}))
-def test_every_array_is_what_prolog_says(game: str) -> None:
+def test_every_array_agrees_with_prolog(game: str) -> None:
     fast = environment(game, 6)
     slow = environment(game, 6, backend="prolog", names=names(game))
     assert_same(fast.reset(3), slow.reset(3))
@@ -66,7 +66,7 @@ def test_random_moves_of_players_are_those_of_every_backend() -> None:
         assert_same(fast.step(actions), slow.step(actions))
 
 
-def test_arrays_tell_what_texts_of_a_replay_tell() -> None:
+def test_arrays_hold_the_same_facts_as_texts_of_a_replay() -> None:
     """An oracle that knows nothing of environments: the machine, asked for texts."""
     game, lanes = "phantom_connect_four", 5
     env = environment(game, lanes, restarts=False)
@@ -121,7 +121,7 @@ def test_neighbours_may_do_something_else() -> None:
             np.testing.assert_array_equal(getattr(plain_turn, name)[3], getattr(two, name)[3])
 
 
-def test_nothing_is_left_of_matches_before_a_reset() -> None:
+def test_a_reset_discards_all_earlier_matches() -> None:
     env, fresh = environment("kuhn_poker", 20), environment("kuhn_poker", 20)
     env.reset(1)
     for _ in range(3):
@@ -131,7 +131,7 @@ def test_nothing_is_left_of_matches_before_a_reset() -> None:
         assert_same(env.step(env.sample_legal()), fresh.step(fresh.sample_legal()))
 
 
-def test_seed_says_everything() -> None:
+def test_the_seed_decides_everything() -> None:
     env = environment("leduc_poker", 30)
 
     def match_paths(seed: int) -> list[np.ndarray]:

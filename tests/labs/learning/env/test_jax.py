@@ -138,7 +138,7 @@ def test_chance_is_uniform_by_keys(tmp_path: Path) -> None:
     assert np.all(np.abs(counts[cards] - 2000) < 200)
 
 
-def test_what_is_written_imports_only_jax_and_numpy() -> None:
+def test_the_written_module_imports_only_jax_and_numpy() -> None:
     text = jax_module(load_program("leduc_poker"), machine_of_game("leduc_poker", "propnet"))
     imported = {
         name.split(".")[0]

@@ -65,7 +65,7 @@ def test_players_are_asked_where_they_have_a_choice_only() -> None:
     assert calls[1] == ("player2", False)
 
 
-def test_what_was_seen_while_others_chose_is_told_when_one_is_asked() -> None:
+def test_percepts_of_turns_without_a_choice_are_observed_at_the_next_choice() -> None:
     env = pettingzoo_env.aec_env("krieg_tic_tac_toe")
     env.reset(seed=0)
     names = env.env.names
@@ -324,7 +324,7 @@ def test_all_modes_play_the_same_episodes() -> None:
     assert scores[0] == scores[1] == scores[2]
 
 
-def test_a_mode_that_is_none_is_refused() -> None:
+def test_an_unknown_mode_is_refused() -> None:
     with pytest.raises(ConfigError, match="autoreset_mode must be one of NextStep, SameStep"):
         lanes_of(autoreset_mode="Never")
 
@@ -423,7 +423,7 @@ def test_a_refused_step_leaves_the_opponents_as_they_were() -> None:
 
 
 @pytest.mark.parametrize("kind", [pettingzoo_env.parallel_env, pettingzoo_env.aec_env])
-def test_what_agents_cannot_do_is_said(kind: Any) -> None:
+def test_wrong_actions_of_agents_are_refused(kind: Any) -> None:
     env = kind("kuhn_poker")
     with pytest.raises(ConfigError, match="call reset first"):
         env.step({} if kind is pettingzoo_env.parallel_env else 0)

@@ -179,7 +179,7 @@ def test_a_player_that_tosses_coins_cannot_be_exploited(tells: bool) -> None:
     assert (Coin.made == 2) == tells
 
 
-def test_told_moves_are_made_as_often_as_told() -> None:
+def test_moves_of_a_told_policy_are_made_with_its_probabilities() -> None:
     machine = machine_of_rules(ODD_OR_EVEN)
     rng, paths = np.random.default_rng(1), PathTree(machine)
     spec = maker(machine, "random")

@@ -64,7 +64,7 @@ def test_rates_fall_below_a_tenth_and_go_on_from_a_tenth() -> None:
     assert settings.rate_at(1, goes_on=True) == pytest.approx(0.1)
 
 
-def test_who_stops_it_in_a_segment_loses_no_more_than_that() -> None:
+def test_stopping_in_a_segment_loses_only_that_segment() -> None:
     learner = Learner(make("kuhn_poker", 32, paths=False), settings=QUICK, seed=1)
     seen: list[np.ndarray] = []
 

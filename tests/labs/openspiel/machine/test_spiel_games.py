@@ -190,7 +190,7 @@ def test_games_that_hide_turns_come_with_one_warning(caplog: pytest.LogCaptureFi
         ("crossword", "actions are structures"),
     ],
 )
-def test_what_cannot_be_played_is_refused_with_the_reason(name: str, message: str) -> None:
+def test_unplayable_games_are_refused_with_the_reason(name: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         load_program(f"openspiel:{name}")
 

@@ -66,7 +66,7 @@ def test_parts_of_tensors_have_names() -> None:
     assert state.observation_tensor(1) == seen.tensor.tolist()
 
 
-def test_what_a_player_chose_in_a_turn_is_part_of_what_it_knows() -> None:
+def test_a_move_of_the_turn_is_part_of_the_knowledge_of_its_player() -> None:
     game = open_game("cooperative_spies")
     state = game.new_initial_state()
     while state.is_chance_node() or state.current_player() != 0:
@@ -123,7 +123,7 @@ def test_length_that_nothing_proves_can_be_given() -> None:
         bounded.make_py_observer(pyspiel.IIGObservationType(perfect_recall=True)).set_from(state, 0)
 
 
-def test_there_is_nothing_that_all_players_are_known_to_share() -> None:
+def test_public_observations_are_empty() -> None:
     game = open_game("kuhn_poker")
     private = pyspiel.PrivateInfoType
     public = game.make_py_observer(pyspiel.IIGObservationType(True, False, private.NONE))

@@ -123,7 +123,7 @@ def test_the_table_says_whether_openspiel_draws_states(name: str) -> None:
     assert twins()[name].draws == draws
 
 
-def test_a_twin_is_found_by_the_rules_whatever_their_file_is_called() -> None:
+def test_a_twin_is_recognised_by_its_rules_not_its_file_name() -> None:
     text = find_game("phantom_ttt").read_text()
     assert find_twin(read_program(text, "mine")) is twins()["phantom_ttt"]
     assert find_twin(read_program(text.replace("(mark 9 xplayer 5)", ""), "phantom_ttt")) is None
@@ -131,7 +131,7 @@ def test_a_twin_is_found_by_the_rules_whatever_their_file_is_called() -> None:
     assert find_twin(load_program("openspiel:tic_tac_toe")) is None
 
 
-def test_a_move_that_the_table_does_not_have_is_told() -> None:
+def test_a_move_missing_from_the_table_is_reported() -> None:
     twin = twins()["connect_four"]
     with pytest.raises(MachineError, match=r"does not know the move \(lift 3\) of first"):
         twin.actions("first", "(lift 3)")

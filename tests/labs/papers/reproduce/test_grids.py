@@ -185,7 +185,7 @@ def test_shares_are_judged_from_ten_rounds_on(
 # ---------------------------------------------------------------- running them
 
 
-def test_what_was_played_is_shown_and_not_played_again(tmp_path: Path) -> None:
+def test_matches_already_played_are_shown_and_not_repeated(tmp_path: Path) -> None:
     grid = grid_of(QUICK)
     nothing, steps = grid_result(grid, settings(tmp_path, seconds=0.0))
     assert (nothing.points, steps) == ((), 0)
@@ -204,7 +204,7 @@ def test_what_was_played_is_shown_and_not_played_again(tmp_path: Path) -> None:
     assert repeated == whole
 
 
-def test_what_another_process_plays_is_left_to_it(
+def test_matches_of_another_process_are_left_to_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     grid, run_settings = grid_of(QUICK), settings(tmp_path)

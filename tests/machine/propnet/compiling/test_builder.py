@@ -28,7 +28,7 @@ def test_gates_made_together_are_those_made_one_by_one(seed: int) -> None:
         assert several.gates == single.gates
 
 
-def test_of_nothing_everything_holds() -> None:
+def test_a_conjunction_of_nothing_is_true() -> None:
     nothing = np.zeros(0, dtype=np.int32)
     assert Builder(1).all_of_each(np.zeros(2, dtype=np.int64), nothing).tolist() == [TRUE, TRUE]
     assert Builder(1).all_of_each(np.zeros(0, dtype=np.int64), nothing).tolist() == []

@@ -131,7 +131,7 @@ def test_no_rules_are_made_for_what_nobody_asks_for(monkeypatch: pytest.MonkeyPa
     assert [name for name, _ in with_queries.legal[0]] == [name for name, _ in whole.legal[0]]
 
 
-def test_what_is_asked_for_counts_where_relations_range_over_much(
+def test_relations_over_large_domains_are_restricted_to_queries(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As in chess: 16 names of rows and columns, and six arguments that may be any of them."""

@@ -227,7 +227,7 @@ def test_atoms_are_numbered_without_gaps_and_defined_once(name: str) -> None:
     assert (program.offsets[1:] > program.offsets[:-1]).all()
 
 
-def test_what_always_holds_has_no_rules() -> None:
+def test_atoms_that_always_hold_have_no_rules() -> None:
     program = of_text(FRAME + "(init x) (next x) (<= terminal (true x)) (<= (sees a y) (goal b 2))")
     assert program.next == (("x", ALWAYS),)
     assert program.legal == ((("wait", ALWAYS),),) * 2

@@ -69,13 +69,13 @@ def net(circuit: Circuit, fluent: str) -> int:
     return 1 + circuit.fluents.index(fluent)
 
 
-def test_what_never_changes_is_no_fluent() -> None:
+def test_facts_that_never_change_are_no_fluents() -> None:
     circuit = walker()
     assert circuit.constant == ("(wall 6)", "awake")
     assert circuit.legal[0].names == ("right", "stay")
 
 
-def test_what_follows_from_constants_is_constant() -> None:
+def test_gates_of_constants_are_constant() -> None:
     a, b, c, d, go, jump = (2 * net for net in range(1, 7))
     circuit = Circuit(
         roles=("r",),
@@ -159,7 +159,7 @@ def test_nothing_is_guessed_where_too_little_could_be_asked(
     assert not knowledge_.groups
 
 
-def test_what_there_was_no_work_left_for_is_not_proved() -> None:
+def test_guesses_beyond_the_work_limit_are_not_proved() -> None:
     circuit = circuit_of("tic_tac_toe")
     wrong = [
         Guess(1, (2 * net(circuit, name),))

@@ -56,7 +56,7 @@ def test_questions_may_be_broken_off_at_any_moment() -> None:
     assert run.stdout == "came to its end\n", run.stderr
 
 
-def test_what_is_unbroken_is_broken_off_afterwards() -> None:
+def test_an_interrupt_in_an_unbroken_section_comes_after_it() -> None:
     events = []
     with (  # noqa: PT012
         pytest.raises(TookTooLong),
@@ -69,7 +69,7 @@ def test_what_is_unbroken_is_broken_off_afterwards() -> None:
     assert events == ["inside"]
 
 
-def test_what_is_over_in_time_is_not_broken_off() -> None:
+def test_work_that_ends_in_time_is_not_interrupted() -> None:
     with patience(WorkDeadline(time.process_time() + 60, time.monotonic() + 60)), unbroken():
         pass
     with patience(NEVER), unbroken():

@@ -67,7 +67,7 @@ def test_how_arrays_lie_in_memory_does_not_matter(game: str, lanes: int) -> None
             assert (found_next.percepts == following.percepts[:lanes]).all()
 
 
-def test_moves_that_are_none_are_told_for_one_state_as_for_many() -> None:
+def test_a_move_that_does_not_exist_is_reported_for_one_state_as_for_many() -> None:
     machine = build_machine(load("meier"), "propnet")
     for wrong in (-1, 10**6):
         for lanes in (1, NARROW + 1):

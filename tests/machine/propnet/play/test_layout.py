@@ -58,7 +58,7 @@ def by_gates(circuit: Circuit, states: Bits, moves: IntArray) -> tuple[Bits, Bit
 
 @pytest.mark.parametrize("piece", [3, tape_layout.PIECE])
 @pytest.mark.parametrize("with_loop", [False, True])
-def test_few_and_many_states_say_what_gates_say(
+def test_few_and_many_states_agree_with_the_gates(
     piece: int, with_loop: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tape_layout, "PIECE", piece)
@@ -192,7 +192,7 @@ def test_rows_are_used_again() -> None:
     assert step.num_rows - inputs < 0.5 * circuit.num_gates
 
 
-def test_what_a_later_stage_reads_outlives_a_stage_that_may_be_left_out() -> None:
+def test_rows_read_by_a_later_stage_outlive_an_optional_stage() -> None:
     for seed in range(20):
         circuit = random_circuit(seed)
         look = np.concatenate([outputs.literals for outputs in circuit.legal])

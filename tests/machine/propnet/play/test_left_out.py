@@ -41,7 +41,7 @@ WRITING = """
 
 
 @pytest.mark.parametrize("name", [None, "tic_tac_toe", "krieg_tic_tac_toe", "exploding_bomb"])
-def test_what_matches_come_to_is_reachable(
+def test_states_of_random_matches_are_within_the_reachable_bounds(
     name: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(phases, "MIN_REACH_LITERALS", 0)

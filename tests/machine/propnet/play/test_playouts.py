@@ -200,7 +200,7 @@ def test_playouts_stop_in_time_and_say_how_far_they_came() -> None:
     assert (playouts.steps > 0).all()
 
 
-def test_neighbours_full_of_garbage_change_nothing() -> None:
+def test_garbage_in_other_lanes_changes_nothing() -> None:
     machine = machine_of("gdl2/kriegTTT_4x4.gdl")
     rng = np.random.default_rng(3)
     words = machine.initial(1).packed.shape[1]

@@ -86,7 +86,7 @@ def test_moves_are_counted_as_they_are_listed(game: str) -> None:
     assert (counts == np.minimum(options_after.counts, 2)).all()
 
 
-def test_moves_that_are_none_are_named() -> None:
+def test_moves_that_do_not_exist_are_named() -> None:
     machine = circuit_of("krieg_tic_tac_toe")
     wrong = np.array([[0, 1 << 20]])
     with pytest.raises(MachineError, match="no move number 1048576"):

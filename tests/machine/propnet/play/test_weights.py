@@ -130,7 +130,7 @@ def test_weighed_playouts_are_those_of_a_plain_reference(name: str) -> None:
         ).all()
 
 
-def test_lanes_are_not_credited_with_what_lost_ones_made_before_them() -> None:
+def test_a_lane_is_not_credited_with_moves_of_the_lane_it_replaces() -> None:
     machine, most_steps = machine_of("connect_four"), 20
     moves_a_step = []
     for size in (1000, 4000):  # all lanes are let in at once, or some in place of others
