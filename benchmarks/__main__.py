@@ -142,7 +142,7 @@ PARTS: dict[str, tuple[str, Callable[[Wanted], Any]]] = {
         _at_once("learning", lambda options: measure_learning(options.seconds, options.rounds)),
     ),
 }
-"""Titles of what is measured, empty where it shows itself, and who measures it."""
+"""The benchmarks by name: the title of each, empty where it shows itself, and its function."""
 
 
 @click.command()

@@ -37,7 +37,7 @@ MEAN, SOME = 1.03, 1.15
 """A part pays if something costs so many times as much without it: in the mean, on some sheet."""
 
 AGAINST = "against "
-"""Before the name of what is left out apart: what it is compared with."""
+"""Prefix of the name of a complete variant that runs in turns with one in its own process."""
 
 APART_S = 120
 """Wall seconds that a process may take in which something is left out apart; beyond, it counts as
@@ -58,7 +58,7 @@ def measure_sheet(path: Path, variants: Sequence[str], effort: Effort) -> Row | 
     """The row of a sheet: of each variant `{build_s, literals, states_per_s}`; None if there is no
     circuit."""
     in_process = [variant for variant in variants if APART.keys().isdisjoint(variant.split("+"))]
-    row = _child(path, in_process, "", effort)
+    row = measure_in_child(path, in_process, "", effort)
     if row is None:
         return None
     for variant in variants:
@@ -72,7 +72,7 @@ def _measured_apart(path: Path, variant: str, effort: Effort) -> Row:
     speeds: dict[str, list[dict[str, float]]] = {AGAINST + variant: [], variant: []}
     for _ in range(effort.rounds):
         for name, part in ((AGAINST + variant, ""), (variant, variant)):
-            row = _child(path, [], part, effort._replace(rounds=1))
+            row = measure_in_child(path, [], part, effort._replace(rounds=1))
             speeds[name].append(_NEVER if row is None else row[ALL])
     return {
         name: {
@@ -87,8 +87,8 @@ def _measured_apart(path: Path, variant: str, effort: Effort) -> Row:
 _NEVER = {"build_s": math.inf, "literals": math.inf, "states_per_s": math.nan}
 
 
-def _child(path: Path, variants: Sequence[str], part: str, effort: Effort) -> Row | None:
-    """What the child says, None if it fails or does not end."""
+def measure_in_child(path: Path, variants: Sequence[str], part: str, effort: Effort) -> Row | None:
+    """The row that the child prints; None if it fails or does not end."""
     numbers = (",".join(variants), part, *map(str, effort))
     command = [sys.executable, "-m", "benchmarks.apart.ablation", str(path.resolve()), *numbers]
     environment = dict(os.environ)

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.instructions`: what the processor gets to see of the inner loop."""
+"""`python -m benchmarks.instructions`: the machine instructions of the inner loop."""
 
 from __future__ import annotations
 

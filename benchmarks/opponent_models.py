@@ -108,7 +108,7 @@ def learn(game: str, player: str, opponent: str, matches: int, seed: int) -> Non
 
 
 def score(tree: GameTree, player: str, opponent: Mapping[str, Strategy], seed: int) -> float:
-    """What a player's decisions are worth against strategies, as the mean over the roles."""
+    """The worth of a player's decisions against strategies, as the mean over the roles."""
     spec = parse_spec(player)
     scores = []
     for player_ in range(len(tree.names)):

@@ -50,7 +50,7 @@ class Row(NamedTuple):
 
 
 def is_sound(decision: Decision) -> bool:
-    """Whether a decision rests on particles of which each agrees with what was told."""
+    """Whether every particle behind a decision agrees with the role's percepts."""
     quality = decision.quality or {}
     return decision.particles > 0 and not decision.guessed and bool(quality.get("sound", True))
 

@@ -57,7 +57,7 @@ def _play(
     """Goals of the roles, and walks of the clocked player in each decision that had any."""
     walks: list[int] = []
     state = machine.initial()
-    with _counted() as sizes:
+    with counted_walks() as sizes:
         while not machine.terminal(state)[0]:
             moves: list[str] = []
             for role, player in players.items():
@@ -83,7 +83,7 @@ def _tell(machine: Machine, players: dict[int, Player], moves: list[str], percep
 
 
 @contextmanager
-def _counted() -> Iterator[list[int]]:
+def counted_walks() -> Iterator[list[int]]:
     """One number, to which walks that are sent inside are added."""
     sizes = [0]
     wave = TreeSearch._wave
@@ -106,7 +106,7 @@ def _counted() -> Iterator[list[int]]:
 @click.option("--pairs", default=30, show_default=True, help="Half of the number of matches.")
 @click.option("--seed", default=0, show_default=True)
 def main(game: str, seconds: float, pairs: int, seed: int) -> None:
-    """Play and print what the clocked player scored so far."""
+    """Play and print the clocked player's score so far."""
     points: list[float] = []
     for row in measure_walks(game, seconds, pairs, seed):
         points.append(row["points"])

@@ -1,4 +1,4 @@
-"""A wheel does outside of the checkout what the checkout does, with no more than it asks for."""
+"""An installed wheel works outside the checkout as inside it, with its dependencies only."""
 
 from __future__ import annotations
 

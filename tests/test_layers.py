@@ -62,7 +62,7 @@ MAY_IMPORT = {
         "ggp.run",
     },
 }
-"""What each part of ggp may import of ggp. ggp.errors needs ggp.gdl for types only."""
+"""The parts of ggp that each part may import. ggp.errors needs ggp.gdl for types only."""
 
 MAY_IMPORT["ggp.report"] = {"ggp.gdl", "ggp.libraries"}
 for part in ("ggp.console", "ggp.players", "ggp.study"):
@@ -106,10 +106,10 @@ RUNNER = {
         "match_runner.workers",
     },
 }
-"""What each room of the match runner may import of it, from the bottom up."""
+"""The rooms of the match runner that each room may import, from the bottom up."""
 
 COMMANDS = {"match_runner.__main__", "match_runner.cli", "match_runner.demo"}
-"""These stand above all rooms, and are what is made of them on the command line."""
+"""These stand above all rooms, and assemble them on the command line."""
 
 RUNNER |= {part: {*RUNNER, *COMMANDS} for part in COMMANDS}
 MAY_IMPORT |= {part: CORE - {"ggp.cli"} | rooms for part, rooms in RUNNER.items()}
@@ -131,7 +131,8 @@ ADDRESSES = {
     "ggp.openspiel": {"ggp.labs.openspiel"},
     "ggp.players.spiel_bot": {"ggp.labs.openspiel"},
 }
-"""Modules that users know, with the lab that has what is in them. They hold nothing themselves."""
+"""Modules that users import, with the lab that defines their names. They define nothing
+themselves."""
 
 MODULES = sorted(
     path for package in ("ggp", "match_runner") for path in (REPOSITORY / package).rglob("*.py")
@@ -270,7 +271,7 @@ def test_only_the_engine_imports_pyswip() -> None:
 
 
 def _asks_for_the_kind(node: ast.AST) -> bool:
-    """Whether code finds out what a game is defined in: see `ggp.machine.definition`."""
+    """Whether code asks how a game is defined: see `ggp.machine.definition`."""
     if isinstance(node, ast.ImportFrom):
         names = {alias.name for alias in node.names}
         return "SpielGame" in names or (node.module or "").startswith("ggp.machine.frontends")

@@ -1,4 +1,4 @@
-"""What is built holds what is here: every module and all data, and nothing else."""
+"""Built packages hold every module and all data of the checkout, and nothing else."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Contents:
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What is in the sdist, below a folder in which nearly everything is ignored."""
+    """The files of the sdist, below a folder in which nearly everything is ignored."""
     folder = tmp_path_factory.mktemp("sdist")
     (sdist,) = SdistBuilder(str(REPOSITORY)).build(directory=str(folder), versions=["standard"])
     with tarfile.open(sdist) as archive:

@@ -20,7 +20,7 @@ PAPERS = ("000", "001", "002", "003", "004")
 
 
 def rows(paper: str) -> list[list[str]]:
-    """What is listed of a paper: cells of its table."""
+    """The rows about a paper: cells of its table."""
     section = re.split(rf"^## {paper}: .*$", PAGE, flags=re.MULTILINE)[1].split("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]

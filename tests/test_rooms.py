@@ -20,11 +20,11 @@ OF_A_KIND = {"ggp/cli", "ggp/players", "tests/cli"}
 """These hold a file a command, a player, however many there are."""
 
 BESIDE_PLAYERS = {"player", "spec", "spiel_bot"}
-"""In the room of players: what a player is, which there are, and the address of one that
-is elsewhere."""
+"""In the room of players: the protocol of a player, the list of them, and an alias of one
+elsewhere."""
 
 WITHOUT_A_MAP = {"ggp"}
-"""What it is made of is said in docs/understand/architecture.md: its docstring is `help(ggp)`."""
+"""docs/understand/architecture.md describes its rooms: its docstring is `help(ggp)`."""
 
 FILES = sorted(
     path
@@ -50,7 +50,7 @@ def rooms_in(room: Path) -> set[str]:
 
 
 def unnamed_in(room: Path) -> set[str]:
-    """What is in a room and not on its map."""
+    """The modules and rooms in a room that its map does not name."""
     docstring = ast.get_docstring(ast.parse((room / "__init__.py").read_text())) or ""
     return (modules_in(room) | rooms_in(room)) - set(re.findall(r"`(\w+)`", docstring))
 
@@ -76,7 +76,7 @@ def test_a_room_begins_with_its_map(room: Path) -> None:
 
 
 def test_the_room_of_players_holds_players() -> None:
-    """Only these may be many: what they share has rooms of its own."""
+    """Only these rooms may have many modules: their common parts have rooms of their own."""
     room = REPOSITORY / "ggp" / "players"
     plain_modules = {name for name in modules_in(room) if not has_player(f"ggp.players.{name}")}
     assert plain_modules == BESIDE_PLAYERS
@@ -121,7 +121,7 @@ def test_imports_go_in_no_circles() -> None:
 
 
 def test_imports_by_name_are_seen() -> None:
-    """Commands, functions of new processes, and what a package finds by `__getattr__`."""
+    """Commands, functions of new processes, and names that a package finds by `__getattr__`."""
     assert "match_runner.cli" in imports()["match_runner.__main__"]
     assert "ggp.players.hyperplay" in imports()["ggp.players.spec"]
     assert imports()["ggp"] >= {"ggp.env", "ggp.library", "ggp.players"}

@@ -38,7 +38,7 @@ class Change(NamedTuple):
 
 
 def _gives(position: int) -> Callable[..., Any]:
-    """A function that gives back what it is given, instead of something better."""
+    """A function that returns one of its arguments unchanged."""
     return lambda *arguments, **_: arguments[position]
 
 
@@ -102,7 +102,7 @@ STEPS: dict[str, tuple[Change, ...]] = {
     "invariants: groups": (Change(passes, "exclusive_fluents", lambda *_: []),),
     "kernels of passes": (Change(draft, "FOR_KERNELS", math.inf),),
 }
-"""Steps of passes: by what they are left out."""
+"""Steps of passes, with the changes that leave each out."""
 
 TRICKS: dict[str, tuple[Change, ...]] = {
     "phases": (Change(phases, "MIN_LITERALS", math.inf),),
@@ -129,7 +129,7 @@ TRICKS: dict[str, tuple[Change, ...]] = {
     ),
     "kernels of layout": (Change(circuit, "LARGE", math.inf),),
 }
-"""Tricks of layout: by what they are left out."""
+"""Tricks of layout, with the changes that leave each out."""
 
 KERNELS: dict[str, tuple[Change, ...]] = {
     "loops of singles": (Change(block_kernels, "_run_singles", _any_singles),),
@@ -147,14 +147,14 @@ RULES: dict[str, tuple[Change, ...]] = {
     "unchanging": (Change(splits, "unchanging", lambda _: []),),
     "facts once": (Change(grounding._Fixed, "with_rest", _nothing),),
 }
-"""What is done with rules before they are ground, and while they are."""
+"""Rewriting of rules before and during grounding, with the changes that leave it out."""
 
 APART = KERNELS | RULES
-"""What is left out in a process of its own."""
+"""Parts that are left out in a process of their own."""
 
 
 def _passes() -> Iterator[str]:
-    """Each pass, and each of those that run several times."""
+    """Every pass, and every run of a pass that runs several times."""
     times = Counter(name for name, _ in optimise.PASSES)
     for name, count in times.items():
         yield name

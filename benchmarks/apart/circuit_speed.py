@@ -75,7 +75,7 @@ def _playouts(machine: PropnetMachine, seconds: float, rng: np.random.Generator)
 
 
 def _single(machine: PropnetMachine, seconds: float, rng: np.random.Generator) -> float:
-    """CPU seconds of one step of one lane with what is legal then; the best of some runs."""
+    """CPU seconds of one step of one lane, with its legal moves; the best of some runs."""
     states: States = machine.initial()
     joint_moves = _random_moves(machine, states, rng)
     for _ in range(TURNS):

@@ -24,7 +24,7 @@ class Phases:
         self._inner_s = [0.0]
 
     def run(self, phase: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """What a function returns, with its seconds put down to a phase."""
+        """The value of a function; its seconds are added to a phase."""
         self._inner_s.append(0.0)
         start_s = time.process_time()
         try:
@@ -84,7 +84,7 @@ def _laid_out(machines: Any, circuit: Any, is_gdl2: bool) -> None:
 
 
 def main(path: str) -> None:
-    """Print what was measured of a rulesheet as JSON."""
+    """Print the measurements of a rulesheet as JSON."""
     print(json.dumps(measure_phases(path)))
 
 

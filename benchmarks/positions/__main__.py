@@ -77,7 +77,7 @@ def _show(answers_of: dict[str, list[Answer]]) -> None:
 
 
 def _parts(answers: Sequence[Answer]) -> list[list[Answer]]:
-    """Those of each game, then those that random play gets wrong."""
+    """The answers of each game, then the answers to positions that mislead random play."""
     games = [[a for a in answers if a.puzzle.game == game] for game in BOARDS]
     return [*games, [a for a in answers if a.puzzle.misleading]]
 

@@ -52,7 +52,7 @@ class Puzzle:
         return max(self.values.values()) - self.values[move]
 
     def history(self) -> list[dict[str, Any]]:
-        """What the role on turn did and saw, as `ggp evaluate --history` takes it."""
+        """The moves and percepts of the role on turn, as `ggp evaluate --history` takes them."""
         turns = []
         for number, move in enumerate(self.moves):
             mover = self.board.roles[number % 2]

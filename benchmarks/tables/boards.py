@@ -64,7 +64,7 @@ def measure_boards(
             random play has no choices left by then.
     """
     for game in games or GAMES:
-        program, file = load_program(game), _file_of(game)
+        program, file = load_program(game), file_of(game)
         machine = build_machine(program, "propnet", ready=True)
         evaluation_of(file, machine)  # refuses a file for another game
         states = _positions(machine, max(BOARDS.values()), np.random.default_rng(0))
@@ -78,7 +78,7 @@ def measure_boards(
             yield _row(game, "history of over", depth, number, took_ms)
 
 
-def _file_of(game: str) -> str:
+def file_of(game: str) -> str:
     """The file that says what pieces of a game are worth, as the option `evaluation` names it."""
     path = Path(game)
     options_file, of_games = path.with_suffix(".toml"), path.stem.split("_")[0]

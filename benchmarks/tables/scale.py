@@ -65,7 +65,7 @@ def measure_scale(game: str, threads: int, seconds: float, rounds: int) -> dict[
 
 
 class _Child:
-    """A process that measures when it is told to."""
+    """A process that measures on command."""
 
     def __init__(self, game: str, threads: int, seconds: float) -> None:
         command = [
@@ -87,7 +87,7 @@ class _Child:
         print(unit, file=self._process.stdin, flush=True)
 
     def hear(self) -> float:
-        """What it found."""
+        """The rate that it measured."""
         assert self._process.stdout is not None
         return float(json.loads(self._process.stdout.readline()))
 
@@ -104,7 +104,7 @@ def _together(children: list[_Child], unit: str) -> float:
 
 
 def _measure(game: str, threads: int, seconds: float) -> None:
-    """What a child does: say that it is ready; then measure and say what it found, when told."""
+    """The loop of a child: say that it is ready; then measure on command, and print the rate."""
     machine = build_machine(load(game), "propnet", Limits(threads=threads), ready=True)
     machine.playout(machine.initial(LANES), np.random.default_rng(0))
     _simulations(machine, 0)

@@ -31,7 +31,7 @@ COMMANDS = {
     "ggp evaluate": _EVALUATE,
     "match-runner play": ("-m", "match_runner", "play", GAME, *PLAYERS),
 }
-"""What is measured when all is compiled and cached."""
+"""The commands that are measured when everything is compiled and cached."""
 
 
 def measure_start() -> list[dict[str, Any]]:

@@ -93,7 +93,7 @@ def test_a_variant_that_needs_its_own_process_is_compared_in_turns(
         numbers = {"states_per_s": next(speeds), "build_s": 1.0, "literals": 10}
         return dict.fromkeys((ALL, *variants), numbers)
 
-    monkeypatch.setattr(ablation, "_child", note)
+    monkeypatch.setattr(ablation, "measure_in_child", note)
     measured = measure_sheet(Path(), ["extract", "split rules"], Effort(0.1, 3, 2))
     assert calls == [(["extract"], ""), *[([], ""), ([], "split rules")] * 3]
     assert measured is not None

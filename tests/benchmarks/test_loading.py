@@ -1,4 +1,4 @@
-"""The benchmark of loading: which seconds count for which phase, and what is shown."""
+"""The benchmark of loading: which seconds count for which phase, and the table it shows."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_a_backend_that_passes_a_limit_has_no_speed(monkeypatch: pytest.MonkeyPa
     def fail(*_: object) -> float:
         raise ReasonerLimitError("bytes of tables", 1, "playouts")
 
-    monkeypatch.setattr("benchmarks.tables.fallback._speed", fail)
+    monkeypatch.setattr("benchmarks.tables.fallback.measure", fail)
     row = measure_fallback(CHESS, 0.01, 1)
     assert [value for name, value in row.items() if name != "game"] == [""] * (len(row) - 1)
 

@@ -16,7 +16,7 @@ CHOSE: dict[str, object] = {"move": "(choose 1)", "percepts": []}
 
 
 def waited(number: int) -> list[object]:
-    """What the seer of `coins` did and saw in so many turns, if all showed heads at last."""
+    """The history of the seer of `coins` after so many turns, if all showed heads at last."""
     wait: dict[str, object] = {"move": "wait", "percepts": []}
     return [*[wait] * number, {"move": "wait", "percepts": ["all_heads"]}]
 

@@ -40,7 +40,7 @@ NEEDS = {
 """Examples that make what others read."""
 
 SERVERS = {"ggp serve": (), "match-runner table": ("--no-browser", "--folder", "data")}
-"""Commands that run until they are interrupted, and what is added here to their examples."""
+"""Commands that run until they are interrupted, and options added to their examples here."""
 
 LONG = {
     *("ggp advise", "ggp exploit", "ggp learn", "ggp policies"),

@@ -155,7 +155,7 @@ def test_interrupts_that_were_ignored_at_the_start_stay_so(tmp_path: Path) -> No
 
 
 def shell(command: str) -> subprocess.CompletedProcess[str]:
-    """What a command line did; `ggp` and `match-runner` are the scripts."""
+    """The result of a command line; `ggp` and `match-runner` are the scripts."""
     for name in SCRIPTS:
         command = command.replace(f"{name} ", f"{sys.executable} -c '{script(name)}' ")
     return subprocess.run(

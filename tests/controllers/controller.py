@@ -58,7 +58,7 @@ class Kind(Enum):
 
 
 class Renaming(Enum):
-    """What a controller does to the words of a rulesheet."""
+    """How a controller renames the words of a rulesheet."""
 
     NONE = "none"
     NAMES = "names"
@@ -75,7 +75,7 @@ class End(Enum):
 
 @dataclass(frozen=True)
 class Sheet:
-    """A rulesheet: its text, and what the reference makes of it."""
+    """A rulesheet: its text, and the reference that evaluates it."""
 
     name: str
     text: str
@@ -203,7 +203,7 @@ class _Match:
         return f"({word} {self._plan.match} {turn} {executed} {percepts})"
 
     def _news(self, moves: Mapping[str, str], percepts: Sequence[str]) -> str:
-        """What the player is told of a turn: its percepts, or the joint move in plain GDL."""
+        """The news of a turn for the player: its percepts, or the joint move in plain GDL."""
         terms = percepts if self._is_gdl2 else tuple(moves.values())
         return f"({' '.join(self._spelled(_TOKEN.findall(term)) for term in terms)} )"
 

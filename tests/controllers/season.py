@@ -52,7 +52,7 @@ SHARED_SHEETS = (
     "gdl2/transit.gdl",
     "gdl2/vis_pacman3p.gdl",
 )
-"""Those of other authors that the reference evaluates fast enough."""
+"""Sheets by other authors that the reference evaluates fast enough."""
 
 AT_ONCE = 2
 FORGOTTEN_AFTER_S = 6
@@ -62,7 +62,7 @@ _ADDRESS = re.compile(r"http://127\.0\.0\.1:([0-9]+)")
 
 
 def sheets() -> list[Sheet]:
-    """All games of ours but the long ones, and those of others that are there."""
+    """All our games except the long ones, and the sheets by others that are present."""
     paths = [SHARED / name for name in SHARED_SHEETS if (SHARED / name).exists()]
     sheets_ = []
     for name in (*MODEST_GAMES, *map(str, paths)):

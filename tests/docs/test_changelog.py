@@ -1,4 +1,4 @@
-"""What the changelog says was released is the version that the project has."""
+"""The version of the project is the newest release in the changelog."""
 
 from __future__ import annotations
 

@@ -104,7 +104,8 @@ class ChessUmpire:
         }
 
     def _tries(self) -> Iterable[chess.Move]:
-        """What the own pieces allow, were they alone, and every capture of pawns."""
+        """Moves that the role's pieces would have on an otherwise empty board, and all pawn
+        captures."""
         board = self.board.copy(stack=False)
         turn = board.turn
         own_squares = board.occupied_co[turn]

@@ -1,4 +1,4 @@
-"""Battleships in fog and meier: two players, chance, and what is shown to whom."""
+"""Battleships in fog and meier: two players, chance, and the percepts of each."""
 
 from __future__ import annotations
 

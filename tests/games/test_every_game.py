@@ -1,4 +1,4 @@
-"""What is expected of every game of ours, looked at in thousands of random matches."""
+"""Properties that every game of ours must have, checked in thousands of random matches."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def players(machine: Machine) -> list[int]:
 
 
 def doubts(machine: Machine, rounds: int, lanes: int = LANES) -> tuple[set[str], set[str]]:
-    """The roles that cannot always tell the state, and those that cannot tell their moves."""
+    """The roles that cannot always tell the state, and the roles that cannot tell their moves."""
     of_state, of_moves = set(), set()
     for seed, steady in enumerate([None, *players(machine) * rounds]):
         for turn in matches(machine, lanes, seed, steady=steady):

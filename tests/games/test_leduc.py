@@ -1,4 +1,4 @@
-"""Leduc poker once more, in plain Python: every history, with what is legal, seen and won."""
+"""Leduc poker again, in plain Python: every history, with legal moves, percepts and scores."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Hand:
         return moves | ({"raise"} if raises < 2 else set())
 
     def play(self, move: str) -> tuple[Hand, dict[str, set[str]]]:
-        """The history after a move, and what the players see."""
+        """The history after a move, and the percepts of the players."""
         kind, *cards = move.strip("()").split()
         if kind == "deal":
             seen = {f"player{1 + p}": {f"(dealt {rank(cards[p])})"} for p in range(2)}

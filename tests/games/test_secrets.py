@@ -1,4 +1,4 @@
-"""Banker and thief, and cooperative spies: who is told what, and what that is worth."""
+"""Banker and thief, and cooperative spies: the percepts of each role, and their worth."""
 
 from __future__ import annotations
 

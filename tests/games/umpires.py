@@ -21,7 +21,7 @@ class Umpire(Protocol):
         ...
 
     def play(self, moves: Mapping[str, str]) -> Seen:
-        """Make a joint move; what each role sees."""
+        """Make a joint move; returns the percepts of each role."""
         ...
 
     def scores(self) -> dict[str, int] | None:
@@ -29,7 +29,7 @@ class Umpire(Protocol):
         ...
 
     def tempting(self, move: str) -> bool:
-        """Whether a move leads to what is rare in random play."""
+        """Whether a move leads to something rare in random play."""
         ...
 
 

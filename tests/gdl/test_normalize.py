@@ -405,7 +405,7 @@ _bodies: st.SearchStrategy[Term] = st.recursive(
 
 
 def truth(term: Term, facts: Sequence[bool]) -> bool:
-    """What a ground condition means, by the words of it."""
+    """The truth of a ground condition, by its words."""
     assert isinstance(term, Compound)
     if term.name == "not":
         return not truth(term.args[0], facts)
@@ -452,7 +452,7 @@ _open_bodies: st.SearchStrategy[Term] = st.recursive(
 
 
 def holds(term: Term, binding: dict[str, int], edges: set[tuple[int, int]]) -> bool:
-    """What a condition means once its variables have values."""
+    """The truth of a condition once its variables have values."""
     assert isinstance(term, Compound)
     if term.name == "not":
         return not holds(term.args[0], binding, edges)

@@ -18,7 +18,7 @@ NOTEBOOKS = sorted((REPOSITORY / "examples").glob("*.ipynb"))
 
 
 def run_cells(path: Path) -> list[tuple[dict[str, Any], str]]:
-    """Every code cell of a notebook with what it prints and shows."""
+    """Every code cell of a notebook with its output."""
     names: dict[str, Any] = {"__name__": "__main__"}
     outputs = []
     for cell in json.loads(path.read_text())["cells"]:

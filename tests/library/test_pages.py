@@ -1,4 +1,4 @@
-"""Pages that show commands with what they print: they print it."""
+"""Commands on pages print the output that the pages show."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ KINDS = [
     ("openspiel:kuhn_poker", "openspiel"),
     ("openspiel:tic_tac_toe", "openspiel"),
 ]
-"""Also what all states have is part of a state, and of a position of OpenSpiel only its history
-tells how to come to it."""
+"""Facts that hold in every state are part of a state too; a position of OpenSpiel is its
+history."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""One game used by several threads at once: what each is told is what one thread alone is told."""
+"""One game used by several threads at once: each gets the answers that a single thread gets."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _or_error(tell: Callable[[], object]) -> object:
 
 
 def in_threads(tell: Callable[[int], object], seeds: range) -> list[object]:
-    """What is told for each seed, by threads that all begin at once."""
+    """The answers for each seed, by threads that all begin at once."""
     ready = threading.Barrier(THREADS)
 
     def work(first: int) -> list[object]:

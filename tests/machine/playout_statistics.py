@@ -37,7 +37,7 @@ from tests.support.comparing.two_samples import Summary, summarize, table_p, z_s
 from tests.support.games import GAMES, SHARED, rulesheets_in
 
 CHANCE = 1e-4
-"""What is less probable than this stands out."""
+"""Differences less probable than this stand out."""
 
 _MATCHES_BEFORE = 16
 """Random matches from which states are taken to start in."""

@@ -29,7 +29,7 @@ GAMES = (
 """With hidden moves of chance and of others, alone and at the same time."""
 
 SEEN_BY_STATE = {"krieg_tic_tac_toe", "mastermind"}
-"""Games in which the state decides what is seen, so that percepts alone rule no move out."""
+"""Games whose percepts depend on the state, so percepts alone rule no move out."""
 
 CARDS = 12
 REVEALED = (

@@ -1,4 +1,4 @@
-"""What is played on when the first clock asks for a move."""
+"""The machine that is used when the first clock asks for a move."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
 def build_and_foresee(
     program: Program, is_asked: Callable[[], bool]
 ) -> tuple[str, list[GroundingForecast]]:
-    """The backend of what is built, and what was expected."""
+    """The backend of the machine that is built, and the forecasts."""
     seen: list[GroundingForecast] = []
     machine = build_by_the_first_clock(program, Limits(), is_asked, seen.append)
     assert machine.legal(machine.initial(1), 0).counts[0] > 0

@@ -1,4 +1,4 @@
-"""Copies of the process that share work: what they find, and what happens when they fail."""
+"""Copies of the process that share work: their results, and their failures."""
 
 from __future__ import annotations
 

@@ -29,13 +29,13 @@ ONLY_LIMITS = {
     "ggp.run.messages",
     "ggp.run.processes",
 }
-"""What makers of circuits read of these is how to end without one, and to tell how far they are."""
+"""Makers of circuits use these only to fail, and to report their progress."""
 
 ONLY_COMPILE = COMPILERS | {
     "ggp.libraries",
     "ggp.machine.compiling.kernel_version",
 }
-"""These have the kernels of makers of circuits compiled: what they compute is said elsewhere."""
+"""These only compile the kernels of circuit makers; other files decide the values."""
 
 
 def modules_with(*words: str) -> list[str]:

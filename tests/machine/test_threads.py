@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("hurried")
 
 
 class Asked(NamedTuple):
-    """States, joint moves that are legal there, and what a role sees of them."""
+    """States, joint moves that are legal there, and a role's percepts of them."""
 
     states: States
     joint_moves: IntArray
@@ -50,7 +50,8 @@ def on_a_line(machine: Machine, seed: int, turns: int, lanes: int) -> list[Asked
 
 
 def answers_to(machine: Machine, question: Asked) -> list[object]:
-    """What a machine says; percepts as texts, as threads may number them in another order."""
+    """The answers of a machine; percepts as texts, since threads may number them in another
+    order."""
     states, moves, percepts = question
     stepped = machine.step(states, moves)
     answers: list[object] = [machine.terminal(states).tolist(), machine.goals(states).tolist()]

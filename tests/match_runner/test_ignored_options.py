@@ -1,4 +1,4 @@
-"""What is asked for and has no effect is told on standard error."""
+"""Options without effect are reported on standard error."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Reader(HTMLParser):
 
 
 def read(table: object) -> Reader:
-    """What a notebook shows of something: whole, and nothing but tables and texts."""
+    """The HTML of something in a notebook: complete, with tables and texts only."""
     text = table._repr_html_()  # type: ignore[attr-defined]
     reader = Reader(text)
     assert not reader.open

@@ -125,7 +125,7 @@ def _tree_rules(game: PlainGame) -> str:
 
 
 BOTH, MEETS, NOTHING = "both", "meets", "nothing"
-"""What a role is told: where the other put its stone; that both chose one cell; or nothing."""
+"""The percepts of a role: where the other put its stone; that both chose one cell; or nothing."""
 
 
 def random_board(rng: random.Random) -> PlainGame:

@@ -36,7 +36,7 @@ def pimc_values(game: PlainGame, role: int, states: Mapping[int, Fraction]) -> d
 
 
 def _worth(game: PlainGame, state: int, role: int, goals_of: dict[int, Goals]) -> Goals:
-    """What a state that everybody sees is worth to each."""
+    """The worth of a state that everybody sees, for each role."""
     if state in game.goals:
         return tuple(map(Fraction, game.goals[state]))
     if state not in goals_of:
@@ -47,7 +47,7 @@ def _worth(game: PlainGame, state: int, role: int, goals_of: dict[int, Goals]) -
 def _answered(
     game: PlainGame, state: int, role: int, chosen_moves: dict[int, str], goals_of: dict[int, Goals]
 ) -> Goals:
-    """What it is worth when some roles have chosen."""
+    """The worth of a state after some roles have chosen."""
     for player in (role, *game.players):
         if player not in chosen_moves:
             options = [

@@ -15,7 +15,7 @@ from tests.random_games.generator import Joint, PlainGame
 
 
 class Turn(NamedTuple):
-    """What a role knows of a turn; None is not known.
+    """A role's knowledge of a turn; None is not known.
 
     Attributes:
         refused: a move that was submitted and found illegal; the executed one was drawn.
@@ -68,7 +68,7 @@ def posterior(game: PlainGame, role: int, path: Path) -> dict[int, Fraction]:
 
 
 def random_path(game: PlainGame, role: int, turns: int, rng: random.Random) -> Path:
-    """What a role did and saw in a random match; shorter if it would be over."""
+    """A role's path in a random match; shorter if the match would be over."""
     state, path = game.initial, list[Turn]()
     for _ in range(turns):
         joint = rng.choice(game.joint_moves(state))

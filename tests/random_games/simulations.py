@@ -23,7 +23,7 @@ from tests.random_games.reference import (
 )
 
 Views = tuple[Path, ...]
-"""What each role but `random` did and saw."""
+"""The path of each role but `random`."""
 
 Lot = dict[str, Fraction]
 """Moves, with the probability of each."""
@@ -48,7 +48,7 @@ class Choice(NamedTuple):
 
 
 class Simulations:
-    """Values of one role's moves; what was found out is kept."""
+    """Values of one role's moves; intermediate results are cached."""
 
     def __init__(self, game: PlainGame, role: int) -> None:
         self._game, self._role = game, role
@@ -81,7 +81,7 @@ class Simulations:
     # ---------------------------------------------------------------- private
 
     def _outcomes(self, path: Path) -> dict[str, list[tuple[Fraction, Ends]]]:
-        """What each candidate leads to from each entry, with the weight of the entry."""
+        """The outcomes of each candidate from each entry, with the weight of the entry."""
         entries: dict[tuple[int, Views], Fraction] = {}
         for (state, joints), weight in histories(self._game, self._role, path).items():
             # Of itself a role knows no more than it was told.
@@ -99,7 +99,7 @@ class Simulations:
         }
 
     def _views(self, joints: tuple[tuple[str, ...], ...]) -> Views:
-        """What the roles did and saw where all joint moves are known."""
+        """The paths of the roles where all joint moves are known."""
         state = self._game.initial
         views: Views = ((),) * len(self._game.players)
         for joint in joints:
@@ -111,7 +111,7 @@ class Simulations:
         return views
 
     def _first(self, state: int, move: str) -> list[Lot]:
-        """What is submitted at first: the others move at random."""
+        """The moves submitted first: the others move at random."""
         lots = [even(self._game.legal[state][p]) for p in self._game.players]
         lots[self._role] = {move: Fraction(1)}
         return lots

@@ -133,7 +133,7 @@ def _independent(shares: dict[tuple[str, ...], float], number: int) -> float:
 
 
 def test_plain_tables_and_rules_say_the_same() -> None:
-    """What the two forms of a game say is compared on Prolog, state by state."""
+    """The two forms of a game are compared on Prolog, state by state."""
     for seed in range(6):
         game = random_game(seed)
         machine = machine_of_rules(game.rules, "prolog")

@@ -29,7 +29,7 @@ POLICY_PLAYOUTS = 2_500
 """Of each candidate of a simulated role, where decisions are made by playouts."""
 
 ERRORS = 5
-"""Values that are so many errors apart are told apart by playouts."""
+"""Values that differ by so many errors are distinguished by playouts."""
 
 WHOLE = 10
 """Plies, or turns: more than these games have."""
@@ -75,7 +75,7 @@ def plain_path(at: Case, tree: PathTree, node: int) -> Path:
 
 
 def decided(at: Case, spec: str, seed: int = 0) -> Decision:
-    """What a player decides that did and saw the same."""
+    """The decision of a player with the same path."""
     rng = np.random.default_rng(seed)
     player = make_player(parse_spec(spec), at.machine, role_of(at), rng)
     for move, percepts, refused in at.path:
@@ -203,7 +203,7 @@ def test_hyperplay_chooses_a_best_move(seeds: range) -> None:
 @pytest.mark.verify
 @some_games
 def test_simulations_are_right_on_average(seeds: range) -> None:
-    """Simulated roles choose by exact values, so that all that varies is what is drawn."""
+    """Simulated roles choose by exact values, so that only random draws vary."""
     scores = list[float]()
     for seed in seeds:
         at = odd_case(seed)
@@ -295,7 +295,7 @@ def test_games_looked_through_to_their_ends_are_worth_what_may_follow(
 def test_information_sets_are_worth_what_is_seen_some_plies_ahead(
     seeds: range, depth: int, paranoid: bool
 ) -> None:
-    """With exact values of states: with those that are drawn, the best of several is too good."""
+    """With exact values of states: with random ones, the best of several is too good."""
     for seed in seeds:
         at = odd_case(seed)
         bag, evaluation = exact_bag(at, PathTree(at.machine)), Played(at)

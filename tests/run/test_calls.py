@@ -46,7 +46,7 @@ def give_up() -> None:
 
 
 def echo() -> list[Any]:
-    """What it hears until it hears None."""
+    """The messages up to None."""
     messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
     calls.listen(messages.put)
     calls.tell("listening")

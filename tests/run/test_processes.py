@@ -1,4 +1,4 @@
-"""What all child processes share: how they start, what they get, and how they end."""
+"""Common features of child processes: how they start, their environment, and how they end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LAST_WORDS_S = 0.2
 
 
 def tell(*arguments: str) -> None:
-    """An entry: tells what the child sees."""
+    """An entry: prints the child's view of its environment."""
     answers = processes.own_answers()
     print("not an answer")
     seen = {

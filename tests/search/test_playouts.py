@@ -13,7 +13,7 @@ from ggp.errors import NoLegalMoveError
 from ggp.machine import Machine
 from ggp.machine.base import Chance, IntArray, States
 from ggp.machine.base import Machine as MachineProtocol
-from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+from ggp.machine.games import load_program
 from ggp.run import clocks
 from ggp.search.anytime import Deadline, OutOfTime, Pace
 from ggp.search.estimates import Estimates, candidates
@@ -21,7 +21,7 @@ from ggp.search.moves import MoveLists
 from ggp.search.playouts import PlayoutSearch, first_steps
 from ggp.search.trials import plan_trials
 from tests.support.comparing.batches import mixed_states
-from tests.support.games import MODEST_GAMES, machine_of_game, machine_of_rules
+from tests.support.games import MODEST_GAMES, build_here, machine_of_game, machine_of_rules
 
 TWO_DICE = (
     "(role random) (role player)"
@@ -173,11 +173,9 @@ def test_a_round_cut_short_keeps_what_is_finished() -> None:
 def test_a_first_round_that_is_broken_off_counts_as_far_as_it_came(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    machine = machine_of_game("blind_breakthrough", "propnet")
+    # One of its own: a machine remembers how long steps took.
+    machine = build_here(load_program("blind_breakthrough"), "propnet")
     bag = start_of(machine, machine.roles.index("white")).start(0)
-    assert isinstance(machine, PropnetMachine)
-    monkeypatch.setattr(machine._playouts.player, "_budget", 1)  # as at first
-    monkeypatch.setattr(machine._playouts.player, "_step_s", 0.0)
     looks = count(step=0.001)
     monkeypatch.setattr(clocks, "time", SimpleNamespace(monotonic=lambda: next(looks)))
 

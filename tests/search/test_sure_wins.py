@@ -35,10 +35,10 @@ DOORS = """
 (<= terminal (true (at 3)))
 (<= (goal us 100) (true won)) (<= (goal us 0) (not (true won))) (goal them 0) (goal random 0)
 """
-"""We ask for a door, and open one: then they may `move` the prize, which we are not told."""
+"""We ask for a door, and open one: then they may `move` the prize, without a percept for us."""
 
 ASKED = "(does us (ask ?d))"
-"""We are told if the prize is behind the door we asked for."""
+"""A percept says whether the prize is behind the door we asked for."""
 
 
 def joint_moves(machine: Machine, state: States) -> list[tuple[int, ...]]:
@@ -138,7 +138,7 @@ def test_the_first_to_move_wins_dark_hex_for_sure_whatever_the_other_does() -> N
 
 
 def states_after(machine: Machine, states: States, move: int, percepts: int) -> States:
-    """The states of the first role after a move and what it was told."""
+    """The states of the first role after a move and its percepts."""
     parts = []
     for state in distinct(machine, states):
         joint: IntArray = np.array([j for j in joint_moves(machine, state) if j[0] == move])

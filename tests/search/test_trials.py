@@ -249,7 +249,7 @@ def test_a_single_trial_is_too_little_for_promptness() -> None:
 
 
 def tally_of(rounds: list[list[float]]) -> Estimates:
-    """What a tally makes of rounds of goal values of one candidate on a bag of one entry."""
+    """The tally of rounds of goal values of one candidate on a bag of one entry."""
     bags = weighted_bags(machine_of_game("krieg_tic_tac_toe"), [[1.0]], [0])
     moves = ragged([np.array([3])])
     tally = Tally(1)

@@ -12,10 +12,10 @@ import numpy as np
 from ggp.machine import Machine, States
 
 Known = tuple[tuple[str, tuple[str, ...]], ...]
-"""What a role did and saw: move and percepts of each turn."""
+"""The path of a role: move and percepts of each turn."""
 
 Strategy = Mapping[Known, Mapping[str, Fraction]]
-"""Probabilities of moves by what the role knows."""
+"""Probabilities of moves by the role's path."""
 
 
 @dataclass(frozen=True)

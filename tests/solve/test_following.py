@@ -1,4 +1,4 @@
-"""A role's part in a solved game, found by what it did and saw."""
+"""A role's part in a solved game, looked up by its path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trees of games, compared with brute force; what is refused."""
+"""Trees of games, compared with brute force; games that are refused."""
 
 from __future__ import annotations
 

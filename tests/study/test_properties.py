@@ -133,7 +133,7 @@ def test_gap_of_kuhn_poker_is_that_of_a_queen_that_faces_a_bet() -> None:
 def share_by_enumeration(
     machine: Machine, tree: PathTree, role: int, node: int, earlier_turn: int
 ) -> tuple[float, int]:
-    """What is left of the set at turn `earlier_turn`, by listing complete paths."""
+    """The remaining share of the set at turn `earlier_turn`, by listing complete paths."""
     path: Path = []
     for (turn_node,) in tree.beginnings(np.array([node]))[1:]:
         move, percepts, _ = tree.last_turns(np.array([turn_node]))[0].tolist()

@@ -1,4 +1,4 @@
-"""Random matches that show what is wrong with a game."""
+"""Random matches that reveal the faults of a game."""
 
 from __future__ import annotations
 

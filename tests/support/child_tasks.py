@@ -37,7 +37,7 @@ def noise(argument: bytes) -> bytes:
 
 
 def environment(_: object) -> bytes:
-    """What the child sees of the world."""
+    """The child's view of its environment."""
     seen = {
         "path": sys.path,
         "threads": os.environ["OPENBLAS_NUM_THREADS"],

@@ -70,7 +70,7 @@ def decorated(module: str, decorators: set[str]) -> Iterator[Name]:
 
 @cache
 def tree_of(module: str) -> ast.Module | None:
-    """A module of ours; None for those of others, and for what is none."""
+    """A module of the project; None for any other name."""
     path = REPOSITORY.joinpath(*module.split("."))
     for file in (path.with_suffix(".py"), path / "__init__.py"):
         if module.split(".")[0] == "ggp" and file.is_file():
@@ -80,7 +80,7 @@ def tree_of(module: str) -> ast.Module | None:
 
 @cache
 def _definitions(module: str) -> dict[str, list[ast.stmt]]:
-    """The statements at the top of a module that say what a name stands for."""
+    """The top-level statements of a module that define a name."""
     definitions: dict[str, list[ast.stmt]] = {}
     tree = tree_of(module)
     for node in _statements(tree.body if tree else []):
@@ -110,7 +110,7 @@ def _bound(node: ast.stmt) -> Iterator[str]:
 
 
 def _reads(name: Name, node: ast.stmt, by_kernels: bool) -> Iterator[Name]:
-    """What a statement reads that says what a name stands for."""
+    """The names that a defining statement reads."""
     if isinstance(node, ast.ImportFrom):
         yield from (source for alias, source in _imported(node) if alias == name.name)
         return
@@ -133,7 +133,7 @@ def _reads(name: Name, node: ast.stmt, by_kernels: bool) -> Iterator[Name]:
 
 
 def _imported(node: ast.ImportFrom) -> Iterator[tuple[str, Name]]:
-    """What names an import makes known, and what each stands for."""
+    """The names that an import introduces, and their sources."""
     for alias in node.names:
         yield alias.asname or alias.name, Name(node.module or "", alias.name)
 

@@ -43,7 +43,7 @@ SHOWN_ON_ALL = {"breakthrough", "krieg_tic_tac_toe", "kuhn_poker", "meier", "tic
 secrets, percepts, arithmetic and what is open to all."""
 
 _OF_GAMES = {"game", "name"}
-"""What the argument is called of tests that are run on every game."""
+"""The name of the argument of tests that run on every game."""
 
 _ABOUT_GAMES = (
     *("games/", "golden/", "openspiel/"),

@@ -18,7 +18,7 @@ Told = tuple[str, tuple[str, ...]]
 """A move that was executed, and the percepts after it."""
 
 Script = Callable[[int, str, list[str]], str | None]
-"""What a role does in a turn, by its name and legal moves; None to leave it to player or lot."""
+"""The move of a role in a turn, by its name and legal moves; None to leave it to player or lot."""
 
 
 class Looked(NamedTuple):
@@ -38,7 +38,7 @@ class Looked(NamedTuple):
 
     @property
     def bag(self) -> Bags:
-        """What it decided by: its own bag, or one that was found anew where that is empty."""
+        """The bag behind the decision: its own, or one found anew where that is empty."""
         tracker = self.player.tracker
         return tracker.last_known if tracker.bag.depleted[0] else tracker.bag
 

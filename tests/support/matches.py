@@ -8,7 +8,7 @@ from tests.support.comparing.walks import joint_move
 from tests.support.games import machine_of_game
 
 Percepts = dict[str, tuple[str, ...]]
-"""What each role sees in one turn, sorted; roles that see nothing are left out."""
+"""The percepts of each role in one turn, sorted; roles without percepts are left out."""
 
 
 class Match:

@@ -1,4 +1,4 @@
-"""Paths of roles: many random matches at once, and what a path of a tree holds."""
+"""Paths of roles: many random matches at once, and the turns of a path of a tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who started whom, as Linux tells it."""
+"""The children of processes, according to Linux."""
 
 from __future__ import annotations
 

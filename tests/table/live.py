@@ -49,7 +49,7 @@ WORDS = {
 
 
 def seats_of(match: Mapping[str, Any]) -> dict[str, str]:
-    """What the seats of a match are called in addresses, by role."""
+    """The names of a match's seats in addresses, by role."""
     return {
         role: link.removeprefix("/seat/").partition("?")[0] for role, link in match["links"].items()
     }
@@ -110,7 +110,7 @@ class LiveTable:
             connection.close()
 
     def get(self, path: str, status: int = 200) -> Any:
-        """What a path answers, as JSON."""
+        """The answer of a path, as JSON."""
         answer_status, _, body = self.request("GET", path)
         assert answer_status == status, body
         return json.loads(body)
@@ -141,7 +141,7 @@ class LiveTable:
         return {"cookie": pairs} if pairs else {}
 
     def until(self, path: str, holds: Callable[[Any], object]) -> Any:
-        """What a path answers as soon as something holds of it."""
+        """The answer of a path as soon as a condition holds of it."""
         end_s = time.monotonic() + PATIENCE_S
         while True:
             status, _, body = self.request("GET", path)
@@ -158,7 +158,8 @@ class LiveTable:
         )
 
     def play(self, seat: str, move: str | None = None) -> Any:
-        """Make a seat's next move, the first legal one if none is named; what it was asked."""
+        """Make a seat's next move, the first legal one if none is named; returns the view before
+        it."""
         answer = self.until(f"/api/seats/{seat}", lambda answer: answer["ask"])
         move_text = move or answer["ask"]["moves"][0]["move"]
         self.post(f"/api/seats/{seat}/move", {"turn": answer["ask"]["turn"], "move": move_text})
@@ -182,7 +183,7 @@ class LiveTable:
 
 
 def _events(answer: http.client.HTTPResponse) -> Iterator[dict[str, Any]]:
-    """What was told; beats, which come while there is nothing to tell, are left out."""
+    """The events; beats, which only show that the connection lives, are left out."""
     event: dict[str, Any] = {}
     while line := answer.readline():
         name, colon, value = line.decode().rstrip("\n").partition(": ")

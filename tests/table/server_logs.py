@@ -12,7 +12,7 @@ from ggp.protocol.messages import WIRE_STYLES, Play, Start, Stop
 from ggp.server.match_log import MatchLog
 
 Turn = tuple[str, str, tuple[str, ...] | None]
-"""What we answered in a turn; what was executed for us; what the server told of the turn."""
+"""Our answer in a turn; the executed move; the percepts that the server sent."""
 
 
 def write_log(

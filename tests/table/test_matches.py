@@ -1,4 +1,4 @@
-"""Matches at the table: what people are asked and shown, what stays hidden, what is found again."""
+"""Matches at the table: questions and texts for people, hidden facts, and resumed matches."""
 
 from __future__ import annotations
 

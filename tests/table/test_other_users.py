@@ -73,7 +73,7 @@ def as_other(port: int, requests: Sequence[Request], files: list[Path]) -> Any:
 
 @dataclass(frozen=True)
 class Prey:
-    """A table of root's, in whose start folder there is what is none of others' business."""
+    """A table of root's, in whose start folder there is a private file."""
 
     table: LiveTable
     folder: Path

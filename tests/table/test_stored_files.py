@@ -73,7 +73,7 @@ def folder(own_cache: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def log_of(stored: LiveTable, match: str) -> tuple[str, Any]:
-    """The path of a log among the records, and what it answers."""
+    """The path of a log among the records, and its view."""
     (log,) = (log for log in stored.get("/api/lobby")["logs"] if log["match"] == match)
     path = f"/api/records/{log['name']}"
     return path, stored.get(path)

@@ -1,4 +1,4 @@
-"""The formal rules: what is refused, what is only reported, what is allowed."""
+"""The formal rules: which rules are refused, reported or allowed."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def repaired(rules: str) -> Program:
 
 
 def added(rules: str) -> list[str]:
-    """What more rules add to those of the frame when they are played, as KIF."""
+    """The rules that are added to the frame when a sheet is repaired, as KIF."""
     frame = set(map(str, normalize(parse(FRAME)).rules))
     return [str(rule) for rule in repaired(FRAME + rules).rules if str(rule) not in frame]
 

@@ -1,4 +1,4 @@
-"""Comments stay with what they are about, in both syntaxes, there and back."""
+"""Comments stay beside their rules, in both syntaxes, there and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is printed reads back as the same rules, in both syntaxes."""
+"""Printed rules read back as the same rules, in both syntaxes."""
 
 from __future__ import annotations
 

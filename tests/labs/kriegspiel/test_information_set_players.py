@@ -20,7 +20,7 @@ CHOSEN: Told = ("(choose 1)", ())
 OPENED: Told = ("noop", ("(opened 3)",))
 
 STATES_A_SECOND = 30_000
-"""Of a machine whose clock tells what it has visited: slow, so that little fits in."""
+"""The clock of a machine, which tells the states visited: slow, so that little fits in."""
 
 
 def new_player(machine: Machine, role: str, spec: str, seed: int = 0) -> BeliefPlayer:
@@ -239,7 +239,7 @@ COUNTED = {
 
 
 def moves_and_visits(spec: str, seed: int) -> list[tuple[str, tuple[float | None, ...], int]]:
-    """What a player decides first, and in another try after a refused one."""
+    """A player's first decision, and its decision in another try after a refused one."""
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
     player = new_player(machine, "xplayer", f"{spec},exact=0,rescue=none", seed)
     for mark in ("(mark 2 2)", "(mark 1 1)"):

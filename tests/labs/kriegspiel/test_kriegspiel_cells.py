@@ -1,4 +1,4 @@
-"""`match-runner reproduce kriegspiel`: its cells, what they cost, and how they are judged."""
+"""`match-runner reproduce kriegspiel`: its cells, their costs, and their verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trees that value leaves by a critic: what it says, when it is used, which files are refused."""
+"""Trees that value leaves by a critic: its values, when it is used, which files are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search on a policy: values are those of exact enumeration, and shares take a step by them."""
+"""Search on a policy: values agree with exact enumeration, and probabilities step towards them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.games import machine_of_game
 QUICK = Settings(turns=8, block=32, hidden=(16,), critic=(8,), rate=2e-2)
 
 Turns = tuple[tuple[str, tuple[str, ...]], ...]
-"""What a role knows: its move and percepts of each turn."""
+"""The path of a role: its move and percepts of each turn."""
 
 
 @cache

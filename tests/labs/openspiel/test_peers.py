@@ -26,7 +26,7 @@ def seated(game: str, role: str, spec: str, seed: int = 0) -> Player:
 
 
 class Ticking:
-    """A clock that goes on by 60 ms, or as it is told, whenever it is looked at."""
+    """A clock that goes on by 60 ms, or a given step, whenever it is read."""
 
     now_s = 0.0
 

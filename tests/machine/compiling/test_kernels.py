@@ -1,4 +1,4 @@
-"""How kernels are compiled, and what they take."""
+"""How kernels are compiled, and which arguments they take."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ for backend in ("propnet", "relational"):
 
 
 def kernel_results() -> list[object]:
-    """What the kernels here give, and some of those that everything is built of."""
+    """The results of the kernels here, and of some basic ones."""
     outer = Outer(np.zeros(3, dtype=np.int64), Inner(np.ones((3, 2)), 10), 0.5)
     rows = np.arange(12, dtype=np.uint64).reshape(6, 2) % np.uint64(8)
     groups, first = np.zeros(6, dtype=np.int64), np.zeros(6, dtype=np.int64)
@@ -292,12 +292,12 @@ def test_small_calls_are_spared_the_kernel_until_there_were_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(jit, "SPARED_STEPS", 100)
-    doubled = kernel(_doubled)
+    doubled, loaded = kernel(_doubled), jit.num_loaded()
     assert doubled.for_steps(60)(np.arange(3)) == 6
-    assert doubled._compiled is None
+    assert jit.num_loaded() == loaded
     assert doubled.for_steps(60) is doubled
     assert doubled.for_steps(60)(np.arange(3)) == 6
-    assert doubled._compiled is not None
+    assert jit.num_loaded() == loaded + 1
     assert doubled.for_steps(1) is doubled
 
 

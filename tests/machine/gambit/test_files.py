@@ -1,4 +1,4 @@
-"""Reading `.efg` and `.nfg`: what they state, and what is said of those that cannot be read."""
+"""Reading `.efg` and `.nfg`: their contents, and the errors of files that cannot be read."""
 
 from __future__ import annotations
 

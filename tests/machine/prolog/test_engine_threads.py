@@ -47,7 +47,7 @@ def elsewhere(work: Callable[[], _T]) -> _T:
 
 
 def answers_of(machine: Machine) -> list[object]:
-    """Answers that depend on the state that Prolog has loaded, and on what it remembers."""
+    """Answers that depend on the state that Prolog has loaded, and on its tables."""
     answers: list[object] = []
     state, rng = machine.initial(1), np.random.default_rng(3)
     for _ in range(3):

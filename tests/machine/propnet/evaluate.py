@@ -1,4 +1,4 @@
-"""What the nets of a circuit say, in the plainest way."""
+"""The values of the nets of a circuit, computed in the plainest way."""
 
 from __future__ import annotations
 

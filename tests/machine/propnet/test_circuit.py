@@ -1,4 +1,4 @@
-"""Circuits say what the rules say, and are well made."""
+"""Circuits agree with the rules, and are well formed."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def assert_same(circuit: Circuit, machine: Machine, *, seed: int, depth: int = 1
 
 
 def assert_well_made(circuit: Circuit) -> None:
-    """What the docstring of `Circuit` promises."""
+    """The invariants that the docstring of `Circuit` promises."""
     first_net = 1 + circuit.num_inputs
     loop_of = {gate: loop for loop in circuit.loops for gate in range(loop.start, loop.end)}
     assert [loop.start for loop in circuit.loops] == sorted(loop.start for loop in circuit.loops)

@@ -41,7 +41,7 @@ def test_beliefs_hold_the_hidden_places_with_equal_probability() -> None:
 
 
 def test_it_is_searched() -> None:
-    """To pick the middle one of three tells the others apart, which is worth 33.3, not 25."""
+    """Picking the middle one of three separates the others, which is worth 33.3, not 25."""
     player = ggp.load(GAME).player("seeker", "hyperplay2:n=6", seed=1)
     player.observe("noop", ())
     player.observe("(pick 4)", ("high",))
@@ -49,7 +49,7 @@ def test_it_is_searched() -> None:
 
 
 def test_it_is_solved() -> None:
-    """The middle first, then the middle of what is left: 1, 2 and 4 of seven in so many picks."""
+    """The middle first, then the middle of the rest: 1, 2 and 4 of seven in so many picks."""
     solution = solve(build_machine(load_program(GAME)))
     assert solution.profile.values["seeker"] == pytest.approx((75 + 2 * 50 + 4 * 25) / 7)
 

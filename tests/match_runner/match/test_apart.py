@@ -138,7 +138,7 @@ def _module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(name="marks")
 def _marks() -> Path:
-    """What the player leaves: a file for each thing it did wrong, and one of the end."""
+    """The files that the player leaves: one for each fault, and one at the end."""
     folder = Path(os.environ["PLUG_IN_MARKS"])
     for file in folder.iterdir():
         file.unlink()

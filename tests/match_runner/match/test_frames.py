@@ -1,4 +1,4 @@
-"""What is shown after a turn."""
+"""The pictures and texts that are shown after a turn."""
 
 from __future__ import annotations
 

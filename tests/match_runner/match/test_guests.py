@@ -44,7 +44,7 @@ class Scripted:
 
 
 class Witness:
-    """Keeps what a watcher is told."""
+    """Records the notes that a watcher gets."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[TurnRecord | None, tuple[str, ...], bool]] = []

@@ -1,4 +1,4 @@
-"""The referee: who is told what, and what becomes of bad answers."""
+"""The referee: the percepts that it passes on, and its treatment of bad answers."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ CLOCKS = Conditions(play_clock_s=4.0, remote=RemoteConditions(start_clock_s=7), 
 
 @dataclass
 class Prepared(Script):
-    """Also notes what it may use of the start clock."""
+    """Also records its share of the start clock."""
 
     prepared: list[float] = field(default_factory=list)
     fails: bool = False
@@ -105,7 +105,7 @@ def test_a_puzzle_that_was_solved_on_the_start_clock_is_not_searched_again() -> 
 
 @dataclass
 class Ponderer(Script):
-    """Also notes what it may use of the time of others, and how many turns it knew then."""
+    """Also records its share of the time of others, and the number of turns it knew then."""
 
     pondered: list[tuple[int, float]] = field(default_factory=list)
     fails: bool = False

@@ -13,7 +13,7 @@ from tests.support.games import machine_of_game
 
 
 def decide(game: str, spec: str, turn: int = 0, seed: int = 0) -> Decision:
-    """What a player thinks at the start, as if it were a later turn of which it knows nothing."""
+    """A player's decision at the start, as if it were a later turn of which it knows nothing."""
     machine = machine_of_game(game)
     player = make_player(parse_spec(spec), machine, 0, np.random.default_rng(seed))
     for _ in range(turn):

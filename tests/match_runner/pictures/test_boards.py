@@ -45,7 +45,7 @@ def edges(layout_: Layout) -> tuple[str, str]:
 
 
 def filled(picture: dict[str, Any]) -> dict[str, list[str]]:
-    """What is in each cell that is not empty, by id."""
+    """The contents of each cell that is not empty, by id."""
     cells = [cell for board_ in picture["boards"] for cell in board_["cells"]]
     return {c["id"]: [item["text"] for item in c["items"]] for c in cells if c["items"]}
 

@@ -1,4 +1,4 @@
-"""`board.js` in Chromium: what it makes of pictures, and how cells are chosen."""
+"""`board.js` in Chromium: how it draws pictures, and how cells are chosen."""
 
 from __future__ import annotations
 

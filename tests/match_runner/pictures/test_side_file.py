@@ -1,4 +1,4 @@
-"""Files beside rulesheets that say better what a game looks like."""
+"""Files beside rulesheets that improve the pictures of a game."""
 
 from __future__ import annotations
 

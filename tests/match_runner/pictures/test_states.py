@@ -1,4 +1,4 @@
-"""Pictures of states of all games: every fluent is in them once, and those of boards in a grid."""
+"""Pictures of states of all games: each has every fluent once, board fluents in a grid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A remote player over real sockets that does what a script says, well or badly."""
+"""A remote player over real sockets that follows a script, good or bad."""
 
 from __future__ import annotations
 

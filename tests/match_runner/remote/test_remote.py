@@ -1,4 +1,4 @@
-"""Remote players: what they are sent, and that what they do wrong costs only themselves."""
+"""Remote players: the requests they get, and that their faults cost only themselves."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ def test_scrambling_depends_on_the_seed_only() -> None:
 
 
 def test_a_match_with_scrambled_names_is_recorded_in_those_of_the_game() -> None:
-    """The player knows nothing but what it is sent, and plays the first legal move."""
+    """The player knows only its requests, and plays the first legal move."""
 
     def first_legal(body: str) -> str:
         message = parse_message(body)
@@ -486,11 +486,11 @@ def test_a_name_that_cannot_be_resolved_is_unreachable() -> None:
 def test_a_name_is_looked_up_once_a_match(monkeypatch: pytest.MonkeyPatch) -> None:
     lookups = []
 
-    def look_up(host: str) -> tuple[str, ...]:
+    def look_up(host: str, *_: object, **__: object) -> list[Any]:
         lookups.append(host)
-        return ("127.0.0.2", "127.0.0.1")  # nobody listens at the first
+        return [(0, 0, 0, "", (at, 0)) for at in ("127.0.0.2", "127.0.0.1")]  # first: nobody
 
-    monkeypatch.setattr("match_runner.remote.post._look_up", look_up)
+    monkeypatch.setattr("match_runner.remote.post.socket.getaddrinfo", look_up)
     with playing(HttpPlayer(["noop"])) as first, playing(HttpPlayer(["noop"])) as two:
         addresses = [p.address.replace("127.0.0.1", "player.example") for p in (first, two)]
         record = match_of("kuhn_poker", player1=addresses[0], player2=addresses[1])
@@ -502,7 +502,12 @@ def test_a_name_that_takes_forever_to_look_up_costs_the_time_to_connect(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     never = threading.Event()
-    monkeypatch.setattr("match_runner.remote.post._look_up", lambda _: never.wait(60))
+
+    def hang(*_: object, **__: object) -> None:
+        never.wait(60)
+        raise OSError
+
+    monkeypatch.setattr("match_runner.remote.post.socket.getaddrinfo", hang)
     hasty = replace(DRESDEN, connect_s=0.05, connect_pool_s=0.0)
     hurried = replace(quick(), remote=RemoteConditions(server=hasty))
     try:

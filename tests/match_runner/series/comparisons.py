@@ -95,7 +95,7 @@ def compared(
     executor: InlineExecutor | None = None,
     stop_after: int | None = None,
 ) -> tuple[ComparisonSummary, tuple[str, ...]]:
-    """What a comparison comes to, and what could not be played; see `held`."""
+    """The summary of a comparison, and the matches that failed; see `play`."""
     snapshot, failures = play(series, folder, executor, stop_after)
     return summarize(snapshot), failures
 

@@ -1,4 +1,4 @@
-"""Series: the file, going on where it stopped, crashes, equal states, what it comes to."""
+"""Series: the file, resuming, crashes, equal states, and the summary."""
 
 from __future__ import annotations
 

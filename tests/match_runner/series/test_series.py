@@ -1,4 +1,4 @@
-"""Series: seeds, and what a series adds up to."""
+"""Series: seeds and summaries."""
 
 from __future__ import annotations
 

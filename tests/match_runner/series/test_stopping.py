@@ -1,4 +1,4 @@
-"""Series that end by themselves, and what is fixed beforehand."""
+"""Series that stop early, and settings that are fixed beforehand."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def stopped(
     executor: InlineExecutor | None = None,
     stop_after: int | None = None,
 ) -> tuple[ComparisonSummary, tuple[str, ...], list[tuple[Forecast, ...]]]:
-    """What a series comes to that ends by itself, what could not be played, and what was said."""
+    """The summary of a series that stops early, its failures, and its messages."""
     messages: list[Any] = []
     snapshot, failures = play(
         series, folder, executor or Drawn(), stop_after, until, messages.append

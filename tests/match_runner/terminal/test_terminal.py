@@ -1,4 +1,4 @@
-"""People at the terminal: what they are shown, what they type, and how they leave."""
+"""People at the terminal: the texts they see, their input, and how they leave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tournaments: what is planned, kept, continued, summed up and refused."""
+"""Tournaments: planning, storing, continuing, summaries and refusals."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def summed_up(
     executor: CrashingExecutor | None = None,
     stop_after: int | None = None,
 ) -> tuple[TournamentSummary, tuple[str, ...]]:
-    """What a tournament comes to, and what could not be played."""
+    """The summary of a tournament, and the matches that failed."""
     snapshot, failures = play(series, folder, executor, stop_after)
     return summarize(snapshot), failures
 

@@ -64,7 +64,7 @@ def executor(cluster: Any) -> Iterator[ClusterExecutor]:
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory, own_cache: None) -> list[tuple[Any, ...]]:
-    """What the same comparison gives on this machine."""
+    """The result of the same comparison on this machine."""
     folder = tmp_path_factory.mktemp("local")
     with open_executor(2, None) as pool, open_store(folder, SERIES) as store:
         assert isinstance(pool, LocalPool)

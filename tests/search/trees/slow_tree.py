@@ -10,6 +10,7 @@ import numpy as np
 from ggp.belief import PathTree
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, FloatArray, States
+from ggp.search.trees.paths_tree import PathsTree
 
 _WORD = (1 << 64) - 1
 
@@ -41,14 +42,19 @@ class SlowAction:
 
 @dataclass
 class SlowNode:
-    """What a role learned at a path."""
+    """The statistics of a role at a path."""
 
     selections: int = 0
     actions: dict[int, SlowAction] = field(default_factory=dict)
 
 
+def grow_without_kernel(tree: PathsTree) -> None:
+    """From now on the tree grows step by step in Python, as on machines without a circuit."""
+    tree._grower.lister = None
+
+
 class SlowTree:
-    """The twin of `PathsTree`; `leaf` says what a state that is played out comes to."""
+    """The twin of `PathsTree`; `leaf` gives the value of a state that is played out."""
 
     def __init__(self, machine: Machine, paths: PathTree, exploration: float, keep: float) -> None:
         self.machine, self.paths = machine, paths

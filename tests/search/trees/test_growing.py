@@ -10,11 +10,13 @@ import pytest
 from ggp.belief import PathTree
 from ggp.belief.policy_models import LateMoves
 from ggp.machine import Machine
+from ggp.machine.on_circuit import on_circuit
 from ggp.machine.propnet.play.turns import Lister
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.selection import ByRegret
 from ggp.search.trees.tree_tables import LaneSettings
+from tests.search.trees.slow_tree import grow_without_kernel
 from tests.search.trees.test_paths_tree import BANDIT, SOMETIMES
 from tests.support.games import machine_of_game, machine_of_rules
 
@@ -35,9 +37,9 @@ def grow(
     tree: PathsTree, *, by_kernel: bool, lanes: int = 60, deadline: Deadline | None = None
 ) -> PathsTree:
     """The tree after some waves from the start of the game."""
-    assert tree._grower.lister is not None
+    assert on_circuit(tree.machine)
     if not by_kernel:
-        tree._grower.lister = None
+        grow_without_kernel(tree)
     machine, rng = tree.machine, np.random.default_rng(7)
     views = np.arange(len(machine.roles))[None]
     worlds = tree.add_particles(machine.initial(1), views, 0)

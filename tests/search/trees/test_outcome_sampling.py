@@ -1,4 +1,4 @@
-"""Outcome sampling: its kernels against plain Python, and what it converges to."""
+"""Outcome sampling: its kernels against plain Python, and its limits."""
 
 from __future__ import annotations
 

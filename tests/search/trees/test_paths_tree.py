@@ -17,7 +17,7 @@ from ggp.search.trees import paths_tree
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.tree_search import WAITING_S, Roots, TreeSearch
 from ggp.search.trees.tree_tables import ACTIONS, KEEP, LARGE, LaneSettings, wider
-from tests.search.trees.slow_tree import SlowTree, leaf
+from tests.search.trees.slow_tree import SlowTree, grow_without_kernel, leaf
 from tests.support.games import machine_of_game, machine_of_rules
 
 BANDIT = """
@@ -59,7 +59,7 @@ def tree_of(machine: Machine, **settings: Any) -> PathsTree:
 def search_of(
     machine: Machine, turns: int = 0, seed: int = 0, **settings: Any
 ) -> tuple[PathsTree, TreeSearch]:
-    """A search for the first role, which was told nothing and made its only move for some turns."""
+    """A search for the first role, which got no percepts and made its only move for some turns."""
     tree = tree_of(machine, **settings)
     belief = HyperPlaySampler(machine, tree.paths, capacity=100, keep_views=True)
     rng = np.random.default_rng(seed)
@@ -187,7 +187,8 @@ def test_a_wave_that_runs_out_of_time_leaves_no_trace(
     if by_kernel:  # a wave ends before the clock is looked at again
         monkeypatch.setattr(tree.leaves, "of_leaves", lambda *_: _raise())
     else:
-        tree._grower.lister, looks = None, iter([False, True])
+        grow_without_kernel(tree)
+        looks = iter([False, True])
         monkeypatch.setattr(paths_tree, "check", lambda _: _raise() if next(looks) else None)
     with pytest.raises(OutOfTime):
         search.send(50)
@@ -260,11 +261,12 @@ def test_waves_grow_though_each_has_a_cost_of_its_own(monkeypatch: pytest.Monkey
     deadline = Deadline(2.0, lambda: now_s[0])
     search = TreeSearch(tree, belief.start(0), np.random.default_rng(0), deadline)
 
-    def send(size: int) -> None:
+    def wave(worlds: IntArray, *_: object) -> None:
+        size = len(worlds)
         now_s[0] += 0.035 + 1e-5 * size
         sizes.append(size)
 
-    monkeypatch.setattr(search, "_send_wave", send)
+    monkeypatch.setattr(tree, "wave", wave)
     search.run(deadline)
     assert max(sizes) > 500
     assert 1.8 < now_s[0] <= 2.0
@@ -281,13 +283,14 @@ def test_waves_are_not_nearly_all_fixed_cost_also_while_nobody_waits(
     deadline = Deadline(2.0, lambda: now_s[0])
     search = TreeSearch(tree, belief.start(0), np.random.default_rng(0), deadline)
 
-    def send(size: int) -> None:
+    def wave(worlds: IntArray, *_: object) -> None:
+        size = len(worlds)
         took_s = 0.027 + 3e-4 * size  # as in kriegspiel_5x5
         now_s[0] += took_s
         longest_s[0] = max(longest_s[0], took_s)
         lanes[0] += size
 
-    monkeypatch.setattr(search, "_send_wave", send)
+    monkeypatch.setattr(tree, "wave", wave)
     if waits:
         search.wait(deadline)
     else:

@@ -65,7 +65,7 @@ COIN = """
 (<= terminal (true over))
 (<= (goal a ?v) (true (paid ?v))) (goal random 0)
 """
-"""What is legal depends on a coin that the role does not see."""
+"""The legal moves depend on a coin that the role does not see."""
 
 MOST = 400_000
 """Joint moves that are enough to solve the games here."""

@@ -52,7 +52,7 @@ class Summary(NamedTuple):
     smallest_p: float
 
     def stands_out(self, chance: float) -> list[str]:
-        """What is less probable than `chance` if there is no difference."""
+        """Comparisons less probable than `chance` if there is no difference."""
         scores = {
             "the mean of the z-scores": _two_sided(self.mean, self.mean_error),
             "the deviation of the z-scores": _two_sided(self.deviation - 1, self.deviation_error),

@@ -42,7 +42,7 @@ class Recursion:
         self._known: dict[tuple[str, ...], Goals] = {}
 
     def of_moves(self, state: States) -> dict[str, float]:
-        """What each of our moves in one state is worth to us."""
+        """The worth of each of our moves in one state."""
         machine = self._machine
         return {
             machine.move_text(move): self._values_after(state, {self._role: move}, 1)[self._role]

@@ -204,7 +204,7 @@ class Reference:
         return max(points_of[min(points_of)]) if points_of else 0.0
 
     def step(self, state: State, moves: Mapping[str, str]) -> Moved:
-        """What the joint move `moves` (one for every role) leads to."""
+        """The result of the joint move `moves` (one for every role)."""
         facts = Facts(self._of_state(state))
         for role, move in moves.items():
             facts.add(_DOES, (role, value(self._read_move(move))))
@@ -318,7 +318,7 @@ def value(term: Term) -> Value:
 def _conclude(
     rule: _Rule, body: _Body, binding: Binding, facts: Facts, negated: Facts
 ) -> list[tuple[Name, Row]]:
-    """Add what a rule says where `body` holds; the facts that are new."""
+    """Add the conclusions of a rule where `body` holds; returns the new facts."""
     conclusions = [
         tuple(_ground(arg, full) for arg in rule.args)
         for full in _all_of(body, binding, facts, negated, rule.variables)

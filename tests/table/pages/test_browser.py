@@ -89,7 +89,7 @@ def test_a_person_plays_a_whole_match_with_the_keyboard(page: Page, table: LiveT
 
 
 class Listener:
-    """Everything that reaches a page: bodies of answers, events of streams, and what it shows."""
+    """Everything that reaches a page: bodies of answers, events of streams, and its text."""
 
     def __init__(self, page: Page) -> None:
         self._page = page
@@ -282,7 +282,7 @@ def test_open_minds_show_everything_while_people_play(browser: Browser, tmp_path
 
 @pytest.fixture(scope="module")
 def every_kind(table: LiveTable) -> Iterator[list[tuple[str, str]]]:
-    """The address of a page of every kind, and what is there when it can be looked at."""
+    """The address of a page of every kind, and a sign that it is ready."""
     match = table.begin("breakthrough", {"white": "random", "black": "random"})["id"]
     started = table.begin("breakthrough", {"white": "human", "black": "random"})
     (link,) = started["links"].values()

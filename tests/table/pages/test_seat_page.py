@@ -1,4 +1,4 @@
-"""A seat in a real browser: what is pressed, where it is, and what is shown."""
+"""A seat in a real browser: its buttons, their places, and its texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shown of a state to a role that does not know all of it."""
+"""The facts shown to a role that does not know the whole state."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def tell_much() -> str:
 
 
 def repeat() -> int:
-    """Sends back what it hears, until the match is ended; then it tries once more."""
+    """Sends back its messages until the match is ended; then it tries once more."""
     messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
     link = WorkerLink(messages.put)
     link.send({"kind": "here"})

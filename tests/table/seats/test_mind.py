@@ -1,4 +1,4 @@
-"""Minds: what a role may believe, and what is thought of its moves."""
+"""Minds: a role's beliefs, and the values of its moves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.table.live import LiveTable, seats_of
 
 
 def look(table: LiveTable, path: str) -> dict[str, list[Any]]:
-    """Everything a look into a mind tells, by kind."""
+    """All events of a look into a mind, by kind."""
     data_by_event: dict[str, list[Any]] = {}
     with table.stream(path) as events:
         for event in events:

@@ -1,4 +1,4 @@
-"""`match-runner table` up to where it serves: who is let in, what it says, what it opens."""
+"""`match-runner table` up to where it serves: access, messages, and the browser it opens."""
 
 from __future__ import annotations
 

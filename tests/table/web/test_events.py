@@ -1,4 +1,4 @@
-"""What browsers are told, and that they can ask for what they missed."""
+"""The events that browsers get, and how they ask for those they missed."""
 
 from __future__ import annotations
 

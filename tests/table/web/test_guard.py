@@ -1,4 +1,4 @@
-"""Who may ask the table anything, and what its answers carry."""
+"""Who may send requests to the table, and the headers of its answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page may name: games and players, and nothing else of the user's."""
+"""Names that a page may use: games and players, and no other file of the user's."""
 
 from __future__ import annotations
 

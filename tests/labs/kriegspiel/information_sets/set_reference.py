@@ -26,7 +26,7 @@ class Kind(NamedTuple):
 
 
 class Rules:
-    """A machine, asked about one state at a time; what it said is remembered."""
+    """A machine that answers about one state at a time, and remembers its answers."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine

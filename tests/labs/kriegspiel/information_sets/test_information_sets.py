@@ -212,7 +212,7 @@ def test_cells_that_are_crossed_off_are_no_refused_tries() -> None:
 
 
 def test_a_free_try_looks_a_move_further() -> None:
-    """X is told of an O on the only cell it tried; what it tries next is looked at too."""
+    """X learns of an O on the only cell it tried; its next try is searched too."""
     rules, (bags, *_) = sets_of("krieg_tic_tac_toe", "xplayer", 6)
     texts = {
         tries: values_of(

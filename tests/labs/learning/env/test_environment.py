@@ -1,4 +1,4 @@
-"""An environment says what the Prolog machine says, whatever else is beside a lane."""
+"""An environment agrees with the Prolog machine, whatever the neighbours of a lane do."""
 
 from __future__ import annotations
 

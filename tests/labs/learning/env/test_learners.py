@@ -190,7 +190,8 @@ def test_role_plays_against_a_player_of_ours() -> None:
 
 
 def test_players_are_told_what_their_role_saw() -> None:
-    """HyperPlay finds states for all it is told: were that wrong, it would say so."""
+    """HyperPlay finds states for all its percepts: if they were wrong, its decisions would be
+    unsound."""
     env = gymnasium_env.VectorGame(
         "krieg_tic_tac_toe", "oplayer", 2, opponents={"xplayer": "hyperplay:n=2"}
     )
@@ -209,7 +210,7 @@ def lanes_of(game: str = "kuhn_poker", role: str = "player1", **options: Any) ->
 
 
 def turns(env: Any, seed: int | list[int | None] | None = 3, steps: int = 12) -> list[Any]:
-    """What an environment tells in some steps of random legal play from a seed on."""
+    """The answers of an environment to some steps of random legal play from a seed on."""
     answers = [env.reset(seed=seed)[0]]
     env.action_space.seed(1)
     for _ in range(steps):
@@ -307,7 +308,7 @@ def test_lanes_do_what_a_vector_environment_of_gymnasium_does(mode: str) -> None
 
 
 def test_all_modes_play_the_same_episodes() -> None:
-    """Where players choose by rule, so that a skipped turn does not change what is drawn."""
+    """Players here choose by rule, so a skipped turn changes no random draw."""
     scores = []
     for mode in MODES:
         env = lanes_of("meier", "player1", autoreset_mode=mode)

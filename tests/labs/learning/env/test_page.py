@@ -1,4 +1,4 @@
-"""The page about environments: what it shows runs."""
+"""The code on the page about environments runs."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Choice:
 
 
 class Coin:
-    """Draws its moves by lot; it tells that only if asked to."""
+    """Draws its moves by lot; gives its probabilities only on request."""
 
     made = 0
 
@@ -163,7 +163,7 @@ def test_an_equilibrium_yields_no_more_than_its_value() -> None:
 
 @pytest.mark.parametrize("tells", [False, True])
 def test_a_player_that_tosses_coins_cannot_be_exploited(tells: bool) -> None:
-    """If what it once drew were kept, a response would always be right."""
+    """If its first draws were kept, a response would always be right."""
 
     def make(role: int, rng: np.random.Generator) -> Chooser:
         return Coin(rng, tells)
@@ -268,7 +268,7 @@ def test_a_net_learns_to_respond(player: str | None) -> None:
 def test_a_net_learns_from_players_that_are_asked_in_each_match(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It is judged while matches go on, of which players must not be told."""
+    """It is judged while matches go on; players must not notice."""
     odd = replace(responding.SETTINGS, turns=17)
     monkeypatch.setattr(responding, "SETTINGS", odd)
 

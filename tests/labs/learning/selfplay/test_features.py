@@ -1,4 +1,4 @@
-"""Rows that are kept up to date turn by turn are those of whole paths."""
+"""Rows that are updated turn by turn equal the rows of whole paths."""
 
 from __future__ import annotations
 

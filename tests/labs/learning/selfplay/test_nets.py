@@ -1,4 +1,4 @@
-"""Nets compute what numpy computes, and gradients are those of finite differences."""
+"""Nets agree with numpy, and gradients with finite differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page about learning: what it shows runs."""
+"""The code on the page about learning runs."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_matches_are_the_same_in_our_rules_and_in_openspiel(name: str) -> None:
 
 
 def match_of(machine: Machine, rng: np.random.Generator) -> tuple[Acts, list[int], np.ndarray]:
-    """A random match: what was done, how many moves players had each time, and the goals."""
+    """A random match: its actions, the number of legal moves at each, and the goals."""
     state, noop = machine.initial(), machine.move_id("noop")
     acts: Acts = []
     choices: list[int] = []

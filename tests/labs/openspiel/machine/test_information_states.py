@@ -1,4 +1,4 @@
-"""What our players are told against OpenSpiel's information states, over whole games."""
+"""The percepts of our players against OpenSpiel's information states, over whole games."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ MOST_STATES = 200_000
 def machine_and_turns(
     name: str, role: int, seed: int, num_turns: int
 ) -> tuple[SpielMachine, np.ndarray]:
-    """A machine, and `[T, 3]` what a role knows of the first turns of a random match on it."""
+    """A machine, and `[T, 3]` the path of a role in the first turns of a random match on it."""
     machine = build_machine(load_program(f"openspiel:{name}"))
     assert isinstance(machine, SpielMachine)
     rng, turns = np.random.default_rng(seed), []

@@ -1,4 +1,4 @@
-"""What is particular to machines of OpenSpiel's games."""
+"""Features that only machines of OpenSpiel's games have."""
 
 from __future__ import annotations
 

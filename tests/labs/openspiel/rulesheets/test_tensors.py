@@ -113,7 +113,10 @@ def test_length_that_nothing_proves_can_be_given() -> None:
     assert not kinds.provides_information_state_tensor
     assert kinds.provides_observation_tensor
     bounded = pyspiel.load_game("gdl(rules=phantom_ttt,max_turns=2)")
-    assert bounded.information_state_tensor_shape()[0] == 2 + 2 * bounded._coder.width + 10
+    observer = make_observation(bounded, pyspiel.IIGObservationType(perfect_recall=True))
+    turns, width = observer.dict["turns"].shape
+    assert turns == 2
+    assert bounded.information_state_tensor_shape()[0] == 2 + turns * width + 10
     state = bounded.new_initial_state()
     for _ in range(2):
         state.apply_action(state.legal_actions()[0])

@@ -71,7 +71,7 @@ class Both:
         self.paths = [(*path, (move, percepts)) for path, move, percepts in turns]
 
     def knowledge(self, player: int) -> Any:
-        """What a player knows in OpenSpiel."""
+        """The knowledge of a player in OpenSpiel."""
         if self.twin.hides:
             return self.theirs.information_state_string(player)
         return tuple(self.theirs.history())

@@ -73,7 +73,7 @@ class BreakingOff(InlineExecutor):
 def grid_result(
     grid: DuelGrid, run_settings: RunSettings, executor: InlineExecutor | None = None
 ) -> tuple[Made, int]:
-    """What a grid gives, and how many matches it told of."""
+    """The result of a grid, and the number of matches that it reported."""
     steps: list[int] = []
     result = grid.run(run_settings, executor or InlineExecutor(), lambda: steps.append(1))
     return result, len(steps)

@@ -1,4 +1,4 @@
-"""`match-runner reproduce`: tables and figures in small, and what is written of them."""
+"""`match-runner reproduce`: small tables and figures, and the files written about them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class Here(InlineExecutor):
-    """Does at once, in this process, what it is given, and counts it."""
+    """Runs every task immediately in this process, and counts the tasks."""
 
     def __init__(self) -> None:
         self.done = 0

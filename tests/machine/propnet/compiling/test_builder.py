@@ -1,4 +1,4 @@
-"""Gates that are made many at a time are those that are made one by one."""
+"""Gates that are built in bulk equal gates built one by one."""
 
 from __future__ import annotations
 

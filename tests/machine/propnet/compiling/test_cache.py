@@ -78,7 +78,7 @@ def count_children(monkeypatch: pytest.MonkeyPatch, *, real: bool = False) -> li
 
 
 class Kept(NamedTuple):
-    """A game, what was built of it, and the file in which that is kept."""
+    """A game, its circuit, and the file that stores it."""
 
     program: Program
     built: Built

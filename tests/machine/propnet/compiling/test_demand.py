@@ -1,4 +1,4 @@
-"""Rules for what is asked for: they say the same as all rules do, and there are fewer of them."""
+"""Rules that are restricted to queries: the same meaning with fewer ground rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ground rules say what the rules say: every game, every odd thing a rulesheet may do."""
+"""Ground rules agree with the rules: every game, every odd construct of a rulesheet."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def of_text(text: str, *, split: bool = True) -> GroundProgram:
 
 
 def check(text: str, *, matches: int = 3, max_steps: int = 6) -> None:
-    """Play the ground rules against what the rules as written mean."""
+    """Play the ground rules against the reference, which evaluates the rules as written."""
     rulesheet = parse(text)
     program = normalize(rulesheet)
     for split in (True, False):

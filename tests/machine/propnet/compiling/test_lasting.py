@@ -74,7 +74,7 @@ def test_after_so_many_turns_it_gives_up(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_many_fluents_are_not_asked_one_by_one() -> None:
-    """Stacks of up to five letters of four, and those of six that nobody asked about."""
+    """Stacks of up to five letters out of four, and stacks of six that no query covers."""
     pushes = "".join(
         f"(legal b (push {x})) (<= (next (stack ({x} ?s) ?m)) (does b (push {x}))"
         " (true (stack ?s ?n)) (succ ?n ?m))"

@@ -1,4 +1,4 @@
-"""Ground rules mean the same without what is decided before play."""
+"""Ground rules keep their meaning without the atoms that are decided before play."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ NAMES = {"init", "true", "next", "does", "legal", "sees", "goal", "terminal", "p
 
 
 def lines(rules: str) -> list[str]:
-    """The lines that rules add to those of the frame, names restored."""
+    """The lines of rules, without those of the frame, with names restored."""
     frame = set(_restored(program("")))
     return [line for line in _restored(program(rules)) if line not in frame]
 

@@ -1,4 +1,4 @@
-"""What is found out about the fluents of a game, and what that makes possible."""
+"""Invariants of the fluents of a game, and the simplifications that follow from them."""
 
 from __future__ import annotations
 

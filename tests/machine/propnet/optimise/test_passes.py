@@ -1,4 +1,4 @@
-"""Passes make circuits smaller, and never change what they say about a game."""
+"""Passes make circuits smaller, and never change their meaning."""
 
 from __future__ import annotations
 

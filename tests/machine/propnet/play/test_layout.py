@@ -1,4 +1,4 @@
-"""However gates are ordered, put together and given rows, kernels say what the circuit says."""
+"""However gates are ordered, put together and given rows, kernels agree with the circuit."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def stepped(machine: PropnetMachine, states: Bits, moves: IntArray) -> Bits:
 
 
 def by_gates(circuit: Circuit, states: Bits, moves: IntArray) -> tuple[Bits, Bits]:
-    """What follows, and what is terminal and legal, gate by gate."""
+    """The next state, percepts, end and legal moves, gate by gate."""
     num_moves = len(circuit.legal[0].names)
     move_bits = np.zeros((len(states), 2 * num_moves), dtype=np.bool_)
     for role in range(2):
@@ -290,7 +290,7 @@ def test_a_cone_has_all_that_literals_depend_on(
 
 
 def laid_out(circuit: Circuit) -> list[IntArray]:
-    """All arrays of what is laid out for a circuit."""
+    """All arrays in the layout of a circuit."""
     queries = Queries(circuit)
     roles = range(len(circuit.roles))
     queries_laid_out = [queries.terminal, queries.goals, queries.step, *map(queries.legal, roles)]

@@ -68,6 +68,11 @@ def lanes_of(masks: NDArray[np.uint64]) -> IntArray:
     return np.flatnonzero(np.unpackbits(masks.view(np.uint8), bitorder="little"))
 
 
+def moves_of_role(machine: PropnetMachine, role: int) -> IntArray:
+    """The ids of all moves of a role, in the order of the circuit."""
+    return np.array([machine.move_id(text) for text in machine.circuit.legal[role].names])
+
+
 def moves_made(machine: PropnetMachine, states: PropnetStates, rows: list[BoolArray]) -> IntArray:
     """`[L, R]` the move of each role, of which `[moves, L]` rows are given; one in every lane.
 
@@ -76,7 +81,7 @@ def moves_made(machine: PropnetMachine, states: PropnetStates, rows: list[BoolAr
     """
     columns = []
     for role, role_moves in enumerate(rows):
-        numbers, legal = machine._moves.numbers[role], machine.legal(states, role)
+        numbers, legal = moves_of_role(machine, role), machine.legal(states, role)
         lanes = np.repeat(np.arange(len(states)), legal.counts)
         moves_taken = np.zeros(role_moves.shape, dtype=np.bool_)
         moves_taken[np.searchsorted(numbers, legal.values), lanes] = True
@@ -91,7 +96,8 @@ def test_every_lane_of_a_block_plays_a_legal_match(name: str) -> None:
     machine = machine_of(name)
     words = words_of(WIDTH)
     num = 3 * 64 * words + 77
-    plan = machine._queries.playout
+    plan = machine.playout_plan
+    role_moves = [moves_of_role(machine, role) for role in range(len(machine.roles))]
     current = machine.initial(num).packed.copy()
     queue = machine.queue_of(PropnetStates(machine, current.copy()))
     for sums in (queue.goals, queue.spread, queue.unfinished):
@@ -116,7 +122,7 @@ def test_every_lane_of_a_block_plays_a_legal_match(name: str) -> None:
         states = PropnetStates(machine, current[lanes])
         rows = [
             bits(block, plan.move_rows[first_move:][: len(numbers)], words)[:, moved]
-            for first_move, numbers in zip(plan.role_moves[0], machine._moves.numbers, strict=False)
+            for first_move, numbers in zip(plan.role_moves[0], role_moves, strict=False)
         ]
         joint = moves_made(machine, states, rows)
         successors = machine.step(states, joint).states

@@ -1,4 +1,4 @@
-"""Playouts whose moves are drawn by weight, and what they credit moves with."""
+"""Playouts whose moves are drawn by weight, and the credits of their moves."""
 
 from __future__ import annotations
 
