@@ -35,13 +35,13 @@ MEASURES: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], float]]] = {
 @click.option("--single", "measure", flag_value="single", help="Its single states, steps a second.")
 @click.option("--scale", "measure", flag_value="scale", help="Playouts with several threads.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def main(first: Path, second: Path, backend: str, measure: str | None, as_json: bool) -> None:
+def main(before: Path, after: Path, backend: str, measure: str | None, as_json: bool) -> None:
     """How many times as fast AFTER is as BEFORE: states a second, or what another option says; and
     the geometric mean."""
     part, speed = MEASURES.get(measure or "", ("speed", lambda row: row.get(backend)))
     old, new = (
         {row["game"]: speed(row) for row in json.loads(path.read_text()).get(part, [])}
-        for path in (first, second)
+        for path in (before, after)
     )
     ratios = {game: new[game] / old[game] for game in old if old[game] and new.get(game)}
     if not ratios:

@@ -163,7 +163,12 @@ def _labels(first: Playouts, second: Playouts, roles: list[int]) -> IntArray:
 
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(exists=True, path_type=Path))
-@click.option("--others", is_flag=True, help="Also rulesheets by others, if their folder is there.")
+@click.option(
+    "--others",
+    "with_others",
+    is_flag=True,
+    help="Also rulesheets by others, if their folder is there.",
+)
 @click.option("--matches", type=click.IntRange(min=20), default=_USUAL.matches, show_default=True)
 @click.option("--starts", type=click.IntRange(min=1), default=_USUAL.starts, show_default=True)
 @click.option(
