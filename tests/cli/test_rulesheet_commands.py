@@ -13,7 +13,8 @@ from ggp.cli.arguments import DEFAULT_GROUNDING_S
 from ggp.errors import ReasonerLimitError
 from ggp.gdl import list_games, parse, read_rulesheet
 from ggp.gdl.program import Program
-from ggp.machine import Limits, Machine
+from ggp.machine import Limits
+from ggp.machine.propnet.compile.circuit_file import Built
 from tests.support.commands import error_line, json_of, run, text_file
 from tests.support.games import SHARED
 from tests.support.sheets.hopeless import poker
@@ -253,10 +254,10 @@ def test_info_says_how_the_circuit_became_smaller_when_asked() -> None:
 
 
 def test_grounding_that_took_too_long_may_be_given_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    def too_long(program: Program, limits: Limits, ready: bool) -> Machine:
+    def too_long(program: Program, limits: Limits, **_: object) -> Built:
         raise ReasonerLimitError("seconds", limits.grounding_seconds, "grounding the rules")
 
-    monkeypatch.setattr("ggp.machine.build._propnet", too_long)
+    monkeypatch.setattr("ggp.machine.propnet.compile.circuits.build", too_long)
     result = run("info", "monty_hall", "--grounding-seconds", "1.5", "--json")
     assert json.loads(result.stdout)["backend"] == "relational"
     assert "passed the limit of 2 seconds" in result.stderr

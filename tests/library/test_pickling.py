@@ -16,6 +16,7 @@ import ggp
 from ggp import pickled
 from ggp.errors import BeliefDepletedError, ConfigError, GGPError, IllegalMoveError, MachineError
 from ggp.gdl.games import find_game
+from tests.support.games import machine_of_game
 
 KINDS = [
     ("kuhn_poker", "propnet"),
@@ -101,12 +102,12 @@ def test_games_with_the_same_rules_have_equal_states() -> None:
 
 def test_pickled_states_that_the_rules_cannot_reach_are_refused() -> None:
     for backend in ("propnet", "prolog"):
-        machine = ggp.load("monty_hall", backend=backend)._machine
+        machine = machine_of_game("monty_hall", backend)
         for text in ("(car 77)", "(no such thing)", "("):
             with pytest.raises(MachineError, match="can never hold by these rules"):
                 pickled.read_states(machine, [(text,)])
     game = ggp.load("monty_hall")
-    _, *rest = pickled.rules_of(game.program, game._machine)
+    _, *rest = pickled.rules_of(game.program, machine_of_game("monty_hall", game.backend))
     with pytest.raises(ConfigError, match="reads its rules differently"):
         pickled.restore_game(("another digest", *rest))  # type: ignore[arg-type]
 

@@ -112,9 +112,11 @@ def test_a_match_that_begins_ends_what_is_learnt_before_it_at_once() -> None:
     ready = player("krieg_tic_tac_toe", "learned:updates=1")
     now_s = iter([*[0.0] * 9, *[1e9] * 99])
     ready.prepare(Deadline(10.0, lambda: next(now_s)))  # in the first segment
-    assert not ready._policies
-    assert ready.choose().fault is None
-    assert ready._policies
+    decision = ready.choose(Deadline(1.0, Counted(0.05)))
+    assert set((decision.probabilities or {}).values()) == {1 / 9}  # nothing was learnt
+    decision = ready.choose()
+    assert decision.fault is None
+    assert len(set((decision.probabilities or {}).values())) > 1
 
 
 class Counted:

@@ -51,8 +51,8 @@ def test_parts_of_tensors_have_names() -> None:
     state.apply_action(0)
     observer = make_observation(game, pyspiel.IIGObservationType(perfect_recall=True))
     observer.set_from(state, 0)
-    coder = game._coder
-    names = [*coder.names.moves, *coder.names.percepts]
+    env = Environment(load_program("kuhn_poker"), machine_of_game("kuhn_poker", "propnet"), 1)
+    names = [*env.names.moves, *env.names.percepts]
     assert [names[k] for k in np.flatnonzero(observer.dict["turns"][0])] == ["noop", "(dealt jack)"]
     assert not observer.dict["turns"][1:].any()
     assert observer.dict["player"].tolist() == [1, 0]
