@@ -111,14 +111,14 @@ def score(tree: GameTree, player: str, opponent: Mapping[str, Strategy], seed: i
     """The worth of a player's decisions against strategies, as the mean over the roles."""
     spec = parse_spec(player)
     scores = []
-    for player_ in range(len(tree.names)):
+    for number_of_player in range(len(tree.names)):
         profile = []
         for at, (name, sets) in enumerate(zip(tree.names, tree.sets, strict=True)):
             shares = np.zeros(int(sets.offsets[-1]))
             shares[: tree.num_subgames] = 1
             for number in range(len(sets)):
                 history = history_of(tree, at, number)
-                if at == player_:
+                if at == number_of_player:
                     role = tree.machine.roles.index(name)
                     thinker = make_player(
                         spec, tree.machine, role, np.random.default_rng([seed, number])
@@ -128,14 +128,16 @@ def score(tree: GameTree, player: str, opponent: Mapping[str, Strategy], seed: i
                     decision = thinker.choose()
                     if decision.fault is not None:
                         raise SystemExit(f"{player} fell back: {decision.fault}")
-                    policy_: Mapping[str, float] = {decision.move: 1.0}
+                    probability_of: Mapping[str, float] = {decision.move: 1.0}
                 else:
-                    policy_ = opponent[name][tuple((m, tuple(sorted(s))) for m, s in history)]
+                    probability_of = opponent[name][
+                        tuple((m, tuple(sorted(s))) for m, s in history)
+                    ]
                 start, end = sets.offsets[number : number + 2].tolist()
                 moves = [tree.machine.move_text(move) for move in sets.moves_of(number)]
-                shares[start:end] = [policy_.get(move, 0.0) for move in moves]
+                shares[start:end] = [probability_of.get(move, 0.0) for move in moves]
             profile.append(shares)
-        scores.append(evaluate(tree, tuple(profile)).values[player_])
+        scores.append(evaluate(tree, tuple(profile)).values[number_of_player])
     return float(np.mean(scores))
 
 

@@ -156,7 +156,7 @@ def allowed_to(module: str) -> set[str]:
 
 def test_modules_import_only_what_their_layer_may() -> None:
     wrong_imports = {
-        name: {part_of(import_) for import_ in imported_modules(path)} - allowed_to(name)
+        name: {part_of(imported) for imported in imported_modules(path)} - allowed_to(name)
         for path in MODULES
         for name in [module_of(path)]
     }

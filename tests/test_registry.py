@@ -21,9 +21,9 @@ from tests.test_layers import ADDRESSES, MODULES
 
 def player(spec: str, seed: int = 1) -> Player:
     machine = machine_of_game("kuhn_poker", "propnet")
-    player_ = make_player(parse_spec(spec), machine, 0, np.random.default_rng(seed))
-    player_.observe("noop", ["(dealt queen)"])
-    return player_
+    learner = make_player(parse_spec(spec), machine, 0, np.random.default_rng(seed))
+    learner.observe("noop", ["(dealt queen)"])
+    return learner
 
 
 @pytest.mark.usefixtures("stranger")

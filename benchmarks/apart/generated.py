@@ -74,7 +74,7 @@ def turning_stones(size: int) -> Circuit:
             following[mine] = any_of([puts[cell], turned[cell], gained])
             lost = following.get(theirs, theirs)
             following[theirs] = all_of([lost, turned[cell] ^ 1])
-        legal.append([all_of([literals_ ^ 1 for literals_ in places]), *places])
+        legal.append([all_of([role_literals ^ 1 for role_literals in places]), *places])
         following[controls[role]] = controls[opponent]
     following |= dict(zip(turns, [TRUE, *turns], strict=False))
     middle = stones[(size // 2, size // 2), 0]
@@ -100,7 +100,7 @@ def turning_stones(size: int) -> Circuit:
         literals=gates.literals,
         loops=(),
         next=moved([following[fluent] for fluent in fluents]),
-        legal=tuple(Outputs(tuple(moves), moved(literals_)) for literals_ in legal),
+        legal=tuple(Outputs(tuple(moves), moved(role_literals)) for role_literals in legal),
         sees=tuple(Outputs((), moved([])) for _ in ROLES),
         goals=tuple(Outputs(("100", "0"), moved([goal, goal ^ 1])) for goal in goals),
         terminal=turns[-1],

@@ -102,20 +102,24 @@ def _jax(game: str) -> Iterator[int]:
     """Turns of a module that `ggp convert GAME --to jax` writes, sixteen in one call."""
     jax: Any = importlib.import_module("jax")
     program = load_program(game)
-    module_: Any = ModuleType(game)
-    exec(jax_module(program, build_machine(program, "propnet")), module_.__dict__)
+    game_module: Any = ModuleType(game)
+    exec(jax_module(program, build_machine(program, "propnet")), game_module.__dict__)
 
     def step_one(state: Any, key: Any) -> Any:
         drawing, chance = jax.random.split(key)
-        weights = jax.numpy.where(module_.legal(state), 0.0, -jax.numpy.inf)
-        successor = module_.step(state, jax.random.categorical(drawing, weights), chance)
-        over = module_.ended(successor)
-        outputs = module_.observe(successor), module_.legal(successor), module_.rewards(successor)
-        start = module_.init()
+        weights = jax.numpy.where(game_module.legal(state), 0.0, -jax.numpy.inf)
+        successor = game_module.step(state, jax.random.categorical(drawing, weights), chance)
+        over = game_module.ended(successor)
+        outputs = (
+            game_module.observe(successor),
+            game_module.legal(successor),
+            game_module.rewards(successor),
+        )
+        start = game_module.init()
         fields = [
             jax.numpy.where(over, old, new) for old, new in zip(start, successor, strict=True)
         ]
-        return module_.State(*fields), sum(output.sum() for output in outputs)
+        return game_module.State(*fields), sum(output.sum() for output in outputs)
 
     @jax.jit  # type: ignore[untyped-decorator, unused-ignore]
     def turns(states: Any, key: Any) -> Any:
@@ -124,7 +128,7 @@ def _jax(game: str) -> Iterator[int]:
 
         return jax.lax.scan(body, states, jax.random.split(key, 16))
 
-    states = jax.vmap(lambda _: module_.init())(jax.numpy.arange(LANES))
+    states = jax.vmap(lambda _: game_module.init())(jax.numpy.arange(LANES))
     key = jax.random.key(1)
     while True:
         key, now = jax.random.split(key)

@@ -64,11 +64,11 @@ _ADDRESS = re.compile(r"http://127\.0\.0\.1:([0-9]+)")
 def sheets() -> list[Sheet]:
     """All our games except the long ones, and the sheets by others that are present."""
     paths = [SHARED / name for name in SHARED_SHEETS if (SHARED / name).exists()]
-    sheets_ = []
+    chosen_sheets = []
     for name in (*MODEST_GAMES, *map(str, paths)):
         rulesheet = read_rulesheet(name)
-        sheets_.append(Sheet(Path(name).stem, rulesheet.source.text, rulesheet.rules))
-    return sheets_
+        chosen_sheets.append(Sheet(Path(name).stem, rulesheet.source.text, rulesheet.rules))
+    return chosen_sheets
 
 
 def plans(games: Sequence[Sheet], matches: int, clocks: tuple[int, int]) -> Iterator[Plan]:

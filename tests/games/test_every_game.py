@@ -169,9 +169,9 @@ def test_roles_know_their_legal_moves_but_not_all_that_is_hidden(game: str) -> N
 )
 def test_roles_do_not_know_their_legal_moves_without_this_percept(game: str, percept: str) -> None:
     lines = find_game(game).read_text().splitlines()
-    lines_ = [line for line in lines if not line.startswith(f"(<= (sees {percept})")]
-    assert len(lines_) == len(lines) - 1
-    _, of_moves = doubts(played_as_ground("\n".join(lines_)), rounds=1)
+    remaining_lines = [line for line in lines if not line.startswith(f"(<= (sees {percept})")]
+    assert len(remaining_lines) == len(lines) - 1
+    _, of_moves = doubts(played_as_ground("\n".join(remaining_lines)), rounds=1)
     assert of_moves
 
 

@@ -28,12 +28,12 @@ def moves_of(text: str) -> Iterator[str]:
 
 def play_all(match: Match, moves: str) -> list[set[str]]:
     """What white sees after each of these moves, which are made by turns; black sees the same."""
-    percepts_ = []
+    percepts_of_white = []
     for number, move in enumerate(moves_of(moves)):
         seen = match.play(**{("white", "black")[number % 2]: move})
         assert seen.get("white") == seen.get("black")
-        percepts_.append(set(seen.get("white", ())))
-    return percepts_
+        percepts_of_white.append(set(seen.get("white", ())))
+    return percepts_of_white
 
 
 def position(machine: Machine, umpire: ChessUmpire, moves: str) -> States:
@@ -247,14 +247,14 @@ def chess_perft(machine: Machine, depth: int) -> list[int]:
         stepped = machine.step(states.take(lanes), moves)
         kinds, of_lane = np.unique(stepped.percepts[:, 0], return_inverse=True)
         accepted = np.array([refused(int(kind)) != ("refused",) for kind in kinds])[of_lane]
-        lanes_ = np.flatnonzero(accepted)
-        counts.append(int(paths[lanes[lanes_]].sum()))
+        accepted_lanes = np.flatnonzero(accepted)
+        counts.append(int(paths[lanes[accepted_lanes]].sum()))
         if ply == depth - 1:
             break
-        successors = stepped.states.take(lanes_)
+        successors = stepped.states.take(accepted_lanes)
         groups = machine.groups(successors)
         _, first = np.unique(groups, return_index=True)
-        sums = np.bincount(groups, paths[lanes[lanes_]]).astype(np.int64)
+        sums = np.bincount(groups, paths[lanes[accepted_lanes]]).astype(np.int64)
         states, paths = successors.take(first), sums
         running = np.flatnonzero(~machine.terminal(states))
         states, paths = states.take(running), paths[running]

@@ -147,10 +147,10 @@ def test_rules_agree_with_a_plain_model_in_every_history() -> None:
         stepped = machine.step(
             states.take(np.array([lane for lane, _ in rows])), np.concatenate(joint)
         )
-        for (lane, move), percepts_ in zip(rows, stepped.percepts.tolist(), strict=True):
+        for (lane, move), percept_ids in zip(rows, stepped.percepts.tolist(), strict=True):
             _, seen = hands[lane].play(move)
             for r, role in enumerate(roles):
-                assert set(machine.percept_texts(percepts_[r])) == seen.get(role, set())
+                assert set(machine.percept_texts(percept_ids[r])) == seen.get(role, set())
         states = stepped.states
     assert sum(ends.values()) == 5520
     assert (min(ends), max(ends)) == (-13, 13)

@@ -110,7 +110,9 @@ def test_chance_is_drawn_where_nobody_says_what_it_does() -> None:
     assert len(states) == 2
     assert start.play({}, seed=7).state == start.play({}, seed=7).state
     goals = [start.playout(seed=seed).goals for seed in range(100)]
-    assert 30 < float(np.mean([result_["guesser"] for result_ in goals if result_])) < 70
+    assert (
+        30 < float(np.mean([goal_values["guesser"] for goal_values in goals if goal_values])) < 70
+    )
 
 
 @pytest.mark.parametrize("backend", ["propnet", "prolog"])

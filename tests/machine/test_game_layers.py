@@ -18,7 +18,9 @@ def options(states: int, seed: int) -> JointMoves:
     """Joint moves of three roles, of which some have no move in some states."""
     rng = np.random.default_rng(seed)
     counts = rng.integers(0, 5, (3, states))
-    lists = tuple(Ragged(offsets_of(counts_), np.arange(counts_.sum())) for counts_ in counts)
+    lists = tuple(
+        Ragged(offsets_of(role_counts), np.arange(role_counts.sum())) for role_counts in counts
+    )
     return JointMoves((1, 0, 2), lists, np.zeros(0))
 
 

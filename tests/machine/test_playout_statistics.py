@@ -107,7 +107,7 @@ def test_samples_alike_have_the_scores_that_are_expected() -> None:
     assert abs(summary.deviation - 1) < 0.1
     assert summary.num_scores > 700
     # The second of each pair says nothing new, and makes the mean no more certain.
-    single = summarize([scores_[:1] for scores_ in scores], tables)
+    single = summarize([group[:1] for group in scores], tables)
     assert summary.mean_error == pytest.approx(single.mean_error, rel=0.1)
 
 

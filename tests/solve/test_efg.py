@@ -89,7 +89,7 @@ def test_gambit_reads_the_same_game(name: str, tmp_path: Path) -> None:
 def test_a_written_file_reads_back_as_the_same_game(name: str) -> None:
     ours, machine = machine_of_game(name), build_machine(read_program(efg(name)))
     assert solve(machine).profile.values == pytest.approx(solve(ours).profile.values)
-    written, reread = (build_tree(machine_, keep_layers=True) for machine_ in (ours, machine))
+    written, reread = (build_tree(source, keep_layers=True) for source in (ours, machine))
     assert [len(sets) for sets in reread.sets] == [len(sets) for sets in written.sets]
 
 

@@ -223,14 +223,14 @@ def test_a_server_that_is_started_anew_goes_on_with_a_match(tmp_path: Path) -> N
         with table.stream(f"/api/seats/{seat}/events", view_before["last"]) as events:
             assert next(events)["event"] == "reset"
         play_on(table, match)
-        record_ = record_of(table, tmp_path / "broken", match["id"])
+        resumed_record = record_of(table, tmp_path / "broken", match["id"])
     with live_table(tmp_path / "broken") as table:  # what the seat saw is gone, the truth is not
         table.sit(match)
-        last = len(record_.turns)
+        last = len(resumed_record.turns)
         assert table.get(f"/api/seats/{seat}")["played"] == last
         assert table.get(f"/api/seats/{seat}/truth/{last}")["over"]
-    assert [t.joint_move for t in record_.turns] == [t.joint_move for t in expected.turns]
-    assert record_.goals == expected.goals
+    assert [t.joint_move for t in resumed_record.turns] == [t.joint_move for t in expected.turns]
+    assert resumed_record.goals == expected.goals
 
 
 @pytest.mark.verify

@@ -87,7 +87,7 @@ def stored(folder: Path) -> Iterator[LiveTable]:
 
 def test_records_of_the_folder_are_replayed(stored: LiveTable, folder: Path) -> None:
     names = stored.get("/api/lobby")["records"]
-    (name,) = [name_ for name_ in names if name_ != "notes.json"]
+    (name,) = [file for file in names if file != "notes.json"]
     record = json.loads((folder / name).read_text())
     record_view = stored.get(f"/api/records/{name}")
     assert record_view["match"]["goals"] == record["goals"]

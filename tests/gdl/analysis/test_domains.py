@@ -25,8 +25,8 @@ RULES = """
 
 
 def domains(rules: str = RULES, *, with_queries: bool = False) -> Domains:
-    rules_ = program(rules).rules
-    return Domains(with_uses(rules_) if with_queries else rules_)
+    parsed = program(rules).rules
+    return Domains(with_uses(parsed) if with_queries else parsed)
 
 
 def values(of: Domains, relation: str, arity: int, argument: int, limit: int = 100) -> set[str]:

@@ -196,8 +196,8 @@ def test_the_same_seed_decides_the_same_and_a_clock_is_kept(game: str, tmp_path:
     role = names.index(learnt(game).about.roles[0])
 
     def decided(seed: int, deadline: Deadline | None = None) -> dict[str, float]:
-        player_ = player(game, tmp_path / "p.npz", "search=2,trials=16", role, seed)
-        decision = player_.choose(deadline)
+        learned = player(game, tmp_path / "p.npz", "search=2,trials=16", role, seed)
+        decision = learned.choose(deadline)
         assert decision.fault is None
         return dict(decision.probabilities or {})
 
@@ -217,10 +217,10 @@ def test_policies_are_models_of_the_others(name: str, tmp_path: Path) -> None:
     machine, program = machine_of_game("kuhn_poker", "propnet"), load_program("kuhn_poker")
     joiner = "," if ":" in name else ":"
     spec = parse_spec(f"{name}{joiner}model=policy:{path}")
-    player_ = make_player(spec, machine, 0, np.random.default_rng(1), program=program)
-    assert isinstance(player_, SearchPlayer)
-    assert isinstance(player_.model, LearntMoves)
-    assert player_.choose().fault is None
+    search_player = make_player(spec, machine, 0, np.random.default_rng(1), program=program)
+    assert isinstance(search_player, SearchPlayer)
+    assert isinstance(search_player.model, LearntMoves)
+    assert search_player.choose().fault is None
     with pytest.raises(ConfigError, match="needs the rules"):
         make_player(spec, machine, 0, np.random.default_rng(1))
 

@@ -28,25 +28,25 @@ def layout(rules: str, roles: str = "white black") -> Layout:
     return Layout.of(normalize(parse(frame + rules)))
 
 
-def picture_of(layout_: Layout, *facts: str) -> dict[str, Any]:
-    return layout_.picture(map(parse_term, facts)).to_json()
+def picture_of(board_layout: Layout, *facts: str) -> dict[str, Any]:
+    return board_layout.picture(map(parse_term, facts)).to_json()
 
 
-def board(layout_: Layout, *facts: str) -> dict[str, Any]:
-    (picture,) = picture_of(layout_, *facts)["boards"]
+def board(board_layout: Layout, *facts: str) -> dict[str, Any]:
+    (picture,) = picture_of(board_layout, *facts)["boards"]
     assert isinstance(picture, dict)
     return picture
 
 
-def edges(layout_: Layout) -> tuple[str, str]:
+def edges(board_layout: Layout) -> tuple[str, str]:
     """Names of columns from left to right, and of rows from top to bottom."""
-    picture = board(layout_)
+    picture = board(board_layout)
     return " ".join(picture["columns"]), " ".join(picture["rows"])
 
 
 def filled(picture: dict[str, Any]) -> dict[str, list[str]]:
     """The contents of each cell that is not empty, by id."""
-    cells = [cell for board_ in picture["boards"] for cell in board_["cells"]]
+    cells = [cell for drawn_board in picture["boards"] for cell in drawn_board["cells"]]
     return {c["id"]: [item["text"] for item in c["items"]] for c in cells if c["items"]}
 
 
@@ -110,7 +110,10 @@ def test_sides_that_never_meet_have_a_board_each() -> None:
     """
     board_layout = layout(rules, "alice bob")
     picture = picture_of(board_layout, "(fleet alice 3 2)")
-    assert [board_["title"] for board_ in picture["boards"]] == ["fleet alice", "fleet bob"]
+    assert [drawn_board["title"] for drawn_board in picture["boards"]] == [
+        "fleet alice",
+        "fleet bob",
+    ]
     assert filled(picture) == {"fleet@alice:3,2": ["fleet"]}
     assert board_layout.cells_of_move(parse_term("(place 1 2)"), "bob") == ("fleet@bob:1,2",)
     assert board_layout.cells_of_move(parse_term("(fire 1 2)"), "bob") == ("fleet@alice:1,2",)
@@ -125,7 +128,11 @@ def test_a_third_coordinate_makes_layers() -> None:
     """
     board_layout = layout(rules)
     picture = picture_of(board_layout, "(cell 1 2 3 white)")
-    assert [board_["id"] for board_ in picture["boards"]] == ["cell@1", "cell@2", "cell@3"]
+    assert [drawn_board["id"] for drawn_board in picture["boards"]] == [
+        "cell@1",
+        "cell@2",
+        "cell@3",
+    ]
     assert filled(picture) == {"cell@3:1,2": ["white"]}
     assert board_layout.cells_of_move(parse_term("(mark 1 2 3)"), "bob") == ("cell@3:1,2",)
 
@@ -187,7 +194,7 @@ def test_fluents_over_the_same_coordinates_share_a_board() -> None:
 def test_two_fluents_that_each_fill_the_board_have_one_each() -> None:
     cells = " ".join(f"(init (cell{i} {x} {y} b))" for i in (1, 2) for x in (1, 2) for y in (1, 2))
     picture = picture_of(layout(cells, "x o"))
-    assert [board_["title"] for board_ in picture["boards"]] == ["cell1", "cell2"]
+    assert [drawn_board["title"] for drawn_board in picture["boards"]] == ["cell1", "cell2"]
 
 
 def test_coordinates_are_kept_apart_though_one_relation_steps_along_both() -> None:

@@ -67,8 +67,8 @@ def show(
     )
 
 
-def state(layout_: Layout, *facts: str) -> dict[str, Any]:
-    return layout_.picture(map(parse_term, facts)).to_json()
+def state(board_layout: Layout, *facts: str) -> dict[str, Any]:
+    return board_layout.picture(map(parse_term, facts)).to_json()
 
 
 def test_cells_say_where_they_are_and_what_is_in_them(page: Page, chess: Layout) -> None:

@@ -131,8 +131,8 @@ def test_show_writes_what_compare_writes(folder: Path, tmp_path: Path) -> None:
 
 def test_show_knows_everything_of_a_series(series: Series, folder: Path) -> None:
     report = json.loads(run("show", str(folder), "--json").stdout)
-    summary_ = summarize(play(series, folder)[0]).to_json()
-    assert report == json.loads(json.dumps(summary_))
+    expected = summarize(play(series, folder)[0]).to_json()
+    assert report == json.loads(json.dumps(expected))
 
 
 @pytest.mark.verify

@@ -300,8 +300,8 @@ def test_without_any_layer_values_are_hyperplay_values() -> None:
     bag = start_of(machine, 0)
     search = WorldSearch(machine, bag, np.random.default_rng(3), CountLimit(0))
     plain = PlayoutSearch(machine, bag, np.random.default_rng(3))
-    for search_ in (search, plain):
-        search_.round(50)
+    for either in (search, plain):
+        either.round(50)
     assert not search.looks_ahead
     assert search.estimates().values.tolist() == plain.estimates().values.tolist()
 

@@ -63,9 +63,9 @@ def test_sets_are_those_that_come_up_in_play(name: str) -> None:
     known_sets = [
         {
             path.tobytes(): mask.tobytes()
-            for path, mask in zip(sets_.paths, sets_.masks, strict=True)
+            for path, mask in zip(role_sets.paths, role_sets.masks, strict=True)
         }
-        for sets_ in game.sets
+        for role_sets in game.sets
     ]
     paths_met: list[set[bytes]] = [set() for _ in known_sets]
     turn = env.reset(3)
@@ -76,7 +76,9 @@ def test_sets_are_those_that_come_up_in_play(name: str) -> None:
                 assert known_sets[role][path] == turn.masks[lane, role].tobytes()
                 paths_met[role].add(path)
         turn = env.step(env.sample_legal())
-    assert [len(sets_) for sets_ in paths_met] == [len(sets_) for sets_ in known_sets]
+    assert [len(role_sets) for role_sets in paths_met] == [
+        len(role_sets) for role_sets in known_sets
+    ]
 
 
 def test_all_players_are_needed() -> None:

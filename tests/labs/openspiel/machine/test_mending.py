@@ -42,8 +42,8 @@ def random_row(machine: Machine, state: States, rng: np.random.Generator) -> np.
 
 
 def path_in(redraws: Redraws) -> KnownPath:
-    path_: KnownPath = redraws._path  # type: ignore[attr-defined]
-    return path_
+    known_path: KnownPath = redraws._path  # type: ignore[attr-defined]
+    return known_path
 
 
 @pytest.mark.parametrize("seed", range(3))

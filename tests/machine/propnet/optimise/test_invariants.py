@@ -99,17 +99,17 @@ def test_gates_of_constants_are_constant() -> None:
 
 
 def test_fluents_that_exclude_each_other_are_found() -> None:
-    knowledge_ = knowledge()
-    circuit = use_invariants(walker(), knowledge_)
+    facts = knowledge()
+    circuit = use_invariants(walker(), facts)
     cells = tuple(f"(at {cell})" for cell in range(1, 6))
-    assert ExclusiveFluents(cells, exact=True) in knowledge_.groups
+    assert ExclusiveFluents(cells, exact=True) in facts.groups
     assert "(at 6)" not in circuit.fluents
     assert set(circuit.fluents) < set(walker().fluents)
 
 
 def test_any_but_one_becomes_not_that_one() -> None:
-    knowledge_ = knowledge()
-    circuit = complement(use_invariants(walker(), knowledge_), knowledge_)
+    facts = knowledge()
+    circuit = complement(use_invariants(walker(), facts), facts)
     elsewhere = circuit.goals[0].literals[circuit.goals[0].names.index("100")]
     assert elsewhere == 2 * net(circuit, "(at 2)") + 1
 
@@ -153,10 +153,10 @@ def test_nothing_is_guessed_where_too_little_could_be_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     circuit = circuit_of("breakthrough")
-    knowledge_ = CircuitKnowledge(Work(invariants.MIN_QUESTIONS * circuit.num_gates))
-    assert invariants.use_invariants(circuit, knowledge_) is circuit
-    assert not knowledge_.work.spent
-    assert not knowledge_.groups
+    facts = CircuitKnowledge(Work(invariants.MIN_QUESTIONS * circuit.num_gates))
+    assert invariants.use_invariants(circuit, facts) is circuit
+    assert not facts.work.spent
+    assert not facts.groups
 
 
 def test_guesses_beyond_the_work_limit_are_not_proved() -> None:

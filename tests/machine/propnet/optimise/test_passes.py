@@ -70,9 +70,9 @@ def circuit_of_rules(rules: str) -> Circuit:
 )
 def test_every_pass_leaves_games_as_they_are(game: str) -> None:
     circuit = circuit_of(game)
-    knowledge_ = knowledge()
+    facts = knowledge()
     for seed, (name, run) in enumerate(PASSES):
-        original, circuit = circuit, run(circuit, knowledge_)
+        original, circuit = circuit, run(circuit, facts)
         if circuit is not original:
             walk = random_walk(original, seed, lanes=10, depth=10)
             assert differences(original, circuit, walk) == [], name
@@ -87,9 +87,9 @@ def test_every_pass_leaves_games_as_they_are(game: str) -> None:
 def test_circuits_stay_the_same_wherever_a_game_can_get(seed: int, with_loop: bool) -> None:
     circuit = random_circuit(seed, with_loop=with_loop)
     everywhere = reachable(circuit)
-    knowledge_ = knowledge()
+    facts = knowledge()
     for name, run in PASSES:
-        circuit = run(circuit, knowledge_)
+        circuit = run(circuit, facts)
         messages = differences(random_circuit(seed, with_loop=with_loop), circuit, everywhere)
         assert messages == [], name
     assert_well_made(circuit)
@@ -226,9 +226,9 @@ def test_a_pass_in_vain_is_not_run_again_on_the_same_circuit(
         ran.append("idle")
         return circuit
 
-    def learning(circuit: Circuit, knowledge_: CircuitKnowledge) -> Circuit:
+    def learning(circuit: Circuit, facts: CircuitKnowledge) -> Circuit:
         ran.append("learning")
-        knowledge_.groups += (ExclusiveFluents(("(at 1)", "(at 2)"), exact=False),)
+        facts.groups += (ExclusiveFluents(("(at 1)", "(at 2)"), exact=False),)
         return circuit
 
     passes = (("idle", idle), ("idle", idle), ("learning", learning), ("idle", idle))

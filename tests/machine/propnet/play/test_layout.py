@@ -31,15 +31,15 @@ LANES = (1, FEW, FEW + 1, NARROW, NARROW + 1)
 
 def stepped(machine: PropnetMachine, states: Bits, moves: IntArray) -> Bits:
     """Next states and percepts of all roles as bits, by the kernels for so many states."""
-    stepped_ = machine.step(machine.from_fluent_bits(states), moves)
-    assert isinstance(stepped_.states, PropnetStates)
+    next_step = machine.step(machine.from_fluent_bits(states), moves)
+    assert isinstance(next_step.states, PropnetStates)
     seen = [
         [name in machine.percept_texts(int(percept)) for name in outputs.names]
-        for lane in stepped_.percepts
+        for lane in next_step.percepts
         for percept, outputs in zip(lane, machine.circuit.sees, strict=True)
     ]
     bits = np.array(seen, dtype=np.bool_).reshape(len(states), -1)
-    return np.concatenate([unpack(stepped_.states.packed, states.shape[1]), bits], axis=1)
+    return np.concatenate([unpack(next_step.states.packed, states.shape[1]), bits], axis=1)
 
 
 def by_gates(circuit: Circuit, states: Bits, moves: IntArray) -> tuple[Bits, Bits]:

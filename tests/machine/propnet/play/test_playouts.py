@@ -178,11 +178,11 @@ def test_number_of_threads_changes_nothing(threads: int) -> None:
 
 
 def test_threads_add_up_trials_as_one_does() -> None:
-    machine_ = machine_of("krieg_tic_tac_toe")
-    threaded = PropnetMachine(machine_.circuit, is_gdl2=True, threads=3)
+    sole = machine_of("krieg_tic_tac_toe")
+    threaded = PropnetMachine(sole.circuit, is_gdl2=True, threads=3)
     role, num = 0, 90
     trials = []
-    for machine in (machine_, threaded):
+    for machine in (sole, threaded):
         states = machine.initial(num)
         moves = machine.legal(states, role)
         size = len(moves.values)
