@@ -1,4 +1,4 @@
-"""What a walk is worth under a clock: `mcts` in turns against itself with as many walks, counted.
+"""The worth of a walk under a clock: `mcts` in turns against itself with as many walks, counted.
 
 python -m benchmarks.walks breakthrough --seconds 0.12 --pairs 30
 

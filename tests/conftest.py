@@ -54,7 +54,7 @@ def pytest_collection_finish() -> None:
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Circuits are cached apart from those of the user, and only while tests run.
 
-    Processes that share the tests share their circuits too. Those of our games may be there
+    Processes that share the tests share their circuits too. Circuits of our games may be there
     already; see `tests.prepared`.
     """
     previous = os.environ.get("GGP_CACHE_DIR")
@@ -97,11 +97,11 @@ def nothing_survives() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def compiled(own_cache: None) -> None:
-    """Machine code is there before a test that looks at everything a command says, or at a clock.
+    """Kernels are compiled before tests that check the whole output of a command, or a clock.
 
     Otherwise the first command would also say that it compiles, or the first move come late.
     Modules ask for it with `usefixtures`. Processes that share the tests take turns: the first
-    compiles, and the others load what it made.
+    compiles, and the others load its machine code.
     """
     with Path(os.environ["GGP_CACHE_DIR"]).with_name("compiling").open("w") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)

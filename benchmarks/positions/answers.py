@@ -18,7 +18,7 @@ from ggp.statistics import Interval, mean_interval, share_interval
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a player would do in a position.
+    """A player's move in a position.
 
     Attributes:
         puzzle: the position.

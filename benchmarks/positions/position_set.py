@@ -15,7 +15,7 @@ FILE = Path(__file__).with_name("positions.json")
 
 @dataclass(frozen=True, slots=True)
 class Puzzle:
-    """A position and what its moves are worth.
+    """A position and the values of its moves.
 
     Attributes:
         name: of the position.

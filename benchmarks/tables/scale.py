@@ -1,8 +1,8 @@
-"""What a second processor brings: one process with several threads against as many with one each.
+"""The gain of a second processor: one process with several threads against several with one.
 
-All build their machines and get ready. Then those with one thread measure at the same time, and the
-other one alone, in turns: states a second of playout batches, simulations a second of `hyperplay2`
-against a clock. All play the same seeds, so that decisions are alike.
+All build their machines and get ready. Then the processes with one thread measure at the same
+time, and the other one alone, in turns: states a second of playout batches, simulations a second
+of `hyperplay2` against a clock. All play the same seeds, so that decisions are alike.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What it costs until a game can be played, in processes of their own.
+"""The cost of a start until a game can be played, in separate processes.
 
 CPU seconds (user and system, children included), the start of Python too: how long people wait
 also depends on what else the computer does.

@@ -111,10 +111,11 @@ class Plan:
 
 @dataclass
 class Result:
-    """What a player did.
+    """The answers of a player, judged.
 
     Attributes:
-        faults: what it did wrong, by kind, and each in words.
+        faults: number of faults by kind.
+        said: each fault in words.
         seconds: how long each answer took.
         goal: the player's at the end; None if the match did not come there.
     """

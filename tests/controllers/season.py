@@ -132,7 +132,7 @@ def served(*options: str, log: Path | None = None) -> Iterator[Served]:
     """A server with these options.
 
     Args:
-        said: the file for what it says on standard error; otherwise that is lost.
+        log: the file for its standard error, which is discarded otherwise.
 
     Raises:
         ConfigError: it does not start.

@@ -33,7 +33,7 @@ class SmallUmpire:
         for x, kind in enumerate(army):
             self.pieces |= {(x, 0): ("white", kind), (x, 1): ("white", "pawn")}
             self.pieces |= {(x, 4): ("black", kind), (x, 3): ("black", "pawn")}
-        self.on_turn, self.other = self.roles
+        self.on_turn, self.waiting = self.roles
         self.refused: set[tuple[Square, Square]] = set()
         self.plies = self.quiet = 0
 
@@ -59,11 +59,11 @@ class SmallUmpire:
         self.pieces = self._pieces_after(start, end) | {end: (colour, lands or kind)}
         self.plies += 1
         self.quiet = 0 if is_capture or kind == "pawn" else self.quiet + 1
-        self.on_turn, self.other = self.other, self.on_turn
+        self.on_turn, self.waiting = self.waiting, self.on_turn
         king = self._king(self.pieces, self.on_turn)
         checks = [
             f"(check {kind_of_check(king, square, self.size)})"
-            for square in self._attackers(self.pieces, king, self.other)
+            for square in self._attackers(self.pieces, king, self.waiting)
         ]
         return seen_by_both(f"(captured {self._name(end)})" if is_capture else None, *checks)
 
@@ -75,7 +75,7 @@ class SmallUmpire:
             for target in self._targets(self.pieces, square, piece)
         )
         king = self._king(self.pieces, self.on_turn)
-        if not can_move and self._attackers(self.pieces, king, self.other):
+        if not can_move and self._attackers(self.pieces, king, self.waiting):
             return {role: 100 * (role != self.on_turn) for role in self.roles}
         if not can_move or self.plies == PLIES or self.quiet == QUIET:
             return dict.fromkeys(self.roles, 50)
@@ -144,7 +144,7 @@ class SmallUmpire:
         if kind == "pawn" and (end[0] != start[0]) != (end in self.pieces):
             return False
         pieces = self._pieces_after(start, end)
-        return not self._attackers(pieces, self._king(pieces, colour), self.other)
+        return not self._attackers(pieces, self._king(pieces, colour), self.waiting)
 
     def _pieces_after(self, start: Square, end: Square) -> dict[Square, Piece]:
         pieces = dict(self.pieces)

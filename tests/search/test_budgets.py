@@ -32,7 +32,7 @@ class ClockedSearch:
         self, values: list[float], fixed: float, each_s: float, side_by_side: int = 1
     ) -> None:
         self.side_by_side = side_by_side
-        self.now_s, self._fixed, self._each = 0.0, fixed, each_s
+        self.now_s, self._fixed, self._trial_s = 0.0, fixed, each_s
         self._values = np.array(values)
         self.visits = np.zeros(len(values), dtype=np.int64)
         self.moves = Ragged(np.array([0, len(values)]), np.arange(len(values)))
@@ -42,7 +42,7 @@ class ClockedSearch:
 
     def round(self, count: int, chosen_candidates: IntArray | None = None) -> None:
         assert chosen_candidates is not None
-        self.now_s += self._fixed + self._each * count * len(chosen_candidates)
+        self.now_s += self._fixed + self._trial_s * count * len(chosen_candidates)
         if self.deadline.passed():
             self.in_vain += 1
             raise OutOfTime

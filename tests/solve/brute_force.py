@@ -24,7 +24,7 @@ class History:
 
     Attributes:
         chance: probability that `random` plays its part.
-        choices: of each role: what it knew and which move it made, where it had several.
+        choices: of each role: its path and its move, wherever it had several moves.
         goals: of each role.
     """
 

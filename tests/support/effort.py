@@ -1,4 +1,4 @@
-"""How much of what is long is done: a part with the test command, all with `make verify`.
+"""Which long tests run: some with the test command, all with `make verify`.
 
 Cases of a test that take seconds, and teach what its other cases teach, are marked; properties are
 tried with fewer examples. Games that are like others are played by tests of games and machines, not

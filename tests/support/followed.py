@@ -25,10 +25,10 @@ class Looked(NamedTuple):
     """A player when it decides.
 
     Attributes:
-        path: what it did and saw.
-        player: itself.
-        decision: what it decided.
-        truth: what holds, which it does not know.
+        path: its own moves and percepts.
+        player: the player itself.
+        decision: its decision.
+        truth: the fluents of the true state, which it does not know.
     """
 
     path: list[Told]

@@ -61,7 +61,7 @@ class LiveTable:
     Attributes:
         port: where it listens.
         link: the path that lets one in.
-        cookies: what is shown with every request: that of the table, and of all seats of matches
+        cookies: sent with every request: the cookie of the table, and of all seats of matches
             that were begun here.
     """
 

@@ -33,7 +33,7 @@ class Watcher:
 
     Attributes:
         delays_s: from the turn to the reading of it, where it was read as it happened.
-        problems: what was lost or changed, a line each.
+        problems: lost or changed turns, a line each.
     """
 
     delays_s: list[float] = field(default_factory=list)

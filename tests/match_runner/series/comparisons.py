@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 
 
 class CrashingExecutor(InlineExecutor):
-    """Calls functions at once, in this process, but for those that crash.
+    """Calls functions immediately, in this process, except the ones that crash.
 
     Args:
         crashes: how many times the match with a seed kills its worker.
@@ -68,11 +68,11 @@ def play(
     until: StoppingRule | None = None,
     say: Callable[[Sequence[Forecast]], None] = lambda forecasts: None,
 ) -> tuple[Snapshot, tuple[str, ...]]:
-    """What was played of a series, and what could not be.
+    """A snapshot of a series, and the matches that failed.
 
     Args:
         stop_after: matches after which it stops with `StoppedError`.
-        until: when it ends by itself.
+        until: the rule that stops it early.
         say: see `play_missing`.
     """
     ended = 0

@@ -220,19 +220,19 @@ class _Screen:
     """What appears at a terminal, piece by piece."""
 
     def __init__(self, file: int) -> None:
-        self._file, self._shown = file, ""
+        self._file, self._unread = file, ""
 
     def until(self, text: str) -> str:
         """Read on to a text that is to come; what came before it."""
         until_s = time.monotonic() + 60
-        while text not in self._shown:
+        while text not in self._unread:
             left_s = until_s - time.monotonic()
-            assert left_s > 0, self._shown
+            assert left_s > 0, self._unread
             if select.select([self._file], [], [], left_s)[0]:
                 try:
-                    self._shown += os.read(self._file, 10_000).decode("utf-8", "replace")
+                    self._unread += os.read(self._file, 10_000).decode("utf-8", "replace")
                 except OSError:  # whoever wrote has ended
-                    assert text in self._shown, self._shown
+                    assert text in self._unread, self._unread
         # One piece may hold more: on a busy machine all that follows.
-        text_before, _, self._shown = self._shown.partition(text)
+        text_before, _, self._unread = self._unread.partition(text)
         return text_before

@@ -39,7 +39,7 @@ class Recursion:
             r for r in range(len(machine.roles)) if r not in (role, machine.random_role)
         )
         self._order = (role, *others_order)
-        self._known: dict[tuple[str, ...], Goals] = {}
+        self._memo: dict[tuple[str, ...], Goals] = {}
 
     def of_moves(self, state: States) -> dict[str, float]:
         """The worth of each of our moves in one state."""
@@ -55,9 +55,9 @@ class Recursion:
         if machine.terminal(state)[0]:
             return tuple(machine.goals(state)[0].tolist())
         key = machine.fluents(state)[0]
-        if key not in self._known:
-            self._known[key] = self._values_after(state, {}, 0)
-        return self._known[key]
+        if key not in self._memo:
+            self._memo[key] = self._values_after(state, {}, 0)
+        return self._memo[key]
 
     def _values_after(self, state: States, joint: dict[int, int], number: int) -> Goals:
         """Values where the first so many roles have chosen."""

@@ -27,7 +27,7 @@ class GroundGame:
         self._components = self._ordered()
         self._fluents = dict(program.fluents)
         self._moves = [dict(named) for named in program.does]
-        self._known: tuple[object, set[int]] = (None, set())
+        self._memo: tuple[object, set[int]] = (None, set())
 
     def initial(self) -> State:
         """The initial state."""
@@ -68,8 +68,8 @@ class GroundGame:
 
     def _model(self, state: State, moves: Mapping[str, str]) -> set[int]:
         key = (state, tuple(sorted(moves.items())))
-        if self._known[0] == key:
-            return self._known[1]
+        if self._memo[0] == key:
+            return self._memo[1]
         model = {ALWAYS} | {self._fluents[fluent] for fluent in state}
         model |= {self._moves[self.roles.index(role)][move] for role, move in moves.items()}
         for component in self._components:
@@ -83,7 +83,7 @@ class GroundGame:
                     ):
                         model.add(atom)
                         changed = len(component) > 1
-        self._known = key, model
+        self._memo = key, model
         return model
 
     def _ordered(self) -> list[list[int]]:

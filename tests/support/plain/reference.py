@@ -154,7 +154,7 @@ class Reference:
         self._state_groups = [g for g in self._groups if g & moving and not g & acting]
         self._move_groups = [g for g in self._groups if g & acting]
         self._static = self._model(Facts(), self._static_groups)
-        self._known: tuple[State, Facts] | None = None
+        self._memo: tuple[State, Facts] | None = None
 
     @classmethod
     def of_program(cls, program: Program) -> Reference:
@@ -237,12 +237,12 @@ class Reference:
         }
 
     def _of_state(self, state: State) -> Facts:
-        if self._known is None or self._known[0] != state:
+        if self._memo is None or self._memo[0] != state:
             facts = Facts(self._static)
             for fluent in state:
                 facts.add(_TRUE, (fluent,))
-            self._known = state, self._model(facts, self._state_groups)
-        return self._known[1]
+            self._memo = state, self._model(facts, self._state_groups)
+        return self._memo[1]
 
     def _model(self, facts: Facts, groups: Sequence[frozenset[Name]]) -> Facts:
         for group in groups:
