@@ -48,55 +48,55 @@ class Wanted(NamedTuple):
     games: tuple[str, ...]
 
 
-def _speed(wanted: Wanted) -> Rows:
+def _speed(options: Wanted) -> Rows:
     rows = []
     for game in GAMES:
         with spinner(f"random playouts of {game.name}"):
-            rows.append(measure_speed(game, wanted.rulesheets, wanted.seconds, wanted.rounds))
+            rows.append(measure_speed(game, options.rulesheets, options.seconds, options.rounds))
     return [row for row in rows if row is not None]
 
 
-def _profile(wanted: Wanted) -> Rows:
+def _profile(options: Wanted) -> Rows:
     limit = vector_limit()
-    rows = [measure_profile(game, wanted.rulesheets, limit) for game in GAMES]
+    rows = [measure_profile(game, options.rulesheets, limit) for game in GAMES]
     return [row for row in rows if row is not None]
 
 
-def _decisions(wanted: Wanted) -> Rows:
+def _decisions(options: Wanted) -> Rows:
     rows = []
     for name in DECISIONS:
         with spinner(f"first decisions in {name}"):
-            rows.append(measure_decision(name, wanted.size, wanted.rounds))
+            rows.append(measure_decision(name, options.size, options.rounds))
     return rows
 
 
-def _scale(wanted: Wanted) -> Rows:
+def _scale(options: Wanted) -> Rows:
     """How well threads share work; nothing where there is one processor."""
     rows, threads = [], len(os.sched_getaffinity(0))
     for name in SHARED if threads > 1 else ():
         with spinner(f"{name} with {threads} threads, and as many processes"):
-            rows.append(measure_scale(name, threads, wanted.seconds, wanted.rounds))
+            rows.append(measure_scale(name, threads, options.seconds, options.rounds))
     return rows
 
 
-def _circuits(wanted: Wanted) -> Rows:
-    found = measure_circuits(wanted.rulesheets, seconds=wanted.seconds, rounds=wanted.rounds)
-    show_circuits(found)
-    return list(found["now"])
+def _circuits(options: Wanted) -> Rows:
+    circuits = measure_circuits(options.rulesheets, seconds=options.seconds, rounds=options.rounds)
+    show_circuits(circuits)
+    return list(circuits["now"])
 
 
-def _loading(wanted: Wanted) -> Rows:
-    rows = measure_loading(wanted.rulesheets)
+def _loading(options: Wanted) -> Rows:
+    rows = measure_loading(options.rulesheets)
     show_loading(rows)
     return rows
 
 
-def _at_once(what: str, measure: Callable[[Wanted], Any]) -> Callable[[Wanted], Any]:
+def _at_once(label: str, measure: Callable[[Wanted], Any]) -> Callable[[Wanted], Any]:
     """Measured without a look in between."""
 
-    def measured(wanted: Wanted) -> Any:
-        with spinner(what):
-            return measure(wanted)
+    def measured(options: Wanted) -> Any:
+        with spinner(label):
+            return measure(options)
 
     return measured
 
@@ -111,13 +111,13 @@ PARTS: dict[str, tuple[str, Callable[[Wanted], Any]]] = {
     ),
     "evaluation": (
         "first move",
-        _at_once("both backends, for minutes", lambda wanted: measure_evaluation(wanted.size)),
+        _at_once("both backends, for minutes", lambda options: measure_evaluation(options.size)),
     ),
     "boards": (
         "boards with pieces, CPU ms",
         _at_once(
             "boards with pieces",
-            lambda wanted: list(measure_boards(wanted.seconds, wanted.rounds, wanted.games)),
+            lambda options: list(measure_boards(options.seconds, options.rounds, options.games)),
         ),
     ),
     "start": ("starts, CPU seconds", _at_once("starts", lambda _: measure_start())),
@@ -128,21 +128,21 @@ PARTS: dict[str, tuple[str, Callable[[Wanted], Any]]] = {
         "states a CPU second without a circuit",
         _at_once(
             "rulesheets that do not ground",
-            lambda wanted: measure_fallbacks(wanted.rulesheets, wanted.seconds, wanted.rounds),
+            lambda options: measure_fallbacks(options.rulesheets, options.seconds, options.rounds),
         ),
     ),
     "env": (
         "steps a second of environments",
         _at_once(
-            "environments", lambda wanted: measure_environments(wanted.seconds, wanted.rounds)
+            "environments", lambda options: measure_environments(options.seconds, options.rounds)
         ),
     ),
     "learning": (
         "decisions learnt from a CPU second",
-        _at_once("learning", lambda wanted: measure_learning(wanted.seconds, wanted.rounds)),
+        _at_once("learning", lambda options: measure_learning(options.seconds, options.rounds)),
     ),
 }
-"""Titles of what is measured, empty where it shows itself, and who measures it."""
+"""The benchmarks by name: the title of each, empty where it shows itself, and its function."""
 
 
 @click.command()
@@ -188,12 +188,12 @@ def main(
     as_json: bool,
 ) -> None:
     """Measure the backends against each other on this machine, one core."""
-    wanted = Wanted(rulesheets, seconds, rounds, size, games)
+    options = Wanted(rulesheets, seconds, rounds, size, games)
     results: dict[str, Any] = {"system": describe_system()}
     for name, (title, measure) in PARTS.items():
         if only and name not in only:
             continue
-        results[name] = measure(wanted)
+        results[name] = measure(options)
         if title and not as_json:
             show(title, results[name] if isinstance(results[name], list) else [results[name]])
     if "profile" in results:
@@ -210,10 +210,10 @@ def show(title: str, rows: list[dict[str, Any]]) -> None:
         return
     print(title, file=sys.stdout)
     titles = [name if isinstance(value, str) else f"#{name}" for name, value in rows[0].items()]
-    print_rich(Table(titles, [[_shown(value) for value in row.values()] for row in rows]))
+    print_rich(Table(titles, [[_cell_text(value) for value in row.values()] for row in rows]))
 
 
-def _shown(value: object) -> str:
+def _cell_text(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.3f}" if abs(value) < 100 else f"{value:,.0f}"
     return f"{value:,}" if isinstance(value, int) else str(value)

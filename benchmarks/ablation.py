@@ -37,7 +37,7 @@ MEAN, SOME = 1.03, 1.15
 """A part pays if something costs so many times as much without it: in the mean, on some sheet."""
 
 AGAINST = "against "
-"""Before the name of what is left out apart: what it is compared with."""
+"""Prefix of the name of a complete variant that runs in turns with one in its own process."""
 
 APART_S = 120
 """Wall seconds that a process may take in which something is left out apart; beyond, it counts as
@@ -57,93 +57,94 @@ class Effort(NamedTuple):
 def measure_sheet(path: Path, variants: Sequence[str], effort: Effort) -> Row | None:
     """The row of a sheet: of each variant `{build_s, literals, states_per_s}`; None if there is no
     circuit."""
-    here = [each for each in variants if APART.keys().isdisjoint(each.split("+"))]
-    row = _child(path, here, "", effort)
+    in_process = [variant for variant in variants if APART.keys().isdisjoint(variant.split("+"))]
+    row = measure_in_child(path, in_process, "", effort)
     if row is None:
         return None
-    for each in variants:
-        if each not in here:
-            row |= _measured_apart(path, each, effort)
+    for variant in variants:
+        if variant not in in_process:
+            row |= _measured_apart(path, variant, effort)
     return row
 
 
 def _measured_apart(path: Path, variant: str, effort: Effort) -> Row:
     """Rows with and without something, from processes in turns."""
-    found: dict[str, list[dict[str, float]]] = {AGAINST + variant: [], variant: []}
+    speeds: dict[str, list[dict[str, float]]] = {AGAINST + variant: [], variant: []}
     for _ in range(effort.rounds):
-        for name, apart in ((AGAINST + variant, ""), (variant, variant)):
-            row = _child(path, [], apart, effort._replace(rounds=1))
-            found[name].append(_NEVER if row is None else row[ALL])
+        for name, part in ((AGAINST + variant, ""), (variant, variant)):
+            row = measure_in_child(path, [], part, effort._replace(rounds=1))
+            speeds[name].append(_NEVER if row is None else row[ALL])
     return {
         name: {
-            "build_s": min(each["build_s"] for each in rows),
+            "build_s": min(row["build_s"] for row in rows),
             "literals": rows[0]["literals"],
-            "states_per_s": median(each["states_per_s"] for each in rows),
+            "states_per_s": median(row["states_per_s"] for row in rows),
         }
-        for name, rows in found.items()
+        for name, rows in speeds.items()
     }
 
 
 _NEVER = {"build_s": math.inf, "literals": math.inf, "states_per_s": math.nan}
 
 
-def _child(path: Path, variants: Sequence[str], apart: str, effort: Effort) -> Row | None:
-    """What the child says, None if it fails or does not end."""
-    numbers = (",".join(variants), apart, *map(str, effort))
+def measure_in_child(path: Path, variants: Sequence[str], part: str, effort: Effort) -> Row | None:
+    """The row that the child prints; None if it fails or does not end."""
+    numbers = (",".join(variants), part, *map(str, effort))
     command = [sys.executable, "-m", "benchmarks.apart.ablation", str(path.resolve()), *numbers]
     environment = dict(os.environ)
-    if not KERNELS.keys().isdisjoint(apart.split("+")):
-        folder = "-".join(re.findall(r"\w+", apart))
+    if not KERNELS.keys().isdisjoint(part.split("+")):
+        folder = "-".join(re.findall(r"\w+", part))
         environment["NUMBA_CACHE_DIR"] = f"{gettempdir()}/ggp-ablation/{folder}"
-    limit_s = APART_S if apart else None
+    limit_s = APART_S if part else None
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command, capture_output=True, text=True, env=environment, timeout=limit_s
         )
     except subprocess.TimeoutExpired:
         return None
-    found: Row | None = None if done.returncode else json.loads(done.stdout)
-    return found
+    row: Row | None = None if process.returncode else json.loads(process.stdout)
+    return row
 
 
 def costs(rows: Mapping[str, Row], variant: str) -> dict[str, dict[str, float]]:
     """`{"playouts" | "loading": {sheet: how many times as much it costs without}}`."""
-    both = {
+    pairs = {
         sheet: (row.get(AGAINST + variant, row[ALL]), row[variant])
         for sheet, row in rows.items()
         if variant in row
     }
     return {
         "playouts": {
-            sheet: all_["states_per_s"] / without["states_per_s"]
-            for sheet, (all_, without) in both.items()
+            sheet: complete["states_per_s"] / without["states_per_s"]
+            for sheet, (complete, without) in pairs.items()
             if without["states_per_s"] > 0  # not of what never ended
         },
         "loading": {
-            sheet: without["build_s"] / all_["build_s"] for sheet, (all_, without) in both.items()
+            sheet: without["build_s"] / complete["build_s"]
+            for sheet, (complete, without) in pairs.items()
         },
     }
 
 
-def pays(found: Mapping[str, Mapping[str, float]]) -> bool:
+def pays(ratios_by_measure: Mapping[str, Mapping[str, float]]) -> bool:
     """Whether leaving something out costs enough, by `costs`."""
     return any(
         geometric_mean(ratios.values()) >= MEAN or max(ratios.values()) >= SOME
-        for ratios in found.values()
+        for ratios in ratios_by_measure.values()
         if ratios
     )
 
 
 def summary(rows: Mapping[str, Row], variant: str) -> dict[str, Any]:
     """What leaving something out costs, over all sheets."""
-    found = costs(rows, variant)
-    told: dict[str, Any] = {"without": variant, "sheets": len(found["playouts"])}
-    for what, ratios in found.items():
+    ratios_by_measure = costs(rows, variant)
+    report: dict[str, Any] = {"without": variant, "sheets": len(ratios_by_measure["playouts"])}
+    for measure, ratios in ratios_by_measure.items():
         ratios = ratios or {"": 1.0}
         worst = max(ratios, key=lambda sheet: ratios[sheet])
-        told[what] = geometric_mean(ratios.values())
-        told[f"{what}_most"], told[f"{what}_where"] = ratios[worst], worst
-    return told | {"pays": pays(found)}
+        report[measure] = geometric_mean(ratios.values())
+        report[f"{measure}_most"], report[f"{measure}_where"] = ratios[worst], worst
+    return report | {"pays": pays(ratios_by_measure)}
 
 
 @click.command()
@@ -171,10 +172,10 @@ def main(
 ) -> None:
     """Leave out one part of the fast backend at a time, and measure what that costs."""
     variants = without or PARTS
-    if unknown := {part for each in variants for part in each.split("+")} - {*PARTS}:
+    if unknown := {part for variant in variants for part in variant.split("+")} - {*PARTS}:
         raise click.UsageError(f"there is no {', '.join(unknown)}; parts: {', '.join(PARTS)}")
-    known = json.loads(out.read_text()) if out is not None and out.exists() else {}
-    rows: dict[str, Row] = known.get("rows", {})
+    saved = json.loads(out.read_text()) if out is not None and out.exists() else {}
+    rows: dict[str, Row] = saved.get("rows", {})
     for path in [*sheets_of(rulesheets), *map(find_game, list_games())]:
         name = f"{path.parent.name}/{path.stem}"
         if only and path.stem not in only:
@@ -186,28 +187,28 @@ def main(
         if row is not None:
             rows[name] = row
         if out is not None:
-            told = {"system": describe_system(), "rows": rows}
-            out.write_text(json.dumps(told, indent=1) + "\n")
+            report = {"system": describe_system(), "rows": rows}
+            out.write_text(json.dumps(report, indent=1) + "\n")
     if not rows:
         raise click.ClickException("there is no sheet that becomes a circuit")
-    found = [summary(rows, each) for each in variants]
+    summaries = [summary(rows, variant) for variant in variants]
     if as_json:
-        print_json({"rows": rows, "summary": found})
+        print_json({"rows": rows, "summary": summaries})
         return
     titles = [*("without", "#sheets", "#playouts cost", "#at most", "where"), "#loading costs"]
     table = [
         [
-            each["without"],
-            str(each["sheets"]),
-            f"{each['playouts']:.3f}",
-            f"{each['playouts_most']:.2f}",
-            each["playouts_where"],
-            f"{each['loading']:.3f}",
-            f"{each['loading_most']:.2f}",
-            each["loading_where"],
-            "yes" if each["pays"] else "no",
+            variant["without"],
+            str(variant["sheets"]),
+            f"{variant['playouts']:.3f}",
+            f"{variant['playouts_most']:.2f}",
+            variant["playouts_where"],
+            f"{variant['loading']:.3f}",
+            f"{variant['loading_most']:.2f}",
+            variant["loading_where"],
+            "yes" if variant["pays"] else "no",
         ]
-        for each in found
+        for variant in summaries
     ]
     print_rich(Table([*titles, "#at most", "where", "pays"], table))
 

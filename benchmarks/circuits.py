@@ -113,12 +113,12 @@ def main(
     out: Path | None,
 ) -> None:
     """Measure playouts and single states, CPU time of one core."""
-    found = measure_circuits(rulesheets, games, against, seconds, rounds, grounding_seconds)
-    show_circuits(found)
+    rows = measure_circuits(rulesheets, games, against, seconds, rounds, grounding_seconds)
+    show_circuits(rows)
     if out is not None:
-        results: dict[str, Any] = {"system": describe_system(), "circuits": found["now"]}
+        results: dict[str, Any] = {"system": describe_system(), "circuits": rows["now"]}
         if against is not None:
-            results["circuits_before"] = found["before"]
+            results["circuits_before"] = rows["before"]
         out.write_text(json.dumps(results, indent=1) + "\n")
 
 
@@ -132,7 +132,7 @@ def measure_circuits(
 ) -> dict[str, list[dict[str, Any]]]:
     """Rows of this version, `now`, and of another one, `before`; see the options of `main`."""
     versions = {"now": _HOME} | ({} if against is None else {"before": against.resolve()})
-    found: dict[str, list[dict[str, Any]]] = {name: [] for name in versions}
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in versions}
     for game in games or GAMES:
         path = game if games else path_of(Game(game), rulesheets)
         if path is None:
@@ -148,26 +148,26 @@ def measure_circuits(
                     measured[name].append(child.measure(seed))
             for name, child in children.items():
                 child.close()
-                found[name].append({"game": Path(game).stem} | _best(measured[name]))
-    return found
+                rows[name].append({"game": Path(game).stem} | _best(measured[name]))
+    return rows
 
 
-def show_circuits(found: dict[str, list[dict[str, Any]]]) -> None:
+def show_circuits(rows_by_version: dict[str, list[dict[str, Any]]]) -> None:
     """Print them as a table."""
     titles = ["game", "#literals", "#states/s", "#literals/s", "#single, us"]
     rows = []
-    before = found.get("before", [])
-    if before:
+    earlier = rows_by_version.get("before", [])
+    if earlier:
         titles += ["#before", "#ratio", "#single before", "#ratio"]
-    for number, row in enumerate(found["now"]):
-        shown = [row["game"], f"{row['literals']:,}", f"{row['states_per_s']:,.0f}"]
-        shown += [f"{row['literals_per_s']:.3g}", f"{row['single_us']:,.1f}"]
-        if before:
-            old = before[number]
-            shown += [f"{old['states_per_s']:,.0f}"]
-            shown += [f"{row['states_per_s'] / old['states_per_s']:.2f}"]
-            shown += [f"{old['single_us']:,.1f}", f"{old['single_us'] / row['single_us']:.2f}"]
-        rows.append(shown)
+    for number, row in enumerate(rows_by_version["now"]):
+        texts = [row["game"], f"{row['literals']:,}", f"{row['states_per_s']:,.0f}"]
+        texts += [f"{row['literals_per_s']:.3g}", f"{row['single_us']:,.1f}"]
+        if earlier:
+            old = earlier[number]
+            texts += [f"{old['states_per_s']:,.0f}"]
+            texts += [f"{row['states_per_s'] / old['states_per_s']:.2f}"]
+            texts += [f"{old['single_us']:,.1f}", f"{old['single_us'] / row['single_us']:.2f}"]
+        rows.append(texts)
     print_rich(Table(titles, rows))
 
 

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.instructions`: what the processor gets to see of the inner loop."""
+"""`python -m benchmarks.instructions`: the machine instructions of the inner loop."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def count_instructions() -> Counter[str]:
     compiled(plan.look, rows, 1, WIDTH)
     counts: Counter[str] = Counter()
     for line in compiled.inspect_asm(compiled.signatures[0]).splitlines():
-        found = _LOGIC.match(line)
-        if found:
-            kinds = [kind for kind in ("zmm", "ymm", "xmm") if kind in found[2]]
+        match = _LOGIC.match(line)
+        if match:
+            kinds = [kind for kind in ("zmm", "ymm", "xmm") if kind in match[2]]
             counts[f"{kinds[0]} (packed)" if kinds else "general (one word)"] += 1
     return counts
 

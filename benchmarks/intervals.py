@@ -112,21 +112,21 @@ def misses_of(
     missed = np.zeros(PEEKED, dtype=np.int64)
     ever = 0
     for first in range(0, repeats, _CHUNK):
-        found = _missed_by_betting(case, case.draw(rng, min(_CHUNK, repeats - first), PEEKED))
-        missed += found.sum(axis=0)
-        ever += int(found.any(axis=1).sum())
+        missed_here = _missed_by_betting(case, case.draw(rng, min(_CHUNK, repeats - first), PEEKED))
+        missed += missed_here.sum(axis=0)
+        ever += int(missed_here.any(axis=1).sum())
     shares = {num: int(missed[num - 1]) / repeats for num in rounds}
     if not resampled:
         return Misses(shares, ever / repeats, {}, None)
     looks = sorted({*rounds, *LOOKS})
-    drawn = case.draw(rng, resampled, max(looks))
+    samples = case.draw(rng, resampled, max(looks))
     misses = cache(lambda values: _misses_resampled(case, values))
-    found = np.array([[misses(tuple(sorted(run[:n]))) for n in looks] for run in drawn])
+    missed_here = np.array([[misses(tuple(sorted(run[:n]))) for n in looks] for run in samples])
     return Misses(
         shares,
         ever / repeats,
-        {num: float(found[:, looks.index(num)].mean()) for num in rounds},
-        float(found[:, [looks.index(num) for num in LOOKS]].any(axis=1).mean()),
+        {num: float(missed_here[:, looks.index(num)].mean()) for num in rounds},
+        float(missed_here[:, [looks.index(num) for num in LOOKS]].any(axis=1).mean()),
     )
 
 
@@ -147,37 +147,37 @@ def wrong_choices(repeats: int, resampled: int, seed: int) -> dict[str, float]:
         assert verdict is not None
         corrected += names[0] not in (verdict.best, *verdict.as_good)
         if number < resampled and verdict.best != names[0]:
-            more = scores[:, int(verdict.best)] - scores[:, 0]
-            interval = fixed_interval(more.tolist(), _SEED, DIFFERENCES)
+            gains = scores[:, int(verdict.best)] - scores[:, 0]
+            interval = fixed_interval(gains.tolist(), _SEED, DIFFERENCES)
             plain += (interval.low or 0.0) > 0
     return {"betting, corrected": corrected / repeats, "resampled": plain / max(1, resampled)}
 
 
 def _missed_by_betting(
-    case: Case, drawn: FloatArray
+    case: Case, samples: FloatArray
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """`[R, T]` whether the bounds after so many rounds of a run leave out the mean: all at once,
     where `bounds_of` looks at one run at one time."""
     low, high = case.bounds
-    needed = math.log(2 / (1 - LEVEL))
-    missed = np.zeros(drawn.shape, dtype=bool)
-    scaled, mean = (drawn - low) / (high - low), (case.mean - low) / (high - low)
+    bound = math.log(2 / (1 - LEVEL))
+    missed = np.zeros(samples.shape, dtype=bool)
+    scaled, mean = (samples - low) / (high - low), (case.mean - low) / (high - low)
     bets = np.arange(1, NUM_BETS + 1) / NUM_BETS
     for values, at in ((scaled, mean), (1 - scaled, 1 - mean)):
-        wealth = np.zeros(drawn.shape)
+        wealth = np.zeros(samples.shape)
         for bet in bets:
             with np.errstate(divide="ignore"):
                 gains = np.log1p(bet * (values / at - 1)).cumsum(axis=1)
             wealth += np.exp(np.minimum(gains, 700.0)) / NUM_BETS
-        missed |= np.log(wealth) >= needed
+        missed |= np.log(wealth) >= bound
     return missed
 
 
 def _misses_resampled(case: Case, values: tuple[float, ...]) -> bool:
-    found = fixed_interval(values, _SEED, case.bounds)
-    assert found.low is not None
-    assert found.high is not None
-    return not found.low <= case.mean <= found.high
+    interval = fixed_interval(values, _SEED, case.bounds)
+    assert interval.low is not None
+    assert interval.high is not None
+    return not interval.low <= case.mean <= interval.high
 
 
 @click.command()
@@ -188,22 +188,22 @@ def _misses_resampled(case: Case, values: tuple[float, ...]) -> bool:
 def main(repeats: int, resampled: int, seed: int, as_json: bool) -> None:
     """How often 99 % intervals miss the mean, in percent: by betting, and resampled as they would
     be of a fixed number of rounds."""
-    found = {}
+    misses = {}
     for name in CASES:
         with spinner(name):
-            found[name] = misses_of(name, FEW, repeats, seed, resampled)
+            misses[name] = misses_of(name, FEW, repeats, seed, resampled)
     with spinner("choices"):
         choices = wrong_choices(resampled, resampled, seed)
     if as_json:
-        print_json({"misses": {n: asdict(m) for n, m in found.items()}, "choices": choices})
+        print_json({"misses": {n: asdict(m) for n, m in misses.items()}, "choices": choices})
         return
     head = ("%", *(f"#{num}" for num in FEW), "#any")
     click.echo(f"by betting; any: looked at after each of {PEEKED} rounds")
-    rows = [(n, *_percent(*m.betting.values(), m.peeking)) for n, m in found.items()]
+    rows = [(n, *_percent(*m.betting.values(), m.peeking)) for n, m in misses.items()]
     print_rich(Table(head, rows))
     click.echo(f"resampled or exact binomial; any: after 5, 10 ... {LOOKS[-1]} rounds")
     rows = [
-        (n, *_percent(*m.resampled.values(), m.resampled_peeking or 0.0)) for n, m in found.items()
+        (n, *_percent(*m.resampled.values(), m.resampled_peeking or 0.0)) for n, m in misses.items()
     ]
     print_rich(Table(head, rows))
     click.echo(f"the best of {NUM_PLAYERS} equal players left out after {PLAYED} rounds")

@@ -58,8 +58,8 @@ main(path)
 
 def sheets_in(*folders: Path) -> list[Path]:
     """The rulesheets in some folders and those inside them; folders may be missing."""
-    found = (path for folder in folders for path in folder.rglob("*") if path.suffix in _SUFFIXES)
-    return sorted(found)
+    paths = (path for folder in folders for path in folder.rglob("*") if path.suffix in _SUFFIXES)
+    return sorted(paths)
 
 
 def sheets_of(rulesheets: Path | None) -> list[Path]:
@@ -78,17 +78,17 @@ def measure_loading(rulesheets: Path | None, version: Path = _HOME) -> list[dict
 
 def measure_sheet(path: Path, version: Path = _HOME) -> dict[str, Any]:
     """What `apart.load_phases` says of a sheet, or that it failed."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", _CHILD, str(_HOME), str(version), str(path.resolve())],
         capture_output=True,
         text=True,
         cwd=version,
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
     )
-    if done.returncode:
-        said = done.stderr.strip().splitlines()[-1:] or ["it was killed"]
-        return {"sheet": path.stem, "failed": said[0]}
-    return {"sheet": path.stem, **json.loads(done.stdout)}
+    if process.returncode:
+        errors = process.stderr.strip().splitlines()[-1:] or ["it was killed"]
+        return {"sheet": path.stem, "failed": errors[0]}
+    return {"sheet": path.stem, **json.loads(process.stdout)}
 
 
 def show_loading(rows: Sequence[dict[str, Any]]) -> None:
@@ -157,14 +157,16 @@ def _passes(rows: Sequence[dict[str, Any]]) -> list[list[str]]:
 def main(rulesheets: Path | None, against: Path | None, out: Path | None) -> None:
     """Measure how long it takes from rules to a circuit that can be played."""
     versions = {"now": _HOME} | ({"against": against.resolve()} if against else {})
-    found: dict[str, list[dict[str, Any]]] = {name: [] for name in versions}
+    rows_by_version: dict[str, list[dict[str, Any]]] = {name: [] for name in versions}
     for path in sheets_of(rulesheets):
         for name, version in versions.items():
             with spinner(f"loading {path.stem}, {name}"):
-                found[name].append(measure_sheet(path, version))
+                rows_by_version[name].append(measure_sheet(path, version))
         if out is not None:
-            out.write_text(json.dumps({"system": describe_system(), **found}, indent=1) + "\n")
-    for name, rows in found.items():
+            out.write_text(
+                json.dumps({"system": describe_system(), **rows_by_version}, indent=1) + "\n"
+            )
+    for name, rows in rows_by_version.items():
         print(name)
         show_loading(rows)
 

@@ -41,22 +41,22 @@ Style = Callable[[str, str | None], Sequence[str]]
 """Of an opponent: its favourite moves, by the rank of its card and that of the public one."""
 
 
-def always_bets(own: str, public: str | None) -> Sequence[str]:
+def always_bets(hand: str, public: str | None) -> Sequence[str]:
     """Bets and raises whatever it has."""
     return BOLD
 
 
-def never_bluffs(own: str, public: str | None) -> Sequence[str]:
+def never_bluffs(hand: str, public: str | None) -> Sequence[str]:
     """Bets with a king or a pair, calls with a queen, and gives up with a jack."""
-    if own == "king" or own == public:
+    if hand == "king" or hand == public:
         return BOLD
-    return ("check", "call") if own == "queen" else MEEK
+    return ("check", "call") if hand == "queen" else MEEK
 
 
 STYLES: Mapping[str, Style | None] = {
     "always_bets": always_bets,
     "never_bluffs": never_bluffs,
-    "random": lambda own, public: (),
+    "random": lambda hand, public: (),
     "equilibrium": None,
 }
 """Fixed opponents. Without a favourite move all are equally likely; None is the equilibrium."""
@@ -65,10 +65,10 @@ STYLES: Mapping[str, Style | None] = {
 def strategies(solution: Solution, style: Style | None) -> dict[str, Strategy]:
     """What an opponent does at every information set; the equilibrium, if it has no style."""
     tree = solution.tree
-    found: dict[str, Strategy] = {}
+    policies: dict[str, Strategy] = {}
     for player, (name, sets) in enumerate(zip(tree.names, tree.sets, strict=True)):
         shares = solution.profile.strategies[player]
-        found[name] = {}
+        policies[name] = {}
         for number in range(len(sets)):
             history = tuple(
                 (m, tuple(sorted(seen))) for m, seen in history_of(tree, player, number)
@@ -76,13 +76,13 @@ def strategies(solution: Solution, style: Style | None) -> dict[str, Strategy]:
             moves = [tree.machine.move_text(move) for move in sets.moves_of(number)]
             if style is None:
                 start, end = sets.offsets[number : number + 2].tolist()
-                found[name][history] = dict(zip(moves, shares[start:end].tolist(), strict=True))
+                policies[name][history] = dict(zip(moves, shares[start:end].tolist(), strict=True))
             else:
-                ranks = dict(_told(history))
-                wanted = style(ranks["dealt"], ranks.get("turned"))
-                made = [move for move in wanted if move in moves][:1] or moves
-                found[name][history] = dict.fromkeys(made, 1 / len(made))
-    return found
+                ranks = dict(_percepts_of(history))
+                preferred = style(ranks["dealt"], ranks.get("turned"))
+                best = [move for move in preferred if move in moves][:1] or moves
+                policies[name][history] = dict.fromkeys(best, 1 / len(best))
+    return policies
 
 
 def write_opponents(game: str, solution: Solution, folder: Path) -> dict[str, str]:
@@ -100,43 +100,45 @@ def learn(game: str, player: str, opponent: str, matches: int, seed: int) -> Non
     program = load(game)
     machines = build_machines(program)
     for at in range(matches):
-        role, other = ROLES if at % 2 == 0 else ROLES[::-1]
-        arena = set_up(game, program, {role: player, other: opponent}, machines)
+        role, opponent_role = ROLES if at % 2 == 0 else ROLES[::-1]
+        arena = set_up(game, program, {role: player, opponent_role: opponent}, machines)
         record = play_match(arena, seed + at)
         if record.errors or any(turn.faults for turn in record.turns):
             raise SystemExit(f"a match went wrong: {record.errors or record.turns}")
 
 
 def score(tree: GameTree, player: str, opponent: Mapping[str, Strategy], seed: int) -> float:
-    """What a player's decisions are worth against strategies, as the mean over the roles."""
+    """The worth of a player's decisions against strategies, as the mean over the roles."""
     spec = parse_spec(player)
-    found = []
-    for own in range(len(tree.names)):
+    scores = []
+    for number_of_player in range(len(tree.names)):
         profile = []
         for at, (name, sets) in enumerate(zip(tree.names, tree.sets, strict=True)):
             shares = np.zeros(int(sets.offsets[-1]))
             shares[: tree.num_subgames] = 1
             for number in range(len(sets)):
-                told = history_of(tree, at, number)
-                if at == own:
+                history = history_of(tree, at, number)
+                if at == number_of_player:
                     role = tree.machine.roles.index(name)
                     thinker = make_player(
                         spec, tree.machine, role, np.random.default_rng([seed, number])
                     )
-                    for move, seen in told:
+                    for move, seen in history:
                         thinker.observe(move, seen)
                     decision = thinker.choose()
                     if decision.fault is not None:
                         raise SystemExit(f"{player} fell back: {decision.fault}")
-                    said: Mapping[str, float] = {decision.move: 1.0}
+                    probability_of: Mapping[str, float] = {decision.move: 1.0}
                 else:
-                    said = opponent[name][tuple((m, tuple(sorted(s))) for m, s in told)]
+                    probability_of = opponent[name][
+                        tuple((m, tuple(sorted(s))) for m, s in history)
+                    ]
                 start, end = sets.offsets[number : number + 2].tolist()
                 moves = [tree.machine.move_text(move) for move in sets.moves_of(number)]
-                shares[start:end] = [said.get(move, 0.0) for move in moves]
+                shares[start:end] = [probability_of.get(move, 0.0) for move in moves]
             profile.append(shares)
-        found.append(evaluate(tree, tuple(profile)).values[own])
-    return float(np.mean(found))
+        scores.append(evaluate(tree, tuple(profile)).values[number_of_player])
+    return float(np.mean(scores))
 
 
 def interval(values: Sequence[float]) -> str:
@@ -149,9 +151,9 @@ def interval(values: Sequence[float]) -> str:
     return f"{np.mean(values):.1f} ± {error:.1f}"
 
 
-def _told(history: Sequence[tuple[str, tuple[str, ...]]]) -> list[tuple[str, str]]:
+def _percepts_of(history: Sequence[tuple[str, tuple[str, ...]]]) -> list[tuple[str, str]]:
     words = [seen.strip("()").split() for _, percepts in history for seen in percepts]
-    return [(each[0], each[1]) for each in words if len(each) == 2]
+    return [(word[0], word[1]) for word in words if len(word) == 2]
 
 
 def with_model(player: str, model: str) -> str:
@@ -167,19 +169,19 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=["uniform", "learned", "true"])
     parser.add_argument("--matches", type=int, default=100, help="to learn from")
     parser.add_argument("--samples", type=int, default=5)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        solution = solve(build_machine(load(asked.game)))
-        specs = write_opponents(asked.game, solution, folder)
+        solution = solve(build_machine(load(options.game)))
+        specs = write_opponents(options.game, solution, folder)
         files = {style: spec.partition("=")[2] for style, spec in specs.items()}
-        for player in asked.players:
-            for opponent in asked.opponents or specs:
-                known = read_strategies(files[opponent])
+        for player in options.players:
+            for opponent in options.opponents or specs:
+                policies = read_strategies(files[opponent])
                 row = []
-                for model in asked.models:
-                    found = []
-                    for sample in range(asked.samples):
+                for model in options.models:
+                    scores = []
+                    for sample in range(options.samples):
                         text = f"policy:{files[model]}" if model in files else model
                         if model == "true":
                             text = f"policy:{files[opponent]}"
@@ -187,10 +189,14 @@ def main() -> None:
                             text = f"learned:{folder}/{opponent}-{sample}-counts.json"
                             Path(text.partition(":")[2]).unlink(missing_ok=True)
                             spec = with_model(player, text)
-                            learn(asked.game, spec, specs[opponent], asked.matches, 1000 * sample)
-                        found.append(score(solution.tree, with_model(player, text), known, sample))
-                    row.append(f"{model} {interval(found)}")
-                print(f"{asked.game} {player} against {opponent}: {'; '.join(row)}", flush=True)
+                            learn(
+                                options.game, spec, specs[opponent], options.matches, 1000 * sample
+                            )
+                        scores.append(
+                            score(solution.tree, with_model(player, text), policies, sample)
+                        )
+                    row.append(f"{model} {interval(scores)}")
+                print(f"{options.game} {player} against {opponent}: {'; '.join(row)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -50,9 +50,9 @@ class Row(NamedTuple):
 
 
 def is_sound(decision: Decision) -> bool:
-    """Whether a decision rests on particles of which each agrees with what was told."""
-    told = decision.quality or {}
-    return decision.particles > 0 and not decision.guessed and bool(told.get("sound", True))
+    """Whether every particle behind a decision agrees with the role's percepts."""
+    quality = decision.quality or {}
+    return decision.particles > 0 and not decision.guessed and bool(quality.get("sound", True))
 
 
 def measure(
@@ -93,17 +93,17 @@ def measure(
             decisions.append(seat.choose(deadline))
             latest_s = max(latest_s, clock.tells() - deadline.at_s)
             roles = range(len(machine.roles))
-            joint = np.column_stack([random_moves(machine, state, each, rng) for each in roles])
+            joint = np.column_stack([random_moves(machine, state, role, rng) for role in roles])
             state, percepts = machine.step(state, joint)
             if machine.terminal(state)[0]:
                 break
             move = machine.move_text(int(joint[0, role]))
-            told = machine.percept_texts(int(percepts[0, role]))
+            texts = machine.percept_texts(int(percepts[0, role]))
             deadline = Deadline(clock.tells() + seconds, clock.tells)
             with contextlib.suppress(Exception):  # that no particle is left shows in the decision
-                seat.observe(move, told, submitted=move, deadline=deadline)
+                seat.observe(move, texts, submitted=move, deadline=deadline)
     sound, exact = (
-        sum(found) for found in ([*map(is_sound, decisions)], [d.exact for d in decisions])
+        sum(flags) for flags in ([*map(is_sound, decisions)], [d.exact for d in decisions])
     )
     return Row(player, matches, len(decisions), sound, exact, latest_s)
 
@@ -112,24 +112,24 @@ def measure(
 def busy(processes: int) -> Iterator[None]:
     """So many processes that do nothing but compute run meanwhile."""
     running = [multiprocessing.Process(target=_spin, daemon=True) for _ in range(processes)]
-    for each in running:
-        each.start()
+    for process in running:
+        process.start()
     try:
         yield
     finally:
-        for each in running:
-            each.terminate()
+        for process in running:
+            process.terminate()
 
 
 @contextlib.contextmanager
 def silence() -> Iterator[None]:
     """Nothing is logged of lost bags meanwhile: they are counted."""
-    before = logging.root.manager.disable
+    threshold = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
         yield
     finally:
-        logging.disable(before)
+        logging.disable(threshold)
 
 
 def _spin() -> None:
@@ -173,8 +173,8 @@ def main(
     with busy(processes), silence():
         for player in players:
             with spinner(f"{matches} matches of {player}"):
-                found = measure(program, machine, number, player, seconds, matches, turns, clock)
-            rows.append(found)
+                measured = measure(program, machine, number, player, seconds, matches, turns, clock)
+            rows.append(measured)
     if as_json:
         print_json([row._asdict() for row in rows])
         return

@@ -1,4 +1,4 @@
-"""What a walk is worth under a clock: `mcts` in turns against itself with as many walks, counted.
+"""The worth of a walk under a clock: `mcts` in turns against itself with as many walks, counted.
 
 python -m benchmarks.walks breakthrough --seconds 0.12 --pairs 30
 
@@ -57,15 +57,15 @@ def _play(
     """Goals of the roles, and walks of the clocked player in each decision that had any."""
     walks: list[int] = []
     state = machine.initial()
-    with _counted() as sent:
+    with counted_walks() as sizes:
         while not machine.terminal(state)[0]:
             moves: list[str] = []
             for role, player in players.items():
-                sent[0] = 0
+                sizes[0] = 0
                 if role == clocked:
                     until = Deadline(time.process_time() + seconds, time.process_time)
                     moves.append(player.choose(until).move)
-                    walks += sent[:1] if sent[0] else []
+                    walks += sizes[:1] if sizes[0] else []
                 else:
                     trials = round(fmean(walks[-2:] or [FIRST_WALKS]))
                     player.options = dataclasses.replace(player.options, trials=trials)
@@ -83,19 +83,19 @@ def _tell(machine: Machine, players: dict[int, Player], moves: list[str], percep
 
 
 @contextmanager
-def _counted() -> Iterator[list[int]]:
+def counted_walks() -> Iterator[list[int]]:
     """One number, to which walks that are sent inside are added."""
-    sent = [0]
+    sizes = [0]
     wave = TreeSearch._wave
 
     def counting(search: TreeSearch, size: int) -> None:
         wave(search, size)
-        sent[0] += size
+        sizes[0] += size
 
     owner: Any = TreeSearch
     owner._wave = counting
     try:
-        yield sent
+        yield sizes
     finally:
         owner._wave = wave
 
@@ -106,7 +106,7 @@ def _counted() -> Iterator[list[int]]:
 @click.option("--pairs", default=30, show_default=True, help="Half of the number of matches.")
 @click.option("--seed", default=0, show_default=True)
 def main(game: str, seconds: float, pairs: int, seed: int) -> None:
-    """Play and print what the clocked player scored so far."""
+    """Play and print the clocked player's score so far."""
     points: list[float] = []
     for row in measure_walks(game, seconds, pairs, seed):
         points.append(row["points"])

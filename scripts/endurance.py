@@ -110,7 +110,7 @@ def main(
         "--log",
         str((out / "logs").resolve()),
     )
-    with _busy(load), served(*options, said=out / "server.txt") as server:
+    with _busy(load), served(*options, log=out / "server.txt") as server:
         file.write_text(
             f"games = {list(chosen)}\nrounds = {_rounds(chosen, matches)}\n"
             f"play_clock = {play_clock}\nstart_clock = {start_clock}\n"

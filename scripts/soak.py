@@ -91,7 +91,7 @@ def main(
     out.mkdir(parents=True, exist_ok=True)
     end_s = time.time() + 60 * minutes
     options = ("--player", player, "--matches", str(2 * jobs))
-    with served(*options, said=out / "server.txt") as server:
+    with served(*options, log=out / "server.txt") as server:
         command = [sys.executable, __file__, "--play-clock", str(play_clock)]
         command += ["--referee", server.address]
         referees = [

@@ -54,10 +54,10 @@ def pytest_collection_finish() -> None:
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Circuits are cached apart from those of the user, and only while tests run.
 
-    Processes that share the tests share their circuits too. Those of our games may be there
+    Processes that share the tests share their circuits too. Circuits of our games may be there
     already; see `tests.prepared`.
     """
-    before = os.environ.get("GGP_CACHE_DIR")
+    previous = os.environ.get("GGP_CACHE_DIR")
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "circuits"
     with (base.parent / "preparing").open("w") as turn:
@@ -67,10 +67,10 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         folder.mkdir(exist_ok=True)
     os.environ["GGP_CACHE_DIR"] = str(folder)
     yield
-    if before is None:
+    if previous is None:
         del os.environ["GGP_CACHE_DIR"]
     else:
-        os.environ["GGP_CACHE_DIR"] = before
+        os.environ["GGP_CACHE_DIR"] = previous
 
 
 @pytest.fixture
@@ -82,10 +82,10 @@ def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def hurried() -> Iterator[None]:
     """Threads are switched as often as the interpreter can."""
-    before = sys.getswitchinterval()
+    interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
-    sys.setswitchinterval(before)
+    sys.setswitchinterval(interval)
 
 
 @pytest.fixture(autouse=True)
@@ -97,11 +97,11 @@ def nothing_survives() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def compiled(own_cache: None) -> None:
-    """Machine code is there before a test that looks at everything a command says, or at a clock.
+    """Kernels are compiled before tests that check the whole output of a command, or a clock.
 
     Otherwise the first command would also say that it compiles, or the first move come late.
     Modules ask for it with `usefixtures`. Processes that share the tests take turns: the first
-    compiles, and the others load what it made.
+    compiles, and the others load its machine code.
     """
     with Path(os.environ["GGP_CACHE_DIR"]).with_name("compiling").open("w") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""The examples in docstrings print what they show, in every module that has some."""
+"""The examples in docstrings print the output they show, in every module that has some."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NEEDS = {
     "ggp.labs.learning.env.pettingzoo_env": "pettingzoo",
     "ggp.labs.openspiel": "pyspiel",
 }
-"""What the modules of a name, and below it, import."""
+"""The names that the modules of a name, and below it, import."""
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -15,19 +15,19 @@ from ggp.run.whole_files import LOCK_FILE, locked
 ASKED = ("works in", "use another")
 
 
-def test_the_second_is_told_who_holds_it(tmp_path: Path) -> None:
+def test_a_second_process_learns_which_process_holds_the_folder(tmp_path: Path) -> None:
     folder = tmp_path / "new"
     with locked(folder, *ASKED):
         with pytest.raises(ConfigError) as caught, locked(folder, *ASKED):
             pass
-        since = json.loads((folder / LOCK_FILE).read_text())["since"]
-    said = f": process {os.getpid()} on {socket.gethostname()}, since {since}; use another"
-    assert str(caught.value) == f"another process works in {folder}{said}"
+        start_time = json.loads((folder / LOCK_FILE).read_text())["since"]
+    holder = f": process {os.getpid()} on {socket.gethostname()}, since {start_time}; use another"
+    assert str(caught.value) == f"another process works in {folder}{holder}"
     with locked(folder, *ASKED):  # and what is left behind keeps nobody out
         pass
 
 
-def test_what_a_holder_says_may_be_damaged(tmp_path: Path) -> None:
+def test_a_damaged_note_of_the_holder_is_no_error(tmp_path: Path) -> None:
     with locked(tmp_path, *ASKED):
         (tmp_path / LOCK_FILE).write_text("{")
         with (
@@ -38,9 +38,9 @@ def test_what_a_holder_says_may_be_damaged(tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_where_a_link_leads(tmp_path: Path) -> None:
-    kept = tmp_path / "kept"
-    kept.write_text("mine")
-    (tmp_path / LOCK_FILE).symlink_to(kept)
+    target = tmp_path / "kept"
+    target.write_text("mine")
+    (tmp_path / LOCK_FILE).symlink_to(target)
     with pytest.raises(ConfigError, match="cannot use the folder"), locked(tmp_path, *ASKED):
         pass
-    assert kept.read_text() == "mine"
+    assert target.read_text() == "mine"

@@ -1,4 +1,4 @@
-"""A wheel does outside of the checkout what the checkout does, with no more than it asks for."""
+"""An installed wheel works outside the checkout as inside it, with its dependencies only."""
 
 from __future__ import annotations
 
@@ -73,14 +73,16 @@ class Installed:
     @property
     def environment(self) -> dict[str, str]:
         foreign = ("PYTHON", "NUMBA_", "GGP_", "VIRTUAL_ENV", "XDG_")
-        kept = {name: text for name, text in os.environ.items() if not name.startswith(foreign)}
-        return {**kept, "HOME": str(self.folder), "GGP_CACHE_DIR": str(self.folder / "cache")}
+        variables = {
+            name: text for name, text in os.environ.items() if not name.startswith(foreign)
+        }
+        return {**variables, "HOME": str(self.folder), "GGP_CACHE_DIR": str(self.folder / "cache")}
 
-    def run(self, name: str, *arguments: str, **own: str) -> subprocess.CompletedProcess[str]:
+    def run(self, name: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         ran = subprocess.run(
             self.command(name, *arguments),
             cwd=self.folder,
-            env=self.environment | own,
+            env=self.environment | variables,
             capture_output=True,
             text=True,
         )
@@ -101,7 +103,7 @@ def table(installed: Installed) -> Iterator[str]:
     )
     try:
         assert running.stdout is not None
-        yield next(found[0] for line in running.stdout if (found := ADDRESS.search(line)))
+        yield next(match[0] for line in running.stdout if (match := ADDRESS.search(line)))
     finally:
         running.send_signal(signal.SIGINT)
         running.communicate(timeout=60)
@@ -109,7 +111,7 @@ def table(installed: Installed) -> Iterator[str]:
 
 
 @pytest.mark.verify
-def test_what_is_installed_does_what_the_checkout_does(tmp_path: Path) -> None:
+def test_the_installed_package_behaves_like_the_checkout(tmp_path: Path) -> None:
     """One test: to make the environment takes longer than all that is asked of it."""
     installed = Installed(tmp_path)
     has_nothing_for_developers(installed)
@@ -121,15 +123,15 @@ def test_what_is_installed_does_what_the_checkout_does(tmp_path: Path) -> None:
 
 
 def has_nothing_for_developers(installed: Installed) -> None:
-    said = installed.run("python", "-m", "pip", "list", "--format=freeze").stdout.lower()
-    names = {line.partition("==")[0] for line in said.splitlines()}
+    packages = installed.run("python", "-m", "pip", "list", "--format=freeze").stdout.lower()
+    names = {line.partition("==")[0] for line in packages.splitlines()}
     assert "ggp-hyperplay" in names
     assert not names & {"pytest", "hypothesis", "open-spiel", "dask"}
 
 
 def finds_every_game(installed: Installed) -> None:
-    said = installed.run("ggp", "games").stdout
-    assert [name for name in list_games() if name not in said] == []
+    listing = installed.run("ggp", "games").stdout
+    assert [name for name in list_games() if name not in listing] == []
 
 
 def plays_on_the_fast_backend(installed: Installed) -> None:
@@ -161,8 +163,8 @@ def keeps_workers_from_files(installed: Installed) -> None:
     secret.write_text("secret")
     paths = [str(secret), str(REPOSITORY / "pyproject.toml"), str(REPOSITORY / "ggp" / "errors.py")]
     # As children are started: rights are given up by a process with one thread.
-    said = installed.run("python", "-c", CONFINED, *paths, OPENBLAS_NUM_THREADS="1").stdout
-    assert "rights: " in said
-    assert "another thread" not in said
-    if "no reading of other files" in said:
-        assert [path for path in paths if f"refused: {path}" not in said] == []
+    output = installed.run("python", "-c", CONFINED, *paths, OPENBLAS_NUM_THREADS="1").stdout
+    assert "rights: " in output
+    assert "another thread" not in output
+    if "no reading of other files" in output:
+        assert [path for path in paths if f"refused: {path}" not in output] == []

@@ -62,7 +62,7 @@ MAY_IMPORT = {
         "ggp.run",
     },
 }
-"""What each part of ggp may import of ggp. ggp.errors needs ggp.gdl for types only."""
+"""The parts of ggp that each part may import. ggp.errors needs ggp.gdl for types only."""
 
 MAY_IMPORT["ggp.report"] = {"ggp.gdl", "ggp.libraries"}
 for part in ("ggp.console", "ggp.players", "ggp.study"):
@@ -108,10 +108,10 @@ RUNNER = {
         "match_runner.workers",
     },
 }
-"""What each room of the match runner may import of it, from the bottom up."""
+"""The rooms of the match runner that each room may import, from the bottom up."""
 
 COMMANDS = {"match_runner.__main__", "match_runner.cli", "match_runner.demo"}
-"""These stand above all rooms, and are what is made of them on the command line."""
+"""These stand above all rooms, and assemble them on the command line."""
 
 RUNNER |= {part: {*RUNNER, *COMMANDS} for part in COMMANDS}
 MAY_IMPORT |= {part: CORE - {"ggp.cli"} | rooms for part, rooms in RUNNER.items()}
@@ -133,7 +133,8 @@ ADDRESSES = {
     "ggp.openspiel": {"ggp.labs.openspiel"},
     "ggp.players.spiel_bot": {"ggp.labs.openspiel"},
 }
-"""Modules that users know, with the lab that has what is in them. They hold nothing themselves."""
+"""Modules that users import, with the lab that defines their names. They define nothing
+themselves."""
 
 MODULES = sorted(
     path for package in ("ggp", "match_runner") for path in (REPOSITORY / package).rglob("*.py")
@@ -149,29 +150,29 @@ def part_of(module: str) -> str:
 
 def allowed_to(module: str) -> set[str]:
     """Parts that a module may import something of."""
-    own = part_of(module)
-    if own.startswith("ggp.labs"):
-        return CORE | {own, "ggp.library", *RUNNER} | AMONG_LABS.get(own, set())
-    return MAY_IMPORT.get(own, CORE) | {own} | ADDRESSES.get(module, set())
+    part = part_of(module)
+    if part.startswith("ggp.labs"):
+        return CORE | {part, "ggp.library", *RUNNER} | AMONG_LABS.get(part, set())
+    return MAY_IMPORT.get(part, CORE) | {part} | ADDRESSES.get(module, set())
 
 
 def test_modules_import_only_what_their_layer_may() -> None:
-    found = {
-        name: {part_of(each) for each in imported_modules(path)} - allowed_to(name)
+    wrong_imports = {
+        name: {part_of(imported) for imported in imported_modules(path)} - allowed_to(name)
         for path in MODULES
         for name in [module_of(path)]
     }
-    assert {name: parts for name, parts in found.items() if parts} == {}
+    assert {name: parts for name, parts in wrong_imports.items() if parts} == {}
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_addresses_hold_nothing_and_are_for_users(address: str) -> None:
+def test_address_modules_only_reexport_and_are_used_by_no_module(address: str) -> None:
     """Else the core had a lab in it by another name."""
     path = REPOSITORY / (address.replace(".", "/") + ".py")
     path = path if path.exists() else path.with_suffix("") / "__init__.py"
     kinds = [type(node) for node in ast.parse(path.read_text()).body]
     assert set(kinds) <= {ast.Expr, ast.ImportFrom, ast.Assign}
-    users = {module_of(other) for other in MODULES if address in imported_modules(other)}
+    users = {module_of(importer) for importer in MODULES if address in imported_modules(importer)}
     assert {user for user in users if not user.startswith(address)} <= {"ggp"}  # its `__getattr__`
 
 
@@ -218,14 +219,14 @@ the server."""
 
 @pytest.mark.parametrize("folder", NOT_FOR)
 def test_rooms_side_by_side_do_not_import_each_other(folder: str) -> None:
-    found = {
+    imports_of = {
         path.relative_to(REPOSITORY).as_posix(): {
             name for name in imported_modules(path) if name.startswith(NOT_FOR[folder])
         }
         for path in (REPOSITORY / folder).rglob("*.py")
     }
     expected = {file: names for file, names in BUT.items() if file.startswith(folder + "/")}
-    assert {file: names for file, names in found.items() if names} == expected
+    assert {file: names for file, names in imports_of.items() if names} == expected
 
 
 PURE = sorted((REPOSITORY / "ggp" / "protocol").rglob("*.py"))
@@ -272,7 +273,7 @@ def test_only_the_engine_imports_pyswip() -> None:
 
 
 def _asks_for_the_kind(node: ast.AST) -> bool:
-    """Whether code finds out what a game is defined in: see `ggp.machine.definition`."""
+    """Whether code asks how a game is defined: see `ggp.machine.definition`."""
     if isinstance(node, ast.ImportFrom):
         names = {alias.name for alias in node.names}
         return "SpielGame" in names or (node.module or "").startswith("ggp.machine.frontends")
@@ -287,5 +288,5 @@ def test_nothing_above_machines_asks_what_a_game_is_defined_in() -> None:
         if any(map(_asks_for_the_kind, nodes_of(path, "SpielGame", "frontends", "Program")))
     }
     assert {
-        each for each in askers if not each.startswith(("ggp.machine.", "ggp.labs.openspiel."))
+        asker for asker in askers if not asker.startswith(("ggp.machine.", "ggp.labs.openspiel."))
     } == set()

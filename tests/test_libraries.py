@@ -29,7 +29,7 @@ def test_a_library_that_is_missing_is_to_blame(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["ggp.machine.propnet.compile", "numpy", None])
-def test_nothing_else_is(name: str | None) -> None:
+def test_any_other_missing_module_means_a_broken_installation(name: str | None) -> None:
     with pytest.raises(InstallationError, match=f"broken: No module named .*{name}.*again"):
         demand_library(error_of(name), "clingo")
 
@@ -63,8 +63,8 @@ def test_numba_is_not_to_blame_for_what_tells_it_how_to_compile(
 
 def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("pyswip", "pyspiel", "clingo"):
-        for known in [each for each in sys.modules if each.split(".")[0] == name]:
-            monkeypatch.delitem(sys.modules, known)
+        for module in [module for module in sys.modules if module.split(".")[0] == name]:
+            monkeypatch.delitem(sys.modules, module)
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(BackendUnavailableError, match="pip install pyswip"):
         engine._start_prolog()

@@ -1,4 +1,4 @@
-"""What is built holds what is here: every module and all data, and nothing else."""
+"""Built packages hold every module and all data of the checkout, and nothing else."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def checked_out() -> Contents:
 
 
 def wheel_of(root: Path, to: Path) -> Path:
-    (made,) = WheelBuilder(str(root)).build(directory=str(to), versions=["standard"])
-    return Path(made)
+    (wheel,) = WheelBuilder(str(root)).build(directory=str(to), versions=["standard"])
+    return Path(wheel)
 
 
 def contents_of_wheel(path: Path) -> Contents:
@@ -67,21 +67,21 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Contents:
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What is in the sdist, below a folder in which nearly everything is ignored."""
+    """The files of the sdist, below a folder in which nearly everything is ignored."""
     folder = tmp_path_factory.mktemp("sdist")
-    (made,) = SdistBuilder(str(REPOSITORY)).build(directory=str(folder), versions=["standard"])
-    with tarfile.open(made) as archive:
+    (sdist,) = SdistBuilder(str(REPOSITORY)).build(directory=str(folder), versions=["standard"])
+    with tarfile.open(sdist) as archive:
         archive.extractall(folder, filter="data")
     (folder / ".gitignore").write_text("build/\n*.gdl\n*.js\n")
-    return Path(str(made).removesuffix(".tar.gz"))
+    return Path(str(sdist).removesuffix(".tar.gz"))
 
 
 def test_the_wheel_holds_the_packages_and_the_games(wheel: Contents) -> None:
     expected = {}
     for name, data in checked_out().items():
-        for here, there in ({each: each for each in PACKAGES} | IN_THE_WHEEL).items():
-            if name.startswith(here):
-                expected[there + name.removeprefix(here)] = data
+        for source, target in ({package: package for package in PACKAGES} | IN_THE_WHEEL).items():
+            if name.startswith(source):
+                expected[target + name.removeprefix(source)] = data
     assert "ggp/machine/propnet/compile/circuits.py" in expected
     assert "ggp/_games/monty_hall.gdl" in expected
     assert set(wheel) == set(expected)
@@ -90,17 +90,17 @@ def test_the_wheel_holds_the_packages_and_the_games(wheel: Contents) -> None:
 
 @pytest.mark.verify
 def test_the_sdist_holds_all_but_what_only_a_checkout_needs(unpacked: Path) -> None:
-    found = {
+    files = {
         path.relative_to(unpacked).as_posix(): path.read_bytes()
         for path in unpacked.rglob("*")
         if path.is_file()
     }
-    made = {"PKG-INFO", ".gitignore"}  # the builder's own choice
+    builder_files = {"PKG-INFO", ".gitignore"}  # the builder's own choice
     expected = {
         name: data for name, data in checked_out().items() if not name.startswith(OURS_ALONE)
     }
-    assert set(found) - made == set(expected)
-    assert all(found[name] == data for name, data in expected.items())
+    assert set(files) - builder_files == set(expected)
+    assert all(files[name] == data for name, data in expected.items())
 
 
 @pytest.mark.verify

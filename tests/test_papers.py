@@ -20,7 +20,7 @@ PAPERS = ("000", "001", "002", "003", "004")
 
 
 def rows(paper: str) -> list[list[str]]:
-    """What is listed of a paper: cells of its table."""
+    """The rows about a paper: cells of its table."""
     section = re.split(rf"^## {paper}: .*$", PAGE, flags=re.MULTILINE)[1].split("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
@@ -35,10 +35,10 @@ def test_every_paper_has_a_table_of_five_columns() -> None:
 
 
 def test_every_row_has_a_verdict_and_what_is_there_a_place() -> None:
-    for _, what, module, _, _, verdict in ROWS:
-        assert verdict.startswith(VERDICTS), what
+    for _, subject, module, _, _, verdict in ROWS:
+        assert verdict.startswith(VERDICTS), subject
         if verdict.startswith(("done", "part", "open")):
-            assert module, what
+            assert module, subject
 
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"`((?:ggp|match_runner)\.[\w.]+)`", PAGE))))
@@ -76,11 +76,11 @@ def test_our_numbers_are_those_of_the_pages_about_them(paper: str) -> None:
     names = "experiments", "openspiel", "paper-003", "properties", "strategy-fusion", "solving"
     pages = [path for name in names for path in (REPOSITORY / "docs").glob(f"*/{name}.md")]
     assert {path.stem for path in pages} == set(names)
-    told = "\n".join(path.read_text() for path in pages)
-    known = set(map(float, NUMBER.findall(told)))
+    text = "\n".join(path.read_text() for path in pages)
+    published = set(map(float, NUMBER.findall(text)))
     ours = {number for row in rows(paper) for number in NUMBER.findall(row[3])}
     assert len(ours) > 10
-    assert not [number for number in ours if float(number) not in known]
+    assert not [number for number in ours if float(number) not in published]
 
 
 def test_the_citation_has_the_version_and_the_papers() -> None:

@@ -21,13 +21,13 @@ from tests.test_layers import ADDRESSES, MODULES
 
 def player(spec: str, seed: int = 1) -> Player:
     machine = machine_of_game("kuhn_poker", "propnet")
-    made = make_player(parse_spec(spec), machine, 0, np.random.default_rng(seed))
-    made.observe("noop", ["(dealt queen)"])
-    return made
+    learner = make_player(parse_spec(spec), machine, 0, np.random.default_rng(seed))
+    learner.observe("noop", ["(dealt queen)"])
+    return learner
 
 
 @pytest.mark.usefixtures("stranger")
-def test_what_a_stranger_offers_is_found(tmp_path: Path) -> None:
+def test_extensions_of_an_installed_package_work(tmp_path: Path) -> None:
     thinker = player("hyperplay:n=4,sampler=lone")
     thinker.choose()
     assert isinstance(thinker, BeliefPlayer)
@@ -45,7 +45,7 @@ def test_what_a_stranger_offers_is_found(tmp_path: Path) -> None:
     assert "kuhn_poker" in run("games").stdout  # ours cannot be replaced
 
 
-def test_what_cannot_be_imported_is_told_in_a_line(
+def test_an_import_that_fails_is_a_one_line_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "broken.py").write_text("import no_such_library")
@@ -55,22 +55,22 @@ def test_what_cannot_be_imported_is_told_in_a_line(
 
 
 @pytest.fixture
-def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def _without_labs(monkeypatch: pytest.MonkeyPatch) -> None:
     """The core, without labs or packages."""
     monkeypatch.setattr(registry, "offered", lambda group: {})
 
 
-@pytest.mark.usefixtures("_alone")
+@pytest.mark.usefixtures("_without_labs")
 def test_the_core_plays_without_labs_and_says_what_it_lacks(tmp_path: Path) -> None:
     for spec in ("hyperplay:n=2", "hyperplay2:n=2", "mcts:trials=10", "auto", "pimc:worlds=4"):
         assert player(spec).choose().move
-    for spec, said in {
+    for spec, message in {
         "over": "unknown player 'over'",
         "hyperplay:sampler=hs": "must be sampler=hyperplay or sampler=los",
         "mcts:values=x.npz": "lab of learning, which is not installed",
         "hyperplay:model=policy:x.npz": "x.npz",
     }.items():
-        with pytest.raises(ConfigError, match=said):
+        with pytest.raises(ConfigError, match=message):
             parse_spec(spec)
     with pytest.raises(ConfigError, match="lab of learning, which is not installed"):
         player("mcts:learn=50")
@@ -89,5 +89,5 @@ for name in {core!r}:
 print(sorted(name for name in sys.modules if name.startswith("ggp.labs")))
 """
     command = [sys.executable, "-c", code]
-    found = subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPOSITORY)
-    assert found.stdout.strip() == "[]"
+    process = subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPOSITORY)
+    assert process.stdout.strip() == "[]"

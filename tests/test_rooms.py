@@ -20,11 +20,11 @@ OF_A_KIND = {"ggp/cli", "ggp/players", "tests/cli"}
 """These hold a file a command, a player, however many there are."""
 
 BESIDE_PLAYERS = {"player", "spec", "spiel_bot"}
-"""In the room of players: what a player is, which there are, and the address of one that
-is elsewhere."""
+"""In the room of players: the protocol of a player, the list of them, and an alias of one
+elsewhere."""
 
 WITHOUT_A_MAP = {"ggp"}
-"""What it is made of is said in docs/understand/architecture.md: its docstring is `help(ggp)`."""
+"""docs/understand/architecture.md describes its rooms: its docstring is `help(ggp)`."""
 
 FILES = sorted(
     path
@@ -50,9 +50,9 @@ def rooms_in(room: Path) -> set[str]:
 
 
 def unnamed_in(room: Path) -> set[str]:
-    """What is in a room and not on its map."""
-    said = ast.get_docstring(ast.parse((room / "__init__.py").read_text())) or ""
-    return (modules_in(room) | rooms_in(room)) - set(re.findall(r"`(\w+)`", said))
+    """The modules and rooms in a room that its map does not name."""
+    docstring = ast.get_docstring(ast.parse((room / "__init__.py").read_text())) or ""
+    return (modules_in(room) | rooms_in(room)) - set(re.findall(r"`(\w+)`", docstring))
 
 
 def test_pytest_goes_into_every_room_of_tests(pytestconfig: pytest.Config) -> None:
@@ -76,19 +76,19 @@ def test_a_room_begins_with_its_map(room: Path) -> None:
 
 
 def test_the_room_of_players_holds_players() -> None:
-    """Only these may be many: what they share has rooms of its own."""
+    """Only these rooms may have many modules: their common parts have rooms of their own."""
     room = REPOSITORY / "ggp" / "players"
-    others = {name for name in modules_in(room) if not has_player(f"ggp.players.{name}")}
-    assert others == BESIDE_PLAYERS
+    plain_modules = {name for name in modules_in(room) if not has_player(f"ggp.players.{name}")}
+    assert plain_modules == BESIDE_PLAYERS
     assert unnamed_in(room).isdisjoint(rooms_in(room) | BESIDE_PLAYERS)
 
 
 def has_player(module: str) -> bool:
-    own = (each for each in vars(import_module(module)).values() if isinstance(each, type))
+    values = (value for value in vars(import_module(module)).values() if isinstance(value, type))
     return any(
-        each.__module__ == module and {"observe", "choose"} <= set(dir(each))
-        for each in own
-        if each is not Player
+        value.__module__ == module and {"observe", "choose"} <= set(dir(value))
+        for value in values
+        if value is not Player
     )
 
 
@@ -99,27 +99,29 @@ def imports() -> Mapping[str, frozenset[str]]:
 
 
 def reached(start: str) -> set[str]:
-    found: set[str] = set()
+    modules: set[str] = set()
     pending = [start]
     while pending:
-        new = imports().get(pending.pop(), frozenset()) - found
-        found |= new
+        new = imports().get(pending.pop(), frozenset()) - modules
+        modules |= new
         pending += new
-    return found
+    return modules
 
 
 def test_imports_go_in_no_circles() -> None:
-    after = {module: reached(module) for module in imports()}
+    reachable = {module: reached(module) for module in imports()}
     circles = {
-        tuple(sorted(other for other in after[module] if module in after[other]))
-        for module in after
-        if module in after[module]
+        tuple(
+            sorted(successor for successor in reachable[module] if module in reachable[successor])
+        )
+        for module in reachable
+        if module in reachable[module]
     }
     assert not circles
 
 
 def test_imports_by_name_are_seen() -> None:
-    """Commands, functions of new processes, and what a package finds by `__getattr__`."""
+    """Commands, functions of new processes, and names that a package finds by `__getattr__`."""
     assert "match_runner.cli" in imports()["match_runner.__main__"]
     assert "ggp.players.hyperplay" in imports()["ggp.players.spec"]
     assert imports()["ggp"] >= {"ggp.env", "ggp.library", "ggp.players"}

@@ -54,19 +54,19 @@ def test_every_test_is_run_by_one_step(verify: ModuleType) -> None:
     run: list[Path] = []
     for step in steps:
         assert step.command.startswith("GGP_THOROUGH=1 {python} -m pytest -m 'not timed' ")
-        options, _, where = step.command.rpartition(" ")
+        options, _, place = step.command.rpartition(" ")
         assert not {"-k", "--deselect", "--ignore"} & {*options.split()}
-        found = {path.relative_to(REPOSITORY) for path in REPOSITORY.glob(where)}
-        run += [file for file in every if file in found or found & {*file.parents}]
+        files = {path.relative_to(REPOSITORY) for path in REPOSITORY.glob(place)}
+        run += [file for file in every if file in files or files & {*file.parents}]
     assert sorted(run) == sorted(every)
 
 
 def test_a_run_goes_on_with_what_has_not_passed(
     verify: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out, said = tmp_path / "out", tmp_path / "said"
+    out, log = tmp_path / "out", tmp_path / "said"
     flag = tmp_path / "mended"
-    file = steps_file(tmp_path, good=f"echo good >> {said}", bad=f"test -e {flag}")
+    file = steps_file(tmp_path, good=f"echo good >> {log}", bad=f"test -e {flag}")
     monkeypatch.setattr(verify, "version_of", lambda folder: "one")
 
     def run(*options: str) -> Result:
@@ -80,14 +80,14 @@ def test_a_run_goes_on_with_what_has_not_passed(
     second = run()
     assert second.exit_code == 0
     assert "1 of 2 steps to run" in second.stderr
-    assert said.read_text() == "good\n"
+    assert log.read_text() == "good\n"
     assert run().exit_code == 0
-    assert said.read_text() == "good\n"
+    assert log.read_text() == "good\n"
     monkeypatch.setattr(verify, "version_of", lambda folder: "two")
     assert run("--only", "good").exit_code == 0
-    assert said.read_text() == "good\n" * 2
+    assert log.read_text() == "good\n" * 2
     assert run("--again").exit_code == 0
-    assert said.read_text() == "good\n" * 3
+    assert log.read_text() == "good\n" * 3
 
 
 def test_wrong_steps_are_told(verify: ModuleType, tmp_path: Path) -> None:
@@ -101,14 +101,14 @@ def test_wrong_steps_are_told(verify: ModuleType, tmp_path: Path) -> None:
 def test_the_version_changes_with_a_file_of_the_project(verify: ModuleType, tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     (tmp_path / ".gitignore").write_text("ignored\n")
-    before = verify.version_of(tmp_path)
+    version = verify.version_of(tmp_path)
     (tmp_path / "ignored").write_text("x")
-    assert verify.version_of(tmp_path) == before
+    assert verify.version_of(tmp_path) == version
     (tmp_path / "new").write_text("x")
-    assert verify.version_of(tmp_path) != before
+    assert verify.version_of(tmp_path) != version
 
 
-def test_what_is_listed_as_long_is_there() -> None:
+def test_every_case_listed_as_long_exists() -> None:
     for listed in LISTED:
         file, *_, name = listed.partition("[")[0].split("::")
         assert f"def {name}(" in (REPOSITORY / file).read_text(), listed

@@ -31,7 +31,7 @@ LANES, MAX_STEPS = 4096, 100
 
 
 def measure(
-    path: str, variants: list[str], apart: str, seconds: float, rounds: int, builds: int
+    path: str, variants: list[str], part: str, seconds: float, rounds: int, builds: int
 ) -> dict[str, Any]:
     """`{variant: {build_s, literals, states_per_s}}` of a rulesheet.
 
@@ -44,7 +44,7 @@ def measure(
         builds: how often each is built at least; the quickest counts. Those from which nothing is
             left out are built before and after the others.
     """
-    with left_out(apart.split("+")):
+    with left_out(part.split("+")):
         program = load(path)
         start_s = time.process_time()
         rules = ground(program)
@@ -53,25 +53,27 @@ def measure(
         spent: dict[str, list[_Spent]] = {}
         for name in (ALL, *[*variants, ALL] * builds):
             parts = name.split("+")
-            same = None if name == ALL or changes_circuit(parts) else machines[ALL].circuit
-            machines[name], took = _built(rules, parts, program.is_gdl2, same)
+            circuit = None if name == ALL or changes_circuit(parts) else machines[ALL].circuit
+            machines[name], took = _build_machine(rules, parts, program.is_gdl2, circuit)
             spent.setdefault(name, []).append(took)
         # Who plays alike is played once.
-        alike = {name: _first_alike(machines, name) for name in machines}
-        speeds: dict[str, list[float]] = {name: [] for name in machines if alike[name] == name}
+        first_alike = {name: _first_alike(machines, name) for name in machines}
+        speeds: dict[str, list[float]] = {
+            name: [] for name in machines if first_alike[name] == name
+        }
         for number in range(rounds):
             for name in speeds:
                 rng = np.random.default_rng(number)
                 speeds[name].append(_states_per_s(machines[name], seconds, rng))
     # The least of several times: whoever was first had to warm up.
-    whole_s = min(each.circuit_s for each in spent[ALL])
+    whole_s = min(spent_here.circuit_s for spent_here in spent[ALL])
     return {
         name: {
             "build_s": ground_s
-            + min(each.circuit_s or whole_s for each in spent[name])
-            + min(each.layout_s for each in spent[name]),
+            + min(spent_here.circuit_s or whole_s for spent_here in spent[name])
+            + min(spent_here.layout_s for spent_here in spent[name]),
             "literals": machine.circuit.num_literals,
-            "states_per_s": median(speeds[alike[name]]),
+            "states_per_s": median(speeds[first_alike[name]]),
         }
         for name, machine in machines.items()
     }
@@ -84,7 +86,7 @@ class _Spent(NamedTuple):
     layout_s: float
 
 
-def _built(
+def _build_machine(
     rules: GroundProgram, parts: list[str], is_gdl2: bool, circuit: Circuit | None
 ) -> tuple[PropnetMachine, _Spent]:
     """A machine made without some parts. `circuit`: of which it is made, if there is one."""
@@ -107,13 +109,13 @@ def _built(
 def _first_alike(machines: Mapping[str, PropnetMachine], name: str) -> str:
     """The first machine that evaluates exactly the same in playouts."""
     plan = machines[name].playout_plan
-    return next(each for each in machines if _are_equal(machines[each].playout_plan, plan))
+    return next(name for name in machines if _are_equal(machines[name].playout_plan, plan))
 
 
-def _are_equal(one: Any, other: Any) -> bool:
-    if isinstance(one, tuple):
-        return all(map(_are_equal, one, other))
-    return one is other or np.array_equal(one, other)
+def _are_equal(first: Any, second: Any) -> bool:
+    if isinstance(first, tuple):
+        return all(map(_are_equal, first, second))
+    return first is second or np.array_equal(first, second)
 
 
 def _states_per_s(machine: PropnetMachine, seconds: float, rng: np.random.Generator) -> float:
@@ -126,10 +128,10 @@ def _states_per_s(machine: PropnetMachine, seconds: float, rng: np.random.Genera
     return steps / spent
 
 
-def main(path: str, variants: str, apart: str, seconds: str, rounds: str, builds: str) -> None:
+def main(path: str, variants: str, part: str, seconds: str, rounds: str, builds: str) -> None:
     """Print the row of a rulesheet as JSON."""
     names = [name for name in variants.split(",") if name]
-    print(json.dumps(measure(path, names, apart, float(seconds), int(rounds), int(builds))))
+    print(json.dumps(measure(path, names, part, float(seconds), int(rounds), int(builds))))
 
 
 if __name__ == "__main__":

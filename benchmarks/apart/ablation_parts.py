@@ -38,8 +38,8 @@ class Change(NamedTuple):
 
 
 def _gives(position: int) -> Callable[..., Any]:
-    """A function that gives back what it is given, instead of something better."""
-    return lambda *given, **_: given[position]
+    """A function that returns one of its arguments unchanged."""
+    return lambda *arguments, **_: arguments[position]
 
 
 def _nothing(*_: object) -> None:
@@ -102,19 +102,25 @@ STEPS: dict[str, tuple[Change, ...]] = {
     "invariants: groups": (Change(passes, "exclusive_fluents", lambda *_: []),),
     "kernels of passes": (Change(draft, "FOR_KERNELS", math.inf),),
 }
-"""Steps of passes: by what they are left out."""
+"""Steps of passes, with the changes that leave each out."""
 
 TRICKS: dict[str, tuple[Change, ...]] = {
     "phases": (Change(phases, "MIN_LITERALS", math.inf),),
     "clocks": (Change(phases, "_clock", lambda _: (np.zeros(0, int), np.zeros((0, 0), bool))),),
-    "reach": (Change(phases, "reachable", lambda each: np.zeros((0, 2, len(each.fluents)), bool)),),
+    "reach": (
+        Change(phases, "reachable", lambda phases_: np.zeros((0, 2, len(phases_.fluents)), bool)),
+    ),
     "openings": (Change(phases, "openings", lambda _: []),),
     "turns": (Change(queries, "playout_plan", _no_plan_in_turns),),
     "what matters": (Change(queries, "cone", _any_reached),),
     "groups of moves": (Change(queries, "SPARSE", _NO_LIMIT),),
     "fusing": (Change(tape_layout, "INSIDE", -1),),
     "straight": (
-        Change(tape_layout, "written_straight", lambda *given: np.zeros(len(given[3]), np.bool_)),
+        Change(
+            tape_layout,
+            "written_straight",
+            lambda *arguments: np.zeros(len(arguments[3]), np.bool_),
+        ),
     ),
     "readers first": (Change(tape_layout._Sorter, "put_depth_first", _by_needs),),
     "pieces": (
@@ -123,7 +129,7 @@ TRICKS: dict[str, tuple[Change, ...]] = {
     ),
     "kernels of layout": (Change(circuit, "LARGE", math.inf),),
 }
-"""Tricks of layout: by what they are left out."""
+"""Tricks of layout, with the changes that leave each out."""
 
 KERNELS: dict[str, tuple[Change, ...]] = {
     "loops of singles": (Change(block_kernels, "_run_singles", _any_singles),),
@@ -141,14 +147,14 @@ RULES: dict[str, tuple[Change, ...]] = {
     "unchanging": (Change(splits, "unchanging", lambda _: []),),
     "facts once": (Change(grounding._Fixed, "with_rest", _nothing),),
 }
-"""What is done with rules before they are ground, and while they are."""
+"""Rewriting of rules before and during grounding, with the changes that leave it out."""
 
 APART = KERNELS | RULES
-"""What is left out in a process of its own."""
+"""Parts that are left out in a process of their own."""
 
 
 def _passes() -> Iterator[str]:
-    """Each pass, and each of those that run several times."""
+    """Every pass, and every run of a pass that runs several times."""
     times = Counter(name for name, _ in optimise.PASSES)
     for name, count in times.items():
         yield name
@@ -173,21 +179,21 @@ def left_out(parts: Iterable[str]) -> Iterator[None]:
     every = STEPS | TRICKS | APART
     changes = [change for part in every.keys() & out for change in every[part]]
     changes.append(Change(optimise, "PASSES", _passes_without(out)))
-    before = [each.owner.__dict__[each.name] for each in changes]
-    for each in changes:
-        setattr(each.owner, each.name, each.value)
+    originals = [part_change.owner.__dict__[part_change.name] for part_change in changes]
+    for part_change in changes:
+        setattr(part_change.owner, part_change.name, part_change.value)
     try:
         yield
     finally:
-        for each, value in zip(changes, before, strict=True):
-            setattr(each.owner, each.name, value)
+        for part_change, value in zip(changes, originals, strict=True):
+            setattr(part_change.owner, part_change.name, value)
 
 
 def _passes_without(out: set[str]) -> tuple[Any, ...]:
     times: Counter[str] = Counter()
-    left = []
+    passes = []
     for name, run in optimise.PASSES:
         times[name] += 1
         if not {name, f"{name} {times[name]}"} & out:
-            left.append((name, run))
-    return tuple(left)
+            passes.append((name, run))
+    return tuple(passes)

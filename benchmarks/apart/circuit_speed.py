@@ -64,18 +64,18 @@ def _playouts(machine: PropnetMachine, seconds: float, rng: np.random.Generator)
     lanes, best, spent = LANES, 0.0, 0.0
     while spent < seconds:
         started = time.process_time()
-        played = machine.playout(machine.initial(lanes), rng, MAX_STEPS)
+        playouts = machine.playout(machine.initial(lanes), rng, MAX_STEPS)
         took = time.process_time() - started
         spent += took
         if took < 0.02:
             lanes *= 2
         else:
-            best = max(best, float(played.steps.sum()) / took)
+            best = max(best, float(playouts.steps.sum()) / took)
     return best
 
 
 def _single(machine: PropnetMachine, seconds: float, rng: np.random.Generator) -> float:
-    """CPU seconds of one step of one lane with what is legal then; the best of some runs."""
+    """CPU seconds of one step of one lane, with its legal moves; the best of some runs."""
     states: States = machine.initial()
     joint_moves = _random_moves(machine, states, rng)
     for _ in range(TURNS):
@@ -109,7 +109,7 @@ def _random_moves(
     machine: PropnetMachine, states: States, rng: np.random.Generator
 ) -> np.ndarray[Any, Any]:
     moves = [machine.legal(states, role).values for role in range(len(machine.roles))]
-    return np.array([[int(rng.choice(each)) for each in moves]])
+    return np.array([[int(rng.choice(role_moves)) for role_moves in moves]])
 
 
 def main(game: str, seconds: str, grounding_seconds: str) -> None:

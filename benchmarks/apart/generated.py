@@ -42,46 +42,48 @@ def turning_stones(size: int) -> Circuit:
     following: dict[int, int] = {}
     legal: list[list[int]] = []
     for role in (0, 1):
-        other = 1 - role
+        opponent = 1 - role
         puts = {cell: waits[role] + 2 + 2 * k for k, cell in enumerate(cells)}
         lines: dict[Cell, list[int]] = {cell: [] for cell in cells}
         ways: dict[Cell, list[int]] = {cell: [] for cell in cells}
         for way in _DIRECTIONS:
             forward = sorted(cells, key=partial(_along, way))
-            put, held = dict.fromkeys(cells, 0), dict.fromkeys(cells, 0)
+            placements, captures = dict.fromkeys(cells, 0), dict.fromkeys(cells, 0)
             for cell in forward:
-                before = cell[0] - way[0], cell[1] - way[1]
-                if (before, role) in stones:
-                    run = all_of([put[before], stones[before, other]])
-                    put[cell] = any_of([puts[before], run])
+                back = cell[0] - way[0], cell[1] - way[1]
+                if (back, role) in stones:
+                    run = all_of([placements[back], stones[back, opponent]])
+                    placements[cell] = any_of([puts[back], run])
             for cell in reversed(forward):
-                ahead = cell[0] + way[0], cell[1] + way[1]
-                if (ahead, role) in stones:
-                    run = all_of([held[ahead], stones[ahead, other]])
-                    held[cell] = any_of([stones[ahead, role], run])
+                front = cell[0] + way[0], cell[1] + way[1]
+                if (front, role) in stones:
+                    run = all_of([captures[front], stones[front, opponent]])
+                    captures[cell] = any_of([stones[front, role], run])
                     ways[cell].append(run)
             for cell in cells:
-                lines[cell].append(all_of([put[cell], held[cell], stones[cell, other]]))
+                lines[cell].append(
+                    all_of([placements[cell], captures[cell], stones[cell, opponent]])
+                )
         turned = {cell: any_of(lines[cell]) for cell in cells}
         places = []
         for cell in cells:
             free = [stones[cell, 0] ^ 1, stones[cell, 1] ^ 1]
             places.append(all_of([controls[role], *free, any_of(ways[cell])]))
-            mine, theirs = stones[cell, role], stones[cell, other]
+            mine, theirs = stones[cell, role], stones[cell, opponent]
             gained = following.get(mine, mine)
             following[mine] = any_of([puts[cell], turned[cell], gained])
             lost = following.get(theirs, theirs)
             following[theirs] = all_of([lost, turned[cell] ^ 1])
-        legal.append([all_of([each ^ 1 for each in places]), *places])
-        following[controls[role]] = controls[other]
+        legal.append([all_of([role_literals ^ 1 for role_literals in places]), *places])
+        following[controls[role]] = controls[opponent]
     following |= dict(zip(turns, [TRUE, *turns], strict=False))
     middle = stones[(size // 2, size // 2), 0]
     goals = [middle, middle ^ 1]
     fluents = [*stones.values(), *controls, *turns]
-    kept = builder.gates_for([*(following[f] for f in fluents), *legal[0], *legal[1]])
+    gates = builder.gates_for([*(following[f] for f in fluents), *legal[0], *legal[1]])
 
     def moved(literals: list[int]) -> Literals:
-        return np.array([2 * kept.net_of[x >> 1] + (x & 1) for x in literals], dtype=np.int32)
+        return np.array([2 * gates.net_of[x >> 1] + (x & 1) for x in literals], dtype=np.int32)
 
     half = size // 2
     begin = {stones[(half - x, half - y), (x + y) % 2] for x, y in product((0, 1), repeat=2)}
@@ -94,11 +96,11 @@ def turning_stones(size: int) -> Circuit:
         fluents=tuple(names),
         initial=np.array([fluent in begin for fluent in fluents]),
         constant=(),
-        offsets=kept.offsets,
-        literals=kept.literals,
+        offsets=gates.offsets,
+        literals=gates.literals,
         loops=(),
         next=moved([following[fluent] for fluent in fluents]),
-        legal=tuple(Outputs(tuple(moves), moved(each)) for each in legal),
+        legal=tuple(Outputs(tuple(moves), moved(role_literals)) for role_literals in legal),
         sees=tuple(Outputs((), moved([])) for _ in ROLES),
         goals=tuple(Outputs(("100", "0"), moved([goal, goal ^ 1])) for goal in goals),
         terminal=turns[-1],

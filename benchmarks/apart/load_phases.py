@@ -24,7 +24,7 @@ class Phases:
         self._inner_s = [0.0]
 
     def run(self, phase: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """What a function returns, with its seconds put down to a phase."""
+        """The value of a function; its seconds are added to a phase."""
         self._inner_s.append(0.0)
         start_s = time.process_time()
         try:
@@ -50,9 +50,9 @@ def measure_phases(path: str) -> dict[str, Any]:
     phases.watch(grounding, "simplify", "simplify")
     program = phases.run("read", normalize.load, path)
     ground = phases.run("ground", grounding.ground, program)
-    built = phases.run("build", gates.build_circuit, ground)
-    made = phases.run("passes", optimise.optimise, built)
-    stored = files.Built(made.circuit, made.reports, made.complete, 1, 60.0)
+    draft = phases.run("build", gates.build_circuit, ground)
+    optimised = phases.run("passes", optimise.optimise, draft)
+    stored = files.Built(optimised.circuit, optimised.reports, optimised.complete, 1, 60.0)
     data = phases.run("bytes", files.to_bytes, stored, "key")
     circuit = phases.run("bytes", files.from_bytes, data, "key").circuit
     phases.run("layout", _laid_out, machines, circuit, program.is_gdl2)
@@ -60,10 +60,10 @@ def measure_phases(path: str) -> dict[str, Any]:
         "cpu_s": time.process_time(),
         "phases": phases.seconds,
         "passes": [
-            (each.name, each.literals_before - each.literals_after, each.seconds)
-            for each in made.reports
+            (report.name, report.literals_before - report.literals_after, report.seconds)
+            for report in optimised.reports
         ],
-        "built_literals": built.num_literals,
+        "built_literals": draft.num_literals,
         "literals": circuit.num_literals,
         "gates": circuit.num_gates,
     }
@@ -84,7 +84,7 @@ def _laid_out(machines: Any, circuit: Any, is_gdl2: bool) -> None:
 
 
 def main(path: str) -> None:
-    """Print what was measured of a rulesheet as JSON."""
+    """Print the measurements of a rulesheet as JSON."""
     print(json.dumps(measure_phases(path)))
 
 

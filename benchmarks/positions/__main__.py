@@ -48,20 +48,20 @@ def main(
         return
     if not players:
         raise click.UsageError("give --player SPEC, or --histories FOLDER")
-    found: dict[str, list[Answer]] = {}
+    answers_of: dict[str, list[Answer]] = {}
     for player in dict.fromkeys(players):
         with bar_of(len(puzzles), f"asking {player}") as advance:
-            found[player] = ask(puzzles, player, seconds, seed, advance)
+            answers_of[player] = ask(puzzles, player, seconds, seed, advance)
     if as_json:
-        each = {player: to_json(answers) for player, answers in found.items()}
-        print_json({"seconds": seconds, "seed": seed, "players": each})
+        by_player = {player: to_json(answers) for player, answers in answers_of.items()}
+        print_json({"seconds": seconds, "seed": seed, "players": by_player})
         return
-    _show(found)
+    _show(answers_of)
     if errors:
-        _show_errors(found)
+        _show_errors(answers_of)
 
 
-def _show(found: dict[str, list[Answer]]) -> None:
+def _show(answers_of: dict[str, list[Answer]]) -> None:
     rows = [
         [
             player,
@@ -69,7 +69,7 @@ def _show(found: dict[str, list[Answer]]) -> None:
             format(wrong(answers).percent, ".1f"),
             format(lost(answers), ".1f"),
         ]
-        for player, answers in found.items()
+        for player, answers in answers_of.items()
     ]
     kinds = [f"#{game}" for game in BOARDS]
     titles = ["player", *kinds, "#misleading", "#% wrong [99 %]", "#points lost [99 %]"]
@@ -77,15 +77,15 @@ def _show(found: dict[str, list[Answer]]) -> None:
 
 
 def _parts(answers: Sequence[Answer]) -> list[list[Answer]]:
-    """Those of each game, then those that random play gets wrong."""
+    """The answers of each game, then the answers to positions that mislead random play."""
     games = [[a for a in answers if a.puzzle.game == game] for game in BOARDS]
     return [*games, [a for a in answers if a.puzzle.misleading]]
 
 
-def _show_errors(found: dict[str, list[Answer]]) -> None:
+def _show_errors(answers_of: dict[str, list[Answer]]) -> None:
     rows = [
         [player, a.puzzle.name, a.move, " ".join(best_moves(a.puzzle)), str(a.lost)]
-        for player, answers in found.items()
+        for player, answers in answers_of.items()
         for a in answers
         if a.lost
     ]

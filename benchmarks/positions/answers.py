@@ -18,7 +18,7 @@ from ggp.statistics import Interval, mean_interval, share_interval
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a player would do in a position.
+    """A player's move in a position.
 
     Attributes:
         puzzle: the position.
@@ -69,12 +69,12 @@ def ask(
 
 def wrong(answers: Sequence[Answer]) -> Interval:
     """The share of wrong answers, with its 99 % interval for positions drawn like these."""
-    return share_interval(sum(each.lost > 0 for each in answers), len(answers))
+    return share_interval(sum(answer.lost > 0 for answer in answers), len(answers))
 
 
 def lost(answers: Sequence[Answer], seed: int = 0) -> Interval:
     """The mean of what answers lost, in points, with its 99 % interval."""
-    return mean_interval([each.lost for each in answers], seed, fixed=True)
+    return mean_interval([answer.lost for answer in answers], seed, fixed=True)
 
 
 def to_json(answers: Sequence[Answer]) -> dict[str, Any]:
@@ -85,14 +85,14 @@ def to_json(answers: Sequence[Answer]) -> dict[str, Any]:
         "lost": _ends(lost(answers)),
         "errors": [
             {
-                "position": each.puzzle.name,
-                "misleading": each.puzzle.misleading,
-                "move": each.move,
-                "right": best_moves(each.puzzle),
-                "lost": each.lost,
+                "position": answer.puzzle.name,
+                "misleading": answer.puzzle.misleading,
+                "move": answer.move,
+                "right": best_moves(answer.puzzle),
+                "lost": answer.lost,
             }
-            for each in answers
-            if each.lost
+            for answer in answers
+            if answer.lost
         ],
     }
 

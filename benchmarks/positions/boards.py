@@ -44,13 +44,13 @@ class Board:
     @cached_property
     def lines(self) -> tuple[int, ...]:
         """The cells of each line that wins, as bits."""
-        found = []
+        masks = []
         for x, y in product(range(1, self.columns + 1), range(1, self.rows + 1)):
             for dx, dy in ((1, 0), (0, 1), (1, 1), (1, -1)):
                 places = [(x + k * dx, y + k * dy) for k in range(self.line)]
                 if all(1 <= u <= self.columns and 1 <= v <= self.rows for u, v in places):
-                    found.append(sum(1 << self.cell(u, v) for u, v in places))
-        return tuple(found)
+                    masks.append(sum(1 << self.cell(u, v) for u, v in places))
+        return tuple(masks)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -60,11 +60,11 @@ class Board:
 
     def cells(self, position: Position) -> list[int]:
         """The cells that may be taken, if the game is not over."""
-        taken = position[0] | position[1]
-        free = [cell for cell in range(self.size) if not taken >> cell & 1]
+        occupied = position[0] | position[1]
+        free = [cell for cell in range(self.size) if not occupied >> cell & 1]
         if not self.falls:
             return free
-        return [cell for cell in free if cell % self.rows == 0 or taken >> (cell - 1) & 1]
+        return [cell for cell in free if cell % self.rows == 0 or occupied >> (cell - 1) & 1]
 
     def moves(self, position: Position) -> dict[str, int]:
         """The same by the move in ggp that takes each."""
@@ -87,9 +87,9 @@ class Board:
         Args:
             last: the cell that was taken last, if that is known: no other line can be new.
         """
-        other = position[1]
+        opponent = position[1]
         for line in self.lines if last is None else self.lines_through[last]:
-            if line & other == line:
+            if line & opponent == line:
                 return LOSS
         return DRAW if self.empty(position) == 0 else None
 
@@ -105,13 +105,14 @@ class Board:
         if not self.falls:
             for _ in range(3):
                 turned.append([(y, self.columns + 1 - x) for x, y in turned[-1]])
-        mirrored = [[(self.columns + 1 - x, y) for x, y in each] for each in turned]
-        return tuple(tuple(self.cell(x, y) for x, y in each) for each in turned + mirrored)
+        mirrored = [[(self.columns + 1 - x, y) for x, y in cells] for cells in turned]
+        return tuple(tuple(self.cell(x, y) for x, y in cells) for cells in turned + mirrored)
 
     def one_of_its_kind(self, position: Position) -> Position:
         """The same position for all that are alike but for how the board is looked at."""
         return min(
-            (_moved(position[0], each), _moved(position[1], each)) for each in self.symmetries
+            (_moved(position[0], symmetry), _moved(position[1], symmetry))
+            for symmetry in self.symmetries
         )
 
 

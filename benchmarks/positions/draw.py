@@ -38,29 +38,31 @@ WANTED = {"tic_tac_toe": Wanted(20, 20, 3, 8), "connect_four": Wanted(50, 10, 8,
 def main() -> None:
     """Write the set."""
     rng = random.Random(SEED)
-    puzzles = [each for game, wanted in WANTED.items() for each in draw(BOARDS[game], wanted, rng)]
+    puzzles = [
+        puzzle for game, numbers in WANTED.items() for puzzle in draw(BOARDS[game], numbers, rng)
+    ]
     FILE.write_text(puzzles_text(puzzles), encoding="utf-8")
 
 
-def draw(board: Board, wanted: Wanted, rng: random.Random) -> list[Puzzle]:
+def draw(board: Board, numbers: Wanted, rng: random.Random) -> list[Puzzle]:
     """Positions of one game, in the order in which they came up."""
-    kept: list[Puzzle] = []
-    missing = {False: wanted.plain, True: wanted.misleading}
+    puzzles: list[Puzzle] = []
+    missing = {False: numbers.plain, True: numbers.misleading}
     looked_at: set[Position] = set()
     while any(missing.values()):
-        empty = rng.randint(wanted.fewest, wanted.most)
-        puzzle = _random_position(board, empty, f"{board.game}-{len(kept) + 1:02}", rng)
+        empty = rng.randint(numbers.fewest, numbers.most)
+        puzzle = _random_position(board, empty, f"{board.game}-{len(puzzles) + 1:02}", rng)
         if puzzle is None or _can_win(board, puzzle.position):
             continue
         kind = board.one_of_its_kind(puzzle.position)
         if kind in looked_at:
             continue
         looked_at.add(kind)
-        found = _proven(puzzle)
-        if found is not None and missing[found.misleading]:
-            missing[found.misleading] -= 1
-            kept.append(found)
-    return kept
+        proven = _proven(puzzle)
+        if proven is not None and missing[proven.misleading]:
+            missing[proven.misleading] -= 1
+            puzzles.append(proven)
+    return puzzles
 
 
 def _random_position(board: Board, empty: int, name: str, rng: random.Random) -> Puzzle | None:

@@ -15,7 +15,7 @@ FILE = Path(__file__).with_name("positions.json")
 
 @dataclass(frozen=True, slots=True)
 class Puzzle:
-    """A position and what its moves are worth.
+    """A position and the values of its moves.
 
     Attributes:
         name: of the position.
@@ -52,21 +52,21 @@ class Puzzle:
         return max(self.values.values()) - self.values[move]
 
     def history(self) -> list[dict[str, Any]]:
-        """What the role on turn did and saw, as `ggp evaluate --history` takes it."""
+        """The moves and percepts of the role on turn, as `ggp evaluate --history` takes them."""
         turns = []
         for number, move in enumerate(self.moves):
             mover = self.board.roles[number % 2]
-            done = {role: move if role == mover else "noop" for role in self.board.roles}
-            percepts = sorted(f"(did {role} {each})" for role, each in done.items())
-            turns.append({"move": done[self.role], "percepts": percepts})
+            joint = {role: move if role == mover else "noop" for role in self.board.roles}
+            percepts = sorted(f"(did {role} {actor})" for role, actor in joint.items())
+            turns.append({"move": joint[self.role], "percepts": percepts})
         return turns
 
 
 def read_puzzles(path: Path = FILE) -> tuple[Puzzle, ...]:
     """The set."""
     return tuple(
-        Puzzle(**{**each, "moves": tuple(each["moves"])})
-        for each in json.loads(path.read_text(encoding="utf-8"))
+        Puzzle(**{**entry, "moves": tuple(entry["moves"])})
+        for entry in json.loads(path.read_text(encoding="utf-8"))
     )
 
 
@@ -75,13 +75,13 @@ def puzzles_text(puzzles: Iterable[Puzzle]) -> str:
     lines = [
         json.dumps(
             {
-                "name": each.name,
-                "game": each.game,
-                "moves": each.moves,
-                "values": each.values,
-                "misleading": each.misleading,
+                "name": puzzle.name,
+                "game": puzzle.game,
+                "moves": puzzle.moves,
+                "values": puzzle.values,
+                "misleading": puzzle.misleading,
             }
         )
-        for each in puzzles
+        for puzzle in puzzles
     ]
     return "[\n" + ",\n".join(lines) + "\n]\n"

@@ -10,35 +10,35 @@ ROUNDING = 1e-9
 
 def proven_values(board: Board, position: Position) -> dict[str, int]:
     """The goal that who is on turn gets for sure after each move, if both play their best."""
-    known: dict[Position, int] = {}
+    values: dict[Position, int] = {}
 
     def worth(at: Position, cell: int) -> int:
         """Of taking a cell."""
-        after = board.after(at, cell)
-        if after not in known:
-            result = board.result(after, cell)
+        child = board.after(at, cell)
+        if child not in values:
+            result = board.result(child, cell)
             if result is None:
-                result = max(worth(after, each) for each in board.cells(after))
-            known[after] = result
-        return WIN - known[after]
+                result = max(worth(child, reply) for reply in board.cells(child))
+            values[child] = result
+        return WIN - values[child]
 
     return {move: worth(position, cell) for move, cell in board.moves(position).items()}
 
 
 def random_values(board: Board, position: Position) -> dict[str, float]:
     """The mean goal after each move if both then move at random: what playouts tend to."""
-    known: dict[Position, float] = {}
+    values: dict[Position, float] = {}
 
     def worth(at: Position, cell: int) -> float:
         """Of taking a cell."""
-        after = board.after(at, cell)
-        if after not in known:
-            result: float | None = board.result(after, cell)
+        child = board.after(at, cell)
+        if child not in values:
+            result: float | None = board.result(child, cell)
             if result is None:
-                each = [worth(after, each) for each in board.cells(after)]
-                result = sum(each) / len(each)
-            known[after] = result
-        return WIN - known[after]
+                replies = [worth(child, replies) for replies in board.cells(child)]
+                result = sum(replies) / len(replies)
+            values[child] = result
+        return WIN - values[child]
 
     return {move: worth(position, cell) for move, cell in board.moves(position).items()}
 

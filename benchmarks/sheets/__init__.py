@@ -12,4 +12,4 @@ SHEETS: tuple[Path, ...] = tuple(sorted(Path(__file__).parent.glob("*.gdl")))
 """All of them, by name."""
 
 UNGROUNDED: tuple[Path, ...] = tuple(sorted(Path(__file__).parent.glob("ungrounded/*.gdl")))
-"""Those that do not ground into a circuit within any reasonable time, by name."""
+"""Sheets that do not ground into a circuit within any reasonable time, by name."""

@@ -64,7 +64,7 @@ def measure_boards(
             random play has no choices left by then.
     """
     for game in games or GAMES:
-        program, file = load_program(game), _file_of(game)
+        program, file = load_program(game), file_of(game)
         machine = build_machine(program, "propnet", ready=True)
         evaluation_of(file, machine)  # refuses a file for another game
         states = _positions(machine, max(BOARDS.values()), np.random.default_rng(0))
@@ -78,21 +78,23 @@ def measure_boards(
             yield _row(game, "history of over", depth, number, took_ms)
 
 
-def _file_of(game: str) -> str:
+def file_of(game: str) -> str:
     """The file that says what pieces of a game are worth, as the option `evaluation` names it."""
     path = Path(game)
-    beside, of_games = path.with_suffix(".toml"), path.stem.split("_")[0]
-    if beside.is_file():
-        return str(beside)
+    options_file, of_games = path.with_suffix(".toml"), path.stem.split("_")[0]
+    if options_file.is_file():
+        return str(options_file)
     if comes_with_games(of_games, ".toml"):
         return of_games
-    raise ConfigError(f"no file says what pieces of {game} are worth; write {beside} beside it")
+    raise ConfigError(
+        f"no file says what pieces of {game} are worth; write {options_file} beside it"
+    )
 
 
-def _row(game: str, what: str, depth: int, number: int, took_ms: float) -> dict[str, Any]:
+def _row(game: str, searched: str, depth: int, number: int, took_ms: float) -> dict[str, Any]:
     return {
         "game": game,
-        "searched": what,
+        "searched": searched,
         "plies": depth,
         "side_by_side": number,
         "cpu_ms_each": took_ms,
@@ -114,8 +116,8 @@ def _over(machine: Machine, bag: Bags, depth: int, file: str) -> Callable[[], No
     evaluation = evaluation_of(file, machine, bag.role)
 
     def once() -> None:
-        ahead, rng = LookAhead(depth, paranoid=False), np.random.default_rng(0)
-        search = InformationSetSearch(machine, bag, rng, ahead, evaluation=evaluation)
+        look_ahead, rng = LookAhead(depth, paranoid=False), np.random.default_rng(0)
+        search = InformationSetSearch(machine, bag, rng, look_ahead, evaluation=evaluation)
         search.round(search.num_entries)
 
     return once
@@ -134,13 +136,13 @@ def _cpu_ms(once: Callable[[], None], seconds: float, rounds: int) -> float:
 
 def _positions(machine: Machine, number: int, rng: np.random.Generator) -> States:
     """States after random play in which the first role has a choice."""
-    found = _positions_of_a_try(machine, number, rng)
+    positions = _positions_of_a_try(machine, number, rng)
     for _ in range(MOST_TRIES):
-        if len(found) >= number:
-            return found.take(np.arange(number))
-        found = machine.concatenate([found, _positions_of_a_try(machine, number, rng)])
+        if len(positions) >= number:
+            return positions.take(np.arange(number))
+        positions = machine.concatenate([positions, _positions_of_a_try(machine, number, rng)])
     raise ConfigError(
-        f"only {len(found)} of {number} positions: after {TURNS} random turns the first role "
+        f"only {len(positions)} of {number} positions: after {TURNS} random turns the first role "
         "hardly ever has a choice; take a longer game"
     )
 

@@ -36,7 +36,7 @@ _PARTS = (
     ("steps", "ggp.machine.propnet.play.propnet_machine", "PropnetMachine.step"),
     ("legal moves", "ggp.machine.propnet.play.propnet_machine", "PropnetMachine.legal"),
 )
-"""What is timed: name of the part, module, function. Time in a part within another is its own."""
+"""The timed parts: name, module, function. Time in a part within another is its own."""
 
 
 def measure_decision(game: str, size: int, rounds: int) -> dict[str, Any]:
@@ -50,10 +50,10 @@ def measure_decision(game: str, size: int, rounds: int) -> dict[str, Any]:
     seconds, states = [], []
     for seed in range(1 + rounds):  # the first one also compiles and loads
         player = player_at_first_decision(machine, size, seed)
-        before, started = machine.states_visited, time.process_time()
+        visited, started = machine.states_visited, time.process_time()
         player.choose()
         seconds.append(time.process_time() - started)
-        states.append(machine.states_visited - before)
+        states.append(machine.states_visited - visited)
     row: dict[str, Any] = {
         "game": game,
         "seconds": round(min(seconds[1:]), 4),
@@ -93,7 +93,7 @@ def player_at_first_decision(machine: Machine, size: int, seed: int) -> Player:
 
 @contextmanager
 def _timed_parts() -> Iterator[dict[str, float]]:
-    """Seconds spent in each part inside, without those of parts within it."""
+    """Seconds spent in each part, without the parts inside it."""
     spent: dict[str, float] = {part: 0.0 for part, _, _ in _PARTS}
     stack: list[float] = []
 

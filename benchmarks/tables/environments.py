@@ -54,13 +54,13 @@ def measure_environments(seconds: float, rounds: int) -> list[dict[str, Any]]:
                 "threads": threads,
             }
             rows.append(row | _best(partial(_ours, game, threads), seconds, rounds))
-    others: dict[str, tuple[str, Callable[[], Iterator[int]]]] = {
+    learners: dict[str, tuple[str, Callable[[], Iterator[int]]]] = {
         f"{JAX} kuhn_poker": ("jax", partial(_jax, "kuhn_poker")),
         f"{JAX} phantom_connect_four": ("jax", partial(_jax, "phantom_connect_four")),
         "OpenSpiel kuhn_poker": ("pyspiel", _openspiel),
         "PettingZoo connect_four": ("pettingzoo.classic.connect_four_v3", _pettingzoo),
     }
-    for name, (module, play) in others.items():
+    for name, (module, play) in learners.items():
         try:
             importlib.import_module(module)
         except ImportError as error:
@@ -73,20 +73,20 @@ def measure_environments(seconds: float, rounds: int) -> list[dict[str, Any]]:
 
 
 def _best(play: Callable[[], Iterator[int]], seconds: float, rounds: int) -> dict[str, Any]:
-    found = [_timed(play(), seconds) for _ in range(rounds)]
+    speeds = [_timed(play(), seconds) for _ in range(rounds)]
     return {
-        "steps/s": round(max(each.steps / each.seconds for each in found)),
-        "steps/CPU s": round(max(each.steps / each.cpu_seconds for each in found)),
+        "steps/s": round(max(speed.steps / speed.seconds for speed in speeds)),
+        "steps/CPU s": round(max(speed.steps / speed.cpu_seconds for speed in speeds)),
     }
 
 
 def _timed(steps: Iterator[int], seconds: float) -> Speed:
     for _ in range(20):  # what is compiled or laid out first
         next(steps)
-    started_s, cpu_s, made = time.perf_counter(), time.process_time(), 0
+    started_s, cpu_s, num_steps = time.perf_counter(), time.process_time(), 0
     while time.perf_counter() - started_s < seconds:
-        made += next(steps)
-    return Speed(made, time.perf_counter() - started_s, time.process_time() - cpu_s)
+        num_steps += next(steps)
+    return Speed(num_steps, time.perf_counter() - started_s, time.process_time() - cpu_s)
 
 
 def _ours(game: str, threads: int) -> Iterator[int]:
@@ -102,27 +102,33 @@ def _jax(game: str) -> Iterator[int]:
     """Turns of a module that `ggp convert GAME --to jax` writes, sixteen in one call."""
     jax: Any = importlib.import_module("jax")
     program = load_program(game)
-    found: Any = ModuleType(game)
-    exec(jax_module(program, build_machine(program, "propnet")), found.__dict__)
+    game_module: Any = ModuleType(game)
+    exec(jax_module(program, build_machine(program, "propnet")), game_module.__dict__)
 
-    def one(state: Any, key: Any) -> Any:
+    def step_one(state: Any, key: Any) -> Any:
         drawing, chance = jax.random.split(key)
-        weights = jax.numpy.where(found.legal(state), 0.0, -jax.numpy.inf)
-        after = found.step(state, jax.random.categorical(drawing, weights), chance)
-        over = found.ended(after)
-        shown = found.observe(after), found.legal(after), found.rewards(after)
-        start = found.init()
-        kept = [jax.numpy.where(over, old, new) for old, new in zip(start, after, strict=True)]
-        return found.State(*kept), sum(each.sum() for each in shown)
+        weights = jax.numpy.where(game_module.legal(state), 0.0, -jax.numpy.inf)
+        successor = game_module.step(state, jax.random.categorical(drawing, weights), chance)
+        over = game_module.ended(successor)
+        outputs = (
+            game_module.observe(successor),
+            game_module.legal(successor),
+            game_module.rewards(successor),
+        )
+        start = game_module.init()
+        fields = [
+            jax.numpy.where(over, old, new) for old, new in zip(start, successor, strict=True)
+        ]
+        return game_module.State(*fields), sum(output.sum() for output in outputs)
 
     @jax.jit  # type: ignore[untyped-decorator, unused-ignore]
     def turns(states: Any, key: Any) -> Any:
         def body(states: Any, key: Any) -> Any:
-            return jax.vmap(one)(states, jax.random.split(key, LANES))
+            return jax.vmap(step_one)(states, jax.random.split(key, LANES))
 
         return jax.lax.scan(body, states, jax.random.split(key, 16))
 
-    states = jax.vmap(lambda _: found.init())(jax.numpy.arange(LANES))
+    states = jax.vmap(lambda _: game_module.init())(jax.numpy.arange(LANES))
     key = jax.random.key(1)
     while True:
         key, now = jax.random.split(key)

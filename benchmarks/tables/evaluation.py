@@ -28,15 +28,15 @@ def measure_evaluation(size: int) -> dict[str, Any]:
             player = make_player(
                 parse_spec(f"hyperplay2:n={size}"), machine, machine.roles.index(ROLE), rng
             )
-            before, started = machine.states_visited, time.perf_counter()
+            visited, started = machine.states_visited, time.perf_counter()
             decision = player.choose(value_forced=True)
             seconds[backend] = time.perf_counter() - started
-            states[backend] = machine.states_visited - before
+            states[backend] = machine.states_visited - visited
             values[backend] = {v.move: (v.value or 0.0, v.stderr or 0.0) for v in decision.values}
             if backend == "prolog":
                 break
     slow, fast = COMPARED
-    apart = [
+    differences = [
         abs(values[fast][move][0] - value) / max(np.hypot(values[fast][move][1], error), 1e-9)
         for move, (value, error) in values[slow].items()
     ]
@@ -46,5 +46,5 @@ def measure_evaluation(size: int) -> dict[str, Any]:
         "propnet_s": round(seconds[fast], 4),
         "ratio": round(seconds[slow] / seconds[fast]),
         "states": states[fast],
-        "largest_difference": round(float(max(apart)), 2),
+        "largest_difference": round(float(max(differences)), 2),
     }

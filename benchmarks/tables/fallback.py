@@ -37,7 +37,7 @@ def measure_fallbacks(rulesheets: Path | None, seconds: float, rounds: int) -> l
         seconds: how long to play on one backend in one round.
         rounds: of which medians count.
     """
-    paths = [*UNGROUNDED, *(_found(rulesheets) if rulesheets is not None else ())]
+    paths = [*UNGROUNDED, *(_sheets_in(rulesheets) if rulesheets is not None else ())]
     return [measure_fallback(path, seconds, rounds) for path in paths]
 
 
@@ -57,19 +57,19 @@ def measure_fallback(path: Path, seconds: float, rounds: int) -> dict[str, Any]:
     row.update({name: round(speeds[name], 1) if name in speeds else "" for name in machines})
     for name in machines:
         if name != REFERENCE:
-            known = name in speeds and REFERENCE in speeds
-            ratio = round(speeds[name] / speeds[REFERENCE], 1) if known else ""
+            has_ratio = name in speeds and REFERENCE in speeds
+            ratio = round(speeds[name] / speeds[REFERENCE], 1) if has_ratio else ""
             row[f"{name}/{REFERENCE}"] = ratio
     return row
 
 
 def _speed(machine: Machine, seconds: float, seed: int) -> float:
     """States a CPU second."""
-    found = measure(machine, seconds, np.random.default_rng(seed))
-    return found.states / found.cpu_seconds
+    speed = measure(machine, seconds, np.random.default_rng(seed))
+    return speed.states / speed.cpu_seconds
 
 
-def _found(rulesheets: Path) -> list[Path]:
+def _sheets_in(rulesheets: Path) -> list[Path]:
     """The rulesheets by others that are there; of several with one name, the first."""
     by_name = {path.stem: path for path in sorted(rulesheets.rglob("*.kif"), reverse=True)}
     return [by_name[name] for name in OTHERS if name in by_name]

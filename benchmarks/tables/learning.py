@@ -35,17 +35,17 @@ def _row(game: str, lanes: int, seconds: float, rounds: int) -> dict[str, Any]:
     learner = Learner(make(game, lanes=lanes, paths=False), seed=1)
     learner.learn(updates=WARMING)
     rates: list[float] = []
-    before, total = learner.decisions, 0.0
+    decided, total = learner.decisions, 0.0
     while len(rates) < rounds or total < seconds:
-        began, known = time.process_time(), learner.decisions
+        began, decided_before = time.process_time(), learner.decisions
         learner.learn(updates=1)
         took = time.process_time() - began
-        rates.append((learner.decisions - known) / took)
+        rates.append((learner.decisions - decided_before) / took)
         total += took
     return {
         "game": game,
         "lanes": lanes,
         "updates": len(rates),
-        "decisions": learner.decisions - before,
+        "decisions": learner.decisions - decided,
         "per_cpu_second": median(rates),
     }

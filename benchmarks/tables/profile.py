@@ -1,4 +1,4 @@
-"""Where the time of random playouts goes, and how far it is to what the core can do."""
+"""Where the time of random playouts goes, and how close they come to the limits of a core."""
 
 from __future__ import annotations
 

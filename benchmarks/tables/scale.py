@@ -1,8 +1,8 @@
-"""What a second processor brings: one process with several threads against as many with one each.
+"""The gain of a second processor: one process with several threads against several with one.
 
-All build their machines and get ready. Then those with one thread measure at the same time, and the
-other one alone, in turns: states a second of playout batches, simulations a second of `hyperplay2`
-against a clock. All play the same seeds, so that decisions are alike.
+All build their machines and get ready. Then the processes with one thread measure at the same
+time, and the other one alone, in turns: states a second of playout batches, simulations a second
+of `hyperplay2` against a clock. All play the same seeds, so that decisions are alike.
 """
 
 from __future__ import annotations
@@ -48,22 +48,24 @@ def measure_scale(game: str, threads: int, seconds: float, rounds: int) -> dict[
         seconds: how long to play batches.
         rounds: of which the medians are told.
     """
-    alone = [_Child(game, 1, seconds) for _ in range(threads)]
+    separate = [_Child(game, 1, seconds) for _ in range(threads)]
     shared = [_Child(game, threads, seconds)]
     row: dict[str, Any] = {"game": game}
-    for what in MEASURES:
-        turns = [[_together(children, what) for children in (alone, shared)] for _ in range(rounds)]
-        apart, together = (median(found) for found in zip(*turns, strict=True))
-        row[f"{what} a second, processes"] = round(apart, 1)
-        row[f"{what}, threads"] = round(together, 1)
-        row[f"share of {what}"] = round(together / apart, 3) if apart else None
-    for child in (*alone, *shared):
+    for unit in MEASURES:
+        turns = [
+            [_together(children, unit) for children in (separate, shared)] for _ in range(rounds)
+        ]
+        separately, together = (median(rates) for rates in zip(*turns, strict=True))
+        row[f"{unit} a second, processes"] = round(separately, 1)
+        row[f"{unit}, threads"] = round(together, 1)
+        row[f"share of {unit}"] = round(together / separately, 3) if separately else None
+    for child in (*separate, *shared):
         child.close()
     return row
 
 
 class _Child:
-    """A process that measures when it is told to."""
+    """A process that measures on command."""
 
     def __init__(self, game: str, threads: int, seconds: float) -> None:
         command = [
@@ -79,13 +81,13 @@ class _Child:
         )
         self.hear()  # it is ready
 
-    def tell(self, what: str) -> None:
+    def tell(self, unit: str) -> None:
         """Have it measure."""
         assert self._process.stdin is not None
-        print(what, file=self._process.stdin, flush=True)
+        print(unit, file=self._process.stdin, flush=True)
 
     def hear(self) -> float:
-        """What it found."""
+        """The rate that it measured."""
         assert self._process.stdout is not None
         return float(json.loads(self._process.stdout.readline()))
 
@@ -94,25 +96,25 @@ class _Child:
         self._process.communicate()
 
 
-def _together(children: list[_Child], what: str) -> float:
+def _together(children: list[_Child], unit: str) -> float:
     """The sum of what children measure at the same time."""
     for child in children:
-        child.tell(what)
+        child.tell(unit)
     return sum(child.hear() for child in children)
 
 
 def _measure(game: str, threads: int, seconds: float) -> None:
-    """What a child does: say that it is ready; then measure and say what it found, when told."""
+    """The loop of a child: say that it is ready; then measure on command, and print the rate."""
     machine = build_machine(load(game), "propnet", Limits(threads=threads), ready=True)
     machine.playout(machine.initial(LANES), np.random.default_rng(0))
     _simulations(machine, 0)
     print(0, flush=True)
     for number, line in enumerate(sys.stdin):
         if line.strip() == MEASURES[0]:
-            found = _states(machine, seconds)
+            rate = _states(machine, seconds)
         else:
-            found = _simulations(machine, number)
-        print(found, flush=True)
+            rate = _simulations(machine, number)
+        print(rate, flush=True)
 
 
 def _states(machine: Machine, seconds: float) -> float:
@@ -128,16 +130,16 @@ def _simulations(machine: Machine, number: int) -> float:
     """Simulations a second of first decisions."""
     players = [player_at_first_decision(machine, 4, number + seed) for seed in range(DECISIONS)]
     began_s = time.monotonic()
-    made = sum(map(_simulate, players))
-    return made / (time.monotonic() - began_s)
+    num_simulations = sum(map(_simulate, players))
+    return num_simulations / (time.monotonic() - began_s)
 
 
 def _simulate(player: Player) -> int:
     """Simulations that are made in the time of a decision."""
     assert isinstance(player, HyperPlay2)
     deadline = Deadline.after(CLOCK_S)
-    found = player.values_of(player.search(player.tracker.bag, deadline), deadline)
-    return int(found.visits.sum())
+    values = player.values_of(player.search(player.tracker.bag, deadline), deadline)
+    return int(values.visits.sum())
 
 
 if __name__ == "__main__":

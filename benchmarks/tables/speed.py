@@ -71,9 +71,9 @@ def measure_speed(
     cpu_speeds: dict[str, list[float]] = {name: [] for name in COMPARED}
     for seed in range(rounds):
         for name, machine in machines.items():
-            found = measure(machine, seconds, np.random.default_rng(seed))
-            speeds[name].append(found.states / found.seconds)
-            cpu_speeds[name].append(found.states / found.cpu_seconds)
+            speed = measure(machine, seconds, np.random.default_rng(seed))
+            speeds[name].append(speed.states / speed.seconds)
+            cpu_speeds[name].append(speed.states / speed.cpu_seconds)
     for machine in machines.values():
         machine.close()
     slow, fast = (median(speeds[name]) for name in COMPARED)

@@ -1,4 +1,4 @@
-"""What it costs until a game can be played, in processes of their own.
+"""The cost of a start until a game can be played, in separate processes.
 
 CPU seconds (user and system, children included), the start of Python too: how long people wait
 also depends on what else the computer does.
@@ -31,7 +31,7 @@ COMMANDS = {
     "ggp evaluate": _EVALUATE,
     "match-runner play": ("-m", "match_runner", "play", GAME, *PLAYERS),
 }
-"""What is measured when all is compiled and cached."""
+"""The commands that are measured when everything is compiled and cached."""
 
 
 def measure_start() -> list[dict[str, Any]]:
@@ -59,16 +59,16 @@ def measure_start() -> list[dict[str, Any]]:
 
 
 def _cpu_seconds(command: tuple[str, ...], **environment: str) -> float:
-    before = _children_s()
+    earlier_s = _children_s()
     subprocess.run(
         [sys.executable, *command],
         env={**os.environ, **environment},
         check=True,
         capture_output=True,
     )
-    return _children_s() - before
+    return _children_s() - earlier_s
 
 
 def _children_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime

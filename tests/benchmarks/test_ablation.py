@@ -26,16 +26,20 @@ def row(states_per_s: float, build_s: float) -> Row:
     }
 
 
-def test_what_is_left_out_costs_in_playouts_and_in_loading() -> None:
+def test_a_pass_left_out_costs_playouts_and_loading_time() -> None:
     rows = {"one": row(50.0, 1.0), "other": row(200.0, 0.5)}
-    found = costs(rows, "extract")
-    assert found == {
+    ratios = costs(rows, "extract")
+    assert ratios == {
         "playouts": {"one": 2.0, "other": 0.5},
         "loading": {"one": 1.0, "other": 0.5},
     }
-    told = summary(rows, "extract")
-    assert (told["playouts"], told["playouts_most"], told["playouts_where"]) == (1.0, 2.0, "one")
-    assert (told["loading_most"], told["loading_where"]) == (1.0, "one")
+    report = summary(rows, "extract")
+    assert (report["playouts"], report["playouts_most"], report["playouts_where"]) == (
+        1.0,
+        2.0,
+        "one",
+    )
+    assert (report["loading_most"], report["loading_where"]) == (1.0, "one")
 
 
 def test_a_part_pays_in_the_mean_or_on_some_sheet() -> None:
@@ -44,78 +48,78 @@ def test_a_part_pays_in_the_mean_or_on_some_sheet() -> None:
     assert pays(costs({"one": row(100.0, 1.2), "other": row(100.0, 0.5)}, "extract"))
 
 
-def test_what_never_ends_costs_loading_only() -> None:
+def test_a_variant_that_never_ends_costs_loading_only() -> None:
     never = {"states_per_s": math.nan, "build_s": math.inf, "literals": math.inf}
     compared = row(50.0, 1.0) | {f"{AGAINST}split rules": row(50.0, 1.0)[ALL], "split rules": never}
-    found = costs({"one": compared}, "split rules")
-    assert found == {"playouts": {}, "loading": {"one": math.inf}}
-    assert pays(found)
+    ratios = costs({"one": compared}, "split rules")
+    assert ratios == {"playouts": {}, "loading": {"one": math.inf}}
+    assert pays(ratios)
     assert summary({"one": compared}, "split rules")["playouts"] == 1.0
 
 
 @pytest.mark.verify
 def test_variants_are_circuits_of_the_same_game() -> None:
-    before = optimise.PASSES
+    passes = optimise.PASSES
     variants = ["extract", "fusing+phases", "reach"]
-    found = measure(str(find_game("meier")), variants, "", 0.001, 1, 1)
-    assert found["extract"]["literals"] > found[ALL]["literals"]
-    assert found["fusing+phases"]["literals"] == found[ALL]["literals"]
-    assert all(each["states_per_s"] > 0 and each["build_s"] > 0 for each in found.values())
+    rows = measure(str(find_game("meier")), variants, "", 0.001, 1, 1)
+    assert rows["extract"]["literals"] > rows[ALL]["literals"]
+    assert rows["fusing+phases"]["literals"] == rows[ALL]["literals"]
+    assert all(row["states_per_s"] > 0 and row["build_s"] > 0 for row in rows.values())
     # Nothing that is evaluated changes: it is not played twice.
-    assert found["reach"]["states_per_s"] == found[ALL]["states_per_s"]
-    assert optimise.PASSES is before
+    assert rows["reach"]["states_per_s"] == rows[ALL]["states_per_s"]
+    assert optimise.PASSES is passes
     assert {*TRICKS} < {*PARTS}
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_is_left_out_and_back(part: str) -> None:
-    before = optimise.PASSES, splits.LARGE, splits.__dict__["decompose"]
+    originals = optimise.PASSES, splits.LARGE, splits.__dict__["decompose"]
     with left_out([part]):
         if part.endswith(" 2"):
-            assert len(optimise.PASSES) == len(before[0]) - 1
+            assert len(optimise.PASSES) == len(originals[0]) - 1
         if part == "split rules":
-            assert splits.__dict__["decompose"] is not before[2]
-    assert before == (optimise.PASSES, splits.LARGE, splits.__dict__["decompose"])
+            assert splits.__dict__["decompose"] is not originals[2]
+    assert originals == (optimise.PASSES, splits.LARGE, splits.__dict__["decompose"])
 
 
-def test_what_needs_a_process_of_its_own_is_compared_in_turns(
+def test_a_variant_that_needs_its_own_process_is_compared_in_turns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[tuple[list[str], str]] = []
+    calls: list[tuple[list[str], str]] = []
     speeds = iter([90.0, 100.0, 50.0, 120.0, 60.0, 80.0, 40.0])
 
-    def note(_: Path, variants: list[str], apart: str, __: Effort) -> Row:
-        asked.append((variants, apart))
-        made = {"states_per_s": next(speeds), "build_s": 1.0, "literals": 10}
-        return dict.fromkeys((ALL, *variants), made)
+    def note(_: Path, variants: list[str], part: str, __: Effort) -> Row:
+        calls.append((variants, part))
+        numbers = {"states_per_s": next(speeds), "build_s": 1.0, "literals": 10}
+        return dict.fromkeys((ALL, *variants), numbers)
 
-    monkeypatch.setattr(ablation, "_child", note)
-    found = measure_sheet(Path(), ["extract", "split rules"], Effort(0.1, 3, 2))
-    assert asked == [(["extract"], ""), *[([], ""), ([], "split rules")] * 3]
-    assert found is not None
-    assert costs({"one": found}, "split rules")["playouts"] == {"one": 2.0}
-    assert costs({"one": found}, "extract")["playouts"] == {"one": 1.0}
+    monkeypatch.setattr(ablation, "measure_in_child", note)
+    measured = measure_sheet(Path(), ["extract", "split rules"], Effort(0.1, 3, 2))
+    assert calls == [(["extract"], ""), *[([], ""), ([], "split rules")] * 3]
+    assert measured is not None
+    assert costs({"one": measured}, "split rules")["playouts"] == {"one": 2.0}
+    assert costs({"one": measured}, "extract")["playouts"] == {"one": 1.0}
     assert "split rules" in APART
 
 
 def test_a_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+    sheets: list[str] = []
 
     def note(path: Path, variants: tuple[str, ...], *_: object) -> Row | None:
-        asked.append(path.stem)
-        found = row(50.0, 1.0)
-        made = {ALL: found[ALL], **dict.fromkeys(variants, found["extract"])}
-        return None if path.stem == "three_cards" else made
+        sheets.append(path.stem)
+        numbers = row(50.0, 1.0)
+        measured = {ALL: numbers[ALL], **dict.fromkeys(variants, numbers["extract"])}
+        return None if path.stem == "three_cards" else measured
 
     monkeypatch.setattr(ablation, "measure_sheet", note)
     arguments = ["--without", "extract", "--out", str(tmp_path / "out.json"), "--json"]
     first = CliRunner().invoke(ablation.main, arguments, catch_exceptions=False)
     assert json.loads(first.output)["summary"][0]["pays"]
-    before = len(asked)
+    num_measured = len(sheets)
     CliRunner().invoke(ablation.main, arguments, catch_exceptions=False)
-    assert asked[before:] == ["three_cards"]
-    other = ["--without", "factor", *arguments]
-    assert len(json.loads(CliRunner().invoke(ablation.main, other).output)["summary"]) == 2
-    assert len(asked) == 2 * before + 1  # all again: with and without take turns
+    assert sheets[num_measured:] == ["three_cards"]
+    changed = ["--without", "factor", *arguments]
+    assert len(json.loads(CliRunner().invoke(ablation.main, changed).output)["summary"]) == 2
+    assert len(sheets) == 2 * num_measured + 1  # all again: with and without take turns
     wrong = CliRunner().invoke(ablation.main, ["--without", "nothing"])
     assert "there is no nothing" in wrong.output

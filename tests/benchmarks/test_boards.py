@@ -1,4 +1,4 @@
-"""What a search of boards costs is measured for any game whose pieces are declared."""
+"""The cost of board searches is measured for any game that declares the values of its pieces."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def test_rows_say_what_was_searched(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_file_of_a_game_has_its_name_or_its_first_word(tmp_path: Path) -> None:
-    assert boards._file_of("kriegspiel_5x5") == "kriegspiel"
+    assert boards.file_of("kriegspiel_5x5") == "kriegspiel"
     (tmp_path / "my_chess.toml").touch()
-    assert boards._file_of(str(tmp_path / "my_chess.gdl")) == str(tmp_path / "my_chess.toml")
+    assert boards.file_of(str(tmp_path / "my_chess.gdl")) == str(tmp_path / "my_chess.toml")
 
 
 @pytest.mark.parametrize(

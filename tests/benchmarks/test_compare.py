@@ -19,19 +19,19 @@ def result(folder: Path, name: str, **speeds: float) -> str:
 
 
 def test_ratios_are_those_of_common_games_and_their_geometric_mean(tmp_path: Path) -> None:
-    before = result(tmp_path, "a.json", chess=100, go=200, old=1)
-    after = result(tmp_path, "b.json", chess=200, go=1600, new=5)
-    found = json.loads(CliRunner().invoke(main, [before, after, "--json"]).stdout)
-    assert found["ratios"] == {"chess": 2.0, "go": 8.0}
-    assert found["geometric_mean"] == pytest.approx(4.0)
-    shown = CliRunner().invoke(main, [before, after]).stdout
-    assert "geometric mean" in shown
-    assert "4.000" in shown
+    older = result(tmp_path, "a.json", chess=100, go=200, old=1)
+    newer = result(tmp_path, "b.json", chess=200, go=1600, new=5)
+    report = json.loads(CliRunner().invoke(main, [older, newer, "--json"]).stdout)
+    assert report["ratios"] == {"chess": 2.0, "go": 8.0}
+    assert report["geometric_mean"] == pytest.approx(4.0)
+    table = CliRunner().invoke(main, [older, newer]).stdout
+    assert "geometric mean" in table
+    assert "4.000" in table
 
 
 def test_results_without_a_common_game_are_refused(tmp_path: Path) -> None:
-    before, after = result(tmp_path, "a.json", chess=1), result(tmp_path, "b.json", go=1)
-    answer = CliRunner().invoke(main, [before, after])
+    older, newer = result(tmp_path, "a.json", chess=1), result(tmp_path, "b.json", go=1)
+    answer = CliRunner().invoke(main, [older, newer])
     assert answer.exit_code == 2
     assert "no game in common" in answer.output
 
@@ -43,6 +43,6 @@ def test_circuits_are_compared_by_playouts_or_by_single_states(tmp_path: Path) -
         paths.append(tmp_path / name)
         paths[-1].write_text(json.dumps({"circuits": [row]}))
     for option, ratio in (("--circuits", 3.0), ("--single", 5.0)):
-        asked = [*map(str, paths), option, "--json"]
-        found = json.loads(CliRunner().invoke(main, asked).stdout)
-        assert found["ratios"] == {"hex": pytest.approx(ratio)}
+        arguments = [*map(str, paths), option, "--json"]
+        report = json.loads(CliRunner().invoke(main, arguments).stdout)
+        assert report["ratios"] == {"hex": pytest.approx(ratio)}

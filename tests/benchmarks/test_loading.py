@@ -1,4 +1,4 @@
-"""The benchmark of loading: which seconds count for which phase, and what is shown."""
+"""The benchmark of loading: which seconds count for which phase, and the table it shows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.apart.load_phases import Phases
 from benchmarks.loading import measure_sheet, sheets_in, show_loading
 
 
-def test_what_runs_inside_of_a_phase_counts_only_for_itself(
+def test_time_of_an_inner_phase_does_not_count_for_the_outer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now_s = [0.0]
@@ -51,7 +51,7 @@ def test_a_sheet_is_measured_in_a_process_of_its_own(
     assert rows[1]["literals"] <= rows[1]["built_literals"]
     assert sum(rows[1]["phases"].values()) <= rows[1]["cpu_s"]
     show_loading(rows)
-    said = capsys.readouterr().out
-    assert "1 sheets, CPU seconds" in said
-    assert "walk" in said
-    assert "invariants" in said
+    output = capsys.readouterr().out
+    assert "1 sheets, CPU seconds" in output
+    assert "walk" in output
+    assert "invariants" in output

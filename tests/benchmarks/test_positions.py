@@ -25,7 +25,7 @@ from tests.support.games import machine_of_game
 from tests.support.matches import Match
 
 PUZZLES = read_puzzles()
-BY_GAME = {game: [each for each in PUZZLES if each.game == game] for game in BOARDS}
+BY_GAME = {game: [puzzle for puzzle in PUZZLES if puzzle.game == game] for game in BOARDS}
 
 
 def position_of(board: Board, moves: Sequence[str]) -> tuple[int, int]:
@@ -37,25 +37,27 @@ def position_of(board: Board, moves: Sequence[str]) -> tuple[int, int]:
 
 class TestSet:
     def test_there_are_a_hundred_different_positions_and_some_mislead(self) -> None:
-        assert len(PUZZLES) == len({each.name for each in PUZZLES}) == 100
-        for game, wanted in WANTED.items():
+        assert len(PUZZLES) == len({puzzle.name for puzzle in PUZZLES}) == 100
+        for game, numbers in WANTED.items():
             puzzles, board = BY_GAME[game], BOARDS[game]
-            assert sum(each.misleading for each in puzzles) == wanted.misleading
-            assert len(puzzles) == wanted.plain + wanted.misleading
-            assert len({board.one_of_its_kind(each.position) for each in puzzles}) == len(puzzles)
-            empty = [board.empty(each.position) for each in puzzles]
-            assert wanted.fewest <= min(empty) <= max(empty) <= wanted.most <= 12
+            assert sum(puzzle.misleading for puzzle in puzzles) == numbers.misleading
+            assert len(puzzles) == numbers.plain + numbers.misleading
+            assert len({board.one_of_its_kind(puzzle.position) for puzzle in puzzles}) == len(
+                puzzles
+            )
+            empty = [board.empty(puzzle.position) for puzzle in puzzles]
+            assert numbers.fewest <= min(empty) <= max(empty) <= numbers.most <= 12
 
     def test_in_every_position_some_moves_are_right_and_some_are_wrong(self) -> None:
-        assert all(len(set(each.values.values())) > 1 for each in PUZZLES)
+        assert all(len(set(puzzle.values.values())) > 1 for puzzle in PUZZLES)
 
     @pytest.mark.verify
     def test_every_answer_is_proven_again(self) -> None:
-        for each in PUZZLES:
-            values = proven_values(each.board, each.position)
-            assert values == each.values, each.name
-            mean = random_values(each.board, each.position)
-            assert is_misleading(values, mean) == each.misleading, each.name
+        for puzzle in PUZZLES:
+            values = proven_values(puzzle.board, puzzle.position)
+            assert values == puzzle.values, puzzle.name
+            mean = random_values(puzzle.board, puzzle.position)
+            assert is_misleading(values, mean) == puzzle.misleading, puzzle.name
 
     def test_it_is_stored_as_it_would_be_written(self) -> None:
         assert FILE.read_text(encoding="utf-8") == puzzles_text(PUZZLES)
@@ -66,8 +68,8 @@ class TestSet:
             match = Match(game)
             for move, turn in zip(puzzle.moves, puzzle.history(), strict=True):
                 mover = next(r for r in puzzle.board.roles if match.legal(r) != {"noop"})
-                told = match.play(**{mover: move})
-                assert told[puzzle.role] == tuple(turn["percepts"])
+                percepts = match.play(**{mover: move})
+                assert percepts[puzzle.role] == tuple(turn["percepts"])
                 assert turn["move"] == (move if mover == puzzle.role else "noop")
             assert not match.terminal
             assert match.legal(puzzle.role) == set(puzzle.values)
@@ -80,7 +82,7 @@ class TestSet:
             for number, move in enumerate(puzzle.moves):
                 row = [machine.move_id(move if number % 2 == role else "noop") for role in range(2)]
                 state = machine.step(state, np.array([row])).states
-            found, solved = clairvoyant_values(
+            estimates, solved = clairvoyant_values(
                 machine,
                 state,
                 machine.roles.index(puzzle.role),
@@ -88,8 +90,8 @@ class TestSet:
                 most_steps=1_000_000,
             )
             assert solved
-            texts = [machine.move_text(move) for move in found.moves.values.tolist()]
-            assert dict(zip(texts, found.values.tolist(), strict=True)) == puzzle.values
+            texts = [machine.move_text(move) for move in estimates.moves.values.tolist()]
+            assert dict(zip(texts, estimates.values.tolist(), strict=True)) == puzzle.values
 
 
 class TestProof:
@@ -113,19 +115,19 @@ class TestProof:
 
 class TestDraw:
     def test_the_same_seed_draws_the_same_positions(self) -> None:
-        wanted = Wanted(plain=3, misleading=2, fewest=4, most=5)
+        numbers = Wanted(plain=3, misleading=2, fewest=4, most=5)
         board = BOARDS["tic_tac_toe"]
-        first, again = (draw(board, wanted, random.Random(7)) for _ in range(2))
-        assert first == again
-        assert [each.name for each in first] == [f"tic_tac_toe-0{n}" for n in range(1, 6)]
-        assert sum(each.misleading for each in first) == 2
-        assert {board.empty(each.position) for each in first} <= {4, 5}
+        first, repeated = (draw(board, numbers, random.Random(7)) for _ in range(2))
+        assert first == repeated
+        assert [puzzle.name for puzzle in first] == [f"tic_tac_toe-0{n}" for n in range(1, 6)]
+        assert sum(puzzle.misleading for puzzle in first) == 2
+        assert {board.empty(puzzle.position) for puzzle in first} <= {4, 5}
 
-    def test_nobody_can_win_at_once(self) -> None:
+    def test_no_drawn_position_can_be_won_in_one_move(self) -> None:
         for puzzle in PUZZLES:
             board, position = puzzle.board, puzzle.position
-            after = [board.after(position, cell) for cell in board.cells(position)]
-            assert LOSS not in map(board.result, after)
+            successors = [board.after(position, cell) for cell in board.cells(position)]
+            assert LOSS not in map(board.result, successors)
 
 
 def puzzle(values: dict[str, int], name: str = "a") -> Puzzle:
@@ -134,9 +136,9 @@ def puzzle(values: dict[str, int], name: str = "a") -> Puzzle:
 
 class TestErrors:
     def test_errors_are_counted_and_weighed(self) -> None:
-        one, two = puzzle({"m": 100, "n": 50}), puzzle({"m": 50, "n": 50, "o": 0}, "b")
-        answers = [Answer(p, m, p.lost_by(m)) for p, m in ((one, "n"), (two, "n"), (one, "m"))]
-        assert [each.lost for each in answers] == [50, 0, 0]
+        easy, two = puzzle({"m": 100, "n": 50}), puzzle({"m": 50, "n": 50, "o": 0}, "b")
+        answers = [Answer(p, m, p.lost_by(m)) for p, m in ((easy, "n"), (two, "n"), (easy, "m"))]
+        assert [answer.lost for answer in answers] == [50, 0, 0]
         assert wrong(answers).value == pytest.approx(1 / 3)
         assert lost(answers).value == pytest.approx(50 / 3)
         (error,) = to_json(answers)["errors"]
@@ -144,19 +146,21 @@ class TestErrors:
 
     @pytest.mark.verify
     def test_players_that_see_to_the_end_err_less_than_those_that_do_not_look(self) -> None:
-        some = [each for each in PUZZLES if not each.misleading][::10]
+        puzzles = [puzzle for puzzle in PUZZLES if not puzzle.misleading][::10]
         errors = Counter(
             {
-                player: sum(each.lost > 0 for each in ask(some, player, None, seed=0))
+                player: sum(puzzle.lost > 0 for puzzle in ask(puzzles, player, None, seed=0))
                 for player in ("random", "hyperplay:n=8")
             }
         )
         assert errors["hyperplay:n=8"] < errors["random"]
 
     def test_playouts_err_where_they_are_misled_however_many_there_are(self) -> None:
-        some = [each for each in PUZZLES if each.misleading and len(each.values) == 3][:4]
-        answers = ask(some, "hyperplay:n=16", None, seed=0)
-        assert sum(each.lost > 0 for each in answers) > len(some) / 2
+        puzzles = [puzzle for puzzle in PUZZLES if puzzle.misleading and len(puzzle.values) == 3][
+            :4
+        ]
+        answers = ask(puzzles, "hyperplay:n=16", None, seed=0)
+        assert sum(puzzle.lost > 0 for puzzle in answers) > len(puzzles) / 2
 
 
 def call(*args: str) -> Any:
@@ -172,37 +176,37 @@ class TestCommand:
         monkeypatch.setattr("benchmarks.positions.__main__.read_puzzles", lambda: PUZZLES[::10])
 
     def test_it_reports_every_player(self) -> None:
-        found = json.loads(call("--player", "legal", "--seed", "3", "--json").stdout)
-        assert list(found) == ["seconds", "seed", "players"]
-        legal = found["players"]["legal"]
+        report = json.loads(call("--player", "legal", "--seed", "3", "--json").stdout)
+        assert list(report) == ["seconds", "seed", "players"]
+        legal = report["players"]["legal"]
         assert legal["positions"] == 10
         assert legal["wrong"]["low"] < legal["wrong"]["value"] < legal["wrong"]["high"]
         assert len(legal["errors"]) == round(10 * legal["wrong"]["value"])
 
     def test_it_shows_a_table_and_the_errors(self) -> None:
-        shown = call("--player", "legal", "--errors").stdout
-        assert "points lost [99 %]" in shown
-        assert "of 4" in shown
-        assert "of 6" in shown
-        assert "tic_tac_toe-" in shown
+        table = call("--player", "legal", "--errors").stdout
+        assert "points lost [99 %]" in table
+        assert "of 4" in table
+        assert "of 6" in table
+        assert "tic_tac_toe-" in table
 
     def test_it_writes_histories_that_ggp_evaluate_takes(self, tmp_path: Path) -> None:
         assert "10 files" in call("--histories", str(tmp_path)).stdout
-        each = PUZZLES[-10]
-        path = tmp_path / f"{each.name}-{each.role}.json"
-        found = json_of(
+        puzzle = PUZZLES[-10]
+        path = tmp_path / f"{puzzle.name}-{puzzle.role}.json"
+        report = json_of(
             "evaluate",
-            each.game,
+            puzzle.game,
             "--role",
-            each.role,
+            puzzle.role,
             "--player",
             "hyperplay:n=2",
             "--history",
             str(path),
         )
-        assert {value["move"] for value in found["moves"]} == set(each.values)
+        assert {value["move"] for value in report["moves"]} == set(puzzle.values)
 
-    def test_it_says_what_is_wrong(self) -> None:
+    def test_wrong_options_are_reported(self) -> None:
         runner = CliRunner(catch_exceptions=False)
         result = runner.invoke(main, ["--player", "nobody"])
         assert result.exit_code == 2

@@ -28,9 +28,9 @@ def test_the_rules_need_no_repair_and_say_what_they_are(sheet: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_matches_end_without_trouble(name: str) -> None:
     propnet = build_machine(load(str(SHEETS[NAMES.index(name)])), "propnet", PATIENT)
-    played = rehearse(propnet, 50, seed=0)
-    assert played.ended == 50
-    assert played.troubles == ()
+    playouts = rehearse(propnet, 50, seed=0)
+    assert playouts.ended == 50
+    assert playouts.troubles == ()
 
 
 @pytest.mark.verify

@@ -42,7 +42,7 @@ def test_players_are_asked_in_every_turn_of_random_matches() -> None:
         assert row["decisions"] == row["sound"] == row["exact"] >= 6
 
 
-def test_who_has_no_particles_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsound_decisions_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(soundness, "is_sound", lambda decision: decision.states_visited < 0)
     arguments = ["kuhn_poker", "--player", "legal", "--matches", "1"]
     (row,) = json.loads(CliRunner().invoke(main, [*arguments, "--json"]).output)

@@ -57,8 +57,8 @@ def test_a_row_has_the_speed_of_every_backend_and_its_ratio_to_prolog(tmp_path: 
         "(<= terminal (true (at 2))) (goal solo 100)"
     )
     row = measure_fallback(sheet, 0.01, 1)
-    others = [name for name in INTERPRETERS if name != "prolog"]
-    assert list(row) == ["game", *INTERPRETERS, *(f"{name}/prolog" for name in others)]
+    interpreters = [name for name in INTERPRETERS if name != "prolog"]
+    assert list(row) == ["game", *INTERPRETERS, *(f"{name}/prolog" for name in interpreters)]
     assert row["game"] == "short"
     assert all(row[name] > 0 for name in INTERPRETERS)
 
@@ -68,7 +68,7 @@ def test_a_backend_that_passes_a_limit_has_no_speed(monkeypatch: pytest.MonkeyPa
     def fail(*_: object) -> float:
         raise ReasonerLimitError("bytes of tables", 1, "playouts")
 
-    monkeypatch.setattr("benchmarks.tables.fallback._speed", fail)
+    monkeypatch.setattr("benchmarks.tables.fallback.measure", fail)
     row = measure_fallback(CHESS, 0.01, 1)
     assert [value for name, value in row.items() if name != "game"] == [""] * (len(row) - 1)
 
@@ -100,8 +100,8 @@ def after_every_joint_move(machine: Machine, states: States) -> States:
     lanes: list[int] = []
     joint: list[tuple[int, ...]] = []
     for lane in range(len(states)):
-        made = list(product(*(moves[lane].tolist() for moves in legal)))
-        joint += made
-        lanes += [lane] * len(made)
-    taken = states.take(np.array(lanes, dtype=np.int64))
-    return machine.step(taken, np.array(joint, dtype=np.int64)).states
+        actions = list(product(*(moves[lane].tolist() for moves in legal)))
+        joint += actions
+        lanes += [lane] * len(actions)
+    copies = states.take(np.array(lanes, dtype=np.int64))
+    return machine.step(copies, np.array(joint, dtype=np.int64)).states

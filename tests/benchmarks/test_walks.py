@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from benchmarks.walks import _counted, measure_walks
+from benchmarks.walks import counted_walks, measure_walks
 from ggp.search.trees.tree_search import TreeSearch
 
 
@@ -22,7 +22,7 @@ def test_games_of_one_role_are_refused() -> None:
 
 
 def test_counting_ends_when_a_match_fails() -> None:
-    before = TreeSearch._wave
-    with pytest.raises(ZeroDivisionError), _counted():
+    method = TreeSearch._wave
+    with pytest.raises(ZeroDivisionError), counted_walks():
         1 / 0  # noqa: B018
-    assert TreeSearch._wave is before
+    assert TreeSearch._wave is method

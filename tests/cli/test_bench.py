@@ -17,8 +17,8 @@ pytestmark = pytest.mark.usefixtures("compiled")
 
 
 def test_bench_gives_the_agreed_fields() -> None:
-    found = json_of("bench", "exploding_bomb", "--seconds", "0.3", "--seed", "1")
-    assert list(found) == [
+    report = json_of("bench", "exploding_bomb", "--seconds", "0.3", "--seed", "1")
+    assert list(report) == [
         "backend",
         "build_s",
         "playouts",
@@ -30,10 +30,10 @@ def test_bench_gives_the_agreed_fields() -> None:
         "states_per_cpu_s",
         "batches",
     ]
-    assert found["backend"] == "propnet"
-    assert found["playouts"] > 100
-    assert found["states_per_s"] == pytest.approx(3 * found["playouts_per_s"], rel=0.01)
-    assert found["finished"] == 1.0
+    assert report["backend"] == "propnet"
+    assert report["playouts"] > 100
+    assert report["states_per_s"] == pytest.approx(3 * report["playouts_per_s"], rel=0.01)
+    assert report["finished"] == 1.0
 
 
 def test_bench_can_be_read() -> None:
@@ -50,9 +50,9 @@ def test_game_without_an_end_is_cut_off(tmp_path: Path) -> None:
         "(role a) (init p) (legal a m) (<= (next p) (true p)) (goal a 0)"
         "(<= terminal (true q)) (<= (next q) (true q))",
     )
-    found = json_of("bench", game, "--seconds", "0.2")
-    assert found["playouts"] >= 1
-    assert found["finished"] == 0.0
+    report = json_of("bench", game, "--seconds", "0.2")
+    assert report["playouts"] >= 1
+    assert report["finished"] == 0.0
 
 
 class SlowMachine:
@@ -113,7 +113,7 @@ def measured(machine: SlowMachine, seconds: float) -> Speed:
 
 @pytest.mark.parametrize("seconds_per_step", [1e-6, 1e-4, 1e-2, 0.3, 1.0, 3.0])
 @pytest.mark.parametrize("length", [1, 30, 1000])
-def test_what_is_measured_takes_about_the_time_it_is_given(
+def test_measurements_take_about_the_time_they_are_given(
     seconds_per_step: float, length: int
 ) -> None:
     machine = SlowMachine(seconds_per_step, length)
@@ -139,31 +139,31 @@ def test_the_speed_does_not_depend_on_the_seconds(seconds: float) -> None:
     assert speed.batches == max(1, round(seconds / 1.6))
 
 
-def test_one_full_batch_is_finished_and_said() -> None:
-    shown = run("bench", "kuhn_poker", "--seconds", "1e-6").stdout
-    assert "a full batch does not fit into 1e-06 s: one took" in shown
+def test_a_batch_that_exceeds_the_time_is_finished_and_mentioned() -> None:
+    output = run("bench", "kuhn_poker", "--seconds", "1e-6").stdout
+    assert "a full batch does not fit into 1e-06 s: one took" in output
     assert json_of("bench", "kuhn_poker", "--seconds", "1e-6")["batches"] == 1
 
 
 def test_comparison_measures_both_backends_and_prints_their_ratio() -> None:
-    found = json_of("bench", "exploding_bomb", "--seconds", "0.2", "--compare")
-    assert list(found) == ["game", "results", "ratio"]
-    slow, fast = found["results"]
+    report = json_of("bench", "exploding_bomb", "--seconds", "0.2", "--compare")
+    assert list(report) == ["game", "results", "ratio"]
+    slow, fast = report["results"]
     assert (slow["backend"], fast["backend"]) == ("prolog", "propnet")
-    assert found["ratio"] == pytest.approx(fast["states_per_s"] / slow["states_per_s"], rel=0.01)
-    shown = run("bench", "exploding_bomb", "--seconds", "0.1", "--compare").stdout
-    assert "times as many states per second as prolog" in shown
+    assert report["ratio"] == pytest.approx(fast["states_per_s"] / slow["states_per_s"], rel=0.01)
+    table = run("bench", "exploding_bomb", "--seconds", "0.1", "--compare").stdout
+    assert "times as many states per second as prolog" in table
 
 
 @pytest.mark.verify
 def test_comparison_without_a_move_says_so(tmp_path: Path) -> None:
     game = text_file(tmp_path, "(role a) (init x) (legal a go) (<= terminal (true x)) (goal a 1)")
     assert json_of("bench", game, "--seconds", "0.1", "--compare")["ratio"] is None
-    shown = run("bench", game, "--seconds", "0.1", "--compare").stdout
-    assert "prolog made no move, so there is nothing to compare" in shown
+    table = run("bench", game, "--seconds", "0.1", "--compare").stdout
+    assert "prolog made no move, so there is nothing to compare" in table
 
 
 def test_threads_play_the_same_game() -> None:
-    found = json_of("bench", "exploding_bomb", "--seconds", "0.2", "--threads", "2")
-    assert found["backend"] == "propnet"
-    assert found["finished"] == 1.0
+    report = json_of("bench", "exploding_bomb", "--seconds", "0.2", "--threads", "2")
+    assert report["backend"] == "propnet"
+    assert report["finished"] == 1.0

@@ -189,10 +189,10 @@ def test_module_runs_without_a_traceback() -> None:
 
 def test_help_needs_no_slow_imports() -> None:
     code = "import sys, ggp.cli; print({'numpy', 'pyswip', 'rich'} & set(sys.modules))"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, timeout=30
     )
-    assert done.stdout == "set()\n", done.stderr
+    assert process.stdout == "set()\n", process.stderr
 
 
 def test_error_in_a_file_is_one_line_whatever_it_holds(tmp_path: Path) -> None:

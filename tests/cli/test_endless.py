@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 
@@ -43,17 +44,16 @@ def test_steps_are_shown_up_to_where_a_term_becomes_too_large(tmp_path: Path) ->
 def test_steps_are_shown_as_they_are_played(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    events: list[str] = []
-    monkeypatch.setattr("ggp.cli.tracing._show", lambda lines: events.append(" ".join(lines)[:7]))
-
-    def drawn(*_: object) -> list[int]:
-        events.append("drawn")
+    def random_move(*_: object) -> list[int]:
+        click.echo("drawn")
         return [0]
 
-    monkeypatch.setattr("ggp.cli.tracing.random_moves", drawn)
-    run("trace", text_file(tmp_path, TOWER), *PROLOG, "--max-turns", "2")
-    assert events[1:] == [*("drawn", "drawn", " step 0"), *("drawn", "drawn", " step 1"),
-                          " step 2", " the ga"]  # fmt: skip
+    monkeypatch.setattr("ggp.cli.tracing.random_moves", random_move)
+    lines = run(
+        "trace", text_file(tmp_path, TOWER), *PROLOG, "--max-turns", "2"
+    ).stdout.splitlines()
+    events = [line for line in lines if line == "drawn" or line.startswith("step ")]
+    assert events == [*("drawn", "drawn", "step 0"), *("drawn", "drawn", "step 1"), "step 2"]
 
 
 def test_trace_is_cut_off_by_turns(tmp_path: Path) -> None:

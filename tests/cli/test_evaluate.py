@@ -22,17 +22,17 @@ WAITED: list[object] = [NOOP, {"move": "wait", "percepts": []}]
 BOMB = ("exploding_bomb", "--role", "agent")
 
 
-def asked(colour: str) -> list[object]:
+def history_with(colour: str) -> list[object]:
     return [NOOP, {"move": "ask", "percepts": [colour]}]
 
 
 def evaluate(*args: str) -> dict[str, Any]:
-    found: dict[str, Any] = json_of("evaluate", *args)
-    return found
+    report: dict[str, Any] = json_of("evaluate", *args)
+    return report
 
 
-def values(found: dict[str, Any]) -> dict[str, float]:
-    return {entry["move"]: entry["value"] for entry in found["moves"]}
+def values(report: dict[str, Any]) -> dict[str, float]:
+    return {entry["move"]: entry["value"] for entry in report["moves"]}
 
 
 def history_error(folder: Path, history: object, *args: str) -> str:
@@ -46,55 +46,57 @@ def history_error(folder: Path, history: object, *args: str) -> str:
 
 
 def test_hyperplay_waits_at_the_bomb() -> None:
-    found = evaluate(*BOMB, "--player", HYPERPLAY)
-    assert values(found) == {"ask": pytest.approx(45, abs=2), "wait": pytest.approx(50, abs=2)}
-    assert found["choice"] == "wait"
-    assert all(entry["visits"] >= 20_000 for entry in found["moves"])
+    report = evaluate(*BOMB, "--player", HYPERPLAY)
+    assert values(report) == {"ask": pytest.approx(45, abs=2), "wait": pytest.approx(50, abs=2)}
+    assert report["choice"] == "wait"
+    assert all(entry["visits"] >= 20_000 for entry in report["moves"])
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_hyperplay2_asks_at_the_bomb(seed: int) -> None:
-    found = evaluate(*BOMB, "--player", "hyperplay2:n=8", "--seed", str(seed))
-    assert values(found) == {"ask": 90, "wait": pytest.approx(50, abs=25)}
-    assert found["choice"] == "ask"
+    report = evaluate(*BOMB, "--player", "hyperplay2:n=8", "--seed", str(seed))
+    assert values(report) == {"ask": 90, "wait": pytest.approx(50, abs=25)}
+    assert report["choice"] == "ask"
 
 
 @pytest.mark.parametrize("player", ["hyperplay:n=8", "hyperplay2:n=8", "hyperplay2:n=4,exact=0"])
-@pytest.mark.parametrize(("colour", "other"), [("red", "blue"), ("blue", "red")])
-def test_colour_seen_is_the_wire_cut(player: str, colour: str, other: str, tmp_path: Path) -> None:
-    history = json_file(tmp_path, asked(colour))
-    found = evaluate(*BOMB, "--player", player, "--history", history)
-    assert values(found) == {f"(cut {colour})": 90, f"(cut {other})": 0}
-    assert found["choice"] == f"(cut {colour})"
+@pytest.mark.parametrize(("colour", "other_colour"), [("red", "blue"), ("blue", "red")])
+def test_colour_seen_is_the_wire_cut(
+    player: str, colour: str, other_colour: str, tmp_path: Path
+) -> None:
+    history = json_file(tmp_path, history_with(colour))
+    report = evaluate(*BOMB, "--player", player, "--history", history)
+    assert values(report) == {f"(cut {colour})": 90, f"(cut {other_colour})": 0}
+    assert report["choice"] == f"(cut {colour})"
 
 
 def test_both_wires_are_equal_for_hyperplay_that_waited(tmp_path: Path) -> None:
-    found = evaluate(*BOMB, "--player", HYPERPLAY, "--history", json_file(tmp_path, WAITED))
-    assert values(found) == {"(cut blue)": 50, "(cut red)": 50}
-    assert found["exact"]
-    assert found["particles"] == 2
+    report = evaluate(*BOMB, "--player", HYPERPLAY, "--history", json_file(tmp_path, WAITED))
+    assert values(report) == {"(cut blue)": 50, "(cut red)": 50}
+    assert report["exact"]
+    assert report["particles"] == 2
 
 
 # ---------------------------------------------------------------- table 2
 
 
 def test_hyperplay_tells_where_to_arm() -> None:
-    found = evaluate("spy_vs_spy", "--role", "spy1", "--player", HYPERPLAY)
-    told = {move: value for move, value in values(found).items() if "tell" in move}
-    hidden = {move: value for move, value in values(found).items() if "hide" in move}
-    assert list(told.values()) == [pytest.approx(60, abs=2.5)] * 2
+    report = evaluate("spy_vs_spy", "--role", "spy1", "--player", HYPERPLAY)
+    told_values = {move: value for move, value in values(report).items() if "tell" in move}
+    hidden = {move: value for move, value in values(report).items() if "hide" in move}
+    assert list(told_values.values()) == [pytest.approx(60, abs=2.5)] * 2
     assert list(hidden.values()) == [pytest.approx(40, abs=2.5)] * 2
-    assert "tell" in found["choice"]
+    assert "tell" in report["choice"]
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_hyperplay2_hides_where_it_armed(seed: int) -> None:
-    found = evaluate(
+    report = evaluate(
         "spy_vs_spy", "--role", "spy1", "--player", "hyperplay2:n=8", "--seed", str(seed)
     )
-    for move, value in values(found).items():
+    for move, value in values(report).items():
         assert value == (20 if "tell" in move else pytest.approx(40, abs=20))
-    assert "hide" in found["choice"]
+    assert "hide" in report["choice"]
 
 
 @pytest.mark.parametrize("player", ["hyperplay:n=8", "hyperplay2:n=4"])
@@ -103,9 +105,9 @@ def test_candidate_switches(player: str, tmp_path: Path) -> None:
         tmp_path,
         [{"move": "(choose 1)", "percepts": []}, {"move": "noop", "percepts": ["(opened 3)"]}],
     )
-    found = evaluate("monty_hall", "--role", "candidate", "--player", player, "--history", history)
-    assert found["choice"] == "switch"
-    assert values(found) == {
+    report = evaluate("monty_hall", "--role", "candidate", "--player", player, "--history", history)
+    assert report["choice"] == "switch"
+    assert values(report) == {
         "stay": pytest.approx(100 / 3, abs=1e-9),
         "switch": pytest.approx(200 / 3, abs=1e-9),
     }
@@ -117,8 +119,8 @@ def test_candidate_switches(player: str, tmp_path: Path) -> None:
 # A puzzle has one role, and no chance.
 @pytest.mark.parametrize("player", [name for name in PLAYERS if name != "puzzle"])
 def test_every_player_gives_the_agreed_fields(player: str) -> None:
-    found = evaluate(*BOMB, "--player", player)
-    assert list(found) == [
+    report = evaluate(*BOMB, "--player", player)
+    assert list(report) == [
         "role",
         "player",
         "history",
@@ -132,23 +134,23 @@ def test_every_player_gives_the_agreed_fields(player: str) -> None:
         "seed",
         "backend",
     ]
-    assert (found["seed"], found["backend"]) == (0, "propnet")
-    assert (found["role"], found["player"]) == ("agent", player)
-    assert [entry["move"] for entry in found["moves"]] == ["ask", "wait"]
+    assert (report["seed"], report["backend"]) == (0, "propnet")
+    assert (report["role"], report["player"]) == ("agent", player)
+    assert [entry["move"] for entry in report["moves"]] == ["ask", "wait"]
     fields = ["move", "value", "stderr", "visits"]
-    draws = "probability" in found["moves"][0]
+    draws = "probability" in report["moves"][0]
     if draws:
-        assert sum(e["probability"] for e in found["moves"]) == pytest.approx(1)
-    assert all(list(e) == fields + ["probability"] * draws for e in found["moves"])
+        assert sum(e["probability"] for e in report["moves"]) == pytest.approx(1)
+    assert all(list(e) == fields + ["probability"] * draws for e in report["moves"])
     assert draws or player not in ("policy", "learned", "oos")
     # `auto` solves this game.
     is_valued = player not in ("legal", "random", "policy", "learned", "auto")
-    assert all((e["value"] is not None) == is_valued for e in found["moves"])
-    assert all((e["stderr"] is not None) == is_valued for e in found["moves"])
-    assert found["choice"] in ("ask", "wait")
-    assert found["exact"] is (player not in ("los", "aos", "aosp", "hs"))  # these never are
-    assert found["states_visited"] > 0
-    assert found["seconds"] >= 0
+    assert all((e["value"] is not None) == is_valued for e in report["moves"])
+    assert all((e["stderr"] is not None) == is_valued for e in report["moves"])
+    assert report["choice"] in ("ask", "wait")
+    assert report["exact"] is (player not in ("los", "aos", "aosp", "hs"))  # these never are
+    assert report["states_visited"] > 0
+    assert report["seconds"] >= 0
 
 
 def test_sampled_set_is_not_exact(tmp_path: Path) -> None:
@@ -157,24 +159,24 @@ def test_sampled_set_is_not_exact(tmp_path: Path) -> None:
 
 def test_same_seed_gives_the_same_values() -> None:
     args = ("krieg_tic_tac_toe", "--role", "xplayer", "--player", "hyperplay:n=2", "--seed")
-    first, again, other = (evaluate(*args, seed) for seed in ("5", "5", "6"))
-    assert first["moves"] == again["moves"]
-    assert first["choice"] == again["choice"]
-    assert first["moves"] != other["moves"]
+    first, repeated, reseeded = (evaluate(*args, seed) for seed in ("5", "5", "6"))
+    assert first["moves"] == repeated["moves"]
+    assert first["choice"] == repeated["choice"]
+    assert first["moves"] != reseeded["moves"]
 
 
 def test_play_clock_bounds_the_time() -> None:
-    found = evaluate(*BOMB, "--player", "hyperplay2:n=8", "--play-clock", "0.5")
-    assert 0.3 < found["seconds"] < 1.5
-    assert found["choice"] == "ask"
+    report = evaluate(*BOMB, "--player", "hyperplay2:n=8", "--play-clock", "0.5")
+    assert 0.3 < report["seconds"] < 1.5
+    assert report["choice"] == "ask"
 
 
 def test_table_can_be_read() -> None:
-    shown = run("evaluate", *BOMB, "--player", "hyperplay2:n=4").stdout
-    assert "move of agent" in shown
-    assert any(line.split()[:3] == [">", "ask", "90.00"] for line in shown.splitlines())
-    assert "hyperplay2:n=4 plays ask: " in shown
-    assert "exact: 2 states, which are all there can be" in shown
+    table = run("evaluate", *BOMB, "--player", "hyperplay2:n=4").stdout
+    assert "move of agent" in table
+    assert any(line.split()[:3] == [">", "ask", "90.00"] for line in table.splitlines())
+    assert "hyperplay2:n=4 plays ask: " in table
+    assert "exact: 2 states, which are all there can be" in table
     assert " - " in run("evaluate", *BOMB, "--player", "legal").stdout
 
 
@@ -182,13 +184,13 @@ def test_table_can_be_read() -> None:
 
 
 def test_history_is_followed_to_the_first_choice_by_default(tmp_path: Path) -> None:
-    given = evaluate(*BOMB, "--player", "hyperplay", "--history", json_file(tmp_path, [NOOP]))
-    assert values(evaluate(*BOMB, "--player", "hyperplay")) == values(given)
+    explicit = evaluate(*BOMB, "--player", "hyperplay", "--history", json_file(tmp_path, [NOOP]))
+    assert values(evaluate(*BOMB, "--player", "hyperplay")) == values(explicit)
 
 
 def test_only_move_after_a_given_history_is_evaluated(tmp_path: Path) -> None:
-    found = evaluate(*BOMB, "--player", "hyperplay", "--history", json_file(tmp_path, []))
-    assert [entry["move"] for entry in found["moves"]] == ["noop"]
+    report = evaluate(*BOMB, "--player", "hyperplay", "--history", json_file(tmp_path, []))
+    assert [entry["move"] for entry in report["moves"]] == ["noop"]
 
 
 def test_history_may_be_spelled_otherwise_and_unknown_in_part(tmp_path: Path) -> None:
@@ -196,8 +198,8 @@ def test_history_may_be_spelled_otherwise_and_unknown_in_part(tmp_path: Path) ->
         {"percepts": None, "move": None},
         {"move": " ASK", "percepts": ["RED"]},
     ]
-    found = evaluate(*BOMB, "--player", "hyperplay", "--history", json_file(tmp_path, history))
-    assert values(found) == {"(cut red)": 90, "(cut blue)": 0}
+    report = evaluate(*BOMB, "--player", "hyperplay", "--history", json_file(tmp_path, history))
+    assert values(report) == {"(cut red)": 90, "(cut blue)": 0}
 
 
 @pytest.mark.parametrize(
@@ -254,11 +256,11 @@ def test_every_game_is_evaluated_at_the_first_choice_of_a_role(game: str) -> Non
 
 def test_a_random_match_leads_to_the_first_choice_by_its_seed() -> None:
     machine = machine_of_game("kuhn_poker")
-    found = [first_choice(machine, 0, seed) for seed in range(20)]
-    assert {(turn.move, *(turn.percepts or ())) for (turn,) in found} == {
+    histories = [first_choice(machine, 0, seed) for seed in range(20)]
+    assert {(turn.move, *(turn.percepts or ())) for (turn,) in histories} == {
         ("noop", f"(dealt {card})") for card in ("jack", "queen", "king")
     }
-    assert found == [first_choice(machine, 0, seed) for seed in range(20)]
+    assert histories == [first_choice(machine, 0, seed) for seed in range(20)]
 
 
 def test_role_without_any_choice_needs_a_history(tmp_path: Path) -> None:
@@ -277,8 +279,10 @@ def test_a_decision_of_a_recorded_match_is_evaluated_again(tmp_path: Path) -> No
     record = play_match("exploding_bomb", {"agent": "hyperplay2:n=8"}, seed=1)
     path = json_file(tmp_path, record.to_json())
     for turn in (2, 3):
-        found = evaluate(*BOMB, "--player", "hyperplay2:n=8", "--record", path, "--turn", str(turn))
-        assert found["choice"] == record.turns[turn - 1].joint_move["agent"]
+        report = evaluate(
+            *BOMB, "--player", "hyperplay2:n=8", "--record", path, "--turn", str(turn)
+        )
+        assert report["choice"] == record.turns[turn - 1].joint_move["agent"]
     for args, expected in (
         (("--record", path), "give --record FILE and --turn N together"),
         (("--record", path, "--turn", "9"), "has the turns 1 to 3, not 9"),
@@ -321,10 +325,10 @@ def test_bad_player_says_what_is_possible(player: str, expected: str) -> None:
     assert expected in error_line("evaluate", *BOMB, "--player", player)
 
 
-def test_what_was_seen_in_a_match_that_was_drawn_is_told() -> None:
+def test_percepts_of_a_randomly_drawn_match_are_part_of_the_history() -> None:
     args = ("kuhn_poker", "--role", "player1", "--player", "hyperplay:n=1")
-    found = evaluate(*args)
-    (turn,) = found["history"]
+    report = evaluate(*args)
+    (turn,) = report["history"]
     assert turn["move"] == "noop"
     (dealt,) = turn["percepts"]
     assert dealt.startswith("(dealt ")

@@ -40,7 +40,7 @@ NEEDS = {
 """Examples that make what others read."""
 
 SERVERS = {"ggp serve": (), "match-runner table": ("--no-browser", "--folder", "data")}
-"""Commands that run until they are interrupted, and what is added here to their examples."""
+"""Commands that run until they are interrupted, and options added to their examples here."""
 
 LONG = {
     *("ggp advise", "ggp exploit", "ggp learn", "ggp policies"),
@@ -73,7 +73,7 @@ def test_help_ends_with_an_example(name: str) -> None:
 def run_example(name: str) -> Result:
     """Run an example in the current folder, as a shell would."""
     tool, *words = shlex.split(EXAMPLES[name])
-    args = [found for word in words for found in sorted(glob.glob(word)) or [word]]
+    args = [path for word in words for path in sorted(glob.glob(word)) or [word]]
     result = CliRunner(catch_exceptions=False).invoke(TOOLS[tool], args, prog_name=tool)
     assert result.exit_code == 0, result.output
     return result
@@ -85,11 +85,11 @@ def run_example(name: str) -> Result:
 def test_the_example_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "spring.toml").write_text(SPRING)
-    for other in NEEDS.get(name, ()):
-        run_example(other)
-    before = set(tmp_path.rglob("*"))
+    for required in NEEDS.get(name, ()):
+        run_example(required)
+    files = set(tmp_path.rglob("*"))
     result = run_example(name)
-    assert result.stdout or set(tmp_path.rglob("*")) > before
+    assert result.stdout or set(tmp_path.rglob("*")) > files
 
 
 @pytest.mark.verify

@@ -32,13 +32,13 @@ WAITING = "import sys, time; print('begun', flush=True); time.sleep(60)\n"
 def script(name: str) -> str:
     """What pip's script of a command does."""
     text = (REPOSITORY / "pyproject.toml").read_text()
-    found = re.search(rf'^{name} = "([\w.]+):(\w+)"$', text, re.MULTILINE)
-    assert found is not None
-    module, function = found.groups()
+    match = re.search(rf'^{name} = "([\w.]+):(\w+)"$', text, re.MULTILINE)
+    assert match is not None
+    module, function = match.groups()
     return f"import sys; from {module} import {function}; sys.exit({function}())"
 
 
-def begun(process: subprocess.Popen[str]) -> None:
+def wait_until_begun(process: subprocess.Popen[str]) -> None:
     """Wait until a process says that it has begun."""
     assert process.stdout is not None
     line = process.stdout.readline()
@@ -52,7 +52,7 @@ def launched(folder: Path, program: str, **options: bool) -> subprocess.Popen[st
     code = "from ggp.launch import launch; launch('program')"
     path = f"{REPOSITORY}{os.pathsep}{folder}"
     process = start("-c", code, environment={"PYTHONPATH": path}, **options)
-    begun(process)
+    wait_until_begun(process)
     return process
 
 
@@ -67,7 +67,7 @@ def test_interrupt_during_imports_is_one_line(command: str, tmp_path: Path) -> N
     args = ("-c", script(name)) if is_script else ("-m", name)
     path = f"{tmp_path}{os.pathsep}{REPOSITORY}"
     process = start(*args, environment={"PYTHONPATH": path})
-    begun(process)
+    wait_until_begun(process)
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=30) == ("", "error: interrupted\n")
     assert process.returncode == 130
@@ -81,7 +81,7 @@ def test_interrupt_during_imports_of_a_command_is_one_line(tmp_path: Path) -> No
     )
     path = f"{tmp_path}{os.pathsep}{REPOSITORY}"
     process = start("-m", "ggp", "bench", "kuhn_poker", environment={"PYTHONPATH": path})
-    begun(process)
+    wait_until_begun(process)
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=30) == ("", "error: interrupted\n")
     assert process.returncode == 130
@@ -135,7 +135,7 @@ def test_second_interrupt_ends_what_the_first_does_not(tmp_path: Path) -> None:
     )
     process = launched(tmp_path, program)
     process.send_signal(signal.SIGINT)
-    begun(process)
+    wait_until_begun(process)
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=30) == ("", "error: interrupted\n")
     assert process.returncode == 130
@@ -155,7 +155,7 @@ def test_interrupts_that_were_ignored_at_the_start_stay_so(tmp_path: Path) -> No
 
 
 def shell(command: str) -> subprocess.CompletedProcess[str]:
-    """What a command line did; `ggp` and `match-runner` are the scripts."""
+    """The result of a command line; `ggp` and `match-runner` are the scripts."""
     for name in SCRIPTS:
         command = command.replace(f"{name} ", f"{sys.executable} -c '{script(name)}' ")
     return subprocess.run(
@@ -183,19 +183,19 @@ full = pytest.mark.skipif(not HAS_FULL, reason="this system has no /dev/full")
     ],
 )
 def test_results_are_printed_without_other_files(command: str, files: str) -> None:
-    done = shell(f"{command} {files}")
-    assert done.returncode == 0
-    assert "player1" in done.stdout
-    assert done.stderr == ""
+    process = shell(f"{command} {files}")
+    assert process.returncode == 0
+    assert "player1" in process.stdout
+    assert process.stderr == ""
 
 
 @pytest.mark.verify
 @pytest.mark.parametrize("command", ["ggp info nosuchgame", "match-runner play nosuchgame"])
 @pytest.mark.parametrize("files", ["2>&-", pytest.param("2>/dev/full", marks=full)])
 def test_exit_code_is_right_where_the_error_cannot_be_told(command: str, files: str) -> None:
-    done = shell(f"{command} {files}")
-    assert done.returncode == 2
-    assert done.stdout == ""
+    process = shell(f"{command} {files}")
+    assert process.returncode == 2
+    assert process.stdout == ""
 
 
 @pytest.mark.verify
@@ -204,41 +204,39 @@ def test_exit_code_is_right_where_the_error_cannot_be_told(command: str, files: 
 )
 @pytest.mark.parametrize("files", [">&-", pytest.param(">/dev/full", marks=full)])
 def test_results_are_not_lost_without_a_word(command: str, files: str) -> None:
-    done = shell(f"{command} {files}")
-    assert done.returncode == 1
-    assert re.fullmatch(r"error: output: .+\n", done.stderr)
+    process = shell(f"{command} {files}")
+    assert process.returncode == 1
+    assert re.fullmatch(r"error: output: .+\n", process.stderr)
 
 
 @pytest.mark.parametrize("command", rarely([INFO, "ggp trace kuhn_poker", "ggp --help"], {INFO}))
 def test_reader_that_went_away_has_an_exit_code_of_its_own(command: str) -> None:
-    done = shell(f"set -o pipefail; {command} | true")
-    assert done.returncode == 141
-    assert done.stderr == ""
+    process = shell(f"set -o pipefail; {command} | true")
+    assert process.returncode == 141
+    assert process.stderr == ""
 
 
 @pytest.mark.verify
 @pytest.mark.parametrize("encoding", rarely(["ascii", "latin-1"], {"latin-1"}))
-def test_what_an_encoding_does_not_have_is_shown_all_the_same(
-    encoding: str, tmp_path: Path
-) -> None:
+def test_characters_outside_the_encoding_are_escaped(encoding: str, tmp_path: Path) -> None:
     game = text_file(
         tmp_path, "(role 日) (init x) (legal 日 go) (<= terminal (true x)) (goal 日 1)"
     )
-    done = shell(f"export PYTHONIOENCODING={encoding}; ggp trace {game}; ggp info {game}")
-    assert "\\u65e5" in done.stdout
-    assert (done.returncode, done.stderr) == (0, "")
+    process = shell(f"export PYTHONIOENCODING={encoding}; ggp trace {game}; ggp info {game}")
+    assert "\\u65e5" in process.stdout
+    assert (process.returncode, process.stderr) == (0, "")
 
 
 @pytest.mark.verify
 def test_server_plays_with_all_its_standard_files_closed() -> None:
     port = free_port()
     ask = "printf 'POST / HTTP/1.0\\r\\nContent-Length: 6\\r\\n\\r\\n(INFO)' >&3 && grep -q 200 <&3"
-    done = shell(
+    process = shell(
         f"ggp serve --player random --port {port} >&- 2>&- <&- & "
         f"until (exec 3<>/dev/tcp/127.0.0.1/{port} && {ask}) 2>&-; do "
         "kill -0 $! || exit; sleep 0.1; done; kill $! && wait $!; echo $?"
     )
-    assert done.stdout == "0\n"
+    assert process.stdout == "0\n"
 
 
 # ---------------------------------------------------------------- exit codes
@@ -246,9 +244,9 @@ def test_server_plays_with_all_its_standard_files_closed() -> None:
 
 @pytest.mark.parametrize("command", [main, match_runner], ids=SCRIPTS)
 def test_help_says_how_commands_end(command: click.Command) -> None:
-    shown = " ".join(CliRunner().invoke(command, ["--help"]).stdout.split())
+    page = " ".join(CliRunner().invoke(command, ["--help"]).stdout.split())
     for code, meaning in EXIT_CODES.items():
-        assert f" {code} {meaning}" in shown
+        assert f" {code} {meaning}" in page
 
 
 def test_page_says_how_commands_end() -> None:

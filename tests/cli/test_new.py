@@ -24,9 +24,9 @@ def game(tmp_path: Path) -> str:
 
 
 def test_new_game_is_in_order_and_plays(game: str) -> None:
-    (found,) = json_of("validate", game, "--strict", "--play", "60", "--seed", "3")
-    assert (found["ok"], found["diagnostics"]) == (True, [])
-    play = found["play"]
+    (report,) = json_of("validate", game, "--strict", "--play", "60", "--seed", "3")
+    assert (report["ok"], report["diagnostics"]) == (True, [])
+    play = report["play"]
     assert play["troubles"] == []
     assert (play["matches"], play["ended"], play["longest"]) == (60, 60, 3)
     assert play["chance_moves"] == 1.0
@@ -35,9 +35,9 @@ def test_new_game_is_in_order_and_plays(game: str) -> None:
 
 
 def test_new_game_describes_itself(game: str) -> None:
-    told = json_of("games", game)
-    assert told["title"] == "My game"
-    assert set(told["sections"]) == {"Moves", "Percepts", "Scores"}
+    description = json_of("games", game)
+    assert description["title"] == "My game"
+    assert set(description["sections"]) == {"Moves", "Percepts", "Scores"}
 
 
 def test_new_game_never_overwrites(game: str, tmp_path: Path) -> None:
@@ -99,13 +99,13 @@ def test_validate_shows_two_histories_of_what_a_role_cannot_know(game: str) -> N
     assert "error: guesser: what it" in run("validate", game, "--play", "50", "--strict").stdout
     strict = run("validate", game, "--play", "50", "--strict", "--json")
     assert strict.exit_code == 1
-    (found,) = json.loads(strict.stdout)
-    assert not found["ok"]
-    (trouble,) = found["play"]["troubles"]
+    (report,) = json.loads(strict.stdout)
+    assert not report["ok"]
+    (trouble,) = report["play"]["troubles"]
     assert (trouble["kind"], trouble["role"]) == ("unknowable", "guesser")
-    one, other = trouble["histories"]
-    assert ("peek" in one["legal"]) != ("peek" in other["legal"])
-    assert one["joint_moves"][0]["guesser"] == "noop"
+    first, second = trouble["histories"]
+    assert ("peek" in first["legal"]) != ("peek" in second["legal"])
+    assert first["joint_moves"][0]["guesser"] == "noop"
 
 
 def test_validate_plays_on_the_backend_that_is_asked_for(game: str) -> None:
@@ -118,17 +118,17 @@ def test_sheet_with_errors_is_not_played(tmp_path: Path) -> None:
     game = text_file(tmp_path, "(role a)")
     result = run("validate", game, "--play", "5", "--json")
     assert result.exit_code == 1
-    (found,) = json.loads(result.stdout)
-    assert "play" not in found
+    (report,) = json.loads(result.stdout)
+    assert "play" not in report
 
 
 def test_sheet_that_cannot_be_played_out_does_not_keep_others_from_it(
     game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def loops(asked: GameOptions, *more: Any) -> Rehearsal:
-        if asked.game == game:
+    def loops(options: GameOptions, *arguments: Any) -> Rehearsal:
+        if options.game == game:
             raise ReasonerLimitError("inferences", 5, "a step")
-        return rehearsed(asked, *more)
+        return rehearsed(options, *arguments)
 
     monkeypatch.setattr("ggp.cli.rulesheets.rehearsed", loops)
     result = run("validate", game, "exploding_bomb", "--play", "3", "--json")

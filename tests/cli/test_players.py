@@ -17,12 +17,12 @@ from tests.support.games import REPOSITORY
 
 
 def test_every_player_is_listed_with_its_options() -> None:
-    found = json_of("players")
-    assert [info["name"] for info in found[: len(PLAYERS)]] == list(PLAYERS)
-    for info in found:
+    players = json_of("players")
+    assert [info["name"] for info in players[: len(PLAYERS)]] == list(PLAYERS)
+    for info in players:
         assert list(info) == ["name", "summary", "source", "options"]
         assert info["summary"].endswith(".")
-    options = {option["name"]: option for option in found[2]["options"]}
+    options = {option["name"]: option for option in players[2]["options"]}
     searching = ["exact", "sampler", "states", "ties", "model", "boards", "ponder"]
     last = ["rescue", "risk"]
     assert list(options) == ["n", "particles", "playouts", *searching, *last]
@@ -35,10 +35,10 @@ def test_every_player_is_listed_with_its_options() -> None:
         "high": 100,
     }
     assert options["ties"]["form"] == "random|prompt"
-    shown = run("players").stdout
-    for info in found:
-        assert f"{info['name']}: {info['summary']}" in shown
-        assert all(option["meaning"] in shown for option in info["options"])
+    table = run("players").stdout
+    for info in players:
+        assert f"{info['name']}: {info['summary']}" in table
+        assert all(option["meaning"] in table for option in info["options"])
 
 
 def test_one_player_can_be_asked_for() -> None:
@@ -68,14 +68,14 @@ def test_the_page_of_players_is_printed_by_the_command() -> None:
     ],
 )
 def test_specs_are_completed(typed: str, completed: list[str]) -> None:
-    found = PlayerText().shell_complete(None, None, typed)
-    assert [item.value for item in found if item.value in completed] == completed
-    assert typed or len(found) == len(known_players())
+    completions = PlayerText().shell_complete(None, None, typed)
+    assert [item.value for item in completions if item.value in completed] == completed
+    assert typed or len(completions) == len(known_players())
 
 
 def test_people_are_completed_where_they_can_play() -> None:
     def completed(command: click.Command, typed: str) -> list[str]:
-        (player,) = (each for each in command.params if each.name in ("player", "players"))
+        (player,) = (option for option in command.params if option.name in ("player", "players"))
         return [item.value for item in player.shell_complete(click.Context(command), typed)]
 
     assert completed(play, "agent=hu") == ["agent=human"]

@@ -8,26 +8,26 @@ from tests.support.commands import error_line, json_of, run
 
 
 def test_json_of_kuhn_poker() -> None:
-    found = json_of("properties", "kuhn_poker")
-    assert list(found) == ["roles", "walks", "notes", "seed", "backend"]
-    assert (found["seed"], found["backend"]) == (0, "propnet")
-    assert found["walks"] == 2000
-    assert set(found["roles"]) == {"player1", "player2"}
-    for each in found["roles"].values():
+    report = json_of("properties", "kuhn_poker")
+    assert list(report) == ["roles", "walks", "notes", "seed", "backend"]
+    assert (report["seed"], report["backend"]) == (0, "propnet")
+    assert report["walks"] == 2000
+    assert set(report["roles"]) == {"player1", "player2"}
+    for role in report["roles"].values():
         assert {"leaf_correlation", "bias", "disambiguation", "clairvoyance_gap", "ties"} <= set(
-            each
+            role
         )
-        assert each["leaf_correlation"] == pytest.approx(0.5, abs=0.05)
-        assert each["bias"] == pytest.approx(0.5, abs=0.05)
-        assert each["disambiguation"] == 0
-    (note,) = found["notes"]
+        assert role["leaf_correlation"] == pytest.approx(0.5, abs=0.05)
+        assert role["bias"] == pytest.approx(0.5, abs=0.05)
+        assert role["disambiguation"] == 0
+    (note,) = report["notes"]
     assert note.startswith("disambiguation of player2 means nothing: it never decides twice")
 
 
 def test_json_depends_on_the_seed_only() -> None:
-    asked = ("properties", "kuhn_poker", "--walks", "100", "--seed")
-    assert json_of(*asked, "1") == json_of(*asked, "1")
-    assert json_of(*asked, "1") != json_of(*asked, "2")
+    arguments = ("properties", "kuhn_poker", "--walks", "100", "--seed")
+    assert json_of(*arguments, "1") == json_of(*arguments, "1")
+    assert json_of(*arguments, "1") != json_of(*arguments, "2")
 
 
 def test_table_and_notes() -> None:

@@ -13,7 +13,8 @@ from ggp.cli.arguments import DEFAULT_GROUNDING_S
 from ggp.errors import ReasonerLimitError
 from ggp.gdl import list_games, parse, read_rulesheet
 from ggp.gdl.program import Program
-from ggp.machine import Limits, Machine
+from ggp.machine import Limits
+from ggp.machine.propnet.compile.circuit_file import Built
 from tests.support.commands import error_line, json_of, run, text_file
 from tests.support.games import SHARED
 from tests.support.sheets.hopeless import poker
@@ -111,9 +112,9 @@ def test_validate_reports_the_other_files_if_one_is_missing(tmp_path: Path) -> N
     assert result.stderr.startswith("error: unknown game 'nosuchgame'; games that come with ggp: ")
     assert result.stderr.count("\n") == 1
     assert result.stdout.endswith(f"{game}: 2 errors, 1 warning\nexploding_bomb: ok\n")
-    found = json.loads(run("validate", "nosuchgame", game, "--json").stdout)
-    assert [entry["ok"] for entry in found] == [False, False]
-    assert found[0]["diagnostics"][0]["rule"] == "unreadable"
+    reports = json.loads(run("validate", "nosuchgame", game, "--json").stdout)
+    assert [entry["ok"] for entry in reports] == [False, False]
+    assert reports[0]["diagnostics"][0]["rule"] == "unreadable"
 
 
 def test_validate_reports_text_that_is_not_gdl(tmp_path: Path) -> None:
@@ -141,22 +142,22 @@ def test_validate_warns_of_the_rule_that_explodes(tmp_path: Path) -> None:
 
 def test_info_names_the_rules_that_cannot_be_ground(tmp_path: Path) -> None:
     game = text_file(tmp_path, poker())
-    found = json_of("info", game)
-    assert (found["backend"], found["expected_to_ground"]) == ("relational", "no")
-    worst = found["costly_rules"][0]
+    report = json_of("info", game)
+    assert (report["backend"], report["expected_to_ground"]) == ("relational", "no")
+    worst = report["costly_rules"][0]
     assert worst["rule"].startswith("(<= sorted ")
     assert poker().splitlines()[worst["line"] - 1].startswith("(<= sorted ")
     assert worst["ground_rules"] > 500_000_000
-    assert found["ground_rules_by_relation"]["sorted/0"] == worst["ground_rules"]
-    shown = run("info", game).stdout
-    assert f"{worst['ground_rules']:,}" in shown
-    assert f":{worst['line']}:{worst['column']}" in shown
+    assert report["ground_rules_by_relation"]["sorted/0"] == worst["ground_rules"]
+    table = run("info", game).stdout
+    assert f"{worst['ground_rules']:,}" in table
+    assert f":{worst['line']}:{worst['column']}" in table
 
 
 def test_info_of_a_game_of_openspiel_expects_no_ground_rules() -> None:
     pytest.importorskip("pyspiel")
-    found = json_of("info", "openspiel:tic_tac_toe")
-    assert {found[name] for name in ("ground_rules", "expected_to_ground", "costly_rules")} == {
+    report = json_of("info", "openspiel:tic_tac_toe")
+    assert {report[name] for name in ("ground_rules", "expected_to_ground", "costly_rules")} == {
         None
     }
 
@@ -168,34 +169,34 @@ def test_validate_accepts_every_shared_rulesheet() -> None:
         pytest.skip("there is no folder of shared rulesheets")
     entries = json_of("validate", *files)
     assert all(entry["ok"] for entry in entries)
-    found = {each["rule"] for entry in entries for each in entry["diagnostics"]}
-    assert "too-many-ground-rules" not in found  # all of them can be ground
+    rules = {diagnostic["rule"] for entry in entries for diagnostic in entry["diagnostics"]}
+    assert "too-many-ground-rules" not in rules  # all of them can be ground
 
 
 def test_info_describes_the_bomb() -> None:
-    found = json_of("info", "exploding_bomb")
-    assert set(found) == INFO_FIELDS
-    assert found["roles"] == ["agent", "random"]
-    assert found["language"] == "GDL-II"
-    assert found["legal_moves"] == {"agent": 1, "random": 2}
-    assert found["initial_fluents"] == 1
-    assert (found["warnings"], found["backend"]) == (0, "propnet")
-    assert len(found["digest"]) == 32
-    assert found["build_s"] > 0
-    assert found["expected_to_ground"] == "yes"
-    assert found["ground_rules"] >= sum(found["ground_rules_by_relation"].values()) > 0
-    assert len(found["costly_rules"]) == 3
+    report = json_of("info", "exploding_bomb")
+    assert set(report) == INFO_FIELDS
+    assert report["roles"] == ["agent", "random"]
+    assert report["language"] == "GDL-II"
+    assert report["legal_moves"] == {"agent": 1, "random": 2}
+    assert report["initial_fluents"] == 1
+    assert (report["warnings"], report["backend"]) == (0, "propnet")
+    assert len(report["digest"]) == 32
+    assert report["build_s"] > 0
+    assert report["expected_to_ground"] == "yes"
+    assert report["ground_rules"] >= sum(report["ground_rules_by_relation"].values()) > 0
+    assert len(report["costly_rules"]) == 3
 
 
 @pytest.mark.parametrize("game", list_games()[::3])
 def test_info_shows_every_role(game: str) -> None:
-    found = json_of("info", game)
-    shown = run("info", game).stdout
+    report = json_of("info", game)
+    table = run("info", game).stdout
     plain = {"breakthrough", "connect_four", "othello", "tic_tac_toe"}
-    assert found["language"] == ("GDL" if game in plain else "GDL-II")
-    assert list(found["legal_moves"]) == found["roles"]
-    assert all(role in shown for role in found["roles"])
-    assert found["digest"] in shown
+    assert report["language"] == ("GDL" if game in plain else "GDL-II")
+    assert list(report["legal_moves"]) == report["roles"]
+    assert all(role in table for role in report["roles"])
+    assert report["digest"] in table
 
 
 @pytest.mark.parametrize("game", list_games())
@@ -216,9 +217,9 @@ def test_convert_goes_back_and_forth(tmp_path: Path) -> None:
 
 def test_convert_writes_comments_where_all_programs_can_read_them(tmp_path: Path) -> None:
     bare = run("convert", "kuhn_poker", "--to", "infix").stdout
-    kept = run("convert", "kuhn_poker", "--to", "infix", "--comments").stdout
+    commented = run("convert", "kuhn_poker", "--to", "infix", "--comments").stdout
     assert "%" not in bare
-    assert bare.split() == re.sub("%.*", "", kept).split()
+    assert bare.split() == re.sub("%.*", "", commented).split()
     assert ";" in run("convert", "kuhn_poker", "--to", "kif").stdout
     assert ";" not in run("convert", "kuhn_poker", "--to", "kif", "--no-comments").stdout
 
@@ -242,21 +243,21 @@ def test_info_says_how_the_circuit_became_smaller_when_asked() -> None:
     circuit = json_of("info", "kuhn_poker", "--verbose")["circuit"]
     assert circuit["gates"] > 0
     passes = circuit["passes"]
-    for before, after in pairwise(passes):
-        assert before["gates_after"] == after["gates_before"]
-        assert before["literals_after"] == after["literals_before"]
+    for previous, following in pairwise(passes):
+        assert previous["gates_after"] == following["gates_before"]
+        assert previous["literals_after"] == following["literals_before"]
     assert passes[-1]["gates_after"] == circuit["gates"]
     assert passes[-1]["literals_after"] == circuit["literals"]
-    shown = run("info", "kuhn_poker", "--verbose").stdout
-    assert "playout, every step: next" in shown
-    assert "pass" in shown
+    table = run("info", "kuhn_poker", "--verbose").stdout
+    assert "playout, every step: next" in table
+    assert "pass" in table
 
 
 def test_grounding_that_took_too_long_may_be_given_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    def too_long(program: Program, limits: Limits, ready: bool) -> Machine:
+    def too_long(program: Program, limits: Limits, **_: object) -> Built:
         raise ReasonerLimitError("seconds", limits.grounding_seconds, "grounding the rules")
 
-    monkeypatch.setattr("ggp.machine.build._propnet", too_long)
+    monkeypatch.setattr("ggp.machine.propnet.compile.circuits.build", too_long)
     result = run("info", "monty_hall", "--grounding-seconds", "1.5", "--json")
     assert json.loads(result.stdout)["backend"] == "relational"
     assert "passed the limit of 2 seconds" in result.stderr
@@ -278,13 +279,13 @@ def test_grounding_takes_as_long_as_the_library_lets_it_if_nothing_is_said() -> 
 
 
 def test_info_on_prolog_has_no_circuit_to_show() -> None:
-    found = json_of("info", "kuhn_poker", "--verbose", "--backend", "prolog")
-    assert found["backend"] == "prolog"
-    assert found["circuit"] is None
+    report = json_of("info", "kuhn_poker", "--verbose", "--backend", "prolog")
+    assert report["backend"] == "prolog"
+    assert report["circuit"] is None
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "words",
     [
         ("info",),
         ("bench", "--seconds", "0.1"),
@@ -292,14 +293,14 @@ def test_info_on_prolog_has_no_circuit_to_show() -> None:
         ("convert", "--to", "jax"),
         ("learn", "--updates", "1"),
     ],
-    ids=lambda asked: asked[0],
+    ids=lambda words: words[0],
 )
 def test_no_command_takes_rules_by_which_a_role_cannot_begin(
-    asked: tuple[str, ...], tmp_path: Path
+    words: tuple[str, ...], tmp_path: Path
 ) -> None:
     stuck = "(role a) (role b) (legal a m) (<= (legal b m) (true x)) (<= terminal (true x))"
     path = text_file(tmp_path, stuck + "(init y) (<= (next x) (true y)) (goal a 1) (goal b 1)")
-    name, *options = asked
+    name, *options = words
     assert "b has no legal move in a state that is not terminal: y" in error_line(
         name, path, *options
     )

@@ -15,53 +15,53 @@ PROLOG = ("--backend", "prolog")
 
 
 def test_solve_prints_values_and_certainty() -> None:
-    found = json_of("solve", "kuhn_poker", *PROLOG)
-    assert list(found) == [
+    report = json_of("solve", "kuhn_poker", *PROLOG)
+    assert list(report) == [
         *("game", "method", "values", "nash_conv", "states", "information_sets", "seconds"),
         *("seed", "backend"),
     ]
-    assert (found["seed"], found["backend"]) == (0, "prolog")
-    assert found["game"] == "kuhn_poker"
-    assert found["method"] == "sequence form LP"
-    assert found["values"] == pytest.approx({"player1": 875 / 18, "player2": 925 / 18}, abs=1e-6)
-    assert found["nash_conv"] == pytest.approx(0, abs=1e-6)
-    assert (found["states"], found["information_sets"]) == (55, {"player1": 6, "player2": 6})
-    assert found["seconds"] > 0
+    assert (report["seed"], report["backend"]) == (0, "prolog")
+    assert report["game"] == "kuhn_poker"
+    assert report["method"] == "sequence form LP"
+    assert report["values"] == pytest.approx({"player1": 875 / 18, "player2": 925 / 18}, abs=1e-6)
+    assert report["nash_conv"] == pytest.approx(0, abs=1e-6)
+    assert (report["states"], report["information_sets"]) == (55, {"player1": 6, "player2": 6})
+    assert report["seconds"] > 0
 
 
 @pytest.mark.verify
 def test_solve_goes_by_positions_where_everybody_knows_them(tmp_path: Path) -> None:
     hands = text_file(tmp_path, ROCK_PAPER_SCISSORS)
-    found, tree = json_of("solve", hands), json_of("solve", hands, "--strategy")
-    assert found["method"] == "backward induction over matrices"
-    assert found["values"] == pytest.approx(tree["values"], abs=1e-6)
-    assert found["information_sets"] == tree["information_sets"]
-    assert [*found, "strategy"] == sorted(tree, key=[*found, "strategy"].index)
-    shown = run("solve", hands).stdout
-    assert "backward induction over matrices; NashConv" in shown
+    report, tree = json_of("solve", hands), json_of("solve", hands, "--strategy")
+    assert report["method"] == "backward induction over matrices"
+    assert report["values"] == pytest.approx(tree["values"], abs=1e-6)
+    assert report["information_sets"] == tree["information_sets"]
+    assert [*report, "strategy"] == sorted(tree, key=[*report, "strategy"].index)
+    table = run("solve", hands).stdout
+    assert "backward induction over matrices; NashConv" in table
 
 
 def test_solve_names_both_equilibria_of_the_spies() -> None:
-    found = json_of("solve", "cooperative_spies", *PROLOG)
-    assert found["values"] == {"spy1": 50, "spy2": 50}
-    assert found["gains"] == {"spy1": 0, "spy2": 0}
-    (other,) = found["equilibria"]
-    assert (other["values"], other["nash_conv"]) == ({"spy1": 100, "spy2": 100}, 0)
-    shown = run("solve", "cooperative_spies", *PROLOG).stdout
-    assert "another equilibrium: spy1 100.000000, spy2 100.000000" in shown
-    assert "as good as its gains are small" in shown
+    report = json_of("solve", "cooperative_spies", *PROLOG)
+    assert report["values"] == {"spy1": 50, "spy2": 50}
+    assert report["gains"] == {"spy1": 0, "spy2": 0}
+    (second,) = report["equilibria"]
+    assert (second["values"], second["nash_conv"]) == ({"spy1": 100, "spy2": 100}, 0)
+    table = run("solve", "cooperative_spies", *PROLOG).stdout
+    assert "another equilibrium: spy1 100.000000, spy2 100.000000" in table
+    assert "as good as its gains are small" in table
 
 
 def test_solve_shows_strategies_by_history() -> None:
-    found = json_of("solve", "exploding_bomb", "--strategy", *PROLOG)["strategy"]
+    strategy = json_of("solve", "exploding_bomb", "--strategy", *PROLOG)["strategy"]
     start = {"move": "noop", "percepts": []}
-    assert found["agent"][0] == {"history": [start], "moves": {"ask": 1.0, "wait": 0.0}}
-    asked = {"move": "ask", "percepts": ["red"]}
-    by_history = {str(each["history"]): each["moves"] for each in found["agent"]}
-    assert by_history[str([start, asked])] == {"(cut blue)": 0.0, "(cut red)": 1.0}
-    shown = run("solve", "exploding_bomb", "--strategy", *PROLOG).stdout.splitlines()
+    assert strategy["agent"][0] == {"history": [start], "moves": {"ask": 1.0, "wait": 0.0}}
+    asked_turn = {"move": "ask", "percepts": ["red"]}
+    by_history = {str(entry["history"]): entry["moves"] for entry in strategy["agent"]}
+    assert by_history[str([start, asked_turn])] == {"(cut blue)": 0.0, "(cut red)": 1.0}
+    lines = run("solve", "exploding_bomb", "--strategy", *PROLOG).stdout.splitlines()
     row = ["agent", "noop", "()", "|", "ask", "(red)", "(cut", "red)", "1.0000"]
-    assert row in [line.split() for line in shown]
+    assert row in [line.split() for line in lines]
 
 
 def test_solve_says_why_it_refuses(tmp_path: Path) -> None:
@@ -75,17 +75,17 @@ def test_solve_says_why_it_refuses(tmp_path: Path) -> None:
 
 
 def test_exploit_measures_random_play() -> None:
-    found = json_of("exploit", "kuhn_poker", "--player", "random", "--samples", "2", *PROLOG)
-    assert list(found) == [
+    report = json_of("exploit", "kuhn_poker", "--player", "random", "--samples", "2", *PROLOG)
+    assert list(report) == [
         *("player", "samples", "roles", "nash_conv", "error", "error_asked"),
         *("seed", "backend"),
     ]
-    assert (found["seed"], found["backend"]) == (0, "prolog")
-    assert (found["player"], found["samples"]) == ("random", 2)
-    assert (found["error"], found["error_asked"]) == (0, 12)
-    assert found["nash_conv"] == pytest.approx(22 + 11 / 12)
-    assert list(found["roles"]) == ["player1", "player2"]
-    first = found["roles"]["player1"]
+    assert (report["seed"], report["backend"]) == (0, "prolog")
+    assert (report["player"], report["samples"]) == ("random", 2)
+    assert (report["error"], report["error_asked"]) == (0, 12)
+    assert report["nash_conv"] == pytest.approx(22 + 11 / 12)
+    assert list(report["roles"]) == ["player1", "player2"]
+    first = report["roles"]["player1"]
     assert list(first) == ["value", "best_response", "ci99", "asked"]
     assert first["asked"] == 6  # it tells its policy at each of six sets
     assert first["value"] == pytest.approx(50 - 25 / 6)
@@ -94,9 +94,9 @@ def test_exploit_measures_random_play() -> None:
 
 def test_exploit_shows_a_table() -> None:
     args = ("exploit", "monty_hall", "--player", "legal", "--samples", "1", *PROLOG)
-    shown = run(*args).stdout
-    assert "against a best response" in shown
-    assert "legal: NashConv 33.3333; the player states its policy" in shown
+    table = run(*args).stdout
+    assert "against a best response" in table
+    assert "legal: NashConv 33.3333; the player states its policy" in table
 
 
 def test_convert_prints_the_tree_of_a_game() -> None:
@@ -115,38 +115,38 @@ def test_convert_prints_the_tree_of_a_game() -> None:
 @pytest.mark.verify
 def test_exploit_approximates_and_checks(tmp_path: Path) -> None:
     plot = tmp_path / "bound.png"
-    asked = ("exploit", "kuhn_poker", "--player", "random", "--approximate")
+    arguments = ("exploit", "kuhn_poker", "--player", "random", "--approximate")
     budget = ("--updates", "8", "--matches", "300")
-    found = json_of(*asked, *budget, "--check", "--plot", str(plot))
-    assert list(found) == [
+    report = json_of(*arguments, *budget, "--check", "--plot", str(plot))
+    assert list(report) == [
         *("player", "approximate", "updates", "seconds", "matches", "few", "responses", "roles"),
         *("sum_of_goals", "nash_conv", "seed", "backend"),
     ]
-    exact = {role: each["exact"] for role, each in found["responses"].items()}
+    exact = {role: response["exact"] for role, response in report["responses"].items()}
     assert exact == pytest.approx({"player1": 62.5, "player2": 50 + 125 / 12})
-    for each in found["responses"].values():
-        assert each["ci99"][0] < each["score"] < each["ci99"][1]
-        assert each["by"] in {judged["by"] for judged in each["over_time"]}
-    assert found["sum_of_goals"] == 100
+    for response in report["responses"].values():
+        assert response["ci99"][0] < response["score"] < response["ci99"][1]
+        assert response["by"] in {judged["by"] for judged in response["over_time"]}
+    assert report["sum_of_goals"] == 100
     assert plot.read_bytes().startswith(b"\x89PNG")
-    shown = run(*asked, *budget).stdout
-    assert "random as player1 is left with" in shown
-    assert "300 fresh matches a role" in shown
+    table = run(*arguments, *budget).stdout
+    assert "random as player1 is left with" in table
+    assert "300 fresh matches a role" in table
 
 
 def test_exploit_refuses_options_of_the_other_mode() -> None:
-    asked = ("exploit", "kuhn_poker", "--player", "random")
-    assert error_line(*asked, "--updates", "3").startswith("error: unknown option --updates")
-    line = error_line(*asked, "--approximate", "--error", "3")
+    arguments = ("exploit", "kuhn_poker", "--player", "random")
+    assert error_line(*arguments, "--updates", "3").startswith("error: unknown option --updates")
+    line = error_line(*arguments, "--approximate", "--error", "3")
     assert line.startswith("error: unknown option --error")
     line = error_line(
         "exploit", "kuhn_poker", "--player", "hyperplay:n=2", "--approximate", "--check"
     )
     assert line.startswith("error: --check needs a player that tells its policy")
-    line = error_line(*asked, "--approximate", "--updates", "3", "--seconds", "3")
+    line = error_line(*arguments, "--approximate", "--updates", "3", "--seconds", "3")
     assert "either --updates or --seconds" in line
-    line = error_line(*asked, "--approximate", "--max-turns", "3")
+    line = error_line(*arguments, "--approximate", "--max-turns", "3")
     assert line.startswith("error: --max-turns says nothing")
-    check = (*asked, "--approximate", "--updates", "1", "--check")
+    check = (*arguments, "--approximate", "--updates", "1", "--check")
     assert "too large" in error_line(*check, "--states", "3", code=1)
     assert "turns" in error_line(*check, "--max-turns", "1", code=1)

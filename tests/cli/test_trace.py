@@ -67,12 +67,12 @@ def test_given_moves_make_the_agreed_trace(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("num", [0, 1, 2])
 def test_trace_stops_after_the_last_given_move(tmp_path: Path, num: int) -> None:
-    found = trace(tmp_path, BOMB[:num])
-    assert len(found["steps"]) == num + 1
-    assert found["goals"] is None
-    assert found["steps"][-1]["joint_move"] is None
-    assert found["steps"][-1]["percepts"] == {"agent": [], "random": []}
-    assert found["steps"][-1]["legal"]["agent"]
+    report = trace(tmp_path, BOMB[:num])
+    assert len(report["steps"]) == num + 1
+    assert report["goals"] is None
+    assert report["steps"][-1]["joint_move"] is None
+    assert report["steps"][-1]["percepts"] == {"agent": [], "random": []}
+    assert report["steps"][-1]["legal"]["agent"]
 
 
 def test_moves_may_be_spelled_otherwise(tmp_path: Path) -> None:
@@ -89,24 +89,24 @@ def test_plain_gdl_shows_every_role_the_joint_move(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("game", MODEST_GAMES)
 def test_random_trace_is_whole_and_can_be_given_again(game: str, tmp_path: Path) -> None:
-    found = json_of("trace", game, "--seed", "7")
-    roles, last = found["roles"], found["steps"][-1]
+    report = json_of("trace", game, "--seed", "7")
+    roles, last = report["roles"], report["steps"][-1]
     assert last["terminal"]
     assert last["joint_move"] is None
-    assert list(found["goals"]) == roles
-    assert all(isinstance(value, int) for value in found["goals"].values())
-    for step in found["steps"]:
+    assert list(report["goals"]) == roles
+    assert all(isinstance(value, int) for value in report["goals"].values())
+    for step in report["steps"]:
         assert list(step) == ["state", "terminal", "legal", "joint_move", "percepts"]
         assert list(step["legal"]) == list(step["percepts"]) == roles
         for listed in (step["state"], *step["legal"].values(), *step["percepts"].values()):
             assert listed == sorted(listed)
-    for step in found["steps"][:-1]:
+    for step in report["steps"][:-1]:
         assert not step["terminal"]
         assert all(step["joint_move"][role] in step["legal"][role] for role in roles)
-    moves = [step["joint_move"] for step in found["steps"][:-1]]
-    assert json_of("trace", game, "--seed", "7") == found
-    assert (found.pop("seed"), found.pop("backend")) == (7, "propnet")
-    assert trace(tmp_path, moves, game) == found
+    moves = [step["joint_move"] for step in report["steps"][:-1]]
+    assert json_of("trace", game, "--seed", "7") == report
+    assert (report.pop("seed"), report.pop("backend")) == (7, "propnet")
+    assert trace(tmp_path, moves, game) == report
 
 
 def test_seed_changes_random_play() -> None:
@@ -115,16 +115,16 @@ def test_seed_changes_random_play() -> None:
 
 
 def test_random_play_stops_at_the_limit() -> None:
-    found = json_of("trace", "tic_tac_toe", "--max-steps", "2")
-    assert len(found["steps"]) == 3
-    assert found["goals"] is None
+    report = json_of("trace", "tic_tac_toe", "--max-steps", "2")
+    assert len(report["steps"]) == 3
+    assert report["goals"] is None
 
 
 def test_trace_can_be_read(tmp_path: Path) -> None:
-    shown = run("trace", "exploding_bomb", "--moves", json_file(tmp_path, BOMB)).stdout
-    assert "step 1\n  state: (armed red) (round 1)\n  legal agent: ask wait\n" in shown
-    assert "  agent plays ask\n  random plays noop\n  agent sees red\n" in shown
-    assert shown.endswith("step 3 (terminal)\n  state: (armed red) (round 3) (score 90)\n\n"
+    output = run("trace", "exploding_bomb", "--moves", json_file(tmp_path, BOMB)).stdout
+    assert "step 1\n  state: (armed red) (round 1)\n  legal agent: ask wait\n" in output
+    assert "  agent plays ask\n  random plays noop\n  agent sees red\n" in output
+    assert output.endswith("step 3 (terminal)\n  state: (armed red) (round 3) (score 90)\n\n"
                           "goals: agent 90, random 0\n")  # fmt: skip
     assert run("trace", "exploding_bomb", "--max-steps", "0").stdout.endswith("not over\n")
 

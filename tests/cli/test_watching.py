@@ -89,11 +89,11 @@ def test_ctrl_c_ends_watching_quietly(tmp_path: Path) -> None:
     try:
         assert watcher.stdout is not None
         assert watcher.stderr is not None
-        shown = ""
+        output = ""
         until = time.monotonic() + 60
-        while "goals: " not in shown and time.monotonic() < until:
+        while "goals: " not in output and time.monotonic() < until:
             if select.select([watcher.stdout], [], [], 1)[0]:
-                shown += os.read(watcher.stdout.fileno(), 10_000).decode()
+                output += os.read(watcher.stdout.fileno(), 10_000).decode()
         time.sleep(0.1)
         watcher.send_signal(signal.SIGINT)
         assert watcher.wait(20) == 0

@@ -34,25 +34,25 @@ def ended(command: str, file: str) -> tuple[int, str]:
     if words[0] != "match-runner":
         result = run(words[0], file, *words[1:])
     else:
-        given = [words[1], file, *words[2:]]
-        result = CliRunner(catch_exceptions=False).invoke(main, given, prog_name="match-runner")
+        arguments = [words[1], file, *words[2:]]
+        result = CliRunner(catch_exceptions=False).invoke(main, arguments, prog_name="match-runner")
     return result.exit_code, result.stderr
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_role_without_a_first_move_is_wrong_input(command: str, tmp_path: Path) -> None:
-    code, said = ended(command, text_file(tmp_path, STUCK))
+    code, message = ended(command, text_file(tmp_path, STUCK))
     assert code == 2
-    assert "a has no legal move in a state that is not terminal: (step 1)" in said
+    assert "a has no legal move in a state that is not terminal: (step 1)" in message
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, "info", "bench", "belief --role a"])
 def test_infinitely_many_terms_are_wrong_input(command: str, tmp_path: Path) -> None:
     file = text_file(tmp_path, ENDLESS)
-    code, said = ended(command, file)
+    code, message = ended(command, file)
     assert code == 2
-    assert f"{file}:1:" in said
-    assert "`nat` holds of infinitely many terms" in said
+    assert f"{file}:1:" in message
+    assert "`nat` holds of infinitely many terms" in message
 
 
 TEXTS = {
@@ -70,9 +70,9 @@ def test_messages_are_bounded(command: str, name: str, tmp_path: Path) -> None:
     file = tmp_path / "game.gdl"
     file.write_bytes(TEXTS[name])
     result = run(command, str(file))
-    shown = result.stdout + result.stderr
-    assert len(shown) < 10_000
-    assert shown.count("error: ") + shown.count("warning: ") <= 21
+    output = result.stdout + result.stderr
+    assert len(output) < 10_000
+    assert output.count("error: ") + output.count("warning: ") <= 21
     if name != "many warnings":
         assert result.exit_code == {"validate": 1, "info": 2}[command]
 

@@ -58,7 +58,7 @@ class Kind(Enum):
 
 
 class Renaming(Enum):
-    """What a controller does to the words of a rulesheet."""
+    """How a controller renames the words of a rulesheet."""
 
     NONE = "none"
     NAMES = "names"
@@ -75,7 +75,7 @@ class End(Enum):
 
 @dataclass(frozen=True)
 class Sheet:
-    """A rulesheet: its text, and what the reference makes of it."""
+    """A rulesheet: its text, and the reference that evaluates it."""
 
     name: str
     text: str
@@ -111,10 +111,11 @@ class Plan:
 
 @dataclass
 class Result:
-    """What a player did.
+    """The answers of a player, judged.
 
     Attributes:
-        faults: what it did wrong, by kind, and each in words.
+        faults: number of faults by kind.
+        said: each fault in words.
         seconds: how long each answer took.
         goal: the player's at the end; None if the match did not come there.
     """
@@ -144,7 +145,7 @@ class _Match:
         self._rng = np.random.default_rng(plan.seed)
         words = dict.fromkeys(t for t in plan.sheet.tokens if t not in "()")
         self._sent = {word: self._renamed(word) for word in words}
-        self._meant = {sent.lower(): word for word, sent in self._sent.items()}
+        self._meant = {text.lower(): word for word, text in self._sent.items()}
         self._is_gdl2 = "sees" in words or "random" in words
         self._result = Result(plan)
 
@@ -155,32 +156,36 @@ class _Match:
         start_clock, play_clock = plan.clocks
         head = f"START {plan.match} {self._spelled([plan.role])} ({rules})"
         self._send(f"({head} {start_clock} {play_clock})", start_clock + GRACE_S)
-        told, last, turn = "NIL", "NIL", 0
+        percepts, last, turn = "NIL", "NIL", 0
         while not game.terminal(state) and turn < plan.turns:
             moves = {}
             for role in game.roles:
                 legal = game.legal(state, role)
                 if role == plan.role:
-                    last = moves[role] = self._asked(turn, last, told, legal)
+                    last = moves[role] = self._reply(turn, last, percepts, legal)
                 else:
                     moves[role] = str(self._rng.choice(legal))
             moved = game.step(state, moves)
-            state, told, turn = moved.state, self._told(moves, moved.percepts[plan.role]), turn + 1
+            state, percepts, turn = (
+                moved.state,
+                self._news(moves, moved.percepts[plan.role]),
+                turn + 1,
+            )
             after_turn(turn)
             if plan.end is End.KILLED and turn >= 2:
                 return self._result
         if game.terminal(state):
             self._result.goal = game.goal(state, plan.role)
         if plan.end is End.STOP:
-            self._send(self._message("STOP", turn, last, told), play_clock + GRACE_S)
+            self._send(self._message("STOP", turn, last, percepts), play_clock + GRACE_S)
         return self._result
 
-    def _asked(self, turn: int, last: str, told: str, legal: Sequence[str]) -> str:
+    def _reply(self, turn: int, last: str, percepts: str, legal: Sequence[str]) -> str:
         """The player's move, or what this controller puts in its place."""
         result, play_clock = self._result, self._plan.clocks[1]
         result.moves += 1
         began_s = time.monotonic()
-        reply = self._send(self._message("PLAY", turn, last, told), play_clock + GRACE_S)
+        reply = self._send(self._message("PLAY", turn, last, percepts), play_clock + GRACE_S)
         result.seconds.append(time.monotonic() - began_s)
         if reply is not None:
             move = self._read(reply)
@@ -191,15 +196,15 @@ class _Match:
             return str(self._rng.choice(legal))
         return legal[0]
 
-    def _message(self, word: str, turn: int, last: str, told: str) -> str:
+    def _message(self, word: str, turn: int, last: str, percepts: str) -> str:
         with_turn = self._is_gdl2 and self._plan.kind is Kind.DRESDEN_2013
         if not with_turn:
-            return f"({word} {self._plan.match} {told})"
+            return f"({word} {self._plan.match} {percepts})"
         executed = "NIL" if last == "NIL" else self._spelled(_TOKEN.findall(last))
-        return f"({word} {self._plan.match} {turn} {executed} {told})"
+        return f"({word} {self._plan.match} {turn} {executed} {percepts})"
 
-    def _told(self, moves: Mapping[str, str], percepts: Sequence[str]) -> str:
-        """What the player is told of a turn: its percepts, or the joint move in plain GDL."""
+    def _news(self, moves: Mapping[str, str], percepts: Sequence[str]) -> str:
+        """The news of a turn for the player: its percepts, or the joint move in plain GDL."""
         terms = percepts if self._is_gdl2 else tuple(moves.values())
         return f"({' '.join(self._spelled(_TOKEN.findall(term)) for term in terms)} )"
 
@@ -207,8 +212,8 @@ class _Match:
 
     def _renamed(self, word: str) -> str:
         plan = self._plan
-        kept = KEYWORDS | FORGOTTEN if plan.renaming is Renaming.NAMES else KEYWORDS
-        if plan.renaming is not Renaming.NONE and word not in kept and not word.isdigit():
+        unchanged = KEYWORDS | FORGOTTEN if plan.renaming is Renaming.NAMES else KEYWORDS
+        if plan.renaming is not Renaming.NONE and word not in unchanged and not word.isdigit():
             letters = "".join(self._rng.choice(list("bdfgklmnprst"), 9))
             word = f"?{letters}" if word.startswith("?") else letters
         return word if plan.kind is Kind.GGP_BASE else word.upper()
@@ -268,5 +273,5 @@ class _Match:
         if self._plan.kind is not Kind.GGP_BASE:
             return False
         head, end, body = data.partition(b"\r\n\r\n")
-        found = re.search(rb"(?i)content-length: *([0-9]+)", head)
-        return bool(end) and found is not None and len(body) >= int(found.group(1))
+        length = re.search(rb"(?i)content-length: *([0-9]+)", head)
+        return bool(end) and length is not None and len(body) >= int(length.group(1))

@@ -52,7 +52,7 @@ SHARED_SHEETS = (
     "gdl2/transit.gdl",
     "gdl2/vis_pacman3p.gdl",
 )
-"""Those of other authors that the reference evaluates fast enough."""
+"""Sheets by other authors that the reference evaluates fast enough."""
 
 AT_ONCE = 2
 FORGOTTEN_AFTER_S = 6
@@ -62,13 +62,13 @@ _ADDRESS = re.compile(r"http://127\.0\.0\.1:([0-9]+)")
 
 
 def sheets() -> list[Sheet]:
-    """All games of ours but the long ones, and those of others that are there."""
+    """All our games except the long ones, and the sheets by others that are present."""
     paths = [SHARED / name for name in SHARED_SHEETS if (SHARED / name).exists()]
-    found = []
+    chosen_sheets = []
     for name in (*MODEST_GAMES, *map(str, paths)):
         rulesheet = read_rulesheet(name)
-        found.append(Sheet(Path(name).stem, rulesheet.source.text, rulesheet.rules))
-    return found
+        chosen_sheets.append(Sheet(Path(name).stem, rulesheet.source.text, rulesheet.rules))
+    return chosen_sheets
 
 
 def plans(games: Sequence[Sheet], matches: int, clocks: tuple[int, int]) -> Iterator[Plan]:
@@ -105,7 +105,7 @@ def season(
     forget the match: until then the player has to believe that it goes on.
     """
 
-    def one(plan: Plan) -> Result:
+    def play_one(plan: Plan) -> Result:
         result = play(plan, port)
         tell(result)
         if plan.end is not End.STOP:
@@ -113,7 +113,7 @@ def season(
         return result
 
     with ThreadPoolExecutor(AT_ONCE) as controllers:
-        return list(controllers.map(one, planned))
+        return list(controllers.map(play_one, planned))
 
 
 class Served(NamedTuple):
@@ -128,27 +128,27 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def served(*options: str, said: Path | None = None) -> Iterator[Served]:
+def served(*options: str, log: Path | None = None) -> Iterator[Served]:
     """A server with these options.
 
     Args:
-        said: the file for what it says on standard error; otherwise that is lost.
+        log: the file for its standard error, which is discarded otherwise.
 
     Raises:
         ConfigError: it does not start.
     """
-    with tempfile.TemporaryFile("w+") if said is None else said.open("w+") as file:
+    with tempfile.TemporaryFile("w+") if log is None else log.open("w+") as file:
         command = [sys.executable, "-m", "ggp", "serve", "--port", "0", *options]
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=file, text=True, cwd=REPOSITORY
         )
         assert process.stdout is not None
         try:
-            found = next(filter(None, map(_ADDRESS.search, process.stdout)), None)
-            if found is None:
+            match = next(filter(None, map(_ADDRESS.search, process.stdout)), None)
+            if match is None:
                 file.seek(0)
                 raise ConfigError(f"the server does not start: {file.read()[-2000:]}")
-            yield Served(process.pid, int(found.group(1)))
+            yield Served(process.pid, int(match.group(1)))
         finally:
             process.send_signal(signal.SIGTERM)
             process.stdout.close()

@@ -25,7 +25,7 @@ def test_matches_of_every_kind_of_controller_have_no_faults(share: int) -> None:
         plan(games["monty_hall"], "candidate", Kind.DRESDEN_2013, Renaming.NAMES, End.STOP),
         plan(games["exploding_bomb"], "agent", Kind.DRESDEN_2011, Renaming.SEES_TOO, End.STOP),
     ]
-    planned = [replace(each, match=f"m{i}", seed=i) for i, each in enumerate(planned)][share::2]
+    planned = [replace(plan, match=f"m{i}", seed=i) for i, plan in enumerate(planned)][share::2]
     with served("--player", "random", "--matches", "2") as server:
         results = season(planned, server.port)
     assert not faults_of(results), [line for result in results for line in result.said]

@@ -1,4 +1,4 @@
-"""All pages that people read: those of docs, the files at the root, and what examples say."""
+"""All pages that people read: docs, the files at the root, and the texts of examples."""
 
 from __future__ import annotations
 

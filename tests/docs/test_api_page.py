@@ -8,5 +8,5 @@ from tests.docs.all_pages import DOCS
 
 def test_the_page_names_all_of_the_library() -> None:
     lines = (DOCS / "reference" / "api.md").read_text(encoding="utf-8").splitlines()
-    own = {f"::: ggp.library.{name}" for name in ggp.library.__all__}
-    assert own <= set(lines), own - set(lines)
+    documented = {f"::: ggp.library.{name}" for name in ggp.library.__all__}
+    assert documented <= set(lines), documented - set(lines)

@@ -68,14 +68,14 @@ _FILE = re.compile(r"`([\w.]+)`:\n\n```\w+\n(.*?)^```", re.DOTALL | re.MULTILINE
 
 def commands_of(page: Path) -> list[list[str]]:
     """Our commands in the `sh` blocks of a page, as lists of words."""
-    found = []
+    commands = []
     for kind, text in _BLOCK.findall(page.read_text(encoding="utf-8")):
         if kind == "sh":
             for line in text.replace("\\\n", " ").splitlines():
                 words = shlex.split(line.split(" > ")[0], comments=True)
                 if words and words[0] in COMMANDS:
-                    found.append(words)
-    return found
+                    commands.append(words)
+    return commands
 
 
 def is_read(words: list[str]) -> None:
@@ -86,9 +86,9 @@ def is_read(words: list[str]) -> None:
         command = group.get_command(click.Context(group), rest[0])
         assert command is not None, f"there is no command {' '.join(words[:2])}"
         group, rest = command, rest[1:]
-    known = {name for option in group.params for name in (*option.opts, *option.secondary_opts)}
-    asked = {word.split("=")[0] for word in rest if re.match(r"--?[a-z]", word)}
-    assert asked <= known | {"--help", "--version"}, shlex.join(words)
+    options = {name for option in group.params for name in (*option.opts, *option.secondary_opts)}
+    used_options = {word.split("=")[0] for word in rest if re.match(r"--?[a-z]", word)}
+    assert used_options <= options | {"--help", "--version"}, shlex.join(words)
 
 
 @pytest.mark.parametrize("page", SHOWN, ids=name_of_page)
@@ -116,8 +116,8 @@ def test_commands_of_other_pages_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for words in commands_of(page):
-        told = shlex.join(words)
-        if not waits(words) and not any(each in told for each in ELSEWHERE):
+        text = shlex.join(words)
+        if not waits(words) and not any(word in text for word in ELSEWHERE):
             files = sorted(Path().glob(words[-1])) if "*" in words[-1] else [words[-1]]
             run([*words[:-1], *map(str, files)])
 
@@ -132,25 +132,25 @@ def test_python_of_pages_runs_here_or_elsewhere() -> None:
                 exec(block, {})
 
 
-def test_what_is_run_elsewhere_is_run_there() -> None:
+def test_places_that_run_other_commands_exist() -> None:
     for place in (*ELSEWHERE.values(), *PYTHON_ELSEWHERE.values()):
         assert place.startswith("the step") or (REPOSITORY / place).exists(), place
 
 
 def waits(words: list[str]) -> bool:
-    return any(each in shlex.join(words) for each in WAITS)
+    return any(mark in shlex.join(words) for mark in WAITS)
 
 
 def bounded(words: list[str]) -> list[str]:
     """A command with smaller counts and times, where it has larger ones."""
-    found = list(words)
+    bounded_words = list(words)
     for place, (option, value) in enumerate(itertools.pairwise(words), start=1):
         if option in MOST and float(value) > float(MOST[option]):
-            found[place] = MOST[option]
+            bounded_words[place] = MOST[option]
     for word, option in WITHOUT.items():
         if word in words and not {option, "--updates"} & {*words}:
-            found += [option, MOST[option]]
-    return found
+            bounded_words += [option, MOST[option]]
+    return bounded_words
 
 
 def run(words: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""What the changelog says was released is the version that the project has."""
+"""The version of the project is the newest release in the changelog."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def test_the_newest_release_has_the_version_of_the_project() -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", day), f"{version} has no day of release"
 
 
-def test_what_is_cited_is_the_newest_release() -> None:
+def test_the_citation_names_the_newest_release() -> None:
     cited = (REPOSITORY / "CITATION.cff").read_text(encoding="utf-8")
     assert re.findall(r"^version: (\S+)$", cited, re.MULTILINE) == [PROJECT["version"]]

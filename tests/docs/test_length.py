@@ -1,4 +1,4 @@
-"""Pages are short enough to be read to the end; what is looked up may be longer."""
+"""Pages are short enough to be read to the end; reference pages may be longer."""
 
 from __future__ import annotations
 

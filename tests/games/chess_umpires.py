@@ -12,9 +12,9 @@ PLIES = 160
 QUIET = 50
 
 
-def told(*percepts: str | None) -> Seen:
+def seen_by_both(*percepts: str | None) -> Seen:
     """What both players see."""
-    seen = {each for each in percepts if each}
+    seen = {percept for percept in percepts if percept}
     return {"white": seen, "black": set(seen)} if seen else {}
 
 
@@ -60,11 +60,11 @@ class ChessUmpire:
         move = move_of(moves[chess.COLOR_NAMES[self.board.turn]])
         if not self.board.is_legal(move):
             self.refused.add((move.from_square, move.to_square))
-            return told("refused")
+            return seen_by_both("refused")
         self.refused.clear()
         captured = self._captured(move)
         self.board.push(move)
-        return told(captured, *self._checks())
+        return seen_by_both(captured, *self._checks())
 
     def scores(self) -> dict[str, int] | None:
         if self.board.is_checkmate():
@@ -77,23 +77,23 @@ class ChessUmpire:
 
     def tempting(self, move: str) -> bool:
         """Whether a move is legal and takes, promotes, castles or gives check."""
-        tried = move_of(move)
-        if not self.board.is_legal(tried):
+        attempt = move_of(move)
+        if not self.board.is_legal(attempt):
             return False
         board = self.board
-        takes = board.is_capture(tried) or board.gives_check(tried)
-        return takes or tried.promotion is not None or board.is_castling(tried)
+        takes = board.is_capture(attempt) or board.gives_check(attempt)
+        return takes or attempt.promotion is not None or board.is_castling(attempt)
 
     def rare(self, move: str) -> str | None:
         """The name of a legal move of a rare kind."""
-        tried = move_of(move)
-        if not self.board.is_legal(tried):
+        attempt = move_of(move)
+        if not self.board.is_legal(attempt):
             return None
-        if self.board.is_en_passant(tried):
+        if self.board.is_en_passant(attempt):
             return "in passing"
-        if self.board.is_castling(tried):
+        if self.board.is_castling(attempt):
             return "castling"
-        return None if tried.promotion is None else "promotion"
+        return None if attempt.promotion is None else "promotion"
 
     def cells(self) -> set[str]:
         """The pieces, as fluents."""
@@ -104,18 +104,19 @@ class ChessUmpire:
         }
 
     def _tries(self) -> Iterable[chess.Move]:
-        """What the own pieces allow, were they alone, and every capture of pawns."""
-        alone = self.board.copy(stack=False)
-        turn = alone.turn
-        own = alone.occupied_co[turn]
-        for square in chess.scan_forward(alone.occupied_co[not turn]):
-            alone.remove_piece_at(square)
-        alone.ep_square = None
+        """Moves that the role's pieces would have on an otherwise empty board, and all pawn
+        captures."""
+        board = self.board.copy(stack=False)
+        turn = board.turn
+        own_squares = board.occupied_co[turn]
+        for square in chess.scan_forward(board.occupied_co[not turn]):
+            board.remove_piece_at(square)
+        board.ep_square = None
         # Rooks that were taken have no right to castle on the whole board.
-        alone.castling_rights = self.board.clean_castling_rights()
-        yield from alone.pseudo_legal_moves
-        for pawn in alone.pieces(chess.PAWN, turn):
-            for target in chess.scan_forward(chess.BB_PAWN_ATTACKS[turn][pawn] & ~own):
+        board.castling_rights = self.board.clean_castling_rights()
+        yield from board.pseudo_legal_moves
+        for pawn in board.pieces(chess.PAWN, turn):
+            for target in chess.scan_forward(chess.BB_PAWN_ATTACKS[turn][pawn] & ~own_squares):
                 last = chess.square_rank(target) in (0, 7)
                 for piece in PROMOTIONS if last else (None,):
                     yield chess.Move(pawn, target, piece)
@@ -125,14 +126,14 @@ class ChessUmpire:
 
     def _captured(self, move: chess.Move) -> str | None:
         if self.board.is_en_passant(move):
-            taken = chess.square(
+            square = chess.square(
                 chess.square_file(move.to_square), chess.square_rank(move.from_square)
             )
         elif self.board.is_capture(move):
-            taken = move.to_square
+            square = move.to_square
         else:
             return None
-        return f"(captured {square_text(taken)})"
+        return f"(captured {square_text(square)})"
 
     def _checks(self) -> Iterator[str]:
         king = self.board.king(self.board.turn)
@@ -154,15 +155,15 @@ def square_text(square: int) -> str:
 
 def text_of(move: chess.Move) -> str:
     """A move of python-chess as it is written in the rulesheet."""
-    where = f"{square_text(move.from_square)} {square_text(move.to_square)}"
+    squares = f"{square_text(move.from_square)} {square_text(move.to_square)}"
     if move.promotion is None:
-        return f"(move {where})"
-    return f"(promote {where} {chess.PIECE_NAMES[move.promotion]})"
+        return f"(move {squares})"
+    return f"(promote {squares} {chess.PIECE_NAMES[move.promotion]})"
 
 
 def move_of(text: str) -> chess.Move:
     """The same, the other way round."""
-    _, *where = words(text)
-    start, end = (chess.parse_square("".join(pair)) for pair in (where[:2], where[2:4]))
-    promotion = chess.PIECE_NAMES.index(where[4]) if len(where) > 4 else None
+    _, *squares = words(text)
+    start, end = (chess.parse_square("".join(pair)) for pair in (squares[:2], squares[2:4]))
+    promotion = chess.PIECE_NAMES.index(squares[4]) if len(squares) > 4 else None
     return chess.Move(start, end, promotion)

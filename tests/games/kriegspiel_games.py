@@ -53,7 +53,7 @@ def compare(game: str, num_games: int, seed: int) -> Counter[str]:
     counts: Counter[str] = Counter()
     while umpires:
         scores = [umpire.scores() for umpire in umpires]
-        assert machine.terminal(states).tolist() == [each is not None for each in scores]
+        assert machine.terminal(states).tolist() == [text is not None for text in scores]
         for values, score in zip(machine.goals(states).tolist(), scores, strict=True):
             if score is not None:
                 assert dict(zip(machine.roles, values, strict=True)) == score
@@ -66,16 +66,18 @@ def compare(game: str, num_games: int, seed: int) -> Counter[str]:
         legal = [machine.legal(states, role) for role in range(len(machine.roles))]
         rows, expected = [], []
         for lane, umpire in enumerate(umpires):
-            chosen = {}
+            joint = {}
             for role, moves in zip(machine.roles, legal, strict=True):
-                allowed = umpire.legal(role)
-                assert set(map(machine.move_text, moves[lane].tolist())) == allowed
-                tempting = [m for m in allowed if m != "noop" and umpire.tempting(m)]
-                chosen[role] = rng.choice(sorted(tempting if tempting and eager[lane] else allowed))
-            rows.append([machine.move_id(chosen[role]) for role in machine.roles])
+                legal_texts = umpire.legal(role)
+                assert set(map(machine.move_text, moves[lane].tolist())) == legal_texts
+                tempting = [m for m in legal_texts if m != "noop" and umpire.tempting(m)]
+                joint[role] = rng.choice(
+                    sorted(tempting if tempting and eager[lane] else legal_texts)
+                )
+            rows.append([machine.move_id(joint[role]) for role in machine.roles])
             counts["tries"] += 1
-            counts.update(filter(None, (umpire.rare(m) for m in chosen.values() if m != "noop")))
-            expected.append(umpire.play(chosen))
+            counts.update(filter(None, (umpire.rare(m) for m in joint.values() if m != "noop")))
+            expected.append(umpire.play(joint))
         stepped = machine.step(states, np.array(rows, dtype=np.int64))
         for percepts, seen in zip(stepped.percepts.tolist(), expected, strict=True):
             for role, percept in zip(machine.roles, percepts, strict=True):
@@ -83,7 +85,7 @@ def compare(game: str, num_games: int, seed: int) -> Counter[str]:
             counts.update(seen.get("white", ()))
         states = stepped.states
         for fluents, umpire in zip(machine.fluents(states), umpires, strict=True):
-            assert {each for each in fluents if each.startswith("(cell ")} == umpire.cells()
+            assert {text for text in fluents if text.startswith("(cell ")} == umpire.cells()
     return counts
 
 
@@ -93,13 +95,13 @@ def main() -> None:
     parser.add_argument("--game", choices=sorted(UMPIRES), default="kriegspiel")
     parser.add_argument("--games", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
-    wanted = parser.parse_args()
+    options = parser.parse_args()
     started = time.process_time()
-    counts = compare(wanted.game, wanted.games, wanted.seed)
+    counts = compare(options.game, options.games, options.seed)
     merged: Counter[str] = Counter()
     for name, count in counts.items():
         merged["captured" if name.startswith("(captured") else name] += count
-    print(f"{wanted.games} games, no disagreement, {time.process_time() - started:.1f} CPU s")
+    print(f"{options.games} games, no disagreement, {time.process_time() - started:.1f} CPU s")
     for name, count in sorted(merged.items()):
         print(f"{count:8,} {name}")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tests.games.chess_umpires import PLIES, QUIET, kind_of_check, told
+from tests.games.chess_umpires import PLIES, QUIET, kind_of_check, seen_by_both
 from tests.games.umpires import Seen, words
 
 Square = tuple[int, int]
@@ -33,39 +33,39 @@ class SmallUmpire:
         for x, kind in enumerate(army):
             self.pieces |= {(x, 0): ("white", kind), (x, 1): ("white", "pawn")}
             self.pieces |= {(x, 4): ("black", kind), (x, 3): ("black", "pawn")}
-        self.on_turn, self.other = self.roles
+        self.on_turn, self.waiting = self.roles
         self.refused: set[tuple[Square, Square]] = set()
         self.plies = self.quiet = 0
 
     def legal(self, role: str) -> set[str]:
         if role != self.on_turn:
             return {"noop"}
-        own = {square: piece for square, piece in self.pieces.items() if piece[0] == role}
-        found = set()
-        for square, piece in own.items():
-            for target in self._targets(own, square, piece):
+        own_pieces = {square: piece for square, piece in self.pieces.items() if piece[0] == role}
+        texts = set()
+        for square, piece in own_pieces.items():
+            for target in self._targets(own_pieces, square, piece):
                 if (square, target) not in self.refused:
-                    found |= self._texts(piece, square, target)
-        return found
+                    texts |= self._texts(piece, square, target)
+        return texts
 
     def play(self, moves: Mapping[str, str]) -> Seen:
         start, end, lands = self._read(moves[self.on_turn])
         if not self._is_legal(start, end):
             self.refused.add((start, end))
-            return told("refused")
+            return seen_by_both("refused")
         self.refused.clear()
         colour, kind = self.pieces[start]
-        taken = end in self.pieces
-        self.pieces = self._after(start, end) | {end: (colour, lands or kind)}
+        is_capture = end in self.pieces
+        self.pieces = self._pieces_after(start, end) | {end: (colour, lands or kind)}
         self.plies += 1
-        self.quiet = 0 if taken or kind == "pawn" else self.quiet + 1
-        self.on_turn, self.other = self.other, self.on_turn
+        self.quiet = 0 if is_capture or kind == "pawn" else self.quiet + 1
+        self.on_turn, self.waiting = self.waiting, self.on_turn
         king = self._king(self.pieces, self.on_turn)
         checks = [
-            f"(check {kind_of_check(king, each, self.size)})"
-            for each in self._attackers(self.pieces, king, self.other)
+            f"(check {kind_of_check(king, square, self.size)})"
+            for square in self._attackers(self.pieces, king, self.waiting)
         ]
-        return told(f"(captured {self._name(end)})" if taken else None, *checks)
+        return seen_by_both(f"(captured {self._name(end)})" if is_capture else None, *checks)
 
     def scores(self) -> dict[str, int] | None:
         can_move = any(
@@ -75,7 +75,7 @@ class SmallUmpire:
             for target in self._targets(self.pieces, square, piece)
         )
         king = self._king(self.pieces, self.on_turn)
-        if not can_move and self._attackers(self.pieces, king, self.other):
+        if not can_move and self._attackers(self.pieces, king, self.waiting):
             return {role: 100 * (role != self.on_turn) for role in self.roles}
         if not can_move or self.plies == PLIES or self.quiet == QUIET:
             return dict.fromkeys(self.roles, 50)
@@ -99,10 +99,10 @@ class SmallUmpire:
         return f"{'abcde'[square[0]]} {square[1] + 1}"
 
     def _texts(self, piece: Piece, start: Square, end: Square) -> set[str]:
-        where = f"{self._name(start)} {self._name(end)}"
+        squares = f"{self._name(start)} {self._name(end)}"
         if piece[1] == "pawn" and end[1] in (0, self.size - 1):
-            return {f"(promote {where} {kind})" for kind in ("queen", "rook", "bishop", "knight")}
-        return {f"(move {where})"}
+            return {f"(promote {squares} {kind})" for kind in ("queen", "rook", "bishop", "knight")}
+        return {f"(move {squares})"}
 
     def _read(self, move: str) -> tuple[Square, Square, str | None]:
         _, x, y, u, v, *lands = words(move)
@@ -132,7 +132,7 @@ class SmallUmpire:
                 yield start[0] + dx, start[1] + dy
 
     def _inside(self, square: Square) -> bool:
-        return all(0 <= each < self.size for each in square)
+        return all(0 <= coordinate < self.size for coordinate in square)
 
     def _free(self, pieces: Mapping[Square, Piece], square: Square, colour: str) -> bool:
         return self._inside(square) and pieces.get(square, ("",))[0] != colour
@@ -143,13 +143,13 @@ class SmallUmpire:
             return False
         if kind == "pawn" and (end[0] != start[0]) != (end in self.pieces):
             return False
-        after = self._after(start, end)
-        return not self._attackers(after, self._king(after, colour), self.other)
+        pieces = self._pieces_after(start, end)
+        return not self._attackers(pieces, self._king(pieces, colour), self.waiting)
 
-    def _after(self, start: Square, end: Square) -> dict[Square, Piece]:
-        after = dict(self.pieces)
-        after[end] = after.pop(start)
-        return after
+    def _pieces_after(self, start: Square, end: Square) -> dict[Square, Piece]:
+        pieces = dict(self.pieces)
+        pieces[end] = pieces.pop(start)
+        return pieces
 
     def _king(self, pieces: Mapping[Square, Piece], colour: str) -> Square:
         return next(square for square, piece in pieces.items() if piece == (colour, "king"))

@@ -23,17 +23,21 @@ def play_alike(game: str, umpire: Umpire, seed: int) -> tuple[dict[str, int], Co
     announced: Counter[str] = Counter()
     while (scores := umpire.scores()) is None:
         assert not match.terminal
-        chosen = {}
+        joint = {}
         for role in umpire.roles:
             legal = umpire.legal(role)
             assert match.legal(role) == legal
             tempting = [move for move in legal if move != "noop" and umpire.tempting(move)]
             moves = tempting if tempting and seed % 2 else legal
-            chosen[role] = rng.choice(sorted(moves))
-        expected = umpire.play(chosen)
-        seen = match.play(**chosen)
-        assert {role: set(told) for role, told in seen.items()} == expected
-        announced.update(told.strip("(").split()[0] for each in expected.values() for told in each)
+            joint[role] = rng.choice(sorted(moves))
+        expected = umpire.play(joint)
+        seen = match.play(**joint)
+        assert {role: set(percept) for role, percept in seen.items()} == expected
+        announced.update(
+            percept.strip("(").split()[0]
+            for percept_text in expected.values()
+            for percept in percept_text
+        )
     assert match.terminal
     assert match.goals == scores
     return scores, announced
@@ -53,9 +57,9 @@ def test_game_is_played_as_an_umpire_says(game: str, announcements: set[str]) ->
     results: Counter[tuple[int, ...]] = Counter()
     announced: Counter[str] = Counter()
     for seed in range(MATCHES):
-        scores, said = play_alike(game, UMPIRES[game](), seed)
+        scores, percepts = play_alike(game, UMPIRES[game](), seed)
         results[tuple(scores[role] for role in sorted(scores))] += 1
-        announced += said
+        announced += percepts
     assert set(announced) == announcements
     assert min(announced.values()) >= 10
     assert results[(100, 0)] >= 5
@@ -187,7 +191,7 @@ class TestPhantomConnectFour:
         assert match.play(second="(drop 2)") == {"second": ("(landed 2)",), "first": ("your_move",)}
         assert match.play(first="(drop 3)") == {"first": ("(landed 1)",), "second": ("your_move",)}
 
-    def test_a_full_column_is_refused_to_whom_it_is_news(self) -> None:
+    def test_a_full_column_is_refused_to_a_role_that_did_not_know_it(self) -> None:
         match = Match("phantom_connect_four")
         column = {"(drop 1)"}
         for _ in range(2):
@@ -241,7 +245,7 @@ class TestKriegspielKingRook:
         far = {f"(place {x} {y})" for x in range(2, 6) for y in range(3, 6)}
         assert match.legal("random") == far | {"(place 5 1)", "(place 5 2)"}
 
-    def test_mate(self) -> None:
+    def test_checkmate_ends_the_match(self) -> None:
         match = self.start("5 2")
         assert match.play(white="(rook 1 3)") == {"black": ("your_move",)}
         assert len(match.legal("black")) == 5
@@ -257,13 +261,13 @@ class TestKriegspielKingRook:
 
     def test_white_may_try_to_step_beside_the_king_it_does_not_see(self) -> None:
         match = self.start("5 2")
-        before = match.legal("white")
-        assert {"(king 4 1)", "(king 4 2)", "(rook 2 1)", "(rook 1 5)"} <= before
+        legal = match.legal("white")
+        assert {"(king 4 1)", "(king 4 2)", "(rook 2 1)", "(rook 1 5)"} <= legal
         assert match.play(white="(king 4 1)") == {"white": ("refused",)}
         assert match.legal("black") == {"noop"}
-        assert match.legal("white") == before - {"(king 4 1)"}
+        assert match.legal("white") == legal - {"(king 4 1)"}
 
-    def test_a_check_past_the_king_that_steps_aside(self) -> None:
+    def test_a_king_that_steps_aside_gives_a_discovered_check(self) -> None:
         match = self.start("5 1")
         seen = match.play(white="(king 3 2)")
         assert seen == {"white": ("check",), "black": ("check", "your_move")}

@@ -18,17 +18,17 @@ def strategy(game: str) -> dict[tuple[str, tuple[str, ...]], dict[str, float]]:
     """What roles do in equilibrium, by role and by all that they saw."""
     tree = build_tree(machine_of_game(game, "propnet"))
     profile = solve_tree(tree, seed=0).profile
-    found = {}
+    policy = {}
     for player, sets in enumerate(tree.sets):
         for number in range(len(sets)):
             seen = tuple(p for _, percepts in history_of(tree, player, number) for p in percepts)
             moves = [tree.machine.move_text(move) for move in sets.moves_of(number).tolist()]
             start = int(sets.offsets[number])
             shares = profile.strategies[player][start : start + len(moves)].tolist()
-            found[tree.machine.roles[tree.players[player]], seen] = dict(
+            policy[tree.machine.roles[tree.players[player]], seen] = dict(
                 zip(moves, shares, strict=True)
             )
-    return found
+    return policy
 
 
 def values(game: str) -> dict[str, float]:
@@ -104,6 +104,6 @@ class TestNonLocality:
 
     def test_in_equilibrium_min_knows_the_world_by_being_asked(self) -> None:
         assert values("non_locality") == pytest.approx({"max": 50, "min": 50})
-        found = strategy("non_locality")
-        assert found["min", ("(max left)",)] == pytest.approx({"(go left)": 1, "(go right)": 0})
-        assert found["max", ("(world 1)",)] == pytest.approx({"(go left)": 0, "(go right)": 1})
+        policy = strategy("non_locality")
+        assert policy["min", ("(max left)",)] == pytest.approx({"(go left)": 1, "(go right)": 0})
+        assert policy["max", ("(world 1)",)] == pytest.approx({"(go left)": 0, "(go right)": 1})

@@ -1,4 +1,4 @@
-"""Battleships in fog and meier: two players, chance, and what is shown to whom."""
+"""Battleships in fog and meier: two players, chance, and the percepts of each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TestBattleships:
     def start(self, admirals: str = "1 1", commodores: str = "3 3") -> Match:
         match = Match("battleships_in_fog")
         for role, cell in (("admiral", admirals), ("commodore", commodores)):
-            assert match.legal("random") == {f"(place {role} {each})" for each in CELLS}
+            assert match.legal("random") == {f"(place {role} {cell})" for cell in CELLS}
             assert match.legal("admiral") == match.legal("commodore") == {"noop"}
             assert match.play(random=f"(place {role} {cell})") == {role: (f"(placed {cell})",)}
         return match
@@ -51,11 +51,11 @@ class TestBattleships:
         match = self.start()
         match.play(admiral="scan")
         match.play(commodore="(move 3 4)")
-        told = ("(shot 3 3)",)
-        assert match.play(admiral="(fire 3 3)") == {"admiral": told, "commodore": told}
+        percepts = ("(shot 3 3)",)
+        assert match.play(admiral="(fire 3 3)") == {"admiral": percepts, "commodore": percepts}
         assert not match.terminal
-        told = ("(shot 4 1)",)
-        assert match.play(commodore="(fire 4 1)") == {"admiral": told, "commodore": told}
+        percepts = ("(shot 4 1)",)
+        assert match.play(commodore="(fire 4 1)") == {"admiral": percepts, "commodore": percepts}
         match.play(admiral="(fire 3 4)")
         assert match.terminal
         assert match.goals == {"admiral": 100, "commodore": 0}
@@ -121,8 +121,8 @@ class TestMeier:
             rolled(match, " ".join(roll))
             match.play(player1=f"(claim {claim})")
             seen = match.play(player2="doubt")
-            shown = f"(shown {roll})"
-            assert seen == {"player1": (shown, "doubted"), "player2": (shown,)}
+            shown_roll = f"(shown {roll})"
+            assert seen == {"player1": (shown_roll, "doubted"), "player2": (shown_roll,)}
             assert match.terminal
             honest = ORDER.index(claim) <= ORDER.index(roll)
             assert match.goals == {"player1": 100 * honest, "player2": 100 * (not honest)}
@@ -133,7 +133,7 @@ class TestMeier:
         match.play(player1="(claim 21)")
         assert match.legal("player2") == {"doubt"}
 
-    def test_what_counts_is_the_last_roll_and_the_last_claim(self) -> None:
+    def test_only_the_last_roll_and_the_last_claim_count(self) -> None:
         match = Match("meier")
         rolled(match, "6 6")
         match.play(player1="(claim 61)")
@@ -147,9 +147,9 @@ class TestMeier:
     def test_all_claims_one_by_one(self) -> None:
         match = Match("meier")
         for turn, claim in enumerate(CLAIMS):
-            roller, other = (("player1", "player2"), ("player2", "player1"))[turn % 2]
+            roller, opponent = (("player1", "player2"), ("player2", "player1"))[turn % 2]
             rolled(match, "3 1", roller)
             match.play(**{roller: claim})
-            match.play(**{other: "believe" if claim != "(claim 21)" else "doubt"})
+            match.play(**{opponent: "believe" if claim != "(claim 21)" else "doubt"})
         assert match.terminal
         assert match.goals == {"player1": 0, "player2": 100}

@@ -1,4 +1,4 @@
-"""What is expected of every game of ours, looked at in thousands of random matches."""
+"""Properties that every game of ours must have, checked in thousands of random matches."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def players(machine: Machine) -> list[int]:
 
 
 def doubts(machine: Machine, rounds: int, lanes: int = LANES) -> tuple[set[str], set[str]]:
-    """The roles that cannot always tell the state, and those that cannot tell their moves."""
+    """The roles that cannot always tell the state, and the roles that cannot tell their moves."""
     of_state, of_moves = set(), set()
     for seed, steady in enumerate([None, *players(machine) * rounds]):
         for turn in matches(machine, lanes, seed, steady=steady):
@@ -169,19 +169,19 @@ def test_roles_know_their_legal_moves_but_not_all_that_is_hidden(game: str) -> N
 )
 def test_roles_do_not_know_their_legal_moves_without_this_percept(game: str, percept: str) -> None:
     lines = find_game(game).read_text().splitlines()
-    kept = [line for line in lines if not line.startswith(f"(<= (sees {percept})")]
-    assert len(kept) == len(lines) - 1
-    _, of_moves = doubts(played_as_ground("\n".join(kept)), rounds=1)
+    remaining_lines = [line for line in lines if not line.startswith(f"(<= (sees {percept})")]
+    assert len(remaining_lines) == len(lines) - 1
+    _, of_moves = doubts(played_as_ground("\n".join(remaining_lines)), rounds=1)
     assert of_moves
 
 
 @pytest.mark.parametrize("game", GAMES)
 def test_random_play_ends_with_different_scores(game: str) -> None:
     machine = machine_of_game(game, "propnet")
-    played = machine.playout(machine.initial(PLAYOUTS), np.random.default_rng(0))
-    assert played.finished.all()
-    assert played.steps.max() <= LONGEST.get(game, 200)
-    goals = played.goals[:, players(machine)]
+    playouts = machine.playout(machine.initial(PLAYOUTS), np.random.default_rng(0))
+    assert playouts.finished.all()
+    assert playouts.steps.max() <= LONGEST.get(game, 200)
+    goals = playouts.goals[:, players(machine)]
     assert (goals.min(axis=0) < goals.max(axis=0)).all()
     assert ((goals >= 0) & (goals <= 100)).all()
     if game in SHARED_OUT:
@@ -190,5 +190,5 @@ def test_random_play_ends_with_different_scores(game: str) -> None:
         assert (goals.min(axis=0) == lowest).all()
         assert (goals.max(axis=0) == 100 - lowest).all()
     for role, mean in MEANS.get(game, {}).items():
-        column = played.goals[:, machine.roles.index(role)]
+        column = playouts.goals[:, machine.roles.index(role)]
         assert column.mean() == pytest.approx(mean, abs=1.5)

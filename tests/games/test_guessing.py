@@ -100,14 +100,14 @@ class TestMastermind:
         guesses = [[machine.move_id(f"(guess {' '.join(code)})"), noop] for code in CODES]
         states = machine.step(machine.initial(81), np.array(hidden)).states
         pairs = list(product(range(81), repeat=2))
-        lanes, made = np.array(pairs).T
-        stepped = machine.step(states.take(lanes), np.array(guesses)[made])
-        for (code, guess), told in zip(pairs, stepped.percepts.tolist(), strict=True):
+        lanes, guess_ids = np.array(pairs).T
+        stepped = machine.step(states.take(lanes), np.array(guesses)[guess_ids])
+        for (code, guess), percept_ids in zip(pairs, stepped.percepts.tolist(), strict=True):
             places = sum(a == b for a, b in zip(CODES[code], CODES[guess], strict=True))
             colours = (Counter(CODES[code]) & Counter(CODES[guess])).total()
             seen = (f"(colours {colours})", f"(places {places})")
-            assert machine.percept_texts(told[0]) == seen
-            assert machine.percept_texts(told[1]) == ()
+            assert machine.percept_texts(percept_ids[0]) == seen
+            assert machine.percept_texts(percept_ids[1]) == ()
         assert machine.terminal(stepped.states).tolist() == [a == b for a, b in pairs]
 
     def test_code_is_hidden_from_the_breaker(self) -> None:

@@ -28,12 +28,12 @@ def moves_of(text: str) -> Iterator[str]:
 
 def play_all(match: Match, moves: str) -> list[set[str]]:
     """What white sees after each of these moves, which are made by turns; black sees the same."""
-    told = []
+    percepts_of_white = []
     for number, move in enumerate(moves_of(moves)):
         seen = match.play(**{("white", "black")[number % 2]: move})
         assert seen.get("white") == seen.get("black")
-        told.append(set(seen.get("white", ())))
-    return told
+        percepts_of_white.append(set(seen.get("white", ())))
+    return percepts_of_white
 
 
 def position(machine: Machine, umpire: ChessUmpire, moves: str) -> States:
@@ -63,24 +63,24 @@ def test_every_try_in_a_position_is_judged_as_in_chess(name: str) -> None:
     tries = sorted(map(machine.move_text, machine.legal(states, turn)[0].tolist()))
     assert set(tries) == umpire.legal(on_turn)
     rows = [["noop", "noop"] for _ in tries]
-    for row, tried in zip(rows, tries, strict=True):
-        row[turn] = tried
+    for row, attempt in zip(rows, tries, strict=True):
+        row[turn] = attempt
     stepped = machine.step(states.take(np.zeros(len(tries), dtype=np.int64)), joint(machine, rows))
     over = machine.terminal(stepped.states).tolist()
-    for tried, percepts, ended, fluents in zip(
+    for attempt, percepts, ended, fluents in zip(
         tries, stepped.percepts.tolist(), over, machine.fluents(stepped.states), strict=True
     ):
-        after = ChessUmpire()
-        after.board = umpire.board.copy()
-        expected = after.play({on_turn: tried}).get("white", set())
+        successor = ChessUmpire()
+        successor.board = umpire.board.copy()
+        expected = successor.play({on_turn: attempt}).get("white", set())
         for percept in percepts:
-            assert set(machine.percept_texts(percept)) == expected, tried
-        assert ended == (after.scores() is not None), tried
-        assert {each for each in fluents if each.startswith("(cell ")} == after.cells()
+            assert set(machine.percept_texts(percept)) == expected, attempt
+        assert ended == (successor.scores() is not None), attempt
+        assert {text for text in fluents if text.startswith("(cell ")} == successor.cells()
 
 
 @pytest.mark.parametrize(
-    ("name", "tried", "seen"),
+    ("name", "attempt", "seen"),
     [
         ("castling on both sides", "e1c1", set()),
         ("castling on both sides", "e1g1", set()),
@@ -104,11 +104,11 @@ def test_every_try_in_a_position_is_judged_as_in_chess(name: str) -> None:
         ("mate in sight", "d8h4", {"(check short_diagonal)"}),
     ],
 )
-def test_the_umpire_says(name: str, tried: str, seen: set[str] | None) -> None:
+def test_the_umpire_says(name: str, attempt: str, seen: set[str] | None) -> None:
     match = Match("kriegspiel")
     play_all(match, POSITIONS[name])
     on_turn = "white" if len(POSITIONS[name].split()) % 2 == 0 else "black"
-    move = next(moves_of(tried))
+    move = next(moves_of(attempt))
     assert (move in match.legal(on_turn)) == (seen is not None)
     if seen is not None:
         assert match.play(**{on_turn: move}) == (
@@ -118,13 +118,13 @@ def test_the_umpire_says(name: str, tried: str, seen: set[str] | None) -> None:
 
 def test_a_refused_try_is_closed_for_this_turn_only() -> None:
     match = Match("kriegspiel")
-    before = match.legal("white")
-    told = {"white": ("refused",), "black": ("refused",)}
-    assert match.play(white="(move e 2 d 3)") == told
+    legal = match.legal("white")
+    refusal = {"white": ("refused",), "black": ("refused",)}
+    assert match.play(white="(move e 2 d 3)") == refusal
     assert match.legal("black") == {"noop"}
-    assert match.legal("white") == before - {"(move e 2 d 3)"}
-    assert match.play(white="(move e 2 f 3)") == told
-    assert match.legal("white") == before - {"(move e 2 d 3)", "(move e 2 f 3)"}
+    assert match.legal("white") == legal - {"(move e 2 d 3)"}
+    assert match.play(white="(move e 2 f 3)") == refusal
+    assert match.legal("white") == legal - {"(move e 2 d 3)", "(move e 2 f 3)"}
     assert match.play(white="(move a 2 a 3)") == {}
     assert match.legal("white") == {"noop"}
     match.play(black="(move a 7 a 6)")
@@ -147,7 +147,7 @@ def test_a_pawn_that_may_be_captured_in_passing_stays_so_while_others_are_tried(
     match.play(white="(move e 5 f 6)")
     assert match.play(white="(move e 5 d 6)")["black"] == ("(captured d 5)",)
     assert "(cell d 6 white pawn)" in match.fluents
-    assert not any(each.startswith("(cell d 5 ") for each in match.fluents)
+    assert not any(fluent.startswith("(cell d 5 ") for fluent in match.fluents)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_pawn_that_may_be_captured_in_passing_stays_so_while_others_are_tried(
     ],
     ids=["fool's mate", "scholar's mate", "smothered mate", "stalemate"],
 )
-def test_the_end(moves: str, seen: set[str], goals: dict[str, int]) -> None:
+def test_the_end_is_announced_and_scored(moves: str, seen: set[str], goals: dict[str, int]) -> None:
     match = Match("kriegspiel")
     assert play_all(match, moves)[-1] == seen
     assert match.terminal
@@ -224,10 +224,10 @@ def test_on_the_small_board_pawns_do_not_jump() -> None:
 def test_random_games_agree_with_the_umpire(game: str, num_games: int) -> None:
     counts = compare(game, num_games, seed=3)
     assert counts["refused"] > 100
-    assert sum(n for told, n in counts.items() if told.startswith("(captured")) > 50
+    assert sum(n for percept, n in counts.items() if percept.startswith("(captured")) > 50
     checks = {"file", "rank", "long_diagonal", "short_diagonal", "knight"}
-    assert {told for told in counts if told.startswith("(check")} == {
-        f"(check {each})" for each in checks
+    assert {percept for percept in counts if percept.startswith("(check")} == {
+        f"(check {direction})" for direction in checks
     }
 
 
@@ -247,15 +247,15 @@ def chess_perft(machine: Machine, depth: int) -> list[int]:
         stepped = machine.step(states.take(lanes), moves)
         kinds, of_lane = np.unique(stepped.percepts[:, 0], return_inverse=True)
         accepted = np.array([refused(int(kind)) != ("refused",) for kind in kinds])[of_lane]
-        kept = np.flatnonzero(accepted)
-        counts.append(int(paths[lanes[kept]].sum()))
+        accepted_lanes = np.flatnonzero(accepted)
+        counts.append(int(paths[lanes[accepted_lanes]].sum()))
         if ply == depth - 1:
             break
-        after = stepped.states.take(kept)
-        groups = machine.groups(after)
+        successors = stepped.states.take(accepted_lanes)
+        groups = machine.groups(successors)
         _, first = np.unique(groups, return_index=True)
-        sums = np.bincount(groups, paths[lanes[kept]]).astype(np.int64)
-        states, paths = after.take(first), sums
+        sums = np.bincount(groups, paths[lanes[accepted_lanes]]).astype(np.int64)
+        states, paths = successors.take(first), sums
         running = np.flatnonzero(~machine.terminal(states))
         states, paths = states.take(running), paths[running]
     return counts
@@ -270,7 +270,7 @@ class TestRulesheets:
     def script(self) -> dict[str, object]:
         return runpy.run_path(str(REPOSITORY / "scripts" / "write_kriegspiel.py"))
 
-    def test_they_are_what_the_generator_writes(self) -> None:
+    def test_sheets_are_those_that_the_generator_writes(self) -> None:
         script = self.script()
         boards, rulesheet = script["BOARDS"], script["rulesheet"]
         assert [board.name for board in boards] == ["kriegspiel", "kriegspiel_5x5"]  # type: ignore[attr-defined]
@@ -279,7 +279,7 @@ class TestRulesheets:
             assert text == rulesheet(board)  # type: ignore[operator]
 
     @pytest.mark.parametrize("game", ["kriegspiel", "kriegspiel_5x5"])
-    def test_they_are_lower_case_and_leave_no_mark(self, game: str) -> None:
+    def test_rulesheets_are_lower_case_and_free_of_template_marks(self, game: str) -> None:
         text = Path(find_game(game)).read_text(encoding="utf-8")
         rules = re.sub(";.*", "", text)
         assert rules == rules.lower()

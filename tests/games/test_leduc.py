@@ -1,4 +1,4 @@
-"""Leduc poker once more, in plain Python: every history, with what is legal, seen and won."""
+"""Leduc poker again, in plain Python: every history, with legal moves, percepts and scores."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Hand:
         return moves | ({"raise"} if raises < 2 else set())
 
     def play(self, move: str) -> tuple[Hand, dict[str, set[str]]]:
-        """The history after a move, and what the players see."""
+        """The history after a move, and the percepts of the players."""
         kind, *cards = move.strip("()").split()
         if kind == "deal":
             seen = {f"player{1 + p}": {f"(dealt {rank(cards[p])})"} for p in range(2)}
@@ -73,20 +73,20 @@ class Hand:
         if kind == "turn":
             seen = {player: {f"(turned {rank(cards[0])})"} for player in ("player1", "player2")}
             return replace(self, cards=(*self.cards, *cards), betting=(*self.betting, ())), seen
-        own = int(self.on_turn[-1]) - 1
+        seat = int(self.on_turn[-1]) - 1
         chips = list(self.chips)
         if kind in ("call", "raise"):
-            chips[own] = chips[1 - own]
+            chips[seat] = chips[1 - seat]
         if kind == "raise":
-            chips[own] += RAISE[len(self.betting) - 1]
+            chips[seat] += RAISE[len(self.betting) - 1]
         betting = (*self.betting[:-1], (*self.betting[-1], kind))
-        after = replace(self, chips=(chips[0], chips[1]), betting=betting)
+        successor = replace(self, chips=(chips[0], chips[1]), betting=betting)
         seen = {"player1": set(), "player2": set()}
-        seen[f"player{2 - own}"].add(kind)
-        if after.is_over and not after.folded:
+        seen[f"player{2 - seat}"].add(kind)
+        if successor.is_over and not successor.folded:
             for p in range(2):
                 seen[f"player{1 + p}"].add(f"(shown {rank(self.cards[1 - p])})")
-        return after, seen
+        return successor, seen
 
     def won(self) -> int:
         """Chips that player 1 has won when it is over."""
@@ -147,10 +147,10 @@ def test_rules_agree_with_a_plain_model_in_every_history() -> None:
         stepped = machine.step(
             states.take(np.array([lane for lane, _ in rows])), np.concatenate(joint)
         )
-        for (lane, move), told in zip(rows, stepped.percepts.tolist(), strict=True):
+        for (lane, move), percept_ids in zip(rows, stepped.percepts.tolist(), strict=True):
             _, seen = hands[lane].play(move)
             for r, role in enumerate(roles):
-                assert set(machine.percept_texts(told[r])) == seen.get(role, set())
+                assert set(machine.percept_texts(percept_ids[r])) == seen.get(role, set())
         states = stepped.states
     assert sum(ends.values()) == 5520
     assert (min(ends), max(ends)) == (-13, 13)

@@ -1,4 +1,4 @@
-"""Banker and thief, and cooperative spies: who is told what, and what that is worth."""
+"""Banker and thief, and cooperative spies: the percepts of each role, and their worth."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ COLOURS = ("red", "blue")
 
 
 class TestBankerAndThief:
-    def scores(self, own: str, east: int, raided: str) -> dict[str, int]:
+    def scores(self, faulty: str, east: int, raided: str) -> dict[str, int]:
         match = Match("banker_and_thief")
-        assert match.play(random=f"(own {own})") == {"banker": (f"(own {own})",)}
+        assert match.play(random=f"(own {faulty})") == {"banker": (f"(own {faulty})",)}
         west = 100 - east
         seen = match.play(banker=f"(deposit {east} {west})")
         assert seen == {"thief": (f"(holds east {east})", f"(holds west {west})")}
@@ -38,15 +38,15 @@ class TestBankerAndThief:
         assert match.legal("thief") == {"(raid east)", "(raid west)"}
         assert match.legal("banker") == match.legal("random") == {"noop"}
 
-    @pytest.mark.parametrize("own", BANKS)
+    @pytest.mark.parametrize("faulty", BANKS)
     @pytest.mark.parametrize("east", range(0, 101, 10))
     def test_money_of_the_faulty_bank_is_the_bankers_or_the_thiefs(
-        self, own: str, east: int
+        self, faulty: str, east: int
     ) -> None:
-        (other,) = set(BANKS) - {own}
-        held = east if own == "east" else 100 - east
-        assert self.scores(own, east, own) == {"banker": 0, "thief": held}
-        assert self.scores(own, east, other) == {"banker": held, "thief": 0}
+        (sound_bank,) = set(BANKS) - {faulty}
+        money = east if faulty == "east" else 100 - east
+        assert self.scores(faulty, east, faulty) == {"banker": 0, "thief": money}
+        assert self.scores(faulty, east, sound_bank) == {"banker": money, "thief": 0}
 
     def test_a_greedy_thief_makes_forty_dollars_the_best_deposit(self) -> None:
         def against_greed(own_share: int) -> int:
@@ -69,11 +69,11 @@ class TestBankerAndThief:
 
 
 class TestBankerAndThiefNoteByNote:
-    @pytest.mark.parametrize(("own", "raided"), list(product(FIVE_BANKS, FIVE_BANKS)))
-    def test_notes_are_seen_and_counted(self, own: str, raided: str) -> None:
+    @pytest.mark.parametrize(("faulty", "raided"), list(product(FIVE_BANKS, FIVE_BANKS)))
+    def test_notes_are_seen_and_counted(self, faulty: str, raided: str) -> None:
         match = Match("banker_and_thief_sequential")
         assert match.legal("random") == {f"(own {bank})" for bank in FIVE_BANKS}
-        assert match.play(random=f"(own {own})") == {"banker": (f"(own {own})",)}
+        assert match.play(random=f"(own {faulty})") == {"banker": (f"(own {faulty})",)}
         notes = ["north"] * 4 + ["west"] * 3 + ["east", "east", "south"]
         for note in notes:
             assert match.legal("banker") == {f"(deposit {bank})" for bank in FIVE_BANKS}
@@ -84,9 +84,9 @@ class TestBankerAndThiefNoteByNote:
         assert match.legal("thief") == {f"(raid {bank})" for bank in FIVE_BANKS}
         assert match.play(thief=f"(raid {raided})") == {}
         assert match.terminal
-        held = 10 * notes.count(own)
-        robbed = own == raided
-        assert match.goals == {"banker": 0 if robbed else held, "thief": held if robbed else 0}
+        money = 10 * notes.count(faulty)
+        robbed = faulty == raided
+        assert match.goals == {"banker": 0 if robbed else money, "thief": money if robbed else 0}
 
     def test_all_notes_fit_into_one_bank(self) -> None:
         match = Match("banker_and_thief_sequential")
@@ -119,6 +119,6 @@ class TestCooperativeSpies:
     def test_a_word_says_nothing_about_the_wire(self, word: str) -> None:
         machine = machine_of_game("cooperative_spies", "propnet")
         path: Path = [("noop", ()), ("noop", (f"(signalled {word})",))]
-        found = posterior(machine, 1, path)
-        assert {f"(armed {colour})" for colour in COLOURS} <= {f for state in found for f in state}
-        assert list(found.values()) == [0.5, 0.5]
+        states = posterior(machine, 1, path)
+        assert {f"(armed {colour})" for colour in COLOURS} <= {f for state in states for f in state}
+        assert list(states.values()) == [0.5, 0.5]

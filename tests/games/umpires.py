@@ -21,7 +21,7 @@ class Umpire(Protocol):
         ...
 
     def play(self, moves: Mapping[str, str]) -> Seen:
-        """Make a joint move; what each role sees."""
+        """Make a joint move; returns the percepts of each role."""
         ...
 
     def scores(self) -> dict[str, int] | None:
@@ -29,7 +29,7 @@ class Umpire(Protocol):
         ...
 
     def tempting(self, move: str) -> bool:
-        """Whether a move leads to what is rare in random play."""
+        """Whether a move leads to something rare in random play."""
         ...
 
 
@@ -63,35 +63,35 @@ class BlindBreakthrough:
             "white": {(x, y) for x, y in self.board if y < 3},
             "black": {(x, y) for x, y in self.board if y > 3},
         }
-        self.on_turn, self.other = self.roles
+        self.on_turn, self.waiting = self.roles
         self.refused: set[str] = set()
 
     def legal(self, role: str) -> set[str]:
         if role != self.on_turn:
             return {"noop"}
-        own = self.pieces[role]
+        pieces = self.pieces[role]
         moves = set()
-        for x, y in own:
+        for x, y in pieces:
             for u in (x - 1, x, x + 1):
                 v = y + FORWARD[role]
-                if (u, v) in self.board - own:
+                if (u, v) in self.board - pieces:
                     moves.add(f"(move {x} {y} {u} {v})")
         return moves - self.refused
 
     def play(self, moves: Mapping[str, str]) -> Seen:
         move = moves[self.on_turn]
         x, y, u, v = numbers(move)
-        enemies = self.pieces[self.other]
+        enemies = self.pieces[self.waiting]
         if x == u and (u, v) in enemies:
             self.refused.add(move)
             return {self.on_turn: {"refused"}}
-        seen = {self.other: {"your_move"}}
+        seen = {self.waiting: {"your_move"}}
         if (u, v) in enemies:
             enemies.remove((u, v))
-            seen = {self.on_turn: {"captured"}, self.other: {"your_move", f"(lost {u} {v})"}}
+            seen = {self.on_turn: {"captured"}, self.waiting: {"your_move", f"(lost {u} {v})"}}
         self.pieces[self.on_turn].remove((x, y))
         self.pieces[self.on_turn].add((u, v))
-        self.on_turn, self.other = self.other, self.on_turn
+        self.on_turn, self.waiting = self.waiting, self.on_turn
         self.refused = set()
         return seen
 
@@ -104,12 +104,12 @@ class BlindBreakthrough:
 
     def tempting(self, move: str) -> bool:
         _, _, u, v = numbers(move)
-        return v != LAST_ROW[self.on_turn] and (u, v) in self.pieces[self.other]
+        return v != LAST_ROW[self.on_turn] and (u, v) in self.pieces[self.waiting]
 
 
 def all_told(moves: Mapping[str, str]) -> Seen:
     """What roles see in a game whose rules hide nothing: the whole joint move."""
-    return {role: {f"(did {each} {move})" for each, move in moves.items()} for role in moves}
+    return {role: {f"(did {actor} {move})" for actor, move in moves.items()} for role in moves}
 
 
 def line_scores(
@@ -129,7 +129,7 @@ class PhantomConnectFour:
 
     def __init__(self) -> None:
         self.columns: list[list[str]] = [[] for _ in range(6)]
-        self.on_turn, self.other = self.roles
+        self.on_turn, self.waiting = self.roles
         self.refused: set[tuple[str, int]] = set()
 
     def legal(self, role: str) -> set[str]:
@@ -148,8 +148,8 @@ class PhantomConnectFour:
             self.refused.add((self.on_turn, number))
             return {self.on_turn: {"refused"}}
         column.append(self.on_turn)
-        seen = {self.on_turn: {f"(landed {len(column)})"}, self.other: {"your_move"}}
-        self.on_turn, self.other = self.other, self.on_turn
+        seen = {self.on_turn: {f"(landed {len(column)})"}, self.waiting: {"your_move"}}
+        self.on_turn, self.waiting = self.waiting, self.on_turn
         return seen
 
     def scores(self) -> dict[str, int] | None:
@@ -167,7 +167,7 @@ class KriegspielKingRook:
         self.board = cells(5)
         self.kings: dict[str, Cell] = {"white": (3, 1)}
         self.rook: Cell | None = (1, 1)
-        self.on_turn, self.other = "random", "black"
+        self.on_turn, self.waiting = "random", "black"
         self.refused: set[str] = set()
         self.black_moves = 0
 
@@ -206,14 +206,14 @@ class KriegspielKingRook:
             self.kings["black"] = to
             self.on_turn = "white"
             return {"black": {f"(placed {x} {y})"}}
-        before = self.kings[self.on_turn]
+        square = self.kings[self.on_turn]
         if words(move)[0] == "rook":
             self.rook = to
         else:
             self.kings[self.on_turn] = to
             touching = self.kings["white"] in neighbours(self.kings["black"], self.board)
             if touching or (self.on_turn == "black" and to in self.rays()):
-                self.kings[self.on_turn] = before
+                self.kings[self.on_turn] = square
                 self.refused.add(move)
                 return {self.on_turn: {"refused"}}
         self.refused = set()
@@ -256,7 +256,7 @@ class ConnectFour:
 
     def __init__(self) -> None:
         self.columns: list[list[str]] = [[] for _ in range(8)]
-        self.on_turn, self.other = self.roles
+        self.on_turn, self.waiting = self.roles
 
     def legal(self, role: str) -> set[str]:
         if role != self.on_turn:
@@ -266,7 +266,7 @@ class ConnectFour:
     def play(self, moves: Mapping[str, str]) -> Seen:
         (number,) = numbers(moves[self.on_turn])
         self.columns[number - 1].append(self.on_turn)
-        self.on_turn, self.other = self.other, self.on_turn
+        self.on_turn, self.waiting = self.waiting, self.on_turn
         return all_told(moves)
 
     def scores(self) -> dict[str, int] | None:
@@ -285,7 +285,7 @@ class Breakthrough:
         self.board = dict.fromkeys(cells(6), "")
         for x, y in self.board:
             self.board[x, y] = "white" if y < 3 else "black" if y > 4 else ""
-        self.on_turn, self.other = self.roles
+        self.on_turn, self.waiting = self.roles
 
     def legal(self, role: str) -> set[str]:
         if role != self.on_turn:
@@ -295,14 +295,14 @@ class Breakthrough:
             for dx in (-1, 0, 1) if owner == role else ():
                 to = x + dx, y + FORWARD[role]
                 # What is off the board is nobody's, and not empty either.
-                if self.board.get(to) in (("",) if dx == 0 else ("", self.other)):
+                if self.board.get(to) in (("",) if dx == 0 else ("", self.waiting)):
                     moves.add(f"(move {x} {y} {to[0]} {to[1]})")
         return moves
 
     def play(self, moves: Mapping[str, str]) -> Seen:
         x, y, u, v = numbers(moves[self.on_turn])
         self.board[x, y], self.board[u, v] = "", self.on_turn
-        self.on_turn, self.other = self.other, self.on_turn
+        self.on_turn, self.waiting = self.waiting, self.on_turn
         return all_told(moves)
 
     def scores(self) -> dict[str, int] | None:
@@ -315,7 +315,7 @@ class Breakthrough:
 
     def tempting(self, move: str) -> bool:
         _, _, u, v = numbers(move)
-        return v != self.last_row[self.on_turn] and self.board[u, v] == self.other
+        return v != self.last_row[self.on_turn] and self.board[u, v] == self.waiting
 
 
 UMPIRES: dict[str, type[Umpire]] = {

@@ -62,8 +62,8 @@ def test_of_many_facts_some_are_listed() -> None:
 @pytest.mark.parametrize("name", list_games())
 def test_every_rule_of_our_games_has_its_sentence(name: str) -> None:
     rules = read_rulesheet(name).rules
-    told = rules_in_words(rules)
-    assert {"Who plays", "At the start", "Moves", "The end", "Scores"} <= set(told)
+    sections = rules_in_words(rules)
+    assert {"Who plays", "At the start", "Moves", "The end", "Scores"} <= set(sections)
     with_body = [sentence(rule) for rule in rules if rule.body]
-    sentences = [each for lines in told.values() for each in lines]
+    sentences = [sentence for lines in sections.values() for sentence in lines]
     assert set(with_body) <= set(sentences)

@@ -10,7 +10,7 @@ from ggp.gdl.nearest import did_you_mean, nearest, unknown
 
 
 @pytest.mark.parametrize(
-    ("name", "names", "meant"),
+    ("name", "names", "nearest_name"),
     [
         ("fuond", ["bound", "found"], "found"),
         ("terminl", ["goal", "terminal"], "terminal"),
@@ -29,9 +29,9 @@ from ggp.gdl.nearest import did_you_mean, nearest, unknown
     ],
 )
 def test_name_with_the_fewest_slips_is_meant(
-    name: str, names: list[str], meant: str | None
+    name: str, names: list[str], nearest_name: str | None
 ) -> None:
-    assert nearest(name, names) == meant
+    assert nearest(name, names) == nearest_name
 
 
 def test_question_is_asked_only_where_there_is_an_answer() -> None:

@@ -44,9 +44,9 @@ def test_normalising_twice_changes_nothing(name: str) -> None:
         Rule(r.head, tuple(Compound("not", (x.atom,)) if x.negated else x.atom for x in r.body))
         for r in once.rules
     ]
-    again = normalize(parse(print_kif(rules)))
-    assert again.rules == once.rules
-    assert again.digest == once.digest
+    twice = normalize(parse(print_kif(rules)))
+    assert twice.rules == once.rules
+    assert twice.digest == once.digest
 
 
 def test_rules_that_nothing_needs_are_left_out() -> None:
@@ -79,11 +79,11 @@ def test_relations_that_lead_back_to_themselves_are_recursive() -> None:
 def test_duplicate_facts_are_dropped_with_the_line_of_the_first() -> None:
     succ = "\n(succ 1 2)\n(succ 1 2)\n(succ 2 3)\n(succ 1 2)(<= (legal white ?x) (succ ?x ?y))"
     assert added(succ).count("(succ 1 2)") == 1
-    found = diagnostics(succ)
-    assert [(d.rule, d.severity) for d in found] == [("duplicate", "warning")] * 2
+    reported = diagnostics(succ)
+    assert [(d.rule, d.severity) for d in reported] == [("duplicate", "warning")] * 2
     first = FRAME.count("\n") + 2
-    assert [d.line for d in found] == [first + 1, first + 3]
-    assert found[0].message == f"fact already given in line {first}: dropped"
+    assert [d.line for d in reported] == [first + 1, first + 3]
+    assert reported[0].message == f"fact already given in line {first}: dropped"
 
 
 def test_duplicate_rules_are_found_under_other_variable_names() -> None:
@@ -166,10 +166,10 @@ def test_distinct_of_constants_is_decided_when_loading() -> None:
 )
 def test_unbound_role_argument_ranges_over_the_roles(rule: str, bound: str) -> None:
     assert bound in added(rule)
-    (found,) = diagnostics(rule)
-    assert found.rule in ("unsafe-head", "unsafe-variable")
-    assert found.message == "nothing binds ?who: it ranges over the roles"
-    assert found.context[found.column - 1 :].startswith("?who")
+    (diagnostic,) = diagnostics(rule)
+    assert diagnostic.rule in ("unsafe-head", "unsafe-variable")
+    assert diagnostic.message == "nothing binds ?who: it ranges over the roles"
+    assert diagnostic.context[diagnostic.column - 1 :].startswith("?who")
     assert problems(rule, strict=True)[0][0] == "error"
 
 
@@ -246,9 +246,9 @@ def test_unbound_variable_over_too_many_values_is_an_error() -> None:
     {facts} (<= (legal white (pair (both ?x ?y))) (number ?x) (number ?y))
     (<= (legal white (pair ?z)) (true start))
     """
-    found = [d for d in diagnostics(rules) if d.severity == "error"]
-    assert {d.rule for d in found} == {"unsafe-head"}
-    assert "more than 20000 values; bind it with a condition" in found[0].message
+    errors = [d for d in diagnostics(rules) if d.severity == "error"]
+    assert {d.rule for d in errors} == {"unsafe-head"}
+    assert "more than 20000 values; bind it with a condition" in errors[0].message
 
 
 def test_rule_dropped_for_an_unbound_head_variable_is_an_error_that_says_what_was_meant() -> None:
@@ -258,17 +258,17 @@ def test_rule_dropped_for_an_unbound_head_variable_is_an_error_that_says_what_wa
     (<= (legal white (mix ?a)) (colour ?b) (true (at ?c)) (colour ?c))
     (<= (legal white (blend ?a)) (true start))
     """
-    found = diagnostics(rules)
+    reported = diagnostics(rules)
     dropped = "nothing binds {} and it has no possible value"
-    assert [(d.severity, d.rule, d.message) for d in found] == [
+    assert [(d.severity, d.rule, d.message) for d in reported] == [
         ("error", "unsafe-head", dropped.format("?coulor") + "; did you mean `?colour`?"),
         ("error", "unsafe-head", dropped.format("?a") + "; did you mean `?b`?"),
         ("error", "unsafe-head", dropped.format("?a")),
     ]
-    assert found[0].context[found[0].column - 1 :].startswith("?coulor")
-    kept = normalize(parse(FRAME + rules), lenient=True)
-    assert [str(r) for r in kept.rules if "paint" in str(r)] == []
-    assert any(d.message.endswith("?colour`?: rule dropped") for d in kept.diagnostics)
+    assert reported[0].context[reported[0].column - 1 :].startswith("?coulor")
+    sheet = normalize(parse(FRAME + rules), lenient=True)
+    assert [str(r) for r in sheet.rules if "paint" in str(r)] == []
+    assert any(d.message.endswith("?colour`?: rule dropped") for d in sheet.diagnostics)
 
 
 # -------------------------------------------------------------------- there is no
@@ -296,28 +296,30 @@ def test_rule_dropped_for_an_unbound_head_variable_is_an_error_that_says_what_wa
         ("(not (or (not (true (at ?x 1))) (true (on ?y))))", True),
     ],
 )
-def test_variable_of_one_negation_only_means_there_is_none(condition: str, holds: bool) -> None:
+def test_a_variable_of_one_negation_means_that_there_is_no_such_value(
+    condition: str, holds: bool
+) -> None:
     facts = "(init (at 1 1)) (init (at 1 2)) (init (at 2 4)) (init (at 3 3))"
     rules = f"{facts} (<= (legal white yes) {condition})"
     assert legal_after(rules) == ({"yes"} if holds else set())
 
 
-def test_there_is_none_is_a_warning_and_an_error_when_strict() -> None:
+def test_a_variable_of_one_negation_is_a_warning_and_an_error_when_strict() -> None:
     rules = "(<= (legal white yes) (not (true (at ?x 1))))"
-    (found,) = diagnostics(rules)
-    assert (found.severity, found.rule) == ("warning", "unsafe-not")
-    assert found.message == (
+    (diagnostic,) = diagnostics(rules)
+    assert (diagnostic.severity, diagnostic.rule) == ("warning", "unsafe-not")
+    assert diagnostic.message == (
         '?x occurs only under this `not`: read as "there is no ?x such that ..."'
     )
     assert ("error", "unsafe-not") in problems(rules, strict=True)
 
 
 @pytest.mark.parametrize(
-    ("moves", "kept"),
+    ("moves", "stays"),
     [(("wait", "wait"), True), (("buy", "wait"), False), (("buy", "reset"), False)],
 )
 def test_variable_of_several_negations_is_read_in_each_of_them_by_itself(
-    moves: tuple[str, str], kept: bool
+    moves: tuple[str, str], stays: bool
 ) -> None:
     # "Nobody buys and nobody resets", not "somebody does neither".
     rules = program("""
@@ -326,7 +328,7 @@ def test_variable_of_several_negations_is_read_in_each_of_them_by_itself(
     """)
     for reference in (Reference.of_program(rules), Reference(parse(rules.source.text).rules)):
         joint = dict(zip(reference.roles, moves, strict=True))
-        assert (("n", "1") in reference.step(reference.initial(), joint).state) is kept
+        assert (("n", "1") in reference.step(reference.initial(), joint).state) is stays
 
 
 @pytest.mark.parametrize(
@@ -345,7 +347,7 @@ def test_variable_of_several_negations_is_read_in_each_of_them_by_itself(
         ("(not (true (by ?x 1))) (not (true (on ?x))) (true (at ?x))", True),
     ],
 )
-def test_variable_of_several_negations_means_there_is_none_in_each(
+def test_a_variable_of_several_negations_is_quantified_in_each(
     conditions: str, holds: bool
 ) -> None:
     facts = "(init (at 1)) (init (at 2)) (init (on 2)) (init (on 3)) (init (off 3)) (init (by 2 3))"
@@ -359,11 +361,11 @@ def test_variable_of_several_negations_is_a_warning_in_each_and_an_error_when_st
     (<= (legal white yes) (not (true (at ?x))) (not (true (on ?x))))
     """
     message = '?x occurs only under `not`s: each is read as "there is no ?x such that ..."'
-    found = diagnostics(rules)
-    assert [(d.severity, d.rule, d.message) for d in found] == [
+    reported = diagnostics(rules)
+    assert [(d.severity, d.rule, d.message) for d in reported] == [
         ("warning", "unsafe-not", message)
     ] * 2
-    assert len({d.column for d in found}) == 2
+    assert len({d.column for d in reported}) == 2
     assert problems(rules, strict=True) == [("error", "unsafe-not")] * 2
 
 
@@ -403,7 +405,7 @@ _bodies: st.SearchStrategy[Term] = st.recursive(
 
 
 def truth(term: Term, facts: Sequence[bool]) -> bool:
-    """What a ground condition means, by the words of it."""
+    """The truth of a ground condition, by its words."""
     assert isinstance(term, Compound)
     if term.name == "not":
         return not truth(term.args[0], facts)
@@ -450,15 +452,15 @@ _open_bodies: st.SearchStrategy[Term] = st.recursive(
 
 
 def holds(term: Term, binding: dict[str, int], edges: set[tuple[int, int]]) -> bool:
-    """What a condition means once its variables have values."""
+    """The truth of a condition once its variables have values."""
     assert isinstance(term, Compound)
     if term.name == "not":
         return not holds(term.args[0], binding, edges)
     if term.name in ("and", "or"):
         parts = [holds(arg, binding, edges) for arg in term.args]
         return all(parts) if term.name == "and" else any(parts)
-    left, right = (binding[v.name] for v in variables(term))
-    return left != right if term.name == "distinct" else (left, right) in edges
+    first, right = (binding[v.name] for v in variables(term))
+    return first != right if term.name == "distinct" else (first, right) in edges
 
 
 @settings(deadline=None, max_examples=examples(150))
@@ -527,9 +529,11 @@ def test_relations_and_functions_are_told_apart_by_their_arity() -> None:
         *("(one 1)", "(one (f 1))", "(one (f 1 2))", "(one (f (f 1)))"),
         *("(two 1 2)", "(fun 1)", "(fun (f 1))"),
     }
-    found = diagnostics(rules)
-    assert [(d.severity, d.rule) for d in found if d.rule == "arity"] == [("warning", "arity")] * 2
-    messages = [d.message for d in found]
+    reported = diagnostics(rules)
+    assert [(d.severity, d.rule) for d in reported if d.rule == "arity"] == [
+        ("warning", "arity")
+    ] * 2
+    messages = [d.message for d in reported]
     assert "relation `cell` is used with 0, 1, 2 arguments: these are different things" in messages
     assert "function `f` is used with 1, 2 arguments: these are different things" in messages
     assert "relation `cell` with 0 arguments is not defined: it is false" in messages
@@ -654,7 +658,7 @@ def test_breach_of_a_formal_rule_is_a_warning_and_an_error_when_strict(rule: str
     assert {s for s, name in strict if name == rule} == {"error"}
 
 
-def test_what_the_formal_rules_allow_stays_a_warning_when_strict() -> None:
+def test_warnings_outside_the_formal_rules_stay_warnings_when_strict() -> None:
     rules = "(f 1) (f 1) (<= (legal white go) (f 1) (undefined 1))"
     assert problems(rules, strict=True) == [("warning", "duplicate"), ("warning", "undefined")]
 
@@ -672,8 +676,8 @@ def test_all_problems_of_a_file_are_reported_at_once_in_text_order() -> None:
 (<= (sees white x) (or (nothing) (true d)))
 (<= (init c) (true d))
 """
-    found = validate(parse(text, "game.gdl"))
-    assert [(d.line, d.severity, d.rule) for d in found] == [
+    reported = validate(parse(text, "game.gdl"))
+    assert [(d.line, d.severity, d.rule) for d in reported] == [
         (0, "error", "no-terminal"),
         (4, "warning", "duplicate"),
         (5, "error", "dependency"),
@@ -689,7 +693,7 @@ def test_all_problems_of_a_file_are_reported_at_once_in_text_order() -> None:
         (10, "warning", "never-true"),
         (11, "error", "dependency"),
     ]
-    first = str(found[2]).splitlines()
+    first = str(reported[2]).splitlines()
     assert first == [
         "game.gdl:5:1: error: `legal` must not depend on `does`, but does through "
         "(legal white go) [dependency]",

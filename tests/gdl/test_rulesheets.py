@@ -28,9 +28,9 @@ def test_rulesheet_reads_back_from_both_syntaxes(path: Path) -> None:
     assert sheet.rules
     assert {d.rule for d in sheet.diagnostics} == REPAIRED.get(path.stem, set())
     for text in (print_kif(sheet.rules), print_infix(sheet.rules)):
-        again = parse(text)
-        assert again.rules == sheet.rules
-        assert not again.diagnostics
+        reread = parse(text)
+        assert reread.rules == sheet.rules
+        assert not reread.diagnostics
 
 
 @pytest.mark.parametrize("name", list_games())
@@ -70,18 +70,18 @@ def test_unknown_game_is_an_error_that_lists_the_games(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"), [("kriegspeil", "kriegspiel"), ("my_gmae.gdl", "my_game.gdl")]
+    ("typed", "nearest"), [("kriegspeil", "kriegspiel"), ("my_gmae.gdl", "my_game.gdl")]
 )
 def test_unknown_game_is_told_with_the_nearest_name(
-    given: str, meant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    typed: str, nearest: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "my_game.gdl").write_text("(role a)")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigError, match=f"unknown game '{given}'; did you mean '{meant}'"):
-        find_game(given)
+    with pytest.raises(ConfigError, match=f"unknown game '{typed}'; did you mean '{nearest}'"):
+        find_game(typed)
 
 
-def test_a_path_of_no_file_is_not_answered_with_all_games() -> None:
+def test_a_path_without_a_file_is_not_answered_with_the_list_of_games() -> None:
     with pytest.raises(ConfigError) as caught:
         find_game("rules/game.gdl")
     assert str(caught.value) == (

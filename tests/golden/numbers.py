@@ -46,9 +46,9 @@ def numbers_of(name: str, machine: Machine) -> Iterator[tuple[str, str]]:
         yield "ALL_KNOWING", f'"{name}": {{{listed}}},'
     if helpless:
         yield "(a mistake)", f"{', '.join(sorted(helpless))} cannot tell its legal moves"
-    played = machine.playout(machine.initial(PLAYOUTS), np.random.default_rng(0))
-    yield "LONGEST", f'"{name}": {played.steps.max()},'
-    goals = played.goals[:, players(machine)]
+    playouts = machine.playout(machine.initial(PLAYOUTS), np.random.default_rng(0))
+    yield "LONGEST", f'"{name}": {playouts.steps.max()},'
+    goals = playouts.goals[:, players(machine)]
     means = ", ".join(
         f'"{machine.roles[role]}": {mean:.3g}'
         for role, mean in zip(players(machine), goals.mean(axis=0).tolist(), strict=True)

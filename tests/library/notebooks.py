@@ -18,13 +18,13 @@ NOTEBOOKS = sorted((REPOSITORY / "examples").glob("*.ipynb"))
 
 
 def run_cells(path: Path) -> list[tuple[dict[str, Any], str]]:
-    """Every code cell of a notebook with what it prints and shows."""
+    """Every code cell of a notebook with its output."""
     names: dict[str, Any] = {"__name__": "__main__"}
-    found = []
+    outputs = []
     for cell in json.loads(path.read_text())["cells"]:
         if cell["cell_type"] == "code":
-            found.append((cell, _run("".join(cell["source"]), names)))
-    return found
+            outputs.append((cell, _run("".join(cell["source"]), names)))
+    return outputs
 
 
 def shown_by(cell: dict[str, Any]) -> str:
@@ -53,9 +53,9 @@ def _run(source: str, names: dict[str, Any]) -> str:
 def main() -> None:
     for path in NOTEBOOKS:
         notebook = json.loads(path.read_text())
-        shown = iter(run_cells(path))
+        cells = iter(run_cells(path))
         for number, cell in enumerate(c for c in notebook["cells"] if c["cell_type"] == "code"):
-            text = next(shown)[1]
+            text = next(cells)[1]
             cell["execution_count"] = number + 1
             cell["outputs"] = [
                 {"name": "stdout", "output_type": "stream", "text": text.splitlines(keepends=True)}

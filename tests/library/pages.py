@@ -24,7 +24,7 @@ _FILE = re.compile(r"`(\w+\.json)`:\n\n```json\n(.*?)```", re.DOTALL)
 
 
 def commands_of(page: Path) -> Iterator[tuple[str, str]]:
-    """Each command of a page, and what the page says it prints."""
+    """Each command of a page, with its output according to the page."""
     yield from _BLOCK.findall(page.read_text(encoding="utf-8"))
 
 
@@ -34,7 +34,7 @@ def files_of(page: Path) -> dict[str, str]:
 
 
 def printed_by(command: str) -> str:
-    """What a command prints on standard output; it must succeed."""
+    """The output of a command on standard output; it must succeed."""
     tool, *args = command.split()
     result = CliRunner(catch_exceptions=False).invoke(TOOLS[tool], args, prog_name=tool)
     assert result.exit_code == 0, result.output
@@ -51,7 +51,7 @@ def main() -> None:
         for name, text in files_of(page).items():
             Path(name).write_text(text, encoding="utf-8")
         text = _BLOCK.sub(
-            lambda found: f"```\n$ {found[1]}\n{printed_by(found[1])}```",
+            lambda command: f"```\n$ {command[1]}\n{printed_by(command[1])}```",
             page.read_text(encoding="utf-8"),
         )
         page.write_text(text, encoding="utf-8")

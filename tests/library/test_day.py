@@ -43,10 +43,10 @@ class FakeFrame:
 def test_frames_are_of_pandas_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [("a", 1, 0.5), ("b", 2, None)]
     monkeypatch.setitem(sys.modules, "pandas", None)
-    found = Table(("name", "num", "value"), rows).frame()
-    assert [column.dtype.kind for column in found.values()] == ["O", "i", "f"]
-    assert found["num"].tolist() == [1, 2]
-    assert np.isnan(found["value"][1])
+    columns = Table(("name", "num", "value"), rows).frame()
+    assert [column.dtype.kind for column in columns.values()] == ["O", "i", "f"]
+    assert columns["num"].tolist() == [1, 2]
+    assert np.isnan(columns["value"][1])
     fake = ModuleType("pandas")
     vars(fake)["DataFrame"] = FakeFrame
     monkeypatch.setitem(sys.modules, "pandas", fake)
@@ -70,7 +70,7 @@ def test_states_are_made_of_fluents(backend: str) -> None:
     assert over.goals["candidate"] == 100
 
 
-def test_what_is_no_state_is_refused() -> None:
+def test_fluents_that_make_no_state_are_refused() -> None:
     game = ggp.load("monty_hall")
     with pytest.raises(ConfigError, match=r"no rule makes \(round 9\) hold"):
         game.state(["(round 9)"])
@@ -139,18 +139,18 @@ SAME_NUMBER = """
 
 def test_the_library_solves_what_the_command_solves_and_in_the_same_way(tmp_path: Path) -> None:
     path = text_file(tmp_path, SAME_NUMBER)
-    solved, told = ggp.solve(path, states=7), json_of("solve", path, "--states", "7")
-    assert solved.method == told["method"] == "backward induction over matrices"
-    assert told["values"] == pytest.approx(dict(solved.values), abs=1e-6)
+    solved, report = ggp.solve(path, states=7), json_of("solve", path, "--states", "7")
+    assert solved.method == report["method"] == "backward induction over matrices"
+    assert report["values"] == pytest.approx(dict(solved.values), abs=1e-6)
     assert solved.values["even"] == pytest.approx(100 / 8**3)
     assert (solved.found.num_states, solved.found.information_sets) == (7, {"even": 5, "odd": 5})
-    assert told["states"] == 7
-    assert told["information_sets"] == solved.found.information_sets
+    assert report["states"] == 7
+    assert report["information_sets"] == solved.found.information_sets
     assert "7 states" in solved._repr_html_()
     # Strategies are told by what roles did and saw, which is a matter of the tree.
     with pytest.raises(SolvingError, match="the tree of the game is too large"):
         next(solved.strategy())
-    shares = [each.probability for each in ggp.solve(path).strategy() if each.role == "even"]
+    shares = [choice.probability for choice in ggp.solve(path).strategy() if choice.role == "even"]
     assert len(shares) % 8 == 0
     assert sum(shares) == pytest.approx(len(shares) / 8)
 

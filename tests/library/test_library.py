@@ -35,13 +35,13 @@ TOSS = """
 
 
 def test_the_page_about_the_library_says_what_happens() -> None:
-    found = doctest.testfile(
+    outcome = doctest.testfile(
         str(REPOSITORY / "docs" / "use" / "library.md"),
         module_relative=False,
         optionflags=doctest.IGNORE_EXCEPTION_DETAIL,
     )
-    assert found.attempted > 20
-    assert found.failed == 0
+    assert outcome.attempted > 20
+    assert outcome.failed == 0
 
 
 def test_importing_it_imports_nothing_slow() -> None:
@@ -52,11 +52,13 @@ def test_importing_it_imports_nothing_slow() -> None:
 
 def test_errors_and_packages_are_there_from_the_first() -> None:
     code = "import ggp; print(ggp.errors.GGPError.__name__, ggp.env.make.__name__, ggp.gdl.parse)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("GGPError make ")
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout.startswith("GGPError make ")
 
 
-def test_it_offers_what_it_says_and_no_more() -> None:
+def test_the_module_offers_exactly_its_public_names() -> None:
     for name in ggp.__all__:
         assert getattr(ggp, name)
     assert ggp.__version__.count(".") == 2
@@ -95,30 +97,32 @@ def test_a_game_may_be_a_text_or_a_path() -> None:
 
 def test_a_state_is_a_value() -> None:
     start = ggp.load(TOSS).initial()
-    one = start.play({"random": "(toss heads)"}).state
+    heads = start.play({"random": "(toss heads)"}).state
     assert start.fluents == ("(step 1)",)
-    assert one == start.play({"random": "(toss heads)"}).state
-    assert one != start.play({"random": "(toss tails)"}).state
-    assert len({one, start.play({"random": "(toss heads)"}).state}) == 1
+    assert heads == start.play({"random": "(toss heads)"}).state
+    assert heads != start.play({"random": "(toss tails)"}).state
+    assert len({heads, start.play({"random": "(toss heads)"}).state}) == 1
 
 
 def test_chance_is_drawn_where_nobody_says_what_it_does() -> None:
     start = ggp.load(TOSS).initial()
-    drawn = {start.play({}, seed=seed).state.fluents for seed in range(20)}
-    assert len(drawn) == 2
+    states = {start.play({}, seed=seed).state.fluents for seed in range(20)}
+    assert len(states) == 2
     assert start.play({}, seed=7).state == start.play({}, seed=7).state
     goals = [start.playout(seed=seed).goals for seed in range(100)]
-    assert 30 < float(np.mean([each["guesser"] for each in goals if each])) < 70
+    assert (
+        30 < float(np.mean([goal_values["guesser"] for goal_values in goals if goal_values])) < 70
+    )
 
 
 @pytest.mark.parametrize("backend", ["propnet", "prolog"])
 def test_a_playout_says_whether_the_game_came_to_its_end(backend: str) -> None:
     start = ggp.load(TOSS, backend=backend).initial()
-    played = start.playout(seed=1)
-    assert played.finished
-    assert played.steps == 2
-    assert played.goals is not None
-    assert played.goals["guesser"] in (0, 100)
+    playout = start.playout(seed=1)
+    assert playout.finished
+    assert playout.steps == 2
+    assert playout.goals is not None
+    assert playout.goals["guesser"] in (0, 100)
     over = start.play({}).state.play({"guesser": "(say heads)"}).state
     assert over.playout() == ggp.Playout(finished=True, goals=over.goals, steps=0)
     endless = TOSS.replace("(<= terminal (true (step 3)))", "(<= terminal (true (step 4)))")
@@ -196,10 +200,10 @@ def test_wrong_seeds_are_refused(seed: Any) -> None:
 
 
 def test_a_comparison_with_a_clock_leaves_the_objects_of_its_caller_alone() -> None:
-    before = gc.get_freeze_count()
+    num_frozen = gc.get_freeze_count()
     game = ggp.load(TOSS, backend="prolog")
     ggp.compare(game, ["random", "legal"], rounds=1, play_clock=1.0)
-    assert gc.get_freeze_count() <= before  # of those that were kept, some may be gone
+    assert gc.get_freeze_count() <= num_frozen  # of those that were kept, some may be gone
 
 
 def test_a_match_with_a_clock_has_no_start_clock_that_nobody_asked_for(
@@ -224,7 +228,7 @@ def test_histories_that_cannot_be_are_refused() -> None:
 
 
 @pytest.mark.parametrize("exact", [0, 100])
-def test_a_history_that_ends_the_match_is_said_to(exact: int) -> None:
+def test_a_history_that_ends_the_match_is_reported(exact: int) -> None:
     game = ggp.load(TOSS)
     over: list[tuple[str, list[str]]] = [("noop", []), ("(say heads)", [])]
     for history, turn in ((over, 2), ([*over, ("noop", [])], 2)):
@@ -239,9 +243,9 @@ def test_particles_that_were_not_found_are_no_end_of_the_match(
 ) -> None:
     observe = Tracker.observe
 
-    def observe_without_proof(self: Tracker, *told: Any) -> None:
+    def observe_without_proof(self: Tracker, *arguments: Any) -> None:
         try:
-            observe(self, *told)
+            observe(self, *arguments)
         except BeliefDepletedError as error:
             raise BeliefDepletedError(error.path, error.attempts, exhausted=False) from None
 
@@ -271,34 +275,34 @@ def test_a_match_is_played_on_the_backend_of_its_game_and_says_its_clock() -> No
     record = ggp.play_match(game, players, play_clock=5.0, clock="cpu")
     assert (record.backend, record.clock, record.faults) == ("prolog", "cpu", ())
     summary = ggp.compare(game, ("random", "legal"), rounds=1, clock="cpu")
-    found = summary.to_json()
-    assert (found["backend"], found["options"]["clock"]) == ("prolog", "cpu")
+    report = summary.to_json()
+    assert (report["backend"], report["options"]["clock"]) == ("prolog", "cpu")
     with pytest.raises(ConfigError, match="a clock must be one of wall, cpu, not 'sun'"):
         ggp.compare("kuhn_poker", ("random", "legal"), clock="sun")
 
 
 def test_matches_are_those_of_the_match_runner() -> None:
     record = ggp.play_match("kuhn_poker", {"player1": "hyperplay:n=2"}, seed=5)
-    again = ggp.play_match(ggp.load("kuhn_poker"), {"player1": "hyperplay:n=2"}, seed=5)
+    repeated = ggp.play_match(ggp.load("kuhn_poker"), {"player1": "hyperplay:n=2"}, seed=5)
     assert record.players == {"player1": "hyperplay:n=2", "player2": "auto"}
-    assert [t.joint_move for t in record.turns] == [t.joint_move for t in again.turns]
+    assert [t.joint_move for t in record.turns] == [t.joint_move for t in repeated.turns]
     with pytest.raises(ConfigError, match="unknown role 'agent'"):
         ggp.play_match("kuhn_poker", {"agent": "legal"})
 
 
 def test_players_are_compared_in_rounds() -> None:
     counted = []
-    found = ggp.compare(
+    comparison = ggp.compare(
         "exploding_bomb",
         ["hyperplay2:n=4", "hyperplay:n=2"],
         rounds=3,
         seed=1,
         advance=lambda: counted.append(1),
     )
-    assert (found.played, len(counted)) == (6, 6)
-    scores = {each.player: each.score.value for each in found.players}
+    assert (comparison.played, len(counted)) == (6, 6)
+    scores = {entry.player: entry.score.value for entry in comparison.players}
     assert scores["hyperplay2:n=4"] == 90
-    assert found.differences[0].rounds == 3
+    assert comparison.differences[0].rounds == 3
     with pytest.raises(ConfigError, match="give at least two players, each of them once"):
         ggp.compare("exploding_bomb", ["legal", "legal"])
     with pytest.raises(ConfigError, match="unknown player 'nobody'"):
@@ -319,5 +323,5 @@ NEEDED = {"openspiel_learns": ("chex", "flax", "jax", "optax", "pyspiel")}
 def test_notebooks_show_what_they_store(path: Path) -> None:
     for library in NEEDED.get(path.stem, ()):
         pytest.importorskip(library)
-    for cell, shown in run_cells(path):
-        assert shown == shown_by(cell)
+    for cell, output in run_cells(path):
+        assert output == shown_by(cell)

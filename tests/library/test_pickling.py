@@ -16,6 +16,7 @@ import ggp
 from ggp import pickled
 from ggp.errors import BeliefDepletedError, ConfigError, GGPError, IllegalMoveError, MachineError
 from ggp.gdl.games import find_game
+from tests.support.games import machine_of_game
 
 KINDS = [
     ("kuhn_poker", "propnet"),
@@ -24,8 +25,8 @@ KINDS = [
     ("openspiel:kuhn_poker", "openspiel"),
     ("openspiel:tic_tac_toe", "openspiel"),
 ]
-"""Also what all states have is part of a state, and of a position of OpenSpiel only its history
-tells how to come to it."""
+"""Facts that hold in every state are part of a state too; a position of OpenSpiel is its
+history."""
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ def some_step(game: ggp.Game) -> ggp.Step:
     return step
 
 
-def again(value: Any) -> Any:
+def repickled(value: Any) -> Any:
     return pickle.loads(pickle.dumps(value))
 
 
@@ -51,32 +52,32 @@ def again(value: Any) -> Any:
 def test_states_are_equal_to_what_comes_out_of_their_pickles(name: str, backend: str) -> None:
     game = ggp.load(name, backend=backend)
     step = some_step(game)
-    found = again(step)
-    assert found == step
-    assert hash(found.state) == hash(step.state)
-    assert again(game).initial() == game.initial() == copy.deepcopy(game).initial()
-    for same in (found.state, copy.copy(step.state), copy.deepcopy(step).state):
-        assert same.legal(game.roles[0]) == step.state.legal(game.roles[0])
-        assert same.playout(seed=1) == step.state.playout(seed=1)
+    restored = repickled(step)
+    assert restored == step
+    assert hash(restored.state) == hash(step.state)
+    assert repickled(game).initial() == game.initial() == copy.deepcopy(game).initial()
+    for copied in (restored.state, copy.copy(step.state), copy.deepcopy(step).state):
+        assert copied.legal(game.roles[0]) == step.state.legal(game.roles[0])
+        assert copied.playout(seed=1) == step.state.playout(seed=1)
 
 
 @pytest.mark.parametrize(("name", "backend"), KINDS)
 def test_beliefs_keep_their_states_and_weights(name: str, backend: str) -> None:
     game = ggp.load(name, backend=backend)
     belief = game.belief(game.roles[0], [(None, None)])
-    for found in (again(belief), copy.copy(belief), copy.deepcopy(belief)):
-        assert repr(found) == repr(belief)
-        assert found.particles == belief.particles
-        assert (found.weights == belief.weights).all()
-        assert (found.marginals == belief.marginals).all()
+    for restored in (repickled(belief), copy.copy(belief), copy.deepcopy(belief)):
+        assert repr(restored) == repr(belief)
+        assert restored.particles == belief.particles
+        assert (restored.weights == belief.weights).all()
+        assert (restored.marginals == belief.marginals).all()
 
 
 @pytest.mark.verify
 def test_a_game_is_built_anew_where_nobody_has_it(tmp_path: Path, elsewhere: None) -> None:
     path = tmp_path / "mine.kif"
     path.write_text(find_game("monty_hall").read_text())
-    for given in (str(path), path.read_text()):
-        game = ggp.load(given, backend="prolog")
+    for rules in (str(path), path.read_text()):
+        game = ggp.load(rules, backend="prolog")
         state = some_step(game).state
         name, stored = game.name, pickle.dumps(state)
         path.unlink(missing_ok=True)
@@ -84,38 +85,38 @@ def test_a_game_is_built_anew_where_nobody_has_it(tmp_path: Path, elsewhere: Non
         del game, state
         gc.collect()
         assert not pickled._machines
-        found = pickle.loads(stored)
-        assert (found.fluents, found.legal("candidate")) == (fluents, legal)
-        assert name in repr(found)
-        assert found == pickle.loads(stored)
-        del found
+        restored = pickle.loads(stored)
+        assert (restored.fluents, restored.legal("candidate")) == (fluents, legal)
+        assert name in repr(restored)
+        assert restored == pickle.loads(stored)
+        del restored
         gc.collect()
 
 
 def test_games_with_the_same_rules_have_equal_states() -> None:
-    one, other = ggp.load("monty_hall"), ggp.load("monty_hall", backend="prolog")
-    assert one.initial() == other.initial() == again(other.initial())
-    assert one.initial() != ggp.load("kuhn_poker").initial()
-    assert one.initial() != "a state"
+    game, prolog_game = ggp.load("monty_hall"), ggp.load("monty_hall", backend="prolog")
+    assert game.initial() == prolog_game.initial() == repickled(prolog_game.initial())
+    assert game.initial() != ggp.load("kuhn_poker").initial()
+    assert game.initial() != "a state"
 
 
-def test_what_these_rules_cannot_have_made_is_refused() -> None:
+def test_pickled_states_that_the_rules_cannot_reach_are_refused() -> None:
     for backend in ("propnet", "prolog"):
-        machine = ggp.load("monty_hall", backend=backend)._machine
+        machine = machine_of_game("monty_hall", backend)
         for text in ("(car 77)", "(no such thing)", "("):
             with pytest.raises(MachineError, match="can never hold by these rules"):
                 pickled.read_states(machine, [(text,)])
     game = ggp.load("monty_hall")
-    _, *rest = pickled.rules_of(game.program, game._machine)
+    _, *rest = pickled.rules_of(game.program, machine_of_game("monty_hall", game.backend))
     with pytest.raises(ConfigError, match="reads its rules differently"):
         pickled.restore_game(("another digest", *rest))  # type: ignore[arg-type]
 
 
 def test_records_and_what_is_compared_come_back() -> None:
     record = ggp.play_match("monty_hall", {"candidate": "hyperplay:n=2"}, seed=1)
-    assert again(record) == copy.deepcopy(record) == copy.copy(record) == record
+    assert repickled(record) == copy.deepcopy(record) == copy.copy(record) == record
     summary = ggp.compare("monty_hall", ["hyperplay:n=2", "random"], rounds=1)
-    assert again(summary) == summary
+    assert repickled(summary) == summary
 
 
 def test_errors_come_back_with_what_they_are_about() -> None:
@@ -131,8 +132,12 @@ def test_errors_come_back_with_what_they_are_about() -> None:
         raised.append(caught.value)
     assert {IllegalMoveError, BeliefDepletedError} < set(map(type, raised))
     for error in raised:
-        found = again(error)
-        assert (type(found), str(found), vars(found)) == (type(error), str(error), vars(error))
+        restored = repickled(error)
+        assert (type(restored), str(restored), vars(restored)) == (
+            type(error),
+            str(error),
+            vars(error),
+        )
 
 
 @pytest.mark.verify
@@ -141,20 +146,20 @@ def test_other_processes_go_on_with_states_and_beliefs() -> None:
         for name, backend in KINDS:
             game = ggp.load(name, backend=backend)
             states = [some_step(game).state, game.initial()]
-            assert pool.map(_told, states) == [*map(_told, states)]
-            assert pool.map(_same, states) == states
+            assert pool.map(_fluents_of, states) == [*map(_fluents_of, states)]
+            assert pool.map(_repickled_state, states) == states
             belief = game.belief(game.roles[0], [(None, None)])
             assert pool.apply(_marginals, (belief,)) == _marginals(belief)
 
 
-def _told(state: ggp.State) -> object:
+def _fluents_of(state: ggp.State) -> object:
     return state.fluents, state.terminal, state.playout(seed=3)
 
 
-def _same(state: ggp.State) -> ggp.State:
+def _repickled_state(state: ggp.State) -> ggp.State:
     return state
 
 
 def _marginals(belief: ggp.Belief) -> dict[str, float]:
-    found: list[float] = belief.marginals.tolist()
-    return dict(zip(belief.fluents, found, strict=True))
+    marginals: list[float] = belief.marginals.tolist()
+    return dict(zip(belief.fluents, marginals, strict=True))

@@ -1,4 +1,4 @@
-"""One game used by several threads at once: what each is told is what one thread alone is told."""
+"""One game used by several threads at once: each gets the answers that a single thread gets."""
 
 from __future__ import annotations
 
@@ -44,31 +44,31 @@ def told_in_a_line(game: ggp.Game, seed: int, turns: int, player: str) -> list[o
         player: spec of one that goes along; none where it is empty.
     """
     rng = np.random.default_rng(seed)
-    state, found = game.initial(), list[object]()
-    role = [each for each in game.roles if each != "random"][seed % (len(game.roles) - 1)]
+    state, answers = game.initial(), list[object]()
+    role = [name for name in game.roles if name != "random"][seed % (len(game.roles) - 1)]
     history: list[tuple[str | None, tuple[str, ...] | None]] = []
     seated = game.player(role, player, seed=seed) if player else None
     for turn in range(turns):
-        found += [state.fluents, state.terminal, repr(state), hash(state) == hash(state)]
-        found.append(_or_error(partial(getattr, state, "goals")))
-        found.append(state.playout(seed=seed + turn))
+        answers += [state.fluents, state.terminal, repr(state), hash(state) == hash(state)]
+        answers.append(_or_error(partial(getattr, state, "goals")))
+        answers.append(state.playout(seed=seed + turn))
         if state.terminal:
             break
-        legal = {each: state.legal(each) for each in game.roles}
-        found.append(legal)
-        moves = {each: str(rng.choice(options)) for each, options in legal.items()}
+        legal = {name: state.legal(name) for name in game.roles}
+        answers.append(legal)
+        moves = {name: str(rng.choice(options)) for name, options in legal.items()}
         if seated is not None:
             decision = seated.choose(value_forced=True)
             moves[role] = decision.move
-            found += [decision.move, decision.values, decision.states_visited]
+            answers += [decision.move, decision.values, decision.states_visited]
         state, percepts = state.play(moves, seed=seed)
-        found.append(percepts)
+        answers.append(percepts)
         history.append((moves[role], percepts[role]))
         if seated is not None:
             seated.observe(*history[-1])
-        found += [_or_error(partial(_believed, game, role, history, seed, k)) for k in (0, 30)]
-    found.append(_or_error(lambda: game.belief(role, [(None, ("(no such thing)",))])))
-    return found
+        answers += [_or_error(partial(_believed, game, role, history, seed, k)) for k in (0, 30)]
+    answers.append(_or_error(lambda: game.belief(role, [(None, ("(no such thing)",))])))
+    return answers
 
 
 def _believed(
@@ -95,31 +95,31 @@ def _or_error(tell: Callable[[], object]) -> object:
 
 
 def in_threads(tell: Callable[[int], object], seeds: range) -> list[object]:
-    """What is told for each seed, by threads that all begin at once."""
+    """The answers for each seed, by threads that all begin at once."""
     ready = threading.Barrier(THREADS)
 
     def work(first: int) -> list[object]:
         ready.wait()
         return [tell(seed) for seed in seeds[first::THREADS]]
 
-    found: list[object] = [None] * len(seeds)
+    answers: list[object] = [None] * len(seeds)
     with ThreadPoolExecutor(THREADS) as pool:
-        for first, told in enumerate(pool.map(work, range(THREADS))):
-            found[first::THREADS] = told
-    return found
+        for first, answers_of_thread in enumerate(pool.map(work, range(THREADS))):
+            answers[first::THREADS] = answers_of_thread
+    return answers
 
 
 def assert_agree(name: str, backend: str, lines: int, turns: int, player: str) -> None:
     seeds = range(lines)
-    alone, shared = (ggp.load(name, backend=backend) for _ in range(2))
-    expected = [told_in_a_line(alone, seed, turns, player) for seed in seeds]
-    found = in_threads(lambda seed: told_in_a_line(shared, seed, turns, player), seeds)
-    wrong = [seed for seed in seeds if found[seed] != expected[seed]]
+    single, shared = (ggp.load(name, backend=backend) for _ in range(2))
+    expected = [told_in_a_line(single, seed, turns, player) for seed in seeds]
+    answers = in_threads(lambda seed: told_in_a_line(shared, seed, turns, player), seeds)
+    wrong = [seed for seed in seeds if answers[seed] != expected[seed]]
     assert not wrong, f"{len(wrong)} of {lines} lines"
 
 
 @pytest.mark.parametrize(("name", "backend"), FAST)
-def test_threads_are_told_what_one_is_told(name: str, backend: str) -> None:
+def test_threads_get_the_answers_that_one_thread_gets(name: str, backend: str) -> None:
     assert_agree(name, backend, THREADS, 2, "")
 
 
@@ -136,7 +136,7 @@ def test_players_of_one_game_think_in_threads_of_their_own() -> None:
         ("openspiel:kuhn_poker", "openspiel"),
     ],
 )
-def test_threads_are_told_what_one_is_told_of_any_game(
+def test_threads_get_the_answers_that_one_thread_gets_in_any_game(
     name: str, backend: str, player: str
 ) -> None:
     game = path_of_shared(name) if "/" in name else name

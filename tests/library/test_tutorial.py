@@ -30,17 +30,17 @@ def changed(old: str, new: str) -> str:
 
 def test_rules_of_the_page_make_a_game_in_order(folder: Path) -> None:
     (folder / "boxes.gdl").write_text(BOXES)
-    (found,) = json_of("validate", "boxes.gdl", "--strict", "--play", "100")
-    assert found["diagnostics"] == found["play"]["troubles"] == []
+    (report,) = json_of("validate", "boxes.gdl", "--strict", "--play", "100")
+    assert report["diagnostics"] == report["play"]["troubles"] == []
     assert describe(BOXES).title == "Three boxes"
 
 
-def test_slip_is_told_as_the_page_shows(folder: Path) -> None:
+def test_a_misspelled_fluent_is_reported_as_the_page_shows(folder: Path) -> None:
     (folder / "boxes.gdl").write_text(changed("(not (true (opened", "(not (true (oppened"))
     assert run("validate", "boxes.gdl").stdout == SHOWN[0]
 
 
-def test_moves_that_cannot_be_known_are_told_as_the_page_shows(folder: Path) -> None:
+def test_moves_that_cannot_be_known_are_reported_as_the_page_shows(folder: Path) -> None:
     peeking = "(box ?box) (not (true (treasure ?box))) (not (true (opened"
     (folder / "boxes.gdl").write_text(changed("(box ?box) (not (true (opened", peeking))
     result = run("validate", "boxes.gdl", "--strict", "--play", "200")

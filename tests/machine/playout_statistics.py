@@ -37,7 +37,7 @@ from tests.support.comparing.two_samples import Summary, summarize, table_p, z_s
 from tests.support.games import GAMES, SHARED, rulesheets_in
 
 CHANCE = 1e-4
-"""What is less probable than this stands out."""
+"""Differences less probable than this stand out."""
 
 _MATCHES_BEFORE = 16
 """Random matches from which states are taken to start in."""
@@ -91,8 +91,8 @@ def compare_playouts(machine: Machine, name: str, plan: Plan) -> list[Start]:
     # Drawn apart, so that more matches begin in the same states.
     mixed, names = _starts(machine, plan, np.random.default_rng([plan.seed, number, 1]))
     rng = np.random.default_rng([plan.seed, number, plan.matches])
-    alone = _of_batch(machine, machine.initial(), ["alone"], plan, rng)
-    return [*alone, *_of_batch(machine, mixed, names, plan, rng)]
+    single_batch = _of_batch(machine, machine.initial(), ["alone"], plan, rng)
+    return [*single_batch, *_of_batch(machine, mixed, names, plan, rng)]
 
 
 def _starts(machine: Machine, plan: Plan, rng: np.random.Generator) -> tuple[States, list[str]]:
@@ -119,7 +119,7 @@ def _of_batch(
     roles = player_roles(machine)
     for start, name in enumerate(names):
         lanes = np.flatnonzero(owner == start)
-        first, second = (take_lanes(played, lanes) for played in (by_kernels, by_steps))
+        first, second = (take_lanes(playouts, lanes) for playouts in (by_kernels, by_steps))
         labels = _labels(first, second, roles)
         p = table_p(labels[: len(lanes)], labels[len(lanes) :], rng)
         yield Start(name, tuple(_differences(machine, first, second, roles)), p)
@@ -135,15 +135,15 @@ def _differences(
         ("finished", first.finished, second.finished),
     ]
     seen: list[FloatArray] = []
-    for what, one, other in pairs:
-        z = z_score(one.astype(np.float64), other.astype(np.float64))
+    for label, by_kernels, by_plain_steps in pairs:
+        z = z_score(by_kernels.astype(np.float64), by_plain_steps.astype(np.float64))
         if z is None:
             continue
-        values = np.concatenate([one, other]).astype(np.float64)
+        values = np.concatenate([by_kernels, by_plain_steps]).astype(np.float64)
         values = (values - values.mean()) / values.std()
-        if all(abs(float(np.mean(values * each))) < 1 - 1e-9 for each in seen):
+        if all(abs(float(np.mean(values * indicator))) < 1 - 1e-9 for indicator in seen):
             seen.append(values)
-            yield Difference(what, float(one.mean()), float(other.mean()), z)
+            yield Difference(label, float(by_kernels.mean()), float(by_plain_steps.mean()), z)
 
 
 def _labels(first: Playouts, second: Playouts, roles: list[int]) -> IntArray:
@@ -163,7 +163,12 @@ def _labels(first: Playouts, second: Playouts, roles: list[int]) -> IntArray:
 
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(exists=True, path_type=Path))
-@click.option("--others", is_flag=True, help="Also rulesheets by others, if their folder is there.")
+@click.option(
+    "--others",
+    "with_others",
+    is_flag=True,
+    help="Also rulesheets by others, if their folder is there.",
+)
 @click.option("--matches", type=click.IntRange(min=20), default=_USUAL.matches, show_default=True)
 @click.option("--starts", type=click.IntRange(min=1), default=_USUAL.starts, show_default=True)
 @click.option(
@@ -178,7 +183,7 @@ def _labels(first: Playouts, second: Playouts, roles: list[int]) -> IntArray:
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
 def main(
     paths: tuple[Path, ...],
-    others: bool,
+    with_others: bool,
     matches: int,
     starts: int,
     max_steps: int,
@@ -194,31 +199,33 @@ def main(
     a rulesheet. The exit code is 1 if something stands out.
     """
     plan = Plan(matches, starts, max_steps, seed)
-    games = [game for game in _games(paths, others) if not only or any(o in game for o in only)]
-    found: dict[str, list[Start]] = {}
+    games = [
+        game for game in _games(paths, with_others) if not only or any(o in game for o in only)
+    ]
+    starts_of: dict[str, list[Start]] = {}
     failed: dict[str, str] = {}
     with bar_of(len(games), "rulesheets") as advance:
         for game in games:
             try:
-                found[game] = _compared(game, backend, plan, seconds)
+                starts_of[game] = _compared(game, backend, plan, seconds)
             except GGPError as error:
                 failed[game] = str(error)
             if not as_json:
-                click.echo(_line(game, found.get(game), failed.get(game)))
+                click.echo(_line(game, starts_of.get(game), failed.get(game)))
             advance()
-    summary = _summary(found.values())
+    summary = _summary(starts_of.values())
     out = summary.stands_out(CHANCE) if summary else []
     if as_json:
-        print_json(_as_json(plan, found, failed, summary, out))
+        print_json(_as_json(plan, starts_of, failed, summary, out))
     elif summary is not None:
-        click.echo(_told(summary, out))
+        click.echo(_verdict(summary, out))
     raise SystemExit(1 if out else 0)
 
 
-def _games(paths: tuple[Path, ...], others: bool) -> list[str]:
+def _games(paths: tuple[Path, ...], with_others: bool) -> list[str]:
     """Rulesheets in folders, or our own games, and those by others."""
-    given = [*paths, *([SHARED] if others else [])]
-    sheets = [str(path) for each in given for path in rulesheets_in(each) if path.exists()]
+    folders = [*paths, *([SHARED] if with_others else [])]
+    sheets = [str(path) for folder in folders for path in rulesheets_in(folder) if path.exists()]
     return sheets if paths else [*GAMES, *sheets]
 
 
@@ -232,8 +239,8 @@ def _compared(game: str, backend: str, plan: Plan, seconds: float) -> list[Start
     return compare_playouts(machine, _name(game), plan)
 
 
-def _summary(found: Iterable[list[Start]]) -> Summary | None:
-    starts = [start for each in found for start in each]
+def _summary(starts_of: Iterable[list[Start]]) -> Summary | None:
+    starts = [start for starts in starts_of for start in starts]
     scores = [[difference.z for difference in start.differences] for start in starts]
     tables = [start.p for start in starts if start.p is not None]
     return summarize(scores, tables) if any(scores) else None
@@ -248,11 +255,11 @@ def _line(game: str, starts: list[Start] | None, error: str | None) -> str:
 
 def _scores(start: Start) -> str:
     """Z-scores, and the p-value of the table in brackets."""
-    scores = " ".join(f"{each.z:+.2f}" for each in start.differences)
+    scores = " ".join(f"{difference.z:+.2f}" for difference in start.differences)
     return scores if start.p is None else f"{scores} ({start.p:.3g})"
 
 
-def _told(summary: Summary, out: list[str]) -> str:
+def _verdict(summary: Summary, out: list[str]) -> str:
     s = summary
     return (
         f"{s.num_scores:,} z-scores: mean {s.mean:+.3f} ± {s.mean_error:.3f}, deviation "
@@ -266,14 +273,16 @@ def _told(summary: Summary, out: list[str]) -> str:
 
 def _as_json(
     plan: Plan,
-    found: dict[str, list[Start]],
+    starts_of: dict[str, list[Start]],
     failed: dict[str, str],
     summary: Summary | None,
     out: list[str],
 ) -> dict[str, object]:
     return {
         **asdict(plan),
-        "rulesheets": {_name(game): [asdict(s) for s in starts] for game, starts in found.items()},
+        "rulesheets": {
+            _name(game): [asdict(s) for s in starts] for game, starts in starts_of.items()
+        },
         "failed": {_name(game): error for game, error in failed.items()},
         "summary": None if summary is None else summary._asdict(),
         "stands_out": out,

@@ -40,7 +40,7 @@ def main() -> None:
         return
     print(HEADER, flush=True)
     numbers = [f"--{n}={getattr(options, n)}" for n in ("matches", "steps", "seconds")]
-    for path in (each for given in options.paths for each in rulesheets_in(given)):
+    for path in (file for folder in options.paths for file in rulesheets_in(folder)):
         # In a process of its own: the largest child of a process is all that the system counts.
         command = [sys.executable, "-m", "tests.machine.survey", str(path), *numbers, "--one"]
         if subprocess.run(command, check=False).returncode:
@@ -62,8 +62,8 @@ def _row(path: Path, matches: int, steps: int, seconds: float) -> str:
 
 
 def _cost() -> str:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return f"{used.ru_utime + used.ru_stime:.1f} | {used.ru_maxrss / 1e6:.2f}"
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return f"{usage.ru_utime + usage.ru_stime:.1f} | {usage.ru_maxrss / 1e6:.2f}"
 
 
 def _compared(prolog: Machine, propnet: Machine, matches: int, steps: int) -> str:

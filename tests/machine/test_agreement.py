@@ -106,7 +106,7 @@ def test_of_several_goals_the_same_counts_everywhere(
         machine = build_here(program, backend)
         walk_together(machine, reference, seed=0, max_steps=2)
         start = machine.initial(3)
-        after = reference.step(reference.initial(), {"a": "go", "b": "go"}).state
-        played = machine.playout(start, np.random.default_rng(0))
-        assert played.goals.tolist() == [[reference.goal(after, role) for role in "ab"]] * 3
+        successor = reference.step(reference.initial(), {"a": "go", "b": "go"}).state
+        playouts = machine.playout(start, np.random.default_rng(0))
+        assert playouts.goals.tolist() == [[reference.goal(successor, role) for role in "ab"]] * 3
         machine.close()

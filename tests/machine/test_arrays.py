@@ -47,27 +47,29 @@ def test_distinct_rows_come_in_order_of_first_appearance(rows: list[tuple[int, .
 @pytest.mark.parametrize("width", [1, 2, 4])
 def test_distinct_rows_of_large_batches(high: int, width: int) -> None:
     rng = np.random.default_rng(high)
-    some = rng.integers(-high, high, (800, width))
-    rows = some[rng.integers(0, len(some), 3_000)]
+    pool = rng.integers(-high, high, (800, width))
+    rows = pool[rng.integers(0, len(pool), 3_000)]
     first, group = first_seen(rows)
     assert (first.tolist(), group.tolist()) == first_seen_by_dict(list(map(tuple, rows.tolist())))
 
 
 @given(st.lists(st.integers(0, 4), min_size=1), st.data())
 def test_segments_taken_are_those_asked_for(counts: list[int], data: st.DataObject) -> None:
-    which = data.draw(st.lists(st.integers(0, len(counts) - 1)))
+    segments = data.draw(st.lists(st.integers(0, len(counts) - 1)))
     offsets = offsets_of(np.array(counts))
-    taken, elements = take_segments(offsets, np.array(which, dtype=np.int64))
-    expected = [list(range(offsets[s], offsets[s + 1])) for s in which]
-    assert [elements[a:b].tolist() for a, b in pairwise(taken)] == expected
+    starts, elements = take_segments(offsets, np.array(segments, dtype=np.int64))
+    expected = [list(range(offsets[s], offsets[s + 1])) for s in segments]
+    assert [elements[a:b].tolist() for a, b in pairwise(starts)] == expected
 
 
 @given(st.lists(st.integers(0, 9)), st.integers(1, 12))
 def test_chunks_are_as_long_as_the_limit_lets_them(sizes: list[int], limit: int) -> None:
-    found = list(chunks(np.array(sizes, dtype=np.int64), limit))
-    assert [start for start, _ in found] == [0, *(end for _, end in found)][: len(found)]
-    assert (found[-1][1] if found else 0) == len(sizes)
-    for start, end in found:
+    chunks_made = list(chunks(np.array(sizes, dtype=np.int64), limit))
+    assert [start for start, _ in chunks_made] == [0, *(end for _, end in chunks_made)][
+        : len(chunks_made)
+    ]
+    assert (chunks_made[-1][1] if chunks_made else 0) == len(sizes)
+    for start, end in chunks_made:
         assert end == start + 1 or sum(sizes[start:end]) <= limit
         assert end == len(sizes) or sum(sizes[start : end + 1]) > limit
 
@@ -81,7 +83,7 @@ def test_an_array_that_must_grow_keeps_its_rows() -> None:
     assert (larger[3:] == -1).all()
 
 
-@pytest.mark.parametrize("many", [0, 1, 3, 40, 1_000])
-def test_distinct_numbers_come_in_order_whether_they_are_few_or_many(many: int) -> None:
-    numbers = np.random.default_rng(many).integers(0, 500, many).astype(np.int32)
+@pytest.mark.parametrize("size", [0, 1, 3, 40, 1_000])
+def test_distinct_numbers_come_in_order_whether_they_are_few_or_many(size: int) -> None:
+    numbers = np.random.default_rng(size).integers(0, 500, size).astype(np.int32)
     assert distinct(numbers, 500).tolist() == sorted(set(numbers.tolist()))

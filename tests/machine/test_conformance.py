@@ -89,10 +89,10 @@ MACHINES = [
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param(each, marks=pytest.mark.verify if each[0] in LIKE_OTHERS else ())
-        for each in MACHINES
+        pytest.param(case, marks=pytest.mark.verify if case[0] in LIKE_OTHERS else ())
+        for case in MACHINES
     ],
-    ids=lambda each: f"{Path(each[0]).name}-{each[1]}",
+    ids=lambda case: f"{Path(case[0]).name}-{case[1]}",
 )
 def machine(request: pytest.FixtureRequest) -> Machine:
     name, backend = request.param
@@ -241,13 +241,13 @@ def test_step_gives_the_same_again_and_leaves_its_argument_alone(
     machine: Machine, states: States
 ) -> None:
     running = live(machine, states)
-    before = machine.fluents(running)
+    texts_before = machine.fluents(running)
     moves = random_joint_moves(machine, running, np.random.default_rng(3))
     first, second = machine.step(running, moves), machine.step(running, moves)
     assert machine.fluents(first.states) == machine.fluents(second.states)
     assert first.percepts.tolist() == second.percepts.tolist()
     machine.playout(running, np.random.default_rng(4))
-    assert machine.fluents(running) == before
+    assert machine.fluents(running) == texts_before
 
 
 def test_result_of_a_lane_depends_on_no_other_lane(machine: Machine, states: States) -> None:
@@ -259,11 +259,11 @@ def test_result_of_a_lane_depends_on_no_other_lane(machine: Machine, states: Sta
     texts = machine.fluents(shuffled.states)
     goals, over = machine.goals(shuffled.states), machine.terminal(shuffled.states)
     for place, i in enumerate(order.tolist()):
-        alone = machine.step(lane(running, i), moves[i : i + 1])
-        assert machine.fluents(alone.states) == [texts[place]]
-        assert alone.percepts[0].tolist() == shuffled.percepts[place].tolist()
-        assert machine.goals(alone.states)[0].tolist() == goals[place].tolist()
-        assert machine.terminal(alone.states)[0] == over[place]
+        single = machine.step(lane(running, i), moves[i : i + 1])
+        assert machine.fluents(single.states) == [texts[place]]
+        assert single.percepts[0].tolist() == shuffled.percepts[place].tolist()
+        assert machine.goals(single.states)[0].tolist() == goals[place].tolist()
+        assert machine.terminal(single.states)[0] == over[place]
 
 
 # -------------------------------------------------------------------- lanes
@@ -272,9 +272,9 @@ def test_result_of_a_lane_depends_on_no_other_lane(machine: Machine, states: Sta
 def test_take_and_concatenate_move_lanes_about(machine: Machine, states: States) -> None:
     texts = machine.fluents(states)
     order = np.array([len(states) - 1, 0, 0, 2], dtype=np.int64)
-    taken = states.take(order)
-    assert machine.fluents(taken) == [texts[i] for i in order]
-    joined = machine.concatenate([taken, states, machine.initial(2), taken.take(order[:0])])
+    reordered = states.take(order)
+    assert machine.fluents(reordered) == [texts[i] for i in order]
+    joined = machine.concatenate([reordered, states, machine.initial(2), reordered.take(order[:0])])
     start = machine.fluents(machine.initial(1))
     assert machine.fluents(joined) == [*(texts[i] for i in order), *texts, *start, *start]
     assert machine.fluents(states) == texts
@@ -289,15 +289,15 @@ def test_groups_tell_states_apart(machine: Machine, states: States) -> None:
 
 def test_states_of_another_machine_are_refused(machine: Machine) -> None:
     if machine.backend == "openspiel":
-        other = build_machine(load_program("openspiel:matrix_rps"))
+        stranger = build_machine(load_program("openspiel:matrix_rps"))
     elif machine.backend == "tree":
-        other = build_machine(load_program(GAMBIT_GAMES[0]))
+        stranger = build_machine(load_program(GAMBIT_GAMES[0]))
     else:
-        other = machine_of_rules(RULES, machine.backend)
+        stranger = machine_of_rules(RULES, machine.backend)
     with pytest.raises(MachineError, match="another"):
-        machine.terminal(other.initial(1))
+        machine.terminal(stranger.initial(1))
     with pytest.raises(MachineError, match="another"):
-        machine.concatenate([machine.initial(1), other.initial(1)])
+        machine.concatenate([machine.initial(1), stranger.initial(1)])
 
 
 # -------------------------------------------------------------------- playouts
@@ -309,11 +309,11 @@ def test_playouts_with_one_seed_are_one_result(machine: Machine, states: States)
     )
     assert first.goals.tolist() == second.goals.tolist()
     assert first.steps.tolist() == second.steps.tolist()
-    many = machine.initial(60)
-    different = [
-        machine.playout(many, np.random.default_rng(seed)).goals.tolist() for seed in (7, 8)
+    start = machine.initial(60)
+    reseeded = [
+        machine.playout(start, np.random.default_rng(seed)).goals.tolist() for seed in (7, 8)
     ]
-    assert different[0] != different[1]
+    assert reseeded[0] != reseeded[1]
     assert third.finished.all()
 
 
@@ -343,23 +343,23 @@ def test_playouts_that_are_cut_off_are_flagged(machine: Machine, states: States)
     assert none.finished.tolist() == over.tolist()
     assert not none.steps.any()
     assert not none.goals[~over].any()
-    few = machine.playout(states, np.random.default_rng(0), 2)
-    assert (few.steps <= 2).all()
-    assert (few.steps[~few.finished] == 2).all()
-    assert not few.goals[~few.finished].any()
-    assert (few.steps[over] == 0).all()
+    playouts = machine.playout(states, np.random.default_rng(0), 2)
+    assert (playouts.steps <= 2).all()
+    assert (playouts.steps[~playouts.finished] == 2).all()
+    assert not playouts.goals[~playouts.finished].any()
+    assert (playouts.steps[over] == 0).all()
 
 
 def test_every_lane_stepped_is_a_state_visited(machine: Machine) -> None:
-    before = machine.states_visited
+    visited = machine.states_visited
     start = machine.initial(5)
     machine.legal(start, 0)
     machine.terminal(start)
-    assert machine.states_visited == before
+    assert machine.states_visited == visited
     machine.step(start, random_joint_moves(machine, start, np.random.default_rng(0)))
-    assert machine.states_visited == before + 5
+    assert machine.states_visited == visited + 5
     steps = machine.playout(start, np.random.default_rng(0)).steps
-    assert machine.states_visited == before + 5 + steps.sum()
+    assert machine.states_visited == visited + 5 + steps.sum()
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -448,16 +448,16 @@ def test_role_without_a_legal_move_is_named_with_the_state(backend: str) -> None
     machine = machine_of_rules(STUCK, backend)
     go = machine.move_id("go")
     assert go is not None
-    after = machine.step(machine.initial(1), np.array([[go, go]])).states
-    both = machine.concatenate([machine.initial(1), after])
-    assert machine.legal(both, 0).counts.tolist() == [1, 1]
+    successor = machine.step(machine.initial(1), np.array([[go, go]])).states
+    both_states = machine.concatenate([machine.initial(1), successor])
+    assert machine.legal(both_states, 0).counts.tolist() == [1, 1]
     with pytest.raises(NoLegalMoveError) as caught:
-        machine.legal(both, 1)
+        machine.legal(both_states, 1)
     assert caught.value.role == "second"
     assert caught.value.state == ("one",)
     assert "second has no legal move in a state that is not terminal: one" in str(caught.value)
-    assert machine.legal(both, 1, allow_stuck=True).counts.tolist() == [1, 0]
-    playouts = machine.playout(both, np.random.default_rng(0))
+    assert machine.legal(both_states, 1, allow_stuck=True).counts.tolist() == [1, 0]
+    playouts = machine.playout(both_states, np.random.default_rng(0))
     assert playouts.finished.tolist() == [False, False]
     assert playouts.steps.tolist() == [1, 0]
 
@@ -486,12 +486,12 @@ def test_playouts_count_goal_values_that_are_no_numbers_as_zero(
 ) -> None:
     machine = machine_of_rules(ODD_GOALS, backend)
     for seed in range(2):
-        played = machine.playout(machine.initial(70), np.random.default_rng(seed))
-        assert played.finished.all()
-        assert played.goals.tolist() == [[0, 0, -5, 1e26, 12.5]] * 70
-    said = {record.getMessage() for record in caplog.records}
-    assert len(caplog.records) == len(said)
-    assert sorted(text for text in said if "several" not in text) == [
+        playouts = machine.playout(machine.initial(70), np.random.default_rng(seed))
+        assert playouts.finished.all()
+        assert playouts.goals.tolist() == [[0, 0, -5, 1e26, 12.5]] * 70
+    messages = {record.getMessage() for record in caplog.records}
+    assert len(caplog.records) == len(messages)
+    assert sorted(text for text in messages if "several" not in text) == [
         "both has a goal value that is not a number: playouts count it as 0",
         "high has the goal value 1e+26 outside 0..100: it is kept",
         "low has the goal value -5 outside 0..100: it is kept",
@@ -560,14 +560,14 @@ def test_of_several_goal_values_that_of_the_first_rule_counts(
     caplog.set_level("WARNING")
     start = machine.initial(2)
     assert machine.goals(start).tolist() == [[0, 100, 20, 100, 5, 10]] * 2
-    played = machine.playout(start, np.random.default_rng(0))
-    assert played.goals.tolist() == [[0, 100, 20, 100, 5, 30]] * 2
-    said = {record.getMessage() for record in caplog.records}
+    playouts = machine.playout(start, np.random.default_rng(0))
+    assert playouts.goals.tolist() == [[0, 100, 20, 100, 5, 30]] * 2
+    messages = {record.getMessage() for record in caplog.records}
     assert isinstance(machine, GoalTexts)
-    texts = [tuple(dict.fromkeys(each)) for each in machine.goal_texts(start)[0]]
+    texts = [tuple(dict.fromkeys(goals)) for goals in machine.goal_texts(start)[0]]
     assert texts[:3] == [("0", "100"), ("100", "50"), ("20", "10", "7", "70")]
-    assert "low has several goal values (0, 100): the first rule's counts" in said
-    assert not any(text.startswith("same") for text in said)
+    assert "low has several goal values (0, 100): the first rule's counts" in messages
+    assert not any(text.startswith("same") for text in messages)
 
 
 def test_alternatives_of_one_rule_for_goals_give_the_highest(backend: str) -> None:
@@ -611,25 +611,25 @@ def test_thousands_of_small_calls_leave_nothing_behind(backend: str) -> None:
 def test_states_are_given_back_with_their_batches(backend: str) -> None:
     machine = build_machine(normalize(parse(COUNTER)), backend)
     rng = np.random.default_rng(0)
-    kept = machine.initial(3)
+    first_states = machine.initial(3)
     for _ in _rounds(warm_up=10, measured=30, most_kb=15_000):
         states = machine.initial(500)
         for _ in range(3):
             states = live(machine, states)
             states = machine.step(states, random_joint_moves(machine, states, rng)).states
-    assert len(machine.fluents(kept)[0]) == 8
-    assert machine.legal(kept, 0).counts.tolist() == [64] * 3
+    assert len(machine.fluents(first_states)[0]) == 8
+    assert machine.legal(first_states, 0).counts.tolist() == [64] * 3
 
 
 def test_machines_come_and_go(backend: str) -> None:
     program = normalize(parse(RULES))
-    kept = build_machine(program, backend)
+    lasting = build_machine(program, backend)
     for _ in _rounds(warm_up=10, measured=60, most_kb=15_000):
         machine = build_machine(program, backend)
         assert machine.terminal(machine.initial(1)).tolist() == [False]
         machine.close()
         machine.close()
-    assert kept.legal(kept.initial(1), 0).counts.tolist() == [3]
+    assert lasting.legal(lasting.initial(1), 0).counts.tolist() == [3]
 
 
 def _rounds(warm_up: int, measured: int, most_kb: int) -> Iterator[int]:
@@ -637,14 +637,14 @@ def _rounds(warm_up: int, measured: int, most_kb: int) -> Iterator[int]:
     for i in range(warm_up):
         yield i
     gc.collect()
-    before = _resident_kb()
+    memory_before = _resident_kb()
     for i in range(measured):
         yield warm_up + i
     gc.collect()
-    if before is not None:
-        after = _resident_kb()
-        assert after is not None
-        assert after - before < most_kb
+    if memory_before is not None:
+        memory_after = _resident_kb()
+        assert memory_after is not None
+        assert memory_after - memory_before < most_kb
 
 
 def _resident_kb() -> int | None:

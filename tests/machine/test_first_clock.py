@@ -1,4 +1,4 @@
-"""What is played on when the first clock asks for a move."""
+"""The machine that is used when the first clock asks for a move."""
 
 from __future__ import annotations
 
@@ -25,27 +25,29 @@ from tests.support.sheets.hopeless import poker
 @pytest.fixture(autouse=True)
 def _nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """Circuits are made anew, and refusals forgotten."""
-    for known in ("_refused", "_foreseen"):
-        monkeypatch.setattr(circuits, known, {})
+    for memo in ("_refused", "_foreseen"):
+        monkeypatch.setattr(circuits, memo, {})
     monkeypatch.setattr(circuits, "user_cache", lambda: DiskCache(None))
 
 
-def built(program: Program, is_asked: Callable[[], bool]) -> tuple[str, list[GroundingForecast]]:
-    """The backend of what is built, and what was expected."""
+def build_and_foresee(
+    program: Program, is_asked: Callable[[], bool]
+) -> tuple[str, list[GroundingForecast]]:
+    """The backend of the machine that is built, and the forecasts."""
     seen: list[GroundingForecast] = []
     machine = build_by_the_first_clock(program, Limits(), is_asked, seen.append)
     assert machine.legal(machine.initial(1), 0).counts[0] > 0
     return machine.backend, seen
 
 
-def test_who_does_not_ask_gets_the_fast_machine() -> None:
-    backend, seen = built(load("kuhn_poker"), lambda: False)
+def test_a_patient_caller_gets_the_fast_machine() -> None:
+    backend, seen = build_and_foresee(load("kuhn_poker"), lambda: False)
     assert backend == "propnet"
     assert [forecast.verdict(Limits()) for forecast in seen] == ["yes"]
 
 
 @pytest.mark.parametrize(("is_cached", "backend"), [(True, "relational"), (False, "prolog")])
-def test_who_asks_before_the_rules_are_ground_gets_another_machine(
+def test_a_request_before_the_rules_are_ground_gets_another_machine(
     monkeypatch: pytest.MonkeyPatch, is_cached: bool, backend: str
 ) -> None:
     def never(*_: object, meanwhile: Meanwhile, **options: object) -> Built:
@@ -54,7 +56,7 @@ def test_who_asks_before_the_rules_are_ground_gets_another_machine(
 
     monkeypatch.setattr(circuits, "build", never)
     monkeypatch.setattr(jit.Kernel, "is_cached", is_cached)
-    assert built(load("kuhn_poker"), lambda: True)[0] == backend
+    assert build_and_foresee(load("kuhn_poker"), lambda: True)[0] == backend
 
 
 @pytest.mark.verify
@@ -62,7 +64,7 @@ def test_nobody_waits_for_hopeless_rules(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jit.Kernel, "is_cached", True)
-    backend, seen = built(normalize(parse(poker())), lambda: False)
+    backend, seen = build_and_foresee(normalize(parse(poker())), lambda: False)
     assert backend == "relational"
     assert [forecast.verdict(Limits()) for forecast in seen] == ["no"]
     assert "(<= sorted " in caplog.text
@@ -70,7 +72,7 @@ def test_nobody_waits_for_hopeless_rules(
 
 def test_nobody_waits_for_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jit.Kernel, "is_cached", False)
-    assert built(normalize(parse(poker())), lambda: False)[0] == "prolog"
+    assert build_and_foresee(normalize(parse(poker())), lambda: False)[0] == "prolog"
 
 
 def test_rules_that_kernels_cannot_interpret_are_played_on_prolog(
@@ -78,39 +80,39 @@ def test_rules_that_kernels_cannot_interpret_are_played_on_prolog(
 ) -> None:
     monkeypatch.setattr(jit.Kernel, "is_cached", True)
     monkeypatch.setattr(compile, "MOST_OPS", 10)
-    assert built(normalize(parse(poker())), lambda: False)[0] == "prolog"
+    assert build_and_foresee(normalize(parse(poker())), lambda: False)[0] == "prolog"
 
 
 @pytest.mark.verify
-def test_what_is_made_beside_is_given_up_when_the_circuit_is_there(
+def test_the_fallback_machine_is_dropped_when_the_circuit_is_ready(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    begun: list[bool] = []
+    calls: list[bool] = []
 
     def endless(*_: object, meanwhile: Callable[[], None], **options: object) -> Machine:
-        begun.append(True)
+        calls.append(True)
         while True:
             meanwhile()
 
     monkeypatch.setattr(build, "_relational", endless)
     monkeypatch.setattr(build, "_SOON_S", 0.0)
-    assert built(load("kuhn_poker"), lambda: False)[0] == "propnet"
-    assert begun
+    assert build_and_foresee(load("kuhn_poker"), lambda: False)[0] == "propnet"
+    assert calls
 
 
 @pytest.mark.verify
-def test_with_no_other_machine_whoever_asks_has_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_another_machine_a_request_has_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: object, **options: object) -> Machine:
         raise BackendUnavailableError("SWI-Prolog", "install it")
 
     for name in ("_prolog", "_relational"):
         monkeypatch.setattr(build, name, missing)
-    assert built(load("kuhn_poker"), lambda: True)[0] == "propnet"
+    assert build_and_foresee(load("kuhn_poker"), lambda: True)[0] == "propnet"
     with pytest.raises(BackendUnavailableError, match="ground rules"):
         build_by_the_first_clock(normalize(parse(poker())), Limits(), lambda: True)
 
 
-def test_what_is_called_meanwhile_ends_the_grounding() -> None:
+def test_a_callback_can_end_the_grounding() -> None:
     def enough(_: Callable[[], bool]) -> None:
         raise ReasonerLimitError("looks", 1, "waiting")
 

@@ -1,4 +1,4 @@
-"""Copies of the process that share work: what they find, and what happens when they fail."""
+"""Copies of the process that share work: their results, and their failures."""
 
 from __future__ import annotations
 
@@ -39,23 +39,27 @@ def test_every_piece_is_done_once_whoever_does_it(threads: int) -> None:
         machine.states_visited += 10 + piece
         return piece, np.arange(piece * 20_000), machine.threads
 
-    found = shared(machine, work, 5)
-    assert [each[0] for each in found if each is not None] == list(range(5))
-    assert [len(each[1]) for each in found if each is not None] == [k * 20_000 for k in range(5)]
+    answers = shared(machine, work, 5)
+    assert [answer[0] for answer in answers if answer is not None] == list(range(5))
+    assert [len(answer[1]) for answer in answers if answer is not None] == [
+        k * 20_000 for k in range(5)
+    ]
     assert machine.states_visited == 60
     assert machine.threads == threads
-    in_copies = [each[2] for each in found if each is not None and each[0] % min(threads, 5)]
+    in_copies = [
+        answer[2] for answer in answers if answer is not None and answer[0] % min(threads, 5)
+    ]
     assert in_copies == [1] * len(in_copies)  # a copy starts no others
 
 
 def test_other_machines_are_not_shared() -> None:
     assert processes_for(object()) == 1
     assert processes_for(Counter(3)) == 3
-    here = os.getpid()
-    assert shared(object(), lambda piece: os.getpid(), 3) == [here] * 3
+    pid = os.getpid()
+    assert shared(object(), lambda piece: os.getpid(), 3) == [pid] * 3
 
 
-def test_what_a_copy_raises_is_raised_here() -> None:
+def test_an_exception_in_a_copy_is_raised_here() -> None:
     def work(piece: int) -> int:
         if piece == 1:
             raise MachineError("no such move")
@@ -111,27 +115,27 @@ def held_elsewhere(lock: Any, until: threading.Event) -> Iterator[None]:
     holder.join()
 
 
-@pytest.mark.parametrize("which", ["ours", "numba's", "the machine's"])
+@pytest.mark.parametrize("lock_of", ["ours", "numba's", "the machine's"])
 def test_nothing_is_copied_while_another_thread_holds_a_lock(
-    which: str, monkeypatch: pytest.MonkeyPatch
+    lock_of: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(forks, "STILL_S", 600.0)
     jit.load_compiler()
     machine, free = Counter(2), threading.Event()
-    lock = {"ours": jit.locks()[-1], "numba's": jit.locks()[0]}.get(which, machine.growing)
+    lock = {"ours": jit.locks()[-1], "numba's": jit.locks()[0]}.get(lock_of, machine.growing)
 
     def work(piece: int) -> int:
         free.set()  # as the other thread would be done in a while
         with lock:
             return os.getpid()
 
-    found: list[object] = []
+    answers: list[object] = []
     with held_elsewhere(lock, free):
-        sharing = threading.Thread(target=lambda: found.extend(shared(machine, work, 3)))
+        sharing = threading.Thread(target=lambda: answers.extend(shared(machine, work, 3)))
         sharing.daemon = True  # it would wait for its copy for ever
         sharing.start()
         sharing.join(20)
-    assert found == [os.getpid()] * 3
+    assert answers == [os.getpid()] * 3
     assert os.getpid() not in shared(machine, work, 3)[1::2]  # and now copies are made again
 
 
@@ -141,7 +145,7 @@ def test_with_a_clock_nobody_does_what_a_copy_was_to_do() -> None:
         assert shared(machine, lambda piece: piece, 4, 10.0) == [0, None, 2, None]
 
 
-def test_what_a_copy_that_hangs_was_to_do_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_work_of_a_copy_that_hangs_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forks, "STILL_S", 0.2)
     parent, never = os.getpid(), threading.Lock()
 

@@ -40,10 +40,10 @@ def machines_of(prefix: str, game: GameDefinition) -> dict[str, Machine]:
 @prefixes
 def test_the_text_makes_the_same_game_again(prefix: str) -> None:
     game = game_of(prefix)
-    again = read_program(game.source.text)
-    assert game.prefix == again.prefix == prefix
-    assert (again.digest, again.roles) == (game.digest, game.roles)
-    assert again.source.text.startswith(prefix)
+    reread = read_program(game.source.text)
+    assert game.prefix == reread.prefix == prefix
+    assert (reread.digest, reread.roles) == (game.digest, game.roles)
+    assert reread.source.text.startswith(prefix)
 
 
 @prefixes
@@ -70,7 +70,7 @@ def test_all_backends_play_the_same_game(prefix: str) -> None:
 
 
 @prefixes
-def test_what_is_no_game_is_refused(prefix: str) -> None:
+def test_a_file_that_is_no_game_is_refused(prefix: str) -> None:
     with pytest.raises(GGPError):
         read_program(f"{prefix} nonsense ((", "nonsense")
     with pytest.raises(ConfigError, match="backend"):

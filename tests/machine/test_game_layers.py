@@ -18,7 +18,9 @@ def options(states: int, seed: int) -> JointMoves:
     """Joint moves of three roles, of which some have no move in some states."""
     rng = np.random.default_rng(seed)
     counts = rng.integers(0, 5, (3, states))
-    lists = tuple(Ragged(offsets_of(each), np.arange(each.sum())) for each in counts)
+    lists = tuple(
+        Ragged(offsets_of(role_counts), np.arange(role_counts.sum())) for role_counts in counts
+    )
     return JointMoves((1, 0, 2), lists, np.zeros(0))
 
 
@@ -54,18 +56,21 @@ def test_states_listed_in_parts_have_the_same_moves() -> None:
     halves = JointMoves.of(machine, states, batches=((0, 5), (5, len(states))))
     assert whole.number == halves.number == whole.offsets[-1] > 0
     assert (whole.probabilities == halves.probabilities).all()
-    for one, other in zip(whole.lists, halves.lists, strict=True):
-        assert (one.offsets == other.offsets).all()
-        assert (one.values == other.values).all()
+    for whole_list, joined_list in zip(whole.lists, halves.lists, strict=True):
+        assert (whole_list.offsets == joined_list.offsets).all()
+        assert (whole_list.values == joined_list.values).all()
 
 
 def test_moves_left_out_are_not_listed() -> None:
     machine = machine_of_game("tic_tac_toe", "propnet")
     moves = JointMoves.of(machine, machine.initial(1))
-    kept = np.arange(9) % 2 == 0
-    assert moves.only(0, kept).lists[0].values.tolist() == moves.lists[0].values[kept].tolist()
-    fewer = moves.without(~kept)
-    assert fewer.some(0, 5)[1].tolist() == moves.some(0, 9)[1][kept].tolist()
+    is_listed = np.arange(9) % 2 == 0
+    assert (
+        moves.only(0, is_listed).lists[0].values.tolist()
+        == moves.lists[0].values[is_listed].tolist()
+    )
+    fewer = moves.without(~is_listed)
+    assert fewer.some(0, 5)[1].tolist() == moves.some(0, 9)[1][is_listed].tolist()
 
 
 def test_a_role_without_a_move_is_allowed_where_it_is_said() -> None:
@@ -88,9 +93,9 @@ def next_states(machine: Machine, states: States, most: int) -> NextLayer:
     merger = StateMerger(machine, states, (SAME, np.add, np.maximum))
     for start, end in moves.batches(most):
         lanes, joint = moves.some(start, end)
-        after = machine.step(states.take(lanes), joint).states
+        successors = machine.step(states.take(lanes), joint).states
         seats = np.zeros((len(lanes), 2), dtype=np.int64)
-        merger.add(after, seats, np.full(len(lanes), Fraction(1, 3), dtype=object), lanes)
+        merger.add(successors, seats, np.full(len(lanes), Fraction(1, 3), dtype=object), lanes)
     return merger.merged()
 
 
@@ -107,8 +112,8 @@ def test_equal_states_are_one_whatever_the_batches(game: str) -> None:
             assert machine.fluents(parts.states) == machine.fluents(whole.states)
             assert (parts.first == whole.first).all()
             assert (parts.after == whole.after).all()
-            for one, other in zip(parts.columns, whole.columns, strict=True):
-                assert (one == other).all()
+            for parts_column, whole_column in zip(parts.columns, whole.columns, strict=True):
+                assert (parts_column == whole_column).all()
         texts = machine.fluents(whole.states)
         assert len(set(texts)) == len(texts)
         assert (whole.after[whole.first] == np.arange(len(texts))).all()
@@ -123,15 +128,15 @@ def test_keys_tell_equal_states_apart() -> None:
     merger.add(machine.initial(4), paths, once)
     merger.add(machine.initial(4), paths[::-1], once)
     assert merger.size == 6
-    found = merger.merged()
+    merged = merger.merged()
     assert merger.size == 3
-    assert found.columns[0].tolist() == [[1, 5], [2, 5], [1, 6]]
-    assert found.columns[1].tolist() == [4, 2, 2]
-    assert found.first.tolist() == [0, 1, 3]
-    assert found.after.tolist() == [0, 1, 0, 2, 2, 0, 1, 0]
+    assert merged.columns[0].tolist() == [[1, 5], [2, 5], [1, 6]]
+    assert merged.columns[1].tolist() == [4, 2, 2]
+    assert merged.first.tolist() == [0, 1, 3]
+    assert merged.after.tolist() == [0, 1, 0, 2, 2, 0, 1, 0]
 
 
-def test_nothing_leads_nowhere() -> None:
+def test_merging_no_states_gives_no_states() -> None:
     machine = machine_of_game("tic_tac_toe", "propnet")
-    found = StateMerger(machine, machine.initial(1)).merged()
-    assert len(found.states) == len(found.after) == 0
+    merged = StateMerger(machine, machine.initial(1)).merged()
+    assert len(merged.states) == len(merged.after) == 0

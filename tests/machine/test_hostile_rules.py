@@ -210,7 +210,9 @@ SHAPES = ("(init {fact})", "{fact}", "(<= {fact} (true (at z)))")
         *((goal, shape, "propnet") for goal, shape in zip(GOALS, cycle(SHAPES), strict=False)),
     ],
 )
-def test_nothing_is_executed(goal: str, shape: str, backend: str, tmp_path: Path) -> None:
+def test_rules_cannot_execute_prolog_goals(
+    goal: str, shape: str, backend: str, tmp_path: Path
+) -> None:
     path = tmp_path / "made_by_rules"
     goal = goal.format(path=path)
     fact = goal.replace("?s", "s").replace("?x", "x")
@@ -245,8 +247,8 @@ def test_nothing_is_executed(goal: str, shape: str, backend: str, tmp_path: Path
 )  # fmt: skip
 def test_move_texts_are_data_too(text: str, backend: str) -> None:
     machine = machine_of(BASE + STAY + NEVER, backend)
-    known = machine.move_id("m")
-    assert machine.move_id(text) in (None, known)
+    move_id = machine.move_id("m")
+    assert machine.move_id(text) in (None, move_id)
     assert machine.percept_id([text, text]) in (None, machine.percept_id(["m"]))
 
 
@@ -502,12 +504,16 @@ def test_static_relation_with_many_facts_loses_none(backend: str) -> None:
 
 def test_doubled_facts_do_not_double_the_work(backend: str) -> None:
     succ = "".join(f"(succ {i} {i + 1}) (succ {i} {i + 1})" for i in range(100))
-    less = (
+    order_rules = (
         "(<= (less ?x ?y) (succ ?x ?y) (true (at z)))"
         "(<= (less ?x ?y) (succ ?x ?z) (less ?z ?y) (true (at z)))"
     )
     machine = machine_of(
-        BASE + STAY + succ + less + "(<= terminal (less 99 0)) (<= (legal a n) (less 0 100))",
+        BASE
+        + STAY
+        + succ
+        + order_rules
+        + "(<= terminal (less 99 0)) (<= (legal a n) (less 0 100))",
         backend,
         Limits(inferences=2_000_000),
     )
@@ -538,17 +544,17 @@ CLOSURES = {
 
 
 @pytest.mark.parametrize(
-    ("recursion", "where"),
+    ("recursion", "graph"),
     [*((recursion, "state") for recursion in CLOSURES), ("left", "static"), ("mutual", "move")],
 )
-def test_recursion_over_a_cyclic_graph_ends(recursion: str, where: str, backend: str) -> None:
+def test_recursion_over_a_cyclic_graph_ends(recursion: str, graph: str, backend: str) -> None:
     closure = CLOSURES[recursion]
     links = "".join(f"(link {i} {(i + 1) % 3})" for i in range(3)) + "(link 7 8) (link 8 9)"
     edge = {
         "state": "(<= (edge ?x ?y) (link ?x ?y) (true (open ?x)))",
         "static": "(<= (edge ?x ?y) (link ?x ?y))",
         "move": "(<= (edge ?x ?y) (link ?x ?y) (does a (from ?z)))",
-    }[where]
+    }[graph]
     text = f"""
     (role a) (role random) {links} {closure} {edge}
     (<= (init (open ?x)) (link ?x ?y)) (legal random noop)

@@ -29,13 +29,13 @@ ONLY_LIMITS = {
     "ggp.run.messages",
     "ggp.run.processes",
 }
-"""What makers of circuits read of these is how to end without one, and to tell how far they are."""
+"""Makers of circuits use these only to fail, and to report their progress."""
 
 ONLY_COMPILE = COMPILERS | {
     "ggp.libraries",
     "ggp.machine.compiling.kernel_version",
 }
-"""These have the kernels of makers of circuits compiled: what they compute is said elsewhere."""
+"""These only compile the kernels of circuit makers; other files decide the values."""
 
 
 def modules_with(*words: str) -> list[str]:
@@ -68,16 +68,16 @@ def tells_numba(module: str) -> bool:
 
 def test_the_version_of_kernels_is_that_of_the_files_they_read() -> None:
     modules = modules_with("ggp.machine.compiling.jit")
-    kernels = [each for module in modules for each in decorated(module, KERNEL_MAKERS)]
+    kernels = [kernel for module in modules for kernel in decorated(module, KERNEL_MAKERS)]
     assert len(kernels) > 100
-    known = {module_of(PACKAGE / f"{name}.py") for name in kernel_version.FILES}
-    assert known == modules_of(names_read(kernels, by_kernels=True)) | COMPILERS
+    counted = {module_of(PACKAGE / f"{name}.py") for name in kernel_version.FILES}
+    assert counted == modules_of(names_read(kernels, by_kernels=True)) | COMPILERS
 
 
 def test_every_module_that_compiles_is_known() -> None:
-    found = {module for module in modules_with("numba", "llvmlite") if tells_numba(module)}
-    assert found
-    assert found <= COMPILERS
+    modules = {module for module in modules_with("numba", "llvmlite") if tells_numba(module)}
+    assert modules
+    assert modules <= COMPILERS
 
 
 def test_kernels_are_made_by_decorators_only() -> None:

@@ -66,14 +66,14 @@ def test_lanes_that_are_mixed_up_stand_out(monkeypatch: pytest.MonkeyPatch) -> N
 
     def mixed_up(states: States, rng: np.random.Generator, max_steps: int) -> Playouts:
         """One of sixteen lanes gets what belongs to its neighbour."""
-        played = play(states, rng, max_steps)
+        playouts = play(states, rng, max_steps)
         lanes = np.arange(len(states))
         lanes[::16] = np.roll(lanes, 1)[::16]
-        return take_lanes(played, lanes)
+        return take_lanes(playouts, lanes)
 
     monkeypatch.setattr(machine, "playout", mixed_up)
-    found = summary_of(compare_playouts(machine, "tic_tac_toe", Plan(matches=1000)))
-    assert {"the largest z-score", "the smallest p-value"} <= {*found.stands_out(CHANCE)}
+    summary = summary_of(compare_playouts(machine, "tic_tac_toe", Plan(matches=1000)))
+    assert {"the largest z-score", "the smallest p-value"} <= {*summary.stands_out(CHANCE)}
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,11 @@ def test_lanes_that_are_mixed_up_stand_out(monkeypatch: pytest.MonkeyPatch) -> N
 def test_matches_by_steps_end_as_playouts_do(rules: str, max_steps: int) -> None:
     machine: Machine = machine_of_rules(rules, "propnet")
     states, rng = machine.initial(3), np.random.default_rng(0)
-    played = machine.playout(states, rng, max_steps)
-    for one, other in zip(play_by_steps(machine, states, rng, max_steps), played, strict=True):
-        assert np.array_equal(one, other)
+    playouts = machine.playout(states, rng, max_steps)
+    for by_steps, by_playout in zip(
+        play_by_steps(machine, states, rng, max_steps), playouts, strict=True
+    ):
+        assert np.array_equal(by_steps, by_playout)
 
 
 def test_samples_alike_have_the_scores_that_are_expected() -> None:
@@ -105,8 +107,8 @@ def test_samples_alike_have_the_scores_that_are_expected() -> None:
     assert abs(summary.deviation - 1) < 0.1
     assert summary.num_scores > 700
     # The second of each pair says nothing new, and makes the mean no more certain.
-    alone = summarize([each[:1] for each in scores], tables)
-    assert summary.mean_error == pytest.approx(alone.mean_error, rel=0.1)
+    single = summarize([group[:1] for group in scores], tables)
+    assert summary.mean_error == pytest.approx(single.mean_error, rel=0.1)
 
 
 def test_small_differences_add_up() -> None:
@@ -125,17 +127,17 @@ def test_a_table_with_one_cell_says_nothing() -> None:
     rng = np.random.default_rng(0)
     assert table_p(np.zeros(50, dtype=np.int64), np.zeros(50, dtype=np.int64), rng) is None
     assert z_score(np.ones(50), np.ones(50)) is None
-    different = table_p(np.zeros(50, dtype=np.int64), np.ones(50, dtype=np.int64), rng)
-    assert different is not None
-    assert different < 1e-20
+    p = table_p(np.zeros(50, dtype=np.int64), np.ones(50, dtype=np.int64), rng)
+    assert p is not None
+    assert p < 1e-20
 
 
 def test_the_command_gives_the_same_for_the_same_seed() -> None:
     command = ["--only", "monty", "--matches", "40", "--starts", "2", "--json"]
-    first, second, other = (
+    first, second, reseeded = (
         CliRunner().invoke(main, [*command, "--seed", seed]).stdout for seed in ("1", "1", "2")
     )
-    assert first == second != other
-    told = json.loads(first)
-    assert told["rulesheets"]["monty_hall"][0]["name"] == "alone"
-    assert told["summary"]["num_scores"] > 0
+    assert first == second != reseeded
+    report = json.loads(first)
+    assert report["rulesheets"]["monty_hall"][0]["name"] == "alone"
+    assert report["summary"]["num_scores"] > 0

@@ -1,4 +1,4 @@
-"""What a start does not wait for."""
+"""Work that a start does not wait for."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ MOST_MODULES = 50
 
 
 def second_output(program: str) -> str:
-    """What a program prints when it runs again: the first run may have to compile."""
+    """The output of a program when it runs again: the first run may have to compile."""
     for _ in range(2):
         run = subprocess.run(
             [sys.executable, "-c", program],

@@ -28,14 +28,14 @@ class Clock:
 
 @dataclass
 class Script:
-    """A player that gives the moves it was made with and keeps all it is told.
+    """A player that makes scripted moves and records its observations.
 
     Attributes:
-        moves: what it answers, turn by turn; an exception is raised.
-        clock, takes_s: how much time each answer takes.
-        fails_to_observe: what it raises when told of a turn.
+        moves: its answers, turn by turn; an exception is raised.
+        clock, takes_s: its clock, and the seconds of each answer.
+        fails_to_observe: the exception that `observe` raises.
         told: keyword and other arguments of every `observe`.
-        deadlines: what `choose` was given.
+        deadlines: the deadline of every `choose`.
     """
 
     moves: Iterable[str | Exception]

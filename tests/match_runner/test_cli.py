@@ -41,7 +41,7 @@ def by_lot(game: str) -> list[str]:
     return [text for role in roles for text in ("--player", f"{role}=random")]
 
 
-def played(*args: str) -> Any:
+def json_of(*args: str) -> Any:
     result = run(*args, "--json")
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
@@ -52,56 +52,56 @@ def played(*args: str) -> Any:
 
 
 def test_json_has_exactly_the_fields_promised() -> None:
-    found = played(*BOMB, *PLAYER, "--matches", "3", "--seed", "5")
-    assert list(found) == [
+    report = json_of(*BOMB, *PLAYER, "--matches", "3", "--seed", "5")
+    assert list(report) == [
         *("game", "matches", "mean", "states_visited", "seed", "backend", "play_clock", "clock")
     ]
-    assert (found["seed"], found["backend"]) == (5, "propnet")
-    assert (found["play_clock"], found["clock"]) == (None, "wall")
-    assert found["game"] == "exploding_bomb"
-    assert [match["seed"] for match in found["matches"]] == [5, 6, 7]
-    for match in found["matches"]:
+    assert (report["seed"], report["backend"]) == (5, "propnet")
+    assert (report["play_clock"], report["clock"]) == (None, "wall")
+    assert report["game"] == "exploding_bomb"
+    assert [match["seed"] for match in report["matches"]] == [5, 6, 7]
+    for match in report["matches"]:
         assert list(match) == ["seed", "goals", "turns", "errors"]
         assert set(match["goals"]) == {"agent", "random"}
         assert all(type(goal) is int for goal in match["goals"].values())
         assert match["turns"] == 3
         assert match["errors"] == []
     for role in ("agent", "random"):
-        assert list(found["mean"][role]) == ["mean", "ci99", "low", "high", "method"]
-    goals = [match["goals"]["agent"] for match in found["matches"]]
-    assert found["mean"]["agent"]["mean"] == pytest.approx(sum(goals) / 3)
-    assert found["mean"]["random"]["mean"] == 0
-    assert found["states_visited"]["agent"] > 0
-    assert found["states_visited"]["random"] == 0
+        assert list(report["mean"][role]) == ["mean", "ci99", "low", "high", "method"]
+    goals = [match["goals"]["agent"] for match in report["matches"]]
+    assert report["mean"]["agent"]["mean"] == pytest.approx(sum(goals) / 3)
+    assert report["mean"]["random"]["mean"] == 0
+    assert report["states_visited"]["agent"] > 0
+    assert report["states_visited"]["random"] == 0
 
 
 def test_a_single_match_has_no_interval() -> None:
-    assert played(*BOMB)["mean"]["agent"]["ci99"] is None
+    assert json_of(*BOMB)["mean"]["agent"]["ci99"] is None
 
 
 def test_match_of_a_series_is_reproduced_by_its_seed() -> None:
-    series = played("play", "kuhn_poker", "--matches", "4", "--seed", "10")["matches"]
+    series = json_of("play", "kuhn_poker", "--matches", "4", "--seed", "10")["matches"]
     for match in series:
-        alone = played("play", "kuhn_poker", "--seed", str(match["seed"]))["matches"]
-        assert alone == [match]
+        single = json_of("play", "kuhn_poker", "--seed", str(match["seed"]))["matches"]
+        assert single == [match]
 
 
 @pytest.mark.parametrize("game", MODEST_GAMES)
 def test_every_game_is_played_to_its_end_by_random_players(game: str) -> None:
-    found = played("play", game, *by_lot(game), "--matches", "3")
-    assert [match["errors"] for match in found["matches"]] == [[], [], []]
+    report = json_of("play", game, *by_lot(game), "--matches", "3")
+    assert [match["errors"] for match in report["matches"]] == [[], [], []]
 
 
 def test_a_rulesheet_is_played_by_its_path() -> None:
     path = str(REPOSITORY / "games" / "monty_hall.gdl")
-    assert played("play", path)["game"] == path
+    assert json_of("play", path)["game"] == path
 
 
 @pytest.mark.timed
 def test_a_play_clock_is_kept() -> None:
     started = time.monotonic()
-    found = played(*BOMB, "--player", "agent=hyperplay2", "--play-clock", "0.4")
-    assert found["matches"][0]["errors"] == []
+    report = json_of(*BOMB, "--player", "agent=hyperplay2", "--play-clock", "0.4")
+    assert report["matches"][0]["errors"] == []
     assert time.monotonic() - started < 3 * 0.4 + 2.0
 
 
@@ -125,7 +125,7 @@ def test_warnings_of_a_rulesheet_are_shown_once_unless_json(tmp_path: Path) -> N
     assert result.exit_code == 0
     assert result.stderr.count("[duplicate]") == 1
     assert "warning: relation `unheard`" in result.stderr
-    assert played("play", str(path))["matches"][0]["goals"] == {"white": 50}
+    assert json_of("play", str(path))["matches"][0]["goals"] == {"white": 50}
 
 
 def test_warnings_of_several_machines_are_shown_once(tmp_path: Path) -> None:
@@ -146,23 +146,23 @@ def test_warnings_of_several_machines_are_shown_once(tmp_path: Path) -> None:
 
 def test_recorded_matches_are_shown_again(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "records"
-    played(*BOMB, "--player", "agent=hyperplay2:n=2", "--matches", "2", "--record", str(folder))
+    json_of(*BOMB, "--player", "agent=hyperplay2:n=2", "--matches", "2", "--record", str(folder))
     files = sorted(folder.iterdir())
     assert [path.name.rsplit("-", 1)[0] for path in files] == [
         "exploding_bomb-seed0",
         "exploding_bomb-seed1",
     ]
-    shown = run("replay", str(files[0]))
-    assert shown.exit_code == 0
-    assert shown.stderr == ""
+    output = run("replay", str(files[0]))
+    assert output.exit_code == 0
+    assert output.stderr == ""
     for word in ("Turn 1", "Turn 3", "> ask", "90.0 ±", "(arm ", "Scores", "agent: 90"):
-        assert word in shown.stdout
+        assert word in output.stdout
     printed = run("replay", str(files[0]), "--json")
     assert json.loads(printed.stdout) == json.loads(files[0].read_text())
 
 
 def test_replay_reports_what_the_rules_do_not_allow(tmp_path: Path) -> None:
-    played(*BOMB, "--record", str(tmp_path))
+    json_of(*BOMB, "--record", str(tmp_path))
     (path,) = tmp_path.iterdir()
     data = json.loads(path.read_text())
     data["goals"]["agent"] = 1
@@ -196,10 +196,10 @@ def test_a_record_holds_its_rules(
     exports = [tmp_path / f"match{number}.json" for number in range(num)]
     for record, export in zip(records, exports, strict=True):
         assert json.loads(record.read_text())["rules"]
-        made = run("export", str(record), "--to", "tiltyard-json", "--out", str(export))
-        assert made.exit_code == 0, made.output
-    again = ("--game", game, "--out", str(tmp_path / "again"))
-    assert run("import", *map(str, exports), *again).exit_code == 0
+        exported = run("export", str(record), "--to", "tiltyard-json", "--out", str(export))
+        assert exported.exit_code == 0, exported.output
+    arguments = ("--game", game, "--out", str(tmp_path / "again"))
+    assert run("import", *map(str, exports), *arguments).exit_code == 0
     imported = sorted((tmp_path / "again").iterdir())
     assert len(imported) == num
     replayed = run("replay", *map(str, records + imported))
@@ -210,15 +210,15 @@ def test_replay_takes_several_files(tmp_path: Path) -> None:
     assert run(*BOMB, "--matches", "2", "--record", str(tmp_path)).exit_code == 0
     files = sorted(map(str, tmp_path.glob("*.json")))
     assert len(files) == 2
-    shown = run("replay", *files)
-    assert shown.exit_code == 0
-    assert shown.stdout.count("Scores") == 2
-    found = json.loads(run("replay", *files, "--json").stdout)
-    assert [record["seed"] for record in found] == [0, 1]
+    output = run("replay", *files)
+    assert output.exit_code == 0
+    assert output.stdout.count("Scores") == 2
+    report = json.loads(run("replay", *files, "--json").stdout)
+    assert [record["seed"] for record in report] == [0, 1]
 
 
 def test_replay_takes_no_markup_or_escapes_from_a_record(tmp_path: Path) -> None:
-    played(*BOMB, "--record", str(tmp_path))
+    json_of(*BOMB, "--record", str(tmp_path))
     (path,) = tmp_path.iterdir()
     data = json.loads(path.read_text())
     data["turns"][0]["joint_move"]["agent"] = "[red]\x1b[31m"
@@ -332,16 +332,16 @@ def test_errors_of_matches_are_listed_and_the_others_go_on(tmp_path: Path) -> No
         "(<= terminal (true (step 2))) (goal white 100) (goal random 0)\n"
     )
     result = run("play", str(path), "--player", "white=random", "--matches", "12", "--json")
-    found = json.loads(result.stdout)["matches"]
-    failed = [match for match in found if match["turns"] == 1]
+    matches = json.loads(result.stdout)["matches"]
+    failed = [match for match in matches if match["turns"] == 1]
     assert result.exit_code == 1
     assert (
         f"error: {len(failed)} of 12 matches failed and score nothing; the first: seed "
         f"{failed[0]['seed']}, after turn 1: white has no legal move" in result.stderr
     )
     assert json.loads(result.stdout)["mean"]["white"]["mean"] == 100
-    assert {match["turns"] for match in found} == {1, 2}
-    for match in found:
+    assert {match["turns"] for match in matches} == {1, 2}
+    for match in matches:
         if match["turns"] == 2:
             assert match["errors"] == []
         else:
@@ -367,10 +367,10 @@ def test_goals_that_are_no_numbers_are_not_scored(tmp_path: Path) -> None:
     result = run("play", str(path), "--matches", "2", "--json")
     assert result.exit_code == 1
     assert "2 of 2 matches failed and score nothing" in result.stderr
-    found = json.loads(result.stdout)
-    assert found["matches"][0]["goals"] == {"white": None}
-    assert "win" in found["matches"][0]["errors"][0]
-    assert found["mean"]["white"]["mean"] is None
+    report = json.loads(result.stdout)
+    assert report["matches"][0]["goals"] == {"white": None}
+    assert "win" in report["matches"][0]["errors"][0]
+    assert report["mean"]["white"]["mean"] is None
 
 
 def test_records_that_cannot_be_written_do_not_cost_the_result(tmp_path: Path) -> None:
@@ -397,11 +397,11 @@ def test_records_that_cannot_be_written_do_not_cost_the_result(tmp_path: Path) -
 def test_matches_side_by_side_and_one_by_one_are_the_same(tmp_path: Path) -> None:
     players = ("--player", "player1=hyperplay:n=2", "--player", "player2=random")
     series = ("play", "kuhn_poker", *players, "--matches", "6")
-    assert played(*series, "--jobs", "2") == played(*series)
-    kept = ("--out", str(tmp_path))
-    assert played(*series, *kept) == played(*series)
-    assert run(*series, *kept, "--seed", "1").exit_code == 2
-    assert len(played(*series[:-1], "8", *kept)["matches"]) == 8
+    assert json_of(*series, "--jobs", "2") == json_of(*series)
+    out = ("--out", str(tmp_path))
+    assert json_of(*series, *out) == json_of(*series)
+    assert run(*series, *out, "--seed", "1").exit_code == 2
+    assert len(json_of(*series[:-1], "8", *out)["matches"]) == 8
 
 
 # ---------------------------------------------------------------- interrupts

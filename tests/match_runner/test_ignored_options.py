@@ -1,4 +1,4 @@
-"""What is asked for and has no effect is told on standard error."""
+"""Options without effect are reported on standard error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def notes(player: str, *args: str) -> list[str]:
     return [line for line in result.stderr.splitlines() if line.startswith("note: ")]
 
 
-def test_what_has_an_effect_or_was_not_asked_for_is_not_told() -> None:
+def test_options_with_an_effect_or_not_given_are_not_reported() -> None:
     assert notes("mcts:trials=9") == []
     assert notes("mcts:trials=9,learn=0") == []
     assert notes("auto") == []

@@ -47,9 +47,9 @@ class Reader(HTMLParser):
         self.texts.append(data)
 
 
-def read(shown: object) -> Reader:
-    """What a notebook shows of something: whole, and nothing but tables and texts."""
-    text = shown._repr_html_()  # type: ignore[attr-defined]
+def read(table: object) -> Reader:
+    """The HTML of something in a notebook: complete, with tables and texts only."""
+    text = table._repr_html_()  # type: ignore[attr-defined]
     reader = Reader(text)
     assert not reader.open
     assert set(reader.tags) <= ALLOWED

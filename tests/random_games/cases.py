@@ -1,4 +1,4 @@
-"""Roles of random games, and what they did and saw, for the tests beside."""
+"""Roles of random games, with their paths, for the tests of this folder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ some_games = pytest.mark.parametrize(
 
 
 class Case(NamedTuple):
-    """A role of a game, and what it did and saw."""
+    """A role of a game, and its path."""
 
     game: PlainGame
     machine: Machine
@@ -72,7 +72,7 @@ def role_of(at: Case) -> int:
 
 
 def exact_bag(at: Case, tree: PathTree, *, keep_views: bool = False) -> Bags:
-    """The whole information set of what the role did and saw."""
+    """The whole information set of the role's path."""
     sampler = HyperPlaySampler(at.machine, tree, capacity=1, exact=10_000, keep_views=keep_views)
     return sampler.at(node_of(at, tree, at.path), role_of(at), np.random.default_rng(0))
 

@@ -67,7 +67,7 @@ def random_tree(rng: random.Random) -> PlainGame:
         number += width
     alphabet = [f"p{i}" for i in range(rng.randint(1, 3))]
     for layer, following in pairwise(layers):
-        shared = [_told(rng, alphabet) for _ in range(3)]
+        shared = [_random_percepts(rng, alphabet) for _ in range(3)]
         for node in layer:
             game.legal[node] = tuple(
                 tuple(sorted(rng.sample(["a", "b", "c"], rng.randint(1, 3)))) for _ in roles
@@ -82,7 +82,7 @@ def random_tree(rng: random.Random) -> PlainGame:
                     game.after[node, joint] = game.after[node, like]
                     continue
                 percepts = tuple(
-                    rng.choice(shared) if rng.random() < 0.6 else _told(rng, alphabet)
+                    rng.choice(shared) if rng.random() < 0.6 else _random_percepts(rng, alphabet)
                     for _ in game.players
                 )
                 game.after[node, joint] = rng.choice(following), percepts
@@ -94,7 +94,7 @@ def random_tree(rng: random.Random) -> PlainGame:
     return game
 
 
-def _told(rng: random.Random, alphabet: Sequence[str]) -> Percepts:
+def _random_percepts(rng: random.Random, alphabet: Sequence[str]) -> Percepts:
     return tuple(sorted(p for p in alphabet if rng.random() < 0.3))
 
 
@@ -112,7 +112,9 @@ def _tree_rules(game: PlainGame) -> str:
             lines += [
                 f"(<= (sees {role} {p}) (true (at n{node})) {does})" for p in percepts[player]
             ]
-    if not any(percepts for _, each in game.after.values() for percepts in each):
+    if not any(
+        percepts for _, percepts_of_roles in game.after.values() for percepts in percepts_of_roles
+    ):
         lines.append("(<= (sees left p0) (true (at nowhere)))")
         lines.append("(<= (next (at nowhere)) (true (at nowhere)))")
     for node, goals in game.goals.items():
@@ -123,7 +125,7 @@ def _tree_rules(game: PlainGame) -> str:
 
 
 BOTH, MEETS, NOTHING = "both", "meets", "nothing"
-"""What a role is told: where the other put its stone; that both chose one cell; or nothing."""
+"""The percepts of a role: where the other put its stone; that both chose one cell; or nothing."""
 
 
 def random_board(rng: random.Random) -> PlainGame:
@@ -133,7 +135,7 @@ def random_board(rng: random.Random) -> PlainGame:
     its moves. Who has more stones at the end wins.
     """
     size, turns = rng.randint(3, 4), 2
-    told = (rng.choice((BOTH, MEETS, NOTHING)), rng.choice((BOTH, MEETS, NOTHING)))
+    what_is_seen = (rng.choice((BOTH, MEETS, NOTHING)), rng.choice((BOTH, MEETS, NOTHING)))
     sees_block = (rng.random() < 0.3, rng.random() < 0.3)
     blocks = [f"(block {rng.randrange(size)} {i})" for i in range(size + 1)]
     game = PlainGame(("left", "right", "random"), 0)
@@ -143,32 +145,34 @@ def random_board(rng: random.Random) -> PlainGame:
         key = turn, marks
         if key not in numbers:
             numbers[key] = len(numbers)
-            made = numbers[key]
-            game.fluents[made] = tuple(sorted([*marks, f"(turn {turn})"]))
-            _spread(made, turn, marks)
+            state = numbers[key]
+            game.fluents[state] = tuple(sorted([*marks, f"(turn {turn})"]))
+            _spread(state, turn, marks)
         return numbers[key]
 
     def free(marks: frozenset[str], role: str) -> list[str]:
         return [f"(put {c})" for c in range(size) if f"(stone {role} {c})" not in marks]
 
-    def _spread(made: int, turn: int, marks: frozenset[str]) -> None:
+    def _spread(state: int, turn: int, marks: frozenset[str]) -> None:
         if turn == 1 + turns:
-            left, right = (
+            lower, right = (
                 sum(f"(stone {role} {c})" in marks for c in range(size))
                 for role in ("left", "right")
             )
-            game.goals[made] = (100, 0) if left > right else (0, 100) if right > left else (50, 50)
+            game.goals[state] = (
+                (100, 0) if lower > right else (0, 100) if right > lower else (50, 50)
+            )
             return
         if turn == 0:
-            game.legal[made] = (("wait",), ("wait",), tuple(sorted(set(blocks))))
-            for joint in game.joint_moves(made):
+            game.legal[state] = (("wait",), ("wait",), tuple(sorted(set(blocks))))
+            for joint in game.joint_moves(state):
                 cell = joint[2].split()[1]
                 seen = tuple((f"(blocked {cell})",) if s else () for s in sees_block)
                 target = state_of(1, frozenset([f"(gone {cell})"]))
-                game.after[made, joint] = target, seen
+                game.after[state, joint] = target, seen
             return
-        game.legal[made] = (tuple(free(marks, "left")), tuple(free(marks, "right")), ("wait",))
-        for joint in game.joint_moves(made):
+        game.legal[state] = (tuple(free(marks, "left")), tuple(free(marks, "right")), ("wait",))
+        for joint in game.joint_moves(state):
             cells = [move.strip("()").split()[1] for move in joint[:2]]
             new = set(marks)
             for role, cell in zip(("left", "right"), cells, strict=True):
@@ -176,24 +180,24 @@ def random_board(rng: random.Random) -> PlainGame:
                     new.add(f"(stone {role} {cell})")
             told_now: list[Percepts] = []
             for player in range(2):
-                other = cells[1 - player]
-                if told[player] == BOTH:
-                    told_now.append((f"(put_on {other})",))
-                elif told[player] == MEETS and cells[0] == cells[1]:
+                opponent = cells[1 - player]
+                if what_is_seen[player] == BOTH:
+                    told_now.append((f"(put_on {opponent})",))
+                elif what_is_seen[player] == MEETS and cells[0] == cells[1]:
                     told_now.append(("meet",))
                 else:
                     told_now.append(())
-            game.after[made, joint] = state_of(turn + 1, frozenset(new)), tuple(told_now)
+            game.after[state, joint] = state_of(turn + 1, frozenset(new)), tuple(told_now)
 
     game.initial = state_of(0, frozenset())
-    game.rules = _board_rules(size, turns, told, sees_block, sorted(set(blocks)))
+    game.rules = _board_rules(size, turns, what_is_seen, sees_block, sorted(set(blocks)))
     return game
 
 
 def _board_rules(
     size: int,
     turns: int,
-    told: Sequence[str],
+    percept_kinds: Sequence[str],
     sees_block: Sequence[bool],
     blocks: Sequence[str],
 ) -> str:
@@ -220,14 +224,14 @@ def _board_rules(
             "(not (true (gone ?c))))",
         ]
     for player, role in enumerate(("left", "right")):
-        other = ("right", "left")[player]
-        if told[player] == BOTH:
-            lines.append(f"(<= (sees {role} (put_on ?c)) (does {other} (put ?c)))")
-        elif told[player] == MEETS:
+        opponent = ("right", "left")[player]
+        if percept_kinds[player] == BOTH:
+            lines.append(f"(<= (sees {role} (put_on ?c)) (does {opponent} (put ?c)))")
+        elif percept_kinds[player] == MEETS:
             lines.append(f"(<= (sees {role} meet) meeting)")
         if sees_block[player]:
             lines.append(f"(<= (sees {role} (blocked ?c)) (does random (block ?c ?i)))")
-    if set(told) == {NOTHING} and not any(sees_block):
+    if set(percept_kinds) == {NOTHING} and not any(sees_block):
         lines.append("(<= (sees left never) (true (stone left nowhere)))")
     # Who has more: counted by what the other lacks, cell by cell.
     lines += _counting(size, turns)
@@ -241,16 +245,16 @@ def _counting(size: int, turns: int) -> list[str]:
             for cells in product((False, True), repeat=size):
                 if sum(cells) != number:
                     continue
-                held = " ".join(
+                conditions = " ".join(
                     f"(true (stone {role} {c}))" if on else f"(not (true (stone {role} {c})))"
                     for c, on in enumerate(cells)
                 )
-                lines.append(f"(<= (number {role} {number}) {held})")
-    for left, right in product(range(turns + 1), repeat=2):
-        goals = (100, 0) if left > right else (0, 100) if right > left else (50, 50)
-        both = f"(number left {left}) (number right {right})"
+                lines.append(f"(<= (number {role} {number}) {conditions})")
+    for left_number, right in product(range(turns + 1), repeat=2):
+        goals = (100, 0) if left_number > right else (0, 100) if right > left_number else (50, 50)
+        numbers_held = f"(number left {left_number}) (number right {right})"
         lines += [
-            f"(<= (goal {role} {goal}) {both})"
+            f"(<= (goal {role} {goal}) {numbers_held})"
             for role, goal in zip(("left", "right"), goals, strict=True)
         ]
     return lines

@@ -53,20 +53,20 @@ class Plies:
         """The value of each move that is legal somewhere, so many plies ahead (1 or more)."""
         legal = {state: self._game.legal[state][self._role] for state in states}
         total = sum(states.values(), Fraction(0))
-        found, shares = {}, {}
+        values, shares = {}, {}
         for move in sorted({move for moves in legal.values() for move in moves}):
-            some = {state: mass for state, mass in states.items() if move in legal[state]}
-            shares[move] = sum(some.values(), Fraction(0)) / total
-            found[move] = self._after(some, move, depth)
-        usual = sum(found.values(), Fraction(0)) / len(found)
+            possible = {state: mass for state, mass in states.items() if move in legal[state]}
+            shares[move] = sum(possible.values(), Fraction(0)) / total
+            values[move] = self._value_after(possible, move, depth)
+        usual = sum(values.values(), Fraction(0)) / len(values)
         for move, share in shares.items():
             if share == 1:
                 continue
             if self._is_paranoid:
-                found[move] = min(found[move], usual)
+                values[move] = min(values[move], usual)
             else:
-                found[move] = share * found[move] + (1 - share) * usual
-        return found
+                values[move] = share * values[move] + (1 - share) * usual
+        return values
 
     def _set_value(self, states: Weighed, depth: int) -> Fraction:
         if depth:
@@ -74,16 +74,19 @@ class Plies:
         parts = [mass * self._leaf(state) for state, mass in states.items()]
         return sum(parts, Fraction(0)) / sum(states.values())
 
-    def _after(self, states: Weighed, move: str, depth: int) -> Fraction:
+    def _value_after(self, states: Weighed, move: str, depth: int) -> Fraction:
         following = self._following(states, move)
-        worth = {seen: self._set_value(each, depth - 1) for seen, each in following.sets.items()}
+        worth = {
+            seen: self._set_value(set_after, depth - 1)
+            for seen, set_after in following.sets.items()
+        }
         values, masses = list[Fraction](), list[Fraction]()
         for mass, parts in following.outcomes:
-            each = [
-                odds * (Fraction(what) if isinstance(what, int) else worth[what])
-                for odds, what in parts
+            set_after = [
+                odds * (Fraction(part) if isinstance(part, int) else worth[part])
+                for odds, part in parts
             ]
-            values.append(sum(each, Fraction(0)))
+            values.append(sum(set_after, Fraction(0)))
             masses.append(mass)
         if self._is_paranoid:
             return min(values)
@@ -91,23 +94,23 @@ class Plies:
         return sum(weighed, Fraction(0)) / sum(masses)
 
     def _following(self, states: Weighed, move: str) -> _Following:
-        found = _Following({}, [])
+        following = _Following({}, [])
         for state, mass in states.items():
             joints = [j for j in self._game.joint_moves(state) if j[self._role] == move]
             by_others: dict[Joint, list[Joint]] = {}
             for joint in joints:
                 by_others.setdefault(joint[: len(self._game.players)], []).append(joint)
-            for drawn in by_others.values():
+            for joints_drawn in by_others.values():
                 parts = list[tuple[Fraction, Percepts | int]]()
-                for joint in drawn:
+                for joint in joints_drawn:
                     target, percepts = self._game.after[state, joint]
-                    odds = Fraction(1, len(drawn))
+                    odds = Fraction(1, len(joints_drawn))
                     if target in self._game.goals:
                         parts.append((odds, self._game.goals[target][self._role]))
                         continue
                     seen = percepts[self._role]
-                    reached = found.sets.setdefault(seen, {})
+                    reached = following.sets.setdefault(seen, {})
                     reached[target] = reached.get(target, Fraction(0)) + mass / len(joints)
                     parts.append((odds, seen))
-                found.outcomes.append((mass * len(drawn) / len(joints), parts))
-        return found
+                following.outcomes.append((mass * len(joints_drawn) / len(joints), parts))
+        return following

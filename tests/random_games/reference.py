@@ -15,7 +15,7 @@ from tests.random_games.generator import Joint, PlainGame
 
 
 class Turn(NamedTuple):
-    """What a role knows of a turn; None is not known.
+    """A role's knowledge of a turn; None is not known.
 
     Attributes:
         refused: a move that was submitted and found illegal; the executed one was drawn.
@@ -34,12 +34,12 @@ History = tuple[int, tuple[Joint, ...]]
 
 def histories(game: PlainGame, role: int, path: Path) -> dict[History, Fraction]:
     """The complete paths that agree with an incomplete one, not over, and their prior."""
-    found: dict[History, Fraction] = {(game.initial, ()): Fraction(1)}
+    weights: dict[History, Fraction] = {(game.initial, ()): Fraction(1)}
     for turn in path:
         following: dict[History, Fraction] = {}
-        for (state, done), weight in found.items():
-            own = game.legal[state][role]
-            if turn.refused is not None and turn.refused in own:
+        for (state, joints), weight in weights.items():
+            own_moves = game.legal[state][role]
+            if turn.refused is not None and turn.refused in own_moves:
                 continue
             for joint in game.joint_moves(state):
                 if turn.move is not None and joint[role] != turn.move:
@@ -51,11 +51,11 @@ def histories(game: PlainGame, role: int, path: Path) -> dict[History, Fraction]
                     continue
                 prior = weight / len(game.joint_moves(state))
                 if turn.move is not None and turn.refused is None:
-                    prior *= len(own)  # it was chosen
-                key = target, (*done, joint)
+                    prior *= len(own_moves)  # it was chosen
+                key = target, (*joints, joint)
                 following[key] = following.get(key, Fraction(0)) + prior
-        found = following
-    return found
+        weights = following
+    return weights
 
 
 def posterior(game: PlainGame, role: int, path: Path) -> dict[int, Fraction]:
@@ -68,7 +68,7 @@ def posterior(game: PlainGame, role: int, path: Path) -> dict[int, Fraction]:
 
 
 def random_path(game: PlainGame, role: int, turns: int, rng: random.Random) -> Path:
-    """What a role did and saw in a random match; shorter if it would be over."""
+    """A role's path in a random match; shorter if the match would be over."""
     state, path = game.initial, list[Turn]()
     for _ in range(turns):
         joint = rng.choice(game.joint_moves(state))
@@ -80,16 +80,19 @@ def random_path(game: PlainGame, role: int, turns: int, rng: random.Random) -> P
     return tuple(path)
 
 
-def playout_value(game: PlainGame, state: int, role: int, known: dict[int, Fraction]) -> Fraction:
+def playout_value(
+    game: PlainGame, state: int, role: int, value_of: dict[int, Fraction]
+) -> Fraction:
     """The mean goal of random playouts of a state."""
     if state in game.goals:
         return Fraction(game.goals[state][role])
-    if state not in known:
+    if state not in value_of:
         moves = game.joint_moves(state)
-        known[state] = sum(
-            (playout_value(game, game.after[state, j][0], role, known) for j in moves), Fraction(0)
+        value_of[state] = sum(
+            (playout_value(game, game.after[state, j][0], role, value_of) for j in moves),
+            Fraction(0),
         ) / len(moves)
-    return known[state]
+    return value_of[state]
 
 
 def candidates(game: PlainGame, role: int, states: Mapping[int, Fraction]) -> list[str]:
@@ -101,7 +104,7 @@ def hyperplay_values(
     game: PlainGame, role: int, states: Mapping[int, Fraction]
 ) -> dict[str, Fraction]:
     """HyperPlay values (Definition 7): a move that is illegal counts as a random legal one."""
-    known: dict[int, Fraction] = {}
+    value_of: dict[int, Fraction] = {}
     values: dict[str, Fraction] = {}
     for move in candidates(game, role, states):
         total = Fraction(0)
@@ -109,7 +112,9 @@ def hyperplay_values(
             joints = game.joint_moves(state)
             if move in game.legal[state][role]:
                 joints = [joint for joint in joints if joint[role] == move]
-            each = [playout_value(game, game.after[state, j][0], role, known) for j in joints]
-            total += weight * sum(each, Fraction(0)) / len(each)
+            values_of_joints = [
+                playout_value(game, game.after[state, j][0], role, value_of) for j in joints
+            ]
+            total += weight * sum(values_of_joints, Fraction(0)) / len(values_of_joints)
         values[move] = total
     return values

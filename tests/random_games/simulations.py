@@ -23,7 +23,7 @@ from tests.random_games.reference import (
 )
 
 Views = tuple[Path, ...]
-"""What each role but `random` did and saw."""
+"""The path of each role but `random`."""
 
 Lot = dict[str, Fraction]
 """Moves, with the probability of each."""
@@ -48,7 +48,7 @@ class Choice(NamedTuple):
 
 
 class Simulations:
-    """Values of one role's moves; what was found out is kept."""
+    """Values of one role's moves; intermediate results are cached."""
 
     def __init__(self, game: PlainGame, role: int) -> None:
         self._game, self._role = game, role
@@ -58,19 +58,19 @@ class Simulations:
     def values(self, path: Path) -> dict[str, Fraction]:
         """The value of each candidate after a path."""
         return {
-            move: sum((weight * mean(ends) for weight, ends in found), Fraction(0))
-            for move, found in self._found(path).items()
+            move: sum((weight * mean(ends) for weight, ends in ends_of_move), Fraction(0))
+            for move, ends_of_move in self._outcomes(path).items()
         }
 
     def varying(self, path: Path) -> set[str]:
         """Candidates whose simulations from one entry do not all come to the same goal."""
-        found = self._found(path)
-        return {move for move in found if any(len(ends) > 1 for _, ends in found[move])}
+        ends_of = self._outcomes(path)
+        return {move for move in ends_of if any(len(ends) > 1 for _, ends in ends_of[move])}
 
     def choice(self, player: int, path: Path) -> Choice:
         """How a simulated role moves."""
         if (player, path) not in self._choices:
-            self._choices[player, path] = self._chosen(player, path)
+            self._choices[player, path] = self._choice(player, path)
         return self._choices[player, path]
 
     @property
@@ -80,29 +80,29 @@ class Simulations:
 
     # ---------------------------------------------------------------- private
 
-    def _found(self, path: Path) -> dict[str, list[tuple[Fraction, Ends]]]:
-        """What each candidate leads to from each entry, with the weight of the entry."""
+    def _outcomes(self, path: Path) -> dict[str, list[tuple[Fraction, Ends]]]:
+        """The outcomes of each candidate from each entry, with the weight of the entry."""
         entries: dict[tuple[int, Views], Fraction] = {}
-        for (state, done), weight in histories(self._game, self._role, path).items():
+        for (state, joints), weight in histories(self._game, self._role, path).items():
             # Of itself a role knows no more than it was told.
-            views = (path if p == self._role else v for p, v in enumerate(self._views(done)))
+            views = (path if p == self._role else v for p, v in enumerate(self._views(joints)))
             key = state, tuple(views)
             entries[key] = entries.get(key, Fraction(0)) + weight
         total = sum(entries.values())
         moves = candidates(self._game, self._role, posterior(self._game, self._role, path))
         return {
             move: [
-                (weight / total, self._after(state, views, self._first(state, move)))
+                (weight / total, self._ends_after(state, views, self._first(state, move)))
                 for (state, views), weight in entries.items()
             ]
             for move in moves
         }
 
-    def _views(self, done: tuple[tuple[str, ...], ...]) -> Views:
-        """What the roles did and saw where all joint moves are known."""
+    def _views(self, joints: tuple[tuple[str, ...], ...]) -> Views:
+        """The paths of the roles where all joint moves are known."""
         state = self._game.initial
         views: Views = ((),) * len(self._game.players)
-        for joint in done:
+        for joint in joints:
             state, percepts = self._game.after[state, joint]
             views = tuple(
                 (*view, Turn(joint[p], percepts[p]))
@@ -111,12 +111,12 @@ class Simulations:
         return views
 
     def _first(self, state: int, move: str) -> list[Lot]:
-        """What is submitted at first: the others move at random."""
+        """The moves submitted first: the others move at random."""
         lots = [even(self._game.legal[state][p]) for p in self._game.players]
         lots[self._role] = {move: Fraction(1)}
         return lots
 
-    def _after(self, state: int, views: Views, submitted: list[Lot]) -> Ends:
+    def _ends_after(self, state: int, views: Views, submitted: list[Lot]) -> Ends:
         """The goals after moves of this state were submitted."""
         total: Ends = {}
         executed = [
@@ -126,15 +126,15 @@ class Simulations:
         chance = even(self._game.legal[state][-1]) if "random" in self._game.roles else {}
         for turn in product(*executed):
             share = Fraction(1)
-            for each in turn:
-                share *= each[1]
-            own = tuple(move for (move, _), _ in turn)
+            for choice in turn:
+                share *= choice[1]
+            own_moves = tuple(move for (move, _), _ in turn)
             refused = tuple(refused for (_, refused), _ in turn)
-            for drawn, odds in (chance or {"": Fraction(1)}).items():
-                joint = (*own, drawn) if chance else own
+            for chance_move, odds in (chance or {"": Fraction(1)}).items():
+                joint = (*own_moves, chance_move) if chance else own_moves
                 target, percepts = self._game.after[state, joint]
                 later = tuple(
-                    (*view, Turn(own[p], percepts[p], refused[p]))
+                    (*view, Turn(own_moves[p], percepts[p], refused[p]))
                     for p, view in zip(self._game.players, views, strict=True)
                 )
                 for goal, part in self._on(target, later).items():
@@ -145,16 +145,16 @@ class Simulations:
         self, state: int, player: int, lot: Lot
     ) -> list[tuple[tuple[str, str | None], Fraction]]:
         """What may be executed, with the move that was refused before, and the probabilities."""
-        legal, found = (
+        legal, executed = (
             self._game.legal[state][player],
             list[tuple[tuple[str, str | None], Fraction]](),
         )
         for move, share in lot.items():
             if move in legal:
-                found.append(((move, None), share))
+                executed.append(((move, None), share))
             else:
-                found += [((other, move), share / len(legal)) for other in legal]
-        return found
+                executed += [((alternative, move), share / len(legal)) for alternative in legal]
+        return executed
 
     def _on(self, state: int, views: Views) -> Ends:
         """The goals of a simulation that has come this far."""
@@ -162,10 +162,10 @@ class Simulations:
             return {self._game.goals[state][self._role]: Fraction(1)}
         if (state, views) not in self._ends:
             lots = [self.choice(p, views[p]).lot for p in self._game.players]
-            self._ends[state, views] = self._after(state, views, lots)
+            self._ends[state, views] = self._ends_after(state, views, lots)
         return self._ends[state, views]
 
-    def _chosen(self, player: int, path: Path) -> Choice:
+    def _choice(self, player: int, path: Path) -> Choice:
         game = self._game
         states = posterior(game, player, path)
         values = hyperplay_values(game, player, states)
@@ -195,8 +195,8 @@ def spread(
     joints = game.joint_moves(state)
     if move in game.legal[state][player]:
         joints = [joint for joint in joints if joint[player] == move]
-    found: dict[int, Fraction] = {}
+    probability_of: dict[int, Fraction] = {}
     for joint in joints:
         for goal, share in spread(game, player, game.after[state, joint][0], None):
-            found[goal] = found.get(goal, Fraction(0)) + share / len(joints)
-    return tuple(sorted(found.items()))
+            probability_of[goal] = probability_of.get(goal, Fraction(0)) + share / len(joints)
+    return tuple(sorted(probability_of.items()))

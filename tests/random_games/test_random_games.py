@@ -19,7 +19,7 @@ from tests.random_games.reference import Path, hyperplay_values, posterior
 from tests.support.games import machine_of_rules
 
 
-def held(at: Case, bag: Bags) -> dict[tuple[str, ...], float]:
+def probabilities_of(at: Case, bag: Bags) -> dict[tuple[str, ...], float]:
     weights: dict[tuple[str, ...], float] = {}
     for fluents, weight in zip(
         at.machine.fluents(bag.states_of(0)), bag.weights_of(0).tolist(), strict=True
@@ -35,8 +35,8 @@ def truth(at: Case, path: Path) -> dict[tuple[str, ...], float]:
     }
 
 
-def distance(left: dict[tuple[str, ...], float], right: dict[tuple[str, ...], float]) -> float:
-    return sum(abs(left.get(k, 0.0) - right.get(k, 0.0)) for k in {*left, *right}) / 2
+def distance(first: dict[tuple[str, ...], float], right: dict[tuple[str, ...], float]) -> float:
+    return sum(abs(first.get(k, 0.0) - right.get(k, 0.0)) for k in {*first, *right}) / 2
 
 
 # ---------------------------------------------------------------- beliefs
@@ -53,7 +53,7 @@ def test_exact_beliefs_are_the_posterior(seeds: range) -> None:
         for path in (at.path, changed(at.path, rng, at) if at.path else at.path):
             bag = sampler.at(node_of(at, tree, path), role_of(at), np.random.default_rng(0))
             assert bag.exact[0], seed
-            assert held(at, bag) == pytest.approx(truth(at, path)), seed
+            assert probabilities_of(at, bag) == pytest.approx(truth(at, path)), seed
 
 
 @pytest.mark.verify
@@ -65,12 +65,12 @@ def test_hyperplay_values_are_right_on_average(seeds: range) -> None:
         bag = exact_bag(at, PathTree(at.machine))
         search = PlayoutSearch(at.machine, bag, np.random.default_rng(seed))
         search.round(2_000)
-        found = search.estimates()
+        estimates = search.estimates()
         states = posterior(at.game, at.role, at.path)
         values = hyperplay_values(at.game, at.role, states)
-        texts = [at.machine.move_text(move) for move in found.moves.values.tolist()]
+        texts = [at.machine.move_text(move) for move in estimates.moves.values.tolist()]
         assert sorted(texts) == sorted(values), seed
-        for text, value, error in zip(texts, found.values, found.stderrs, strict=True):
+        for text, value, error in zip(texts, estimates.values, estimates.stderrs, strict=True):
             if error > 0:
                 scores.append((value - float(values[text])) / error)
             else:
@@ -98,7 +98,7 @@ def test_solving_alone_finds_what_there_is_and_proves_what_is_not(seeds: range) 
             tree = PathTree(at.machine)
             node = int(node_of(at, tree, path)[0])
             start = WindowStart(len(path), initial_segments(at.machine, 1, keep_views=False))
-            found = SolvedFinder(at.machine, tree, UNIFORM).find(
+            solved_bag = SolvedFinder(at.machine, tree, UNIFORM).find(
                 role_of(at),
                 node,
                 [start],
@@ -107,17 +107,17 @@ def test_solving_alone_finds_what_there_is_and_proves_what_is_not(seeds: range) 
                 never,
                 timed=False,
             )
-            assert found is not None, seed
-            bag = Bags(role_of(at), np.array([node]), np.zeros(1, dtype=np.int64), found)
+            assert solved_bag is not None, seed
+            bag = Bags(role_of(at), np.array([node]), np.zeros(1, dtype=np.int64), solved_bag)
             assert bag.exact[0] == (not expected), seed
             if not expected:
                 empty += 1
                 continue
-            there = held(at, bag)
-            assert there.keys() <= expected.keys(), seed
+            probabilities = probabilities_of(at, bag)
+            assert probabilities.keys() <= expected.keys(), seed
             independent = _independent(expected, 100)
             if independent > 0:
-                ratios.append(distance(there, expected) / independent)
+                ratios.append(distance(probabilities, expected) / independent)
     assert len(ratios) > 20
     assert empty > 3
     assert np.mean(ratios) < 2
@@ -128,12 +128,12 @@ def _independent(shares: dict[tuple[str, ...], float], number: int) -> float:
     """The mean total variation distance of so many independent draws."""
     rng = np.random.default_rng(0)
     expected = np.array(list(shares.values()))
-    drawn = rng.multinomial(number, expected / expected.sum(), size=200) / number
-    return float(np.abs(drawn - expected).sum(axis=1).mean() / 2)
+    counts = rng.multinomial(number, expected / expected.sum(), size=200) / number
+    return float(np.abs(counts - expected).sum(axis=1).mean() / 2)
 
 
 def test_plain_tables_and_rules_say_the_same() -> None:
-    """What the two forms of a game say is compared on Prolog, state by state."""
+    """The two forms of a game are compared on Prolog, state by state."""
     for seed in range(6):
         game = random_game(seed)
         machine = machine_of_rules(game.rules, "prolog")
@@ -163,8 +163,8 @@ def test_plain_tables_and_rules_say_the_same() -> None:
                 assert machine.fluents(stepped.states)[0] == game.fluents[target]
                 for player in game.players:
                     index = machine.roles.index(game.roles[player])
-                    told = machine.percept_texts(int(stepped.percepts[0, index]))
-                    assert tuple(told) == percepts[player]
+                    texts = machine.percept_texts(int(stepped.percepts[0, index]))
+                    assert tuple(texts) == percepts[player]
                 states.setdefault(target, stepped.states)
 
 

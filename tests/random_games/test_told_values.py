@@ -53,10 +53,10 @@ ALIKE = {"hyperplay2:n=1", "mcts", "oos", "auto"}
 
 def clock_of(machine: Machine, seconds: float) -> Deadline:
     """A clock that ticks with the states visited, and when it is looked at."""
-    before, looks = machine.states_visited, count()
+    visited_before, looks = machine.states_visited, count()
 
     def now_s() -> float:
-        visited = machine.states_visited - before
+        visited = machine.states_visited - visited_before
         return visited * SECONDS_A_STATE + next(looks) * SECONDS_A_LOOK
 
     return Deadline(seconds, now_s)
@@ -99,18 +99,18 @@ def test_values_are_in_the_goal_range(spec: str, seeds: range) -> None:
     valued = 0
     for seed in seeds:
         decision = decided(odd_case(seed), spec, seed, 0.02)
-        known = [each for each in decision.values if each.value is not None]
-        assert all(0 <= each.value <= 100 for each in known if each.value is not None), seed
-        assert all(each.stderr is None or each.stderr >= 0 for each in known), seed
-        valued += len(known)
+        estimated = [value for value in decision.values if value.value is not None]
+        assert all(0 <= value.value <= 100 for value in estimated if value.value is not None), seed
+        assert all(value.stderr is None or value.stderr >= 0 for value in estimated), seed
+        valued += len(estimated)
     assert valued > len(seeds)
 
 
 def test_lines_of_a_puzzle_are_worth_their_goals() -> None:
     machine = machine_of_rules(PUZZLE, "propnet")
     player = make_player(parse_spec("puzzle"), machine, 0, np.random.default_rng(0))
-    values = [each for each in player.choose().values if each.value is not None]
-    assert [(each.value, each.stderr) for each in values] == [(80.0, 0.0)]
+    values = [value for value in player.choose().values if value.value is not None]
+    assert [(value.value, value.stderr) for value in values] == [(80.0, 0.0)]
 
 
 @pytest.mark.parametrize(
@@ -125,33 +125,33 @@ def test_only_moves_that_end_the_match_have_values_without_an_error(seeds: range
         at = odd_case(seed)
         expected = ends_of(at)
         for seconds in (0.001, 0.02, 0.1):
-            for each in decided(at, "hyperplay2:n=3,exact=10000,risk=play", seed, seconds).values:
-                if each.visits and each.move in expected:
-                    assert each.value == pytest.approx(float(expected[each.move])), seed
-                    assert each.stderr == 0
+            for value in decided(at, "hyperplay2:n=3,exact=10000,risk=play", seed, seconds).values:
+                if value.visits and value.move in expected:
+                    assert value.value == pytest.approx(float(expected[value.move])), seed
+                    assert value.stderr == 0
                     ends += 1
-                elif each.visits > 1:
-                    assert each.stderr is not None
-                    assert each.stderr > 0, seed
+                elif value.visits > 1:
+                    assert value.stderr is not None
+                    assert value.stderr > 0, seed
     assert ends > len(seeds) // 2
 
 
 def scores_of(
-    at: Case, found: list[tuple[str, float, float]], reference: Simulations
+    at: Case, estimates: list[tuple[str, float, float]], reference: Simulations
 ) -> list[float]:
     """How many errors values that vary are off."""
     expected, varying = reference.values(at.path), reference.varying(at.path)
     return [
         (value - float(expected[move])) / error
-        for move, value, error in found
+        for move, value, error in estimates
         if move in varying and error
     ]
 
 
-def assert_standard(scores: list[float], least: int) -> None:
+def assert_standard(scores: list[float], minimum: int) -> None:
     """Their deviation is 1 +- .1, as far as so many can tell, and their mean 0."""
     number = len(scores)
-    assert number >= least
+    assert number >= minimum
     assert abs(np.mean(scores)) < 3.5 / np.sqrt(number)
     assert np.std(scores) == pytest.approx(1, abs=0.1 + 2.5 / np.sqrt(2 * number))
 
@@ -164,9 +164,9 @@ def test_hyperplay2_is_as_far_off_as_it_says() -> None:
         at = odd_case(seed)
         reference = Simulations(at.game, at.role)
         if len(reference.values(at.path)) > 1 and is_clear(reference, 900):
-            told = decided(at, "hyperplay2:n=30,exact=10000,risk=play", seed, 2.0).values
-            found = [(v.move, v.value or 0.0, v.stderr or 0.0) for v in told if v.visits]
-            scores += scores_of(at, found, reference)
+            values = decided(at, "hyperplay2:n=30,exact=10000,risk=play", seed, 2.0).values
+            estimates = [(v.move, v.value or 0.0, v.stderr or 0.0) for v in values if v.visits]
+            scores += scores_of(at, estimates, reference)
     assert_standard(scores, len(seeds) // 4)
 
 
@@ -187,10 +187,15 @@ def test_errors_hold_after_few_simulations(seeds: range, visits: int) -> None:
         playouts = PlayoutSearch(machine, bag, rng)
         simulations.round(visits)
         playouts.round(20 * visits)
-        both = combine(simulations.estimates(), playouts.estimates(), GOALS)
-        texts = map(machine.move_text, both.moves.values.tolist())
-        found = zip(texts, both.values.tolist(), both.honest_errors(GOALS).tolist(), strict=True)
-        scores += scores_of(at, list(found), reference)
+        combined_estimates = combine(simulations.estimates(), playouts.estimates(), GOALS)
+        texts = map(machine.move_text, combined_estimates.moves.values.tolist())
+        estimates = zip(
+            texts,
+            combined_estimates.values.tolist(),
+            combined_estimates.honest_errors(GOALS).tolist(),
+            strict=True,
+        )
+        scores += scores_of(at, list(estimates), reference)
     assert len(scores) > len(seeds)
     # Values of one game share a shift, so that their errors are not independent.
     assert abs(np.mean(scores)) < 3.5 * np.sqrt(3 / len(scores))

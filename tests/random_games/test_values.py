@@ -29,7 +29,7 @@ POLICY_PLAYOUTS = 2_500
 """Of each candidate of a simulated role, where decisions are made by playouts."""
 
 ERRORS = 5
-"""Values that are so many errors apart are told apart by playouts."""
+"""Values that differ by so many errors are distinguished by playouts."""
 
 WHOLE = 10
 """Plies, or turns: more than these games have."""
@@ -53,17 +53,17 @@ def states_of(at: Case) -> dict[int, Fraction]:
     return posterior(at.game, at.role, at.path)
 
 
-def by_move(at: Case, found: Estimates) -> dict[str, Told]:
+def by_move(at: Case, estimates: Estimates) -> dict[str, Told]:
     """Value and error of each move."""
-    texts = map(at.machine.move_text, found.moves.values.tolist())
-    return dict(zip(texts, zip(found.values, found.stderrs, strict=True), strict=True))
+    texts = map(at.machine.move_text, estimates.moves.values.tolist())
+    return dict(zip(texts, zip(estimates.values, estimates.stderrs, strict=True), strict=True))
 
 
 def plain_path(at: Case, tree: PathTree, node: int) -> Path:
     """A path of the tree as the reference has it."""
     turns = list[Turn]()
-    for (one,) in tree.beginnings(np.array([node]))[1:]:
-        move, percepts, refused = tree.last_turns(np.array([one]))[0].tolist()
+    for (turn_node,) in tree.beginnings(np.array([node]))[1:]:
+        move, percepts, refused = tree.last_turns(np.array([turn_node]))[0].tolist()
         turns.append(
             Turn(
                 None if move == UNKNOWN else at.machine.move_text(move),
@@ -75,7 +75,7 @@ def plain_path(at: Case, tree: PathTree, node: int) -> Path:
 
 
 def decided(at: Case, spec: str, seed: int = 0) -> Decision:
-    """What a player decides that did and saw the same."""
+    """The decision of a player with the same path."""
     rng = np.random.default_rng(seed)
     player = make_player(parse_spec(spec), at.machine, role_of(at), rng)
     for move, percepts, refused in at.path:
@@ -86,12 +86,12 @@ def decided(at: Case, spec: str, seed: int = 0) -> Decision:
     return decision
 
 
-def told(decision: Decision) -> dict[str, Told]:
-    return {each.move: (each.value or 0.0, each.stderr or 0.0) for each in decision.values}
+def values_and_errors(decision: Decision) -> dict[str, Told]:
+    return {value.move: (value.value or 0.0, value.stderr or 0.0) for value in decision.values}
 
 
 def values_of(decision: Decision) -> dict[str, float]:
-    return {each.move: each.value for each in decision.values if each.value is not None}
+    return {value.move: value.value for value in decision.values if value.value is not None}
 
 
 def played_alike(at: Case, expected: Values) -> set[str]:
@@ -104,32 +104,32 @@ def played_alike(at: Case, expected: Values) -> set[str]:
 
 
 def scores_of(
-    found: Mapping[str, Told], expected: Values, alike: Container[str] = ()
+    estimates: Mapping[str, Told], expected: Values, constant: Container[str] = ()
 ) -> Iterable[float]:
     """How many errors estimates are off, each of those that vary; the others must be right.
 
     Args:
         alike: moves that do not vary, even if an error is told.
     """
-    assert found.keys() == expected.keys()
-    for move, (value, error) in found.items():
-        if error > 0 and move not in alike:
+    assert estimates.keys() == expected.keys()
+    for move, (value, error) in estimates.items():
+        if error > 0 and move not in constant:
             yield (value - float(expected[move])) / error
         else:
             assert value == pytest.approx(float(expected[move])), move
 
 
-def assert_standard(scores: list[float], least: int) -> None:
+def assert_standard(scores: list[float], minimum: int) -> None:
     """They have mean 0 and deviation 1, as far as so many can tell."""
     count = len(scores)
-    assert count >= least
+    assert count >= minimum
     assert abs(np.mean(scores)) < 3.5 / np.sqrt(count)
     assert np.std(scores) == pytest.approx(1, abs=3.5 / np.sqrt(2 * count))
 
 
 def assert_best(decision: Decision, expected: Values) -> None:
     """The move chosen is one of the best, unless the errors explain that another one is."""
-    errors = {each.move: each.stderr or 0.0 for each in decision.values}
+    errors = {value.move: value.stderr or 0.0 for value in decision.values}
     best = max(expected, key=lambda move: expected[move])
     short = float(expected[best] - expected[decision.move])
     assert short <= 4.5 * np.hypot(errors[best], errors[decision.move]) + 1e-9
@@ -161,18 +161,18 @@ class Played:
 
     def __init__(self, at: Case) -> None:
         numbers = {fluents: state for state, fluents in at.game.fluents.items()}
-        known: dict[int, Fraction] = {}
+        value_of: dict[int, Fraction] = {}
 
         def value(fluents: tuple[str, ...]) -> float:
-            return float(playout_value(at.game, numbers[fluents], at.role, known))
+            return float(playout_value(at.game, numbers[fluents], at.role, value_of))
 
         self._machine, self._value = at.machine, value
 
     def values(
         self, states: States, role: int, rng: object, deadline: object = None
     ) -> tuple[FloatArray, IntArray]:
-        found = [self._value(fluents) for fluents in self._machine.fluents(states)]
-        return np.array(found), np.ones(len(states), dtype=np.int64)
+        worths = [self._value(fluents) for fluents in self._machine.fluents(states)]
+        return np.array(worths), np.ones(len(states), dtype=np.int64)
 
 
 def simulated(at: Case, tree: PathTree, policy: Policy, seed: int) -> dict[str, Told]:
@@ -196,20 +196,20 @@ def test_hyperplay_chooses_a_best_move(seeds: range) -> None:
         decision = decided(at, "hyperplay:particles=1,playouts=2000,risk=play", seed)
         expected = hyperplay_values(at.game, at.role, states_of(at))
         assert_best(decision, expected)
-        scores += scores_of(told(decision), expected, played_alike(at, expected))
+        scores += scores_of(values_and_errors(decision), expected, played_alike(at, expected))
     assert_standard(scores, len(seeds))
 
 
 @pytest.mark.verify
 @some_games
 def test_simulations_are_right_on_average(seeds: range) -> None:
-    """Simulated roles choose by exact values, so that all that varies is what is drawn."""
+    """Simulated roles choose by exact values, so that only random draws vary."""
     scores = list[float]()
     for seed in seeds:
         at = odd_case(seed)
         tree, reference = PathTree(at.machine), Simulations(at.game, at.role)
-        found = simulated(at, tree, Enumerated(at, tree, reference), seed)
-        scores += scores_of(found, reference.values(at.path))
+        estimates = simulated(at, tree, Enumerated(at, tree, reference), seed)
+        scores += scores_of(estimates, reference.values(at.path))
     assert_standard(scores, len(seeds))
 
 
@@ -235,15 +235,15 @@ def test_simulations_by_playouts_are_right_where_choices_are_clear(seeds: range)
 @some_games
 def test_hyperplay2_chooses_a_best_move(seeds: range) -> None:
     """By its own counts, which with n=30 are 900 simulations, and 900 playouts in each."""
-    chosen = 0
+    num_best = 0
     for seed in seeds:
         at = odd_case(seed)
         reference = Simulations(at.game, at.role)
         expected = reference.values(at.path)
         if len(expected) > 1 and is_clear(reference, 900):
             assert_best(decided(at, "hyperplay2:n=30,exact=10000,risk=play", seed), expected)
-            chosen += 1
-    assert chosen >= len(seeds) // 8
+            num_best += 1
+    assert num_best >= len(seeds) // 8
 
 
 def is_clear(reference: Simulations, playouts: int) -> bool:
@@ -295,23 +295,23 @@ def test_games_looked_through_to_their_ends_are_worth_what_may_follow(
 def test_information_sets_are_worth_what_is_seen_some_plies_ahead(
     seeds: range, depth: int, paranoid: bool
 ) -> None:
-    """With exact values of states: with those that are drawn, the best of several is too good."""
+    """With exact values of states: with random ones, the best of several is too good."""
     for seed in seeds:
         at = odd_case(seed)
-        bag, played = exact_bag(at, PathTree(at.machine)), Played(at)
+        bag, evaluation = exact_bag(at, PathTree(at.machine)), Played(at)
         rng = np.random.default_rng(seed)
-        ahead = LookAhead(depth, paranoid)
-        search = InformationSetSearch(at.machine, bag, rng, ahead, evaluation=played)
+        look_ahead = LookAhead(depth, paranoid)
+        search = InformationSetSearch(at.machine, bag, rng, look_ahead, evaluation=evaluation)
         search.round(10_000)
-        known: dict[int, Fraction] = {}
+        value_of: dict[int, Fraction] = {}
 
-        def leaf(state: int, at: Case = at, known: dict[int, Fraction] = known) -> Fraction:
-            return playout_value(at.game, state, at.role, known)
+        def leaf(state: int, at: Case = at, value_of: dict[int, Fraction] = value_of) -> Fraction:
+            return playout_value(at.game, state, at.role, value_of)
 
         plies = Plies(at.game, at.role, leaf, is_paranoid=paranoid)
         expected = plies.moves(states_of(at), depth)
-        found = {move: value for move, (value, _) in by_move(at, search.estimates()).items()}
-        assert found == pytest.approx(as_floats(expected)), seed
+        estimates = {move: value for move, (value, _) in by_move(at, search.estimates()).items()}
+        assert estimates == pytest.approx(as_floats(expected)), seed
 
 
 @some_games
@@ -321,12 +321,12 @@ def test_overconfident_values_a_ply_ahead_are_right_on_average(seeds: range) -> 
     for seed in seeds:
         at = odd_case(seed)
         decision = decided(at, "over:depth=1,tries=0,histories=2000,exact=10000,risk=play", seed)
-        known: dict[int, Fraction] = {}
+        value_of: dict[int, Fraction] = {}
 
-        def leaf(state: int, at: Case = at, known: dict[int, Fraction] = known) -> Fraction:
-            return playout_value(at.game, state, at.role, known)
+        def leaf(state: int, at: Case = at, value_of: dict[int, Fraction] = value_of) -> Fraction:
+            return playout_value(at.game, state, at.role, value_of)
 
         expected = Plies(at.game, at.role, leaf, is_paranoid=False).moves(states_of(at), 1)
-        scores += scores_of(told(decision), expected, played_alike(at, expected))
+        scores += scores_of(values_and_errors(decision), expected, played_alike(at, expected))
         assert_best(decision, expected)
     assert_standard(scores, len(seeds) // 2)

@@ -46,11 +46,11 @@ def give_up() -> None:
 
 
 def echo() -> list[Any]:
-    """What it hears until it hears None."""
-    heard: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    calls.listen(heard.put)
+    """The messages up to None."""
+    messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    calls.listen(messages.put)
     calls.tell("listening")
-    return list(iter(heard.get, None))
+    return list(iter(messages.get, None))
 
 
 def spring(mark: str) -> Trap:
@@ -76,7 +76,7 @@ def test_a_child_makes_one_call_after_the_other(child: Child) -> None:
     assert child.call(bytes, (large,)) == (False, large)
 
 
-def test_what_a_function_raises_is_its_failure(child: Child) -> None:
+def test_an_exception_of_the_function_is_its_failure(child: Child) -> None:
     failed, error = child.call(refuse, ())
     assert failed
     assert isinstance(error, ConfigError)
@@ -86,13 +86,13 @@ def test_what_a_function_raises_is_its_failure(child: Child) -> None:
 
 
 def test_news_come_before_the_result(child: Child) -> None:
-    heard: list[int] = []
-    assert child.call(count, (100,), heard.append) == (False, "counted")
-    assert heard == list(range(100))
+    counts: list[int] = []
+    assert child.call(count, (100,), counts.append) == (False, "counted")
+    assert counts == list(range(100))
 
 
 def test_messages_reach_the_call_they_were_sent_in(child: Child) -> None:
-    for each in ("first", "second"):
+    for word in ("first", "second"):
         listening: queue.SimpleQueue[str] = queue.SimpleQueue()
         results: list[Any] = []
         asking = threading.Thread(
@@ -100,25 +100,25 @@ def test_messages_reach_the_call_they_were_sent_in(child: Child) -> None:
         )
         asking.start()
         listening.get(timeout=60)
-        for message in (each, {"a": 1}, None, "too late"):
+        for message in (word, {"a": 1}, None, "too late"):
             assert child.send(message)
         asking.join(60)
-        assert results == [(False, [each, {"a": 1}])]
+        assert results == [(False, [word, {"a": 1}])]
 
 
 def test_objects_of_a_child_that_is_not_trusted_are_not_unpickled(
     child: Child, tmp_path: Path
 ) -> None:
     mark = tmp_path / "mark"
-    failed, sent = child.call(spring, (str(mark),), trusts=False)
+    failed, answer = child.call(spring, (str(mark),), trusts=False)
     assert not failed
-    assert isinstance(sent, bytes)
+    assert isinstance(answer, bytes)
     assert not mark.exists()
     child.call(spring, (str(mark),))
     assert mark.exists()
 
 
-def test_who_waits_too_long_is_told_and_the_child_is_there() -> None:
+def test_a_caller_that_waits_too_long_gets_an_error_and_the_child_lives_on() -> None:
     child = Child()
     with pytest.raises(TimeoutError):
         child.call(time.sleep, (60,), until_s=time.monotonic() + 0.05)

@@ -25,7 +25,7 @@ def burn() -> None:
 def test_clocks_are_known_by_what_tells_their_time() -> None:
     assert Clock.WALL.tells is time.monotonic
     assert Clock.CPU.tells is cpu_seconds
-    assert [clock_of(each.tells) for each in Clock] == list(Clock)
+    assert [clock_of(clock.tells) for clock in Clock] == list(Clock)
     assert clock_of(lambda: 0.0) is Clock.WALL
     assert backstop_s(0.0) == BACKSTOP_S
     assert backstop_s(2.0) > 2 * 2.0
@@ -39,7 +39,7 @@ def test_work_counts_and_sleep_does_not() -> None:
     assert BURNT_S <= took_s <= time.process_time() - used_s + 1e-3
 
 
-def test_what_copies_use_counts_while_they_live_and_when_they_have_ended() -> None:
+def test_cpu_time_of_copies_counts_while_they_run_and_afterwards() -> None:
     def work(piece: int) -> float:
         if piece:
             burn()
@@ -68,14 +68,14 @@ def test_a_copy_stops_when_the_whole_budget_is_used_whoever_used_it() -> None:
             os.write(writes, b".")
         return deadline.passed(), time.process_time()
 
-    here, there = shared(Counter(2), work, 2)
+    shares, copies_shares = shared(Counter(2), work, 2)
     for pipe in (reads, writes):
         os.close(pipe)
-    assert here is not None
-    assert there is not None
-    assert here[0]
-    assert there[0]
-    assert there[1] < BURNT_S  # of its own it used next to nothing
+    assert shares is not None
+    assert copies_shares is not None
+    assert shares[0]
+    assert copies_shares[0]
+    assert copies_shares[1] < BURNT_S  # of its own it used next to nothing
 
 
 def test_a_copy_that_only_sleeps_is_given_up_on_the_wall(monkeypatch: pytest.MonkeyPatch) -> None:

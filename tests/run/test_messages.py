@@ -42,10 +42,10 @@ def test_a_channel_passes_descriptors_and_says_when_the_other_end_is_closed() ->
     theirs.send({"number": 1})
     theirs.send({"number": 2}, write)
     os.close(write)
-    told: list[dict[str, int]] = []
-    while len(told) < 2:
-        told += ours.receive() or []
-    assert told == [{"number": 1}, {"number": 2}]
+    messages: list[dict[str, int]] = []
+    while len(messages) < 2:
+        messages += ours.receive() or []
+    assert messages == [{"number": 1}, {"number": 2}]
     (copy,) = ours.fds
     os.write(copy, b"through the copy")
     assert os.read(read, 100) == b"through the copy"

@@ -1,4 +1,4 @@
-"""What all child processes share: how they start, what they get, and how they end."""
+"""Common features of child processes: how they start, their environment, and how they end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LAST_WORDS_S = 0.2
 
 
 def tell(*arguments: str) -> None:
-    """An entry: tells what the child sees."""
+    """An entry: prints the child's view of its environment."""
     answers = processes.own_answers()
     print("not an answer")
     seen = {
@@ -62,7 +62,7 @@ def test_child_is_told_its_arguments_and_where_modules_are() -> None:
     child = processes.start(
         "tests.run.test_processes:tell", "a", "", "two words", stderr=subprocess.PIPE
     )
-    answer, said = child.communicate(timeout=60)
+    answer, output = child.communicate(timeout=60)
     seen = json.loads(answer)
     assert seen == {
         "arguments": ["a", "", "two words"],
@@ -72,7 +72,7 @@ def test_child_is_told_its_arguments_and_where_modules_are() -> None:
         "seed": "0",
         "interrupt": True,
     }
-    assert b"not an answer" in said
+    assert b"not an answer" in output
 
 
 def test_child_interrupted_while_python_starts_ends_without_a_word(
@@ -106,14 +106,14 @@ def test_child_that_heeds_no_interrupt_is_killed(staying: subprocess.Popen[bytes
 
 def test_limits_are_lowered_and_never_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     set_to: list[tuple[int, int]] = []
-    monkeypatch.setattr(resource, "getrlimit", lambda which: (100, 200))
-    monkeypatch.setattr(resource, "setrlimit", lambda which, bounds: set_to.append(bounds))
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (100, 200))
+    monkeypatch.setattr(resource, "setrlimit", lambda kind, bounds: set_to.append(bounds))
     assert processes.lower_limit(resource.RLIMIT_NOFILE, 150)
     assert processes.lower_limit(resource.RLIMIT_NOFILE, 1_000)
     assert set_to == [(150, 150), (200, 200)]
 
 
-def test_what_no_system_tells_is_nothing() -> None:
+def test_figures_that_the_system_does_not_report_are_empty() -> None:
     nobody = 2**22 + 1  # more than there are process ids
     assert processes.rss_bytes(nobody) == 0
     assert processes.state_and_cpu(nobody) == ("", "")

@@ -20,12 +20,12 @@ def test_file_on_a_full_disk_is_not_there(tmp_path: Path) -> None:
         assert list(tmp_path.iterdir()) == []
 
 
-def test_what_was_there_stays_on_a_full_disk(tmp_path: Path) -> None:
+def test_a_full_disk_keeps_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
     write_whole(path, "before")
     with full_disk(), pytest.raises(GGPError):
         write_whole(path, "x" * 1000)
-    assert [each.read_text() for each in tmp_path.iterdir()] == ["before"]
+    assert [file.read_text() for file in tmp_path.iterdir()] == ["before"]
     with pytest.raises(ConfigError, match="already exists"):
         write_new(path, "after")
     assert path.read_text() == "before"
@@ -42,7 +42,7 @@ def test_file_keeps_its_mode_and_a_link_its_place(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o640
 
 
-def test_what_is_no_file_is_written_to(tmp_path: Path) -> None:
+def test_output_may_go_to_a_pipe(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)

@@ -29,10 +29,10 @@ class ClockedSearch:
     """
 
     def __init__(
-        self, values: list[float], fixed: float, each: float, side_by_side: int = 1
+        self, values: list[float], fixed: float, each_s: float, side_by_side: int = 1
     ) -> None:
         self.side_by_side = side_by_side
-        self.now_s, self._fixed, self._each = 0.0, fixed, each
+        self.now_s, self._fixed, self._trial_s = 0.0, fixed, each_s
         self._values = np.array(values)
         self.visits = np.zeros(len(values), dtype=np.int64)
         self.moves = Ragged(np.array([0, len(values)]), np.arange(len(values)))
@@ -40,13 +40,13 @@ class ClockedSearch:
         self.in_vain = 0
         self.deadline = Deadline(2.0, lambda: self.now_s)
 
-    def round(self, count: int, chosen: IntArray | None = None) -> None:
-        assert chosen is not None
-        self.now_s += self._fixed + self._each * count * len(chosen)
+    def round(self, count: int, chosen_candidates: IntArray | None = None) -> None:
+        assert chosen_candidates is not None
+        self.now_s += self._fixed + self._trial_s * count * len(chosen_candidates)
         if self.deadline.passed():
             self.in_vain += 1
             raise OutOfTime
-        self.visits[chosen] += count
+        self.visits[chosen_candidates] += count
         self.rounds.append(count)
 
     def estimates(self) -> Estimates:
@@ -55,16 +55,16 @@ class ClockedSearch:
 
 
 @pytest.mark.parametrize(
-    ("fixed", "each"), [(0.13, 0.001), (0.3, 0.0001), (1e-4, 1e-6), (0.0, 0.01), (0.02, 1e-5)]
+    ("fixed", "each_s"), [(0.13, 0.001), (0.3, 0.0001), (1e-4, 1e-6), (0.0, 0.01), (0.02, 1e-5)]
 )
-def test_rounds_fill_the_time_and_none_is_begun_in_vain(fixed: float, each: float) -> None:
+def test_rounds_fill_the_time_and_none_is_begun_in_vain(fixed: float, each_s: float) -> None:
     machine = machine_of_game("tic_tac_toe")
-    search = ClockedSearch([50.0] * 8, fixed, each)
+    search = ClockedSearch([50.0] * 8, fixed, each_s)
     run_search(search, machine, 1, search.deadline)
     assert search.in_vain == 0
     assert search.now_s > 1.5
     # Had one round known all of it, it would have been so large.
-    possible = (2.0 - fixed) / max(8 * each, 1e-9)
+    possible = (2.0 - fixed) / max(8 * each_s, 1e-9)
     assert search.visits.min() > min(possible, 1000) / 6
 
 
@@ -92,8 +92,8 @@ def test_no_candidate_is_left_out_where_there_is_no_race() -> None:
 def test_every_candidate_is_tried_equally_often_without_a_clock() -> None:
     machine, bags = opening()
     search = PlayoutSearch(machine, bags, np.random.default_rng(0))
-    found = run_search(search, machine, 500, None)
-    assert set(found.visits.tolist()) == {500}
+    estimates = run_search(search, machine, 500, None)
+    assert set(estimates.visits.tolist()) == {500}
 
 
 def test_the_first_round_has_as_many_trials_as_cost_no_more_than_one() -> None:
@@ -112,28 +112,28 @@ def test_a_fit_without_sense_takes_trials_for_dear() -> None:
 
 
 class TestContenders:
-    def test_a_candidate_surely_worse_is_none(self) -> None:
-        found = estimates_of([60, 58, 40], [1, 1, 1], [400, 400, 400])
-        assert contenders(found, RANGE).tolist() == [0, 1]
+    def test_a_candidate_that_is_surely_worse_is_no_contender(self) -> None:
+        estimates = estimates_of([60, 58, 40], [1, 1, 1], [400, 400, 400])
+        assert contenders(estimates, RANGE).tolist() == [0, 1]
 
-    def test_all_are_before_each_was_tried_often(self) -> None:
-        found = estimates_of([100, 0], [0, 0], [RACE_FROM, RACE_FROM - 1])
-        assert contenders(found, RANGE).tolist() == [0, 1]
+    def test_all_candidates_are_contenders_until_each_was_tried_often(self) -> None:
+        estimates = estimates_of([100, 0], [0, 0], [RACE_FROM, RACE_FROM - 1])
+        assert contenders(estimates, RANGE).tolist() == [0, 1]
 
-    def test_few_trials_that_came_out_the_same_are_not_trusted(self) -> None:
-        few = estimates_of([100, 60], [0, 20], [8, 8])
-        assert contenders(few, RANGE).tolist() == [0, 1]
-        many = estimates_of([100, 60], [0, 2], [800, 800])
-        assert contenders(many, RANGE).tolist() == [0]
+    def test_few_trials_with_equal_results_are_not_trusted(self) -> None:
+        few_trials = estimates_of([100, 60], [0, 20], [8, 8])
+        assert contenders(few_trials, RANGE).tolist() == [0, 1]
+        many_trials = estimates_of([100, 60], [0, 2], [800, 800])
+        assert contenders(many_trials, RANGE).tolist() == [0]
 
-    def test_what_the_choice_of_entries_adds_is_left_out(self) -> None:
-        found = estimates_of([60, 50], [20, 20], [10_000, 10_000])
-        assert found.cautious_errors(RANGE) == pytest.approx([0.5, 0.5])
-        assert contenders(found, RANGE).tolist() == [0]
+    def test_the_variance_from_choosing_entries_is_left_out(self) -> None:
+        estimates = estimates_of([60, 50], [20, 20], [10_000, 10_000])
+        assert estimates.cautious_errors(RANGE) == pytest.approx([0.5, 0.5])
+        assert contenders(estimates, RANGE).tolist() == [0]
 
     def test_unknown_errors_are_large_ones(self) -> None:
-        found = estimates_of([100, 0], [float("nan"), 0], [1, 0])
-        assert found.cautious_errors(RANGE).tolist() == [50.0, float("inf")]
+        estimates = estimates_of([100, 0], [float("nan"), 0], [1, 0])
+        assert estimates.cautious_errors(RANGE).tolist() == [50.0, float("inf")]
 
 
 def opening() -> tuple[Machine, Bags]:
@@ -148,8 +148,8 @@ def test_a_round_of_chosen_candidates_tries_no_other() -> None:
     search = PlayoutSearch(machine, bags, np.random.default_rng(0))
     search.round(100)
     search.round(2000, np.array([0, 4]))
-    found = search.estimates()
-    assert found.visits.tolist() == [2100, 100, 100, 100, 2100, 100, 100, 100, 100]
-    centre = [machine.move_text(int(move)) for move in found.moves.values].index("(mark 2 2)")
+    estimates = search.estimates()
+    assert estimates.visits.tolist() == [2100, 100, 100, 100, 2100, 100, 100, 100, 100]
+    centre = [machine.move_text(int(move)) for move in estimates.moves.values].index("(mark 2 2)")
     assert centre == 4
-    assert found.values[4] > found.values[0] + 3  # the centre wins most
+    assert estimates.values[4] > estimates.values[0] + 3  # the centre wins most

@@ -13,7 +13,7 @@ from ggp.errors import NoLegalMoveError
 from ggp.machine import Machine
 from ggp.machine.base import Chance, IntArray, States
 from ggp.machine.base import Machine as MachineProtocol
-from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+from ggp.machine.games import load_program
 from ggp.run import clocks
 from ggp.search.anytime import Deadline, OutOfTime, Pace
 from ggp.search.estimates import Estimates, candidates
@@ -21,7 +21,7 @@ from ggp.search.moves import MoveLists
 from ggp.search.playouts import PlayoutSearch, first_steps
 from ggp.search.trials import plan_trials
 from tests.support.comparing.batches import mixed_states
-from tests.support.games import MODEST_GAMES, machine_of_game, machine_of_rules
+from tests.support.games import MODEST_GAMES, build_here, machine_of_game, machine_of_rules
 
 TWO_DICE = (
     "(role random) (role player)"
@@ -78,9 +78,9 @@ class TestMoveLists:
         machine: MachineProtocol = Loaded(machine_of_rules(TWO_DICE))  # type: ignore[assignment]
         states = machine.initial(2)
         lists = MoveLists(machine, states, 0)
-        drawn = lists.draw(np.tile([0, 1], 30_000), np.random.default_rng(0))
+        draws = lists.draw(np.tile([0, 1], 30_000), np.random.default_rng(0))
         for lane in (0, 1):
-            shares = np.bincount(drawn[lane::2]) / 30_000
+            shares = np.bincount(draws[lane::2]) / 30_000
             assert shares == pytest.approx([1 / 6, 2 / 6, 3 / 6], abs=0.02)
 
     def test_a_lane_without_moves_is_an_error(self) -> None:
@@ -106,13 +106,13 @@ class TestFirstSteps:
         bag = start_of(machine, 1).start(1)
         search = PlayoutSearch(machine, bag, np.random.default_rng(0))
         trials = plan_trials(bag, search.moves, 6_000, np.random.default_rng(0))
-        before = machine.states_visited
+        visited = machine.states_visited
         states = first_steps(machine, bag, trials, 0, len(trials), np.random.default_rng(0))
-        assert machine.states_visited - before == 9
-        found = np.array([[int(f.split()[1][0]) for f in s] for s in machine.fluents(states)])
-        assert found[:, 0].tolist() == np.repeat([1, 2, 3], 6_000).tolist()
+        assert machine.states_visited - visited == 9
+        columns_of = np.array([[int(f.split()[1][0]) for f in s] for s in machine.fluents(states)])
+        assert columns_of[:, 0].tolist() == np.repeat([1, 2, 3], 6_000).tolist()
         for bet in (1, 2, 3):
-            shares = np.bincount(found[found[:, 0] == bet, 1])[1:] / 6_000
+            shares = np.bincount(columns_of[columns_of[:, 0] == bet, 1])[1:] / 6_000
             assert shares == pytest.approx([1 / 6, 2 / 6, 3 / 6], abs=0.03)
 
     def test_an_illegal_candidate_becomes_a_random_legal_move(self) -> None:
@@ -173,11 +173,9 @@ def test_a_round_cut_short_keeps_what_is_finished() -> None:
 def test_a_first_round_that_is_broken_off_counts_as_far_as_it_came(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    machine = machine_of_game("blind_breakthrough", "propnet")
+    # One of its own: a machine remembers how long steps took.
+    machine = build_here(load_program("blind_breakthrough"), "propnet")
     bag = start_of(machine, machine.roles.index("white")).start(0)
-    assert isinstance(machine, PropnetMachine)
-    monkeypatch.setattr(machine._playouts.player, "_budget", 1)  # as at first
-    monkeypatch.setattr(machine._playouts.player, "_step_s", 0.0)
     looks = count(step=0.001)
     monkeypatch.setattr(clocks, "time", SimpleNamespace(monotonic=lambda: next(looks)))
 
@@ -189,9 +187,9 @@ def test_a_first_round_that_is_broken_off_counts_as_far_as_it_came(
         return search.estimates()
 
     side_by_side = PlayoutSearch(machine, bag, np.random.default_rng(0)).side_by_side
-    some = side_by_side // len(candidates(machine, bag).values)
-    cut, whole = round_within(0.0045, some), round_within(9.0, some)
-    assert set(whole.visits.tolist()) == set(cut.visits.tolist()) == {some}
+    trials = side_by_side // len(candidates(machine, bag).values)
+    cut, whole = round_within(0.0045, trials), round_within(9.0, trials)
+    assert set(whole.visits.tolist()) == set(cut.visits.tolist()) == {trials}
     assert set(cut.values.tolist()) == {50.0}  # a few turns on nobody has won
     assert np.ptp(whole.values) > 1
     assert (cut.stderrs == 0).all()

@@ -43,7 +43,7 @@ RULES = """
 LIGHTS = RULES.replace(
     "(<= (legal robot wait) (true (lamp ?y)))", "(<= (legal robot wait) (true (step 2)))"
 )
-"""The same, but the step decides what is legal."""
+"""The same, but the step decides which moves are legal."""
 
 LATE = RULES.replace("(<= terminal (true (lamp 4)))", "").replace(
     "(goal robot 100) (true (lamp 4))", "(goal robot 100) (true (lamp 4)) (true (step 6))"
@@ -84,9 +84,9 @@ def test_each_search_finds_a_line_that_prolog_agrees_with(kind: str, rules: str)
     assert line.goal == 100
     texts = [machine.move_text(move) for move in line.moves]
     moves = np.array([reference.move_id(text) for text in texts], dtype=np.int64)
-    again = replayed(reference, reference.initial(1), moves)
-    assert again is not None
-    assert again == (tuple(moves.tolist()), 100.0)
+    end = replayed(reference, reference.initial(1), moves)
+    assert end is not None
+    assert end == (tuple(moves.tolist()), 100.0)
 
 
 @pytest.mark.parametrize("kind", ["breadth", "adaptation", "planner"])
@@ -119,10 +119,9 @@ def test_breadth_first_search_finds_the_shortest_line_on_any_machine(backend: st
 def test_states_that_differ_in_a_counter_are_one() -> None:
     machine = puzzle(HOPELESS.replace("(init (step 4))", "(init (step 1))").replace("4)", "5)"))
     search = BreadthFirst(machine, machine.initial(1))
-    while search._merges and not search.is_done:
-        merged = search.num_states
+    while not search.is_done:
         search.advance(None)
-    assert merged <= 5  # places of the lamp
+    assert search.num_states <= 5  # places of the lamp
 
 
 def test_a_counter_is_what_changes_by_itself_and_decides_nothing() -> None:

@@ -35,10 +35,10 @@ DOORS = """
 (<= terminal (true (at 3)))
 (<= (goal us 100) (true won)) (<= (goal us 0) (not (true won))) (goal them 0) (goal random 0)
 """
-"""We ask for a door, and open one: then they may `move` the prize, which we are not told."""
+"""We ask for a door, and open one: then they may `move` the prize, without a percept for us."""
 
 ASKED = "(does us (ask ?d))"
-"""We are told if the prize is behind the door we asked for."""
+"""A percept says whether the prize is behind the door we asked for."""
 
 
 def joint_moves(machine: Machine, state: States) -> list[tuple[int, ...]]:
@@ -48,23 +48,23 @@ def joint_moves(machine: Machine, state: States) -> list[tuple[int, ...]]:
 
 def surely_won(machine: Machine, states: list[States], role: int) -> bool:
     """Whether a strategy wins in all states, which are alike to the role: every move is tried."""
-    own = [set(machine.legal(state, role)[0].tolist()) for state in states]
-    return any(leads_to_wins(machine, states, role, move) for move in set.intersection(*own))
+    legal = [set(machine.legal(state, role)[0].tolist()) for state in states]
+    return any(leads_to_wins(machine, states, role, move) for move in set.intersection(*legal))
 
 
 def leads_to_wins(machine: Machine, states: list[States], role: int, move: int) -> bool:
-    told: dict[int, dict[tuple[str, ...], States]] = {}
+    successors_of: dict[int, dict[tuple[str, ...], States]] = {}
     for state in states:
         for joint in joint_moves(machine, state):
             if joint[role] != move:
                 continue
-            after, percepts = machine.step(state, np.array([joint]))
-            if not machine.terminal(after)[0]:
-                (fluents,) = machine.fluents(after)
-                told.setdefault(int(percepts[0, role]), {})[fluents] = after
-            elif machine.goals(after)[0, role] < 100:
+            successor, percepts = machine.step(state, np.array([joint]))
+            if not machine.terminal(successor)[0]:
+                (fluents,) = machine.fluents(successor)
+                successors_of.setdefault(int(percepts[0, role]), {})[fluents] = successor
+            elif machine.goals(successor)[0, role] < 100:
                 return False
-    return all(surely_won(machine, list(group.values()), role) for group in told.values())
+    return all(surely_won(machine, list(group.values()), role) for group in successors_of.values())
 
 
 def late_set(machine: Machine, role: int, turns: int, seed: int) -> States | None:
@@ -74,12 +74,12 @@ def late_set(machine: Machine, role: int, turns: int, seed: int) -> States | Non
     state = machine.initial(1)
     for _ in range(turns):
         joint = rng.choice(joint_moves(machine, state))
-        after, percepts = machine.step(state, joint[None])
-        if machine.terminal(after)[0]:
+        successor, percepts = machine.step(state, joint[None])
+        if machine.terminal(successor)[0]:
             return None
-        told = machine.percept_texts(int(percepts[0, role]))
-        player.observe(machine.move_text(int(joint[role])), told)
-        state = after
+        texts = machine.percept_texts(int(percepts[0, role]))
+        player.observe(machine.move_text(int(joint[role])), texts)
+        state = successor
     assert isinstance(player, BeliefPlayer)
     bag = player.tracker.bag
     if not bag.exact[0] or len(machine.legal(state, role)[0]) == 1:
@@ -100,7 +100,7 @@ def test_a_sure_win_is_found_exactly_where_exhaustive_search_finds_one(
     name: str, turns: tuple[int, ...]
 ) -> None:
     machine = machine_of_game(name, "propnet")
-    found = set()
+    verdicts = set()
     for seed in range(24):
         role, number = seed % 2, turns[seed % len(turns)]
         states = late_set(machine, role, number, seed)
@@ -111,8 +111,8 @@ def test_a_sure_win_is_found_exactly_where_exhaustive_search_finds_one(
         assert (move is not None) == surely_won(machine, sets, role)
         if move is not None:
             assert leads_to_wins(machine, sets, role, move)
-        found.add(move is not None)
-    assert found == {True, False}
+        verdicts.add(move is not None)
+    assert verdicts == {True, False}
 
 
 def test_the_first_to_move_wins_dark_hex_for_sure_whatever_the_other_does() -> None:
@@ -121,35 +121,35 @@ def test_the_first_to_move_wins_dark_hex_for_sure_whatever_the_other_does() -> N
     red = SureWins(machine, 0)
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        state = known = machine.initial(1)
+        state = red_state = machine.initial(1)
         turn = 0
         while not machine.terminal(state)[0]:
             legal = [machine.legal(state, role)[0] for role in (0, 1)]
             if len(legal[0]) > 1:
-                move = red.move(known, turn, 2_000_000)
+                move = red.move(red_state, turn, 2_000_000)
                 assert move is not None
             else:
                 move = int(legal[0][0])
             joint = np.array([[move, rng.choice(legal[1])]])
             state, percepts = machine.step(state, joint)
-            known = after(machine, known, move, int(percepts[0, 0]))
+            red_state = states_after(machine, red_state, move, int(percepts[0, 0]))
             turn += 1
         assert machine.goals(state)[0, 0] == 100
 
 
-def after(machine: Machine, states: States, move: int, percepts: int) -> States:
-    """The states of the first role after a move and what it was told."""
+def states_after(machine: Machine, states: States, move: int, percepts: int) -> States:
+    """The states of the first role after a move and its percepts."""
     parts = []
     for state in distinct(machine, states):
         joint: IntArray = np.array([j for j in joint_moves(machine, state) if j[0] == move])
-        found, told = machine.step(state.take(np.zeros(len(joint), np.int64)), joint)
-        parts.append(found.take(np.flatnonzero(told[:, 0] == percepts)))
+        stepped, percepts_of = machine.step(state.take(np.zeros(len(joint), np.int64)), joint)
+        parts.append(stepped.take(np.flatnonzero(percepts_of[:, 0] == percepts)))
     joined = machine.concatenate(parts)
     return joined.take(np.flatnonzero(~machine.terminal(joined)))
 
 
 @pytest.mark.parametrize(
-    ("theirs", "told", "is_sure"),
+    ("theirs", "percept", "is_sure"),
     [
         ("lazy", ASKED, False),  # two doors are left if we asked for a wrong one
         ("lazy", "(does us (ask ?e))", True),
@@ -157,10 +157,10 @@ def after(machine: Machine, states: States, move: int, percepts: int) -> States:
         ("free", "(does us (ask ?e))", False),
     ],
 )
-def test_what_is_told_and_what_others_may_do_decides(
-    theirs: str, told: str, *, is_sure: bool
+def test_a_win_is_sure_or_not_by_the_percepts_and_the_others_moves(
+    theirs: str, percept: str, *, is_sure: bool
 ) -> None:
-    machine = machine_of_rules(DOORS.format(theirs=theirs, told=told), "propnet")
+    machine = machine_of_rules(DOORS.format(theirs=theirs, told=percept), "propnet")
     assert surely_won(machine, [machine.initial(1)], 0) == is_sure
     player = make_player(parse_spec("ismcts:trials=10"), machine, 0, np.random.default_rng(0))
     assert isinstance(player, BeliefPlayer)
@@ -180,9 +180,9 @@ def test_a_graph_is_cut_where_there_is_no_room_and_claims_nothing_beyond() -> No
 def test_a_graph_that_seems_too_large_for_the_time_is_not_begun() -> None:
     machine = machine_of_game("dark_hex", "propnet")
     deadline = Deadline(1.0, lambda: 0.0)
-    few = turn_graph(machine, machine.initial(1), 0, Room(10**9, deadline, 100_000.0))
-    assert not few.is_whole
-    assert len(few.move) < 20_000
+    graph = turn_graph(machine, machine.initial(1), 0, Room(10**9, deadline, 100_000.0))
+    assert not graph.is_whole
+    assert len(graph.move) < 20_000
     assert turn_graph(machine, machine.initial(1), 0, Room(10**9, deadline, 1e9)).is_whole
 
 
@@ -203,7 +203,7 @@ def test_kernels_decide_as_they_were_written() -> None:
 
 
 @pytest.mark.parametrize("name", ["dark_hex", "krieg_tic_tac_toe"])
-def test_what_moves_are_worth_at_once_is_counted_by_joint_moves(name: str) -> None:
+def test_values_of_moves_that_may_end_the_match_are_counted_by_joint_moves(name: str) -> None:
     machine = machine_of_game(name, "propnet")
     seen = 0
     for seed in range(12):
@@ -220,8 +220,8 @@ def test_what_moves_are_worth_at_once_is_counted_by_joint_moves(name: str) -> No
             for joint in joint_moves(machine, state):
                 ended = machine.step(state, np.array([joint])).states
                 goal = (machine.goals(ended)[0, role],) * 2
-                found = goal if machine.terminal(ended)[0] else (0.0, 100.0)
-                goals.setdefault(joint[role], []).append(found)
+                values = goal if machine.terminal(ended)[0] else (0.0, 100.0)
+                goals.setdefault(joint[role], []).append(values)
             for at, move in enumerate(moves.tolist()):
                 worst, best = zip(*goals.get(move, [(0.0, 100.0)]), strict=True)
                 expected[:, at] += weights[k] * np.array([min(worst), max(best)])
@@ -260,11 +260,11 @@ def test_a_move_that_wins_at_once_in_most_worlds_is_not_left_for_its_first_resul
         player.observe("wait", [])
         decision = player.choose()
         assert decision.move == "often"
-        (often,) = (each.value for each in decision.values if each.move == "often")
+        (often,) = (value.value for value in decision.values if value.move == "often")
         assert often == pytest.approx(80)
 
 
-def test_what_moves_are_worth_at_once_is_found_in_time_or_not_at_all() -> None:
+def test_values_of_moves_that_may_end_the_match_are_complete_or_absent() -> None:
     machine = machine_of_game("tic_tac_toe")
     states, moves = machine.initial(), machine.legal(machine.initial(), 0)[0]
     passed = Deadline(0.0, lambda: 1.0)

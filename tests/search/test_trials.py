@@ -72,12 +72,12 @@ def allocate_one(weights: FloatArray, count: int, start: float) -> IntArray:
 @pytest.mark.parametrize("by_entry", [False, True])
 def test_plans_of_many_bags_are_plans_of_each(count: int, seed: int, by_entry: bool) -> None:
     bags, moves = random_bags(seed)
-    chosen = np.flatnonzero(np.arange(len(bags)) % 3 != 1)
+    subset = np.flatnonzero(np.arange(len(bags)) % 3 != 1)
     rng = np.random.default_rng(seed)
-    trials = plan_trials(bags, moves, count, rng, chosen, by_entry=by_entry)
-    starts = np.random.default_rng(seed).random(len(chosen))
+    trials = plan_trials(bags, moves, count, rng, subset, by_entry=by_entry)
+    starts = np.random.default_rng(seed).random(len(subset))
     expected = []
-    for bag, start in zip(chosen.tolist(), starts, strict=True):
+    for bag, start in zip(subset.tolist(), starts, strict=True):
         weights = bags.weights_of(bag)
         repeats = allocate_one(weights, count, start)
         first = bags.sets.offsets[bags.segment[bag]]
@@ -92,8 +92,8 @@ def test_plans_of_many_bags_are_plans_of_each(count: int, seed: int, by_entry: b
                 (candidate, moves.values[candidate], first + entry, repeats[entry], share)
             )
     columns = [trials.candidate, trials.moves, trials.lanes, trials.counts, trials.share]
-    found = list(zip(*(c.tolist() for c in columns), strict=True))
-    assert found == [pytest.approx(row) for row in expected]
+    rows = list(zip(*(c.tolist() for c in columns), strict=True))
+    assert rows == [pytest.approx(row) for row in expected]
     assert len(trials) == sum(row[3] for row in expected)
 
 
@@ -133,12 +133,14 @@ def variance_one(trials: Trials, goals: FloatArray, candidate: int, *, exact: bo
     value = float(share @ mean)
     together = np.concatenate(parts)
     freedom = len(together) - len(parts)
-    within = sum(float(((p - p.mean()) ** 2).sum()) for p in parts)
+    variance_within = sum(float(((p - p.mean()) ** 2).sum()) for p in parts)
     pooled = (
-        within / freedom if freedom else ((together - value) ** 2).sum() / max(len(together) - 1, 1)
+        variance_within / freedom
+        if freedom
+        else ((together - value) ** 2).sum() / max(len(together) - 1, 1)
     )
-    own = np.array([p.var(ddof=1) if len(p) > 1 else pooled for p in parts])
-    by_playouts = float((share**2 * own / [len(p) for p in parts]).sum())
+    variances = np.array([p.var(ddof=1) if len(p) > 1 else pooled for p in parts])
+    by_playouts = float((share**2 * variances / [len(p) for p in parts]).sum())
     if exact:
         return by_playouts
     spread = float(((share * (mean - value)) ** 2).sum())
@@ -155,12 +157,12 @@ def test_errors_are_those_of_each_candidate(count: int, exact: bool) -> None:
     results.add(0, goals, np.ones(len(goals), dtype=np.int64))
     tally = Tally(len(moves.values))
     tally.add(results, count, exact=exact)
-    found = tally.estimates(moves)
-    assert np.isnan(found.stderrs).all() == (count == 1)
+    estimates = tally.estimates(moves)
+    assert np.isnan(estimates.stderrs).all() == (count == 1)
     for candidate in range(len(moves.values) if count > 1 else 0):
         variance = variance_one(trials, goals, candidate, exact=exact)
-        assert found.stderrs[candidate] == pytest.approx(np.sqrt(variance))
-        assert found.visits[candidate] == count
+        assert estimates.stderrs[candidate] == pytest.approx(np.sqrt(variance))
+        assert estimates.visits[candidate] == count
 
 
 def test_a_round_cut_short_counts_for_candidates_that_are_complete() -> None:
@@ -173,9 +175,9 @@ def test_a_round_cut_short_counts_for_candidates_that_are_complete() -> None:
     part = Results(trials, 50.0)
     part.add(0, np.full(6 * 4 + 1, 40.0), np.ones(6 * 4 + 1, dtype=np.int64))
     tally.add(part, 6, exact=True)
-    found = tally.estimates(moves)
-    assert found.visits.tolist() == [12] * 4 + [6] * (len(moves.values) - 4)
-    assert found.values == pytest.approx([70.0] * 4 + [100.0] * (len(moves.values) - 4))
+    estimates = tally.estimates(moves)
+    assert estimates.visits.tolist() == [12] * 4 + [6] * (len(moves.values) - 4)
+    assert estimates.values == pytest.approx([70.0] * 4 + [100.0] * (len(moves.values) - 4))
 
 
 VALUES = st.lists(
@@ -190,24 +192,24 @@ def test_best_moves_are_among_the_ties_of_each_bag(values: list[list[float]], se
         offsets_of(np.array([len(v) for v in values], dtype=np.int64)),
         np.arange(sum(map(len, values))),
     )
-    flat = np.array([v for some in values for v in some])
-    chosen = best_moves(moves, flat, np.random.default_rng(seed))
-    assert len(chosen) == len(values)
-    for b, some in enumerate(values):
-        if not some:
-            assert chosen[b] == UNKNOWN
+    flat = np.array([v for of_bag in values for v in of_bag])
+    best = best_moves(moves, flat, np.random.default_rng(seed))
+    assert len(best) == len(values)
+    for b, of_bag in enumerate(values):
+        if not of_bag:
+            assert best[b] == UNKNOWN
             continue
-        at = chosen[b] - moves.offsets[b]
-        scale = max(map(abs, some))
-        assert some[at] >= max(some) - TIE_TOLERANCE * scale
+        at = best[b] - moves.offsets[b]
+        scale = max(map(abs, of_bag))
+        assert of_bag[at] >= max(of_bag) - TIE_TOLERANCE * scale
 
 
 def test_ties_are_broken_evenly() -> None:
     bags = 30_000
     values = np.tile([1.0, 2.0, 2.0, 2.0 - 1e-12], bags)
     moves = Ragged(4 * np.arange(bags + 1), np.tile(np.arange(4), bags))
-    chosen = best_moves(moves, values, np.random.default_rng(0))
-    shares = np.bincount(chosen, minlength=4) / bags
+    best = best_moves(moves, values, np.random.default_rng(0))
+    shares = np.bincount(best, minlength=4) / bags
     assert shares == pytest.approx([0, 1 / 3, 1 / 3, 1 / 3], abs=0.02)
 
 
@@ -228,13 +230,13 @@ def test_among_equal_values_the_promptest_is_chosen_if_that_is_wanted() -> None:
     )
     assert [{*column.tolist()} for column in by_lot.T] == [{4, 5, 6}, {7}, {8, 9}]
     assert np.count_nonzero(by_lot[:, 0] == 4) == pytest.approx(200 / 3, abs=30)
-    chosen = np.array(
+    best = np.array(
         [estimates.choose(np.random.default_rng(seed), Ties.PROMPT) for seed in range(200)]
     )
-    assert {5, 6} == set(chosen[:, 0].tolist())
-    assert 60 <= np.count_nonzero(chosen[:, 0] == 5) <= 140
-    assert set(chosen[:, 1].tolist()) == {7}
-    assert set(chosen[:, 2].tolist()) == {9}
+    assert {5, 6} == set(best[:, 0].tolist())
+    assert 60 <= np.count_nonzero(best[:, 0] == 5) <= 140
+    assert set(best[:, 1].tolist()) == {7}
+    assert set(best[:, 2].tolist()) == {9}
 
 
 def test_a_single_trial_is_too_little_for_promptness() -> None:
@@ -242,12 +244,12 @@ def test_a_single_trial_is_too_little_for_promptness() -> None:
     promptness = np.array([-250.0, -50.0])
     estimates = Estimates(moves, np.full(2, 100.0), np.zeros(2), np.ones(2, np.int64), promptness)
     generators = map(np.random.default_rng, range(50))
-    chosen = {int(estimates.choose(rng, Ties.PROMPT)[0]) for rng in generators}
-    assert chosen == {3, 4}
+    promptest = {int(estimates.choose(rng, Ties.PROMPT)[0]) for rng in generators}
+    assert promptest == {3, 4}
 
 
 def tally_of(rounds: list[list[float]]) -> Estimates:
-    """What a tally makes of rounds of goal values of one candidate on a bag of one entry."""
+    """The tally of rounds of goal values of one candidate on a bag of one entry."""
     bags = weighted_bags(machine_of_game("krieg_tic_tac_toe"), [[1.0]], [0])
     moves = ragged([np.array([3])])
     tally = Tally(1)
@@ -260,21 +262,21 @@ def tally_of(rounds: list[list[float]]) -> Estimates:
 
 class TestErrorsOfRounds:
     def test_a_single_trial_tells_no_error(self) -> None:
-        found = tally_of([[100.0]])
-        assert found.values.tolist() == [100.0]
-        assert np.isnan(found.stderrs).all()
+        estimates = tally_of([[100.0]])
+        assert estimates.values.tolist() == [100.0]
+        assert np.isnan(estimates.stderrs).all()
 
     def test_rounds_of_one_trial_tell_it_together(self) -> None:
         goals = [100.0, 0.0, 100.0, 100.0, 50.0]
-        found = tally_of([[goal] for goal in goals])
-        assert found.visits.tolist() == [5]
-        assert found.stderrs == pytest.approx([np.std(goals, ddof=1) / np.sqrt(5)])
+        estimates = tally_of([[goal] for goal in goals])
+        assert estimates.visits.tolist() == [5]
+        assert estimates.stderrs == pytest.approx([np.std(goals, ddof=1) / np.sqrt(5)])
 
     def test_a_single_trial_varies_like_the_others(self) -> None:
-        found = tally_of([[0.0], [0.0, 100.0, 100.0, 100.0]])
+        estimates = tally_of([[0.0], [0.0, 100.0, 100.0, 100.0]])
         variance = np.var([0.0, 100.0, 100.0, 100.0], ddof=1)
-        assert found.values == pytest.approx([60.0])
-        assert found.stderrs == pytest.approx([np.sqrt(variance / 5)])
+        assert estimates.values == pytest.approx([60.0])
+        assert estimates.stderrs == pytest.approx([np.sqrt(variance / 5)])
 
     @pytest.mark.parametrize("goal", [100 / 3, 0.0, 71.0])
     def test_equal_trials_leave_no_error(self, goal: float) -> None:
@@ -287,7 +289,7 @@ class TestErrorsOfRounds:
         variances, means = [], []
         for _ in range(2_000):
             goals = rng.choice([0.0, 0.0, 50.0, 100.0], 10).tolist()
-            found = tally_of([goals[:1], goals[1:2], goals[2:3], goals[3:5], goals[5:]])
-            variances.append(found.stderrs[0] ** 2)
-            means.append(found.values[0])
+            estimates = tally_of([goals[:1], goals[1:2], goals[2:3], goals[3:5], goals[5:]])
+            variances.append(estimates.stderrs[0] ** 2)
+            means.append(estimates.values[0])
         assert np.mean(variances) == pytest.approx(np.var(means), rel=0.1)

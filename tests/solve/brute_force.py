@@ -12,10 +12,10 @@ import numpy as np
 from ggp.machine import Machine, States
 
 Known = tuple[tuple[str, tuple[str, ...]], ...]
-"""What a role did and saw: move and percepts of each turn."""
+"""The path of a role: move and percepts of each turn."""
 
 Strategy = Mapping[Known, Mapping[str, Fraction]]
-"""Probabilities of moves by what the role knows."""
+"""Probabilities of moves by the role's path."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class History:
 
     Attributes:
         chance: probability that `random` plays its part.
-        choices: of each role: what it knew and which move it made, where it had several.
+        choices: of each role: its path and its move, wherever it had several moves.
         goals: of each role.
     """
 
@@ -51,8 +51,8 @@ class BruteForce:
         for history in self.histories:
             weight = history.chance
             for player in self.players:
-                for known, move in history.choices[player]:
-                    weight *= strategies[player][known].get(move, Fraction(0))
+                for path, move in history.choices[player]:
+                    weight *= strategies[player][path].get(move, Fraction(0))
             total += weight * history.goals[role]
         return total
 
@@ -65,18 +65,18 @@ class BruteForce:
             weight = history.chance * history.goals[role]
             for player in self.players:
                 if player != role:
-                    for known, move in history.choices[player]:
-                        weight *= strategies[player][known].get(move, Fraction(0))
-            own = history.choices[role]
-            weights[own] = weights.get(own, Fraction(0)) + weight
+                    for path, move in history.choices[player]:
+                        weight *= strategies[player][path].get(move, Fraction(0))
+            sequence = history.choices[role]
+            weights[sequence] = weights.get(sequence, Fraction(0)) + weight
         best: Fraction | None = None
         for moves in product(*sets.values()):
-            chosen = dict(zip(sets, moves, strict=True))
+            assignment = dict(zip(sets, moves, strict=True))
             value = sum(
                 (
                     weight
-                    for own, weight in weights.items()
-                    if all(chosen[known] == move for known, move in own)
+                    for sequence, weight in weights.items()
+                    if all(assignment[path] == move for path, move in sequence)
                 ),
                 Fraction(0),
             )
@@ -88,7 +88,7 @@ class BruteForce:
         self,
         state: States,
         chance: Fraction,
-        known: tuple[Known, ...],
+        paths: tuple[Known, ...],
         choices: tuple[tuple[tuple[Known, str], ...], ...],
     ) -> Iterator[History]:
         machine = self.machine
@@ -99,7 +99,7 @@ class BruteForce:
         legal = [machine.legal(state, role).values.tolist() for role in range(len(machine.roles))]
         for role in self.players:
             if len(legal[role]) > 1:
-                self.moves[role][known[role]] = sorted(map(machine.move_text, legal[role]))
+                self.moves[role][paths[role]] = sorted(map(machine.move_text, legal[role]))
         for row in product(*legal):
             stepped = machine.step(state, np.array([row]))
             texts = [machine.move_text(move) for move in row]
@@ -112,10 +112,12 @@ class BruteForce:
                 weight,
                 tuple(
                     (*k, (text, tuple(saw)))
-                    for k, text, saw in zip(known, texts, seen, strict=True)
+                    for k, text, saw in zip(paths, texts, seen, strict=True)
                 ),
                 tuple(
-                    (*made, (known[role], texts[role])) if len(legal[role]) > 1 else made
-                    for role, made in enumerate(choices)
+                    (*moves_made, (paths[role], texts[role]))
+                    if len(legal[role]) > 1
+                    else moves_made
+                    for role, moves_made in enumerate(choices)
                 ),
             )

@@ -77,20 +77,20 @@ def small_meier() -> str:
     """Meier with three rolls instead of 21."""
     rolls = ("31", "32", "21")
     text = find_game("meier").read_text().replace("(above 32 41)", "(above 32 21)")
-    kept = ("31 32", "32 21")
+    kept_rolls = ("31 32", "32 21")
     return "\n".join(
         line
         for line in text.splitlines()
         if not (line.startswith("(value ") and line[-3:-1] not in rolls)
-        and not (line.startswith("(above ") and line[7:12] not in kept)
+        and not (line.startswith("(above ") and line[7:12] not in kept_rolls)
     )
 
 
 def short_guessing() -> str:
     """Guessing one of three numbers, in time for two questions."""
     text = find_game("number_guessing").read_text().replace("(turn 20)", "(turn 5)")
-    gone = {f"(number {number})" for number in range(4, 17)}
-    return "\n".join(line for line in text.splitlines() if line not in gone)
+    dropped = {f"(number {number})" for number in range(4, 17)}
+    return "\n".join(line for line in text.splitlines() if line not in dropped)
 
 
 def random_rules(seed: int) -> str:
@@ -109,15 +109,15 @@ def random_rules(seed: int) -> str:
         "(<= terminal (true (turn 3)))",
         "(<= (goal ?r 50) (role ?r) (true (turn 0)))",
     ]
-    for role, other in ("ab", "ba"):
+    for role, opponent in ("ab", "ba"):
         for turn in range(3):
-            for event in ("random (deal ?x)", f"{other} ?x"):
+            for event in ("random (deal ?x)", f"{opponent} ?x"):
                 if rng.random() < 0.5:
                     rules.append(f"(<= (sees {role} ?x) (true (turn {turn})) (does {event}))")
-    for card, left, right, score in product("xy", "uv", "uv", range(2)):
+    for card, lower, right, score in product("xy", "uv", "uv", range(2)):
         rules.append(
             f"(<= (next (score {rng.randrange(2)})) (true (dealt {card})) "
-            f"(does a {left}) (does b {right}) (true (score {score})))"
+            f"(does a {lower}) (does b {right}) (true (score {score})))"
         )
     for card, score in product("xy", range(2)):
         goal = rng.randrange(101)
@@ -142,22 +142,22 @@ def plain_tree(name: str) -> GameTree:
 def random_strategies(tree: GameTree, seed: int) -> list[FloatArray]:
     """Mixed strategies of all players, in whole percents; some moves are never made."""
     rng = np.random.default_rng(seed)
-    found = []
+    strategies = []
     for sets in tree.sets:
         parts = [np.ones(tree.num_subgames)]
         for count in sets.counts.tolist():
             percents = rng.multinomial(100, rng.dirichlet(np.full(count, 0.4)))
             parts.append(percents / 100)
-        found.append(np.concatenate(parts))
-    return found
+        strategies.append(np.concatenate(parts))
+    return strategies
 
 
 def as_rules_say(tree: GameTree, strategies: list[FloatArray]) -> dict[int, Strategy]:
     """Strategies of a tree as brute force takes them."""
-    found: dict[int, Strategy] = {}
+    strategy_of: dict[int, Strategy] = {}
     for player, (role, sets) in enumerate(zip(tree.players, tree.sets, strict=True)):
         shares = strategies[player]
-        found[role] = {
+        strategy_of[role] = {
             tuple(history_of(tree, player, number)): {
                 tree.machine.move_text(move): Fraction(round(100 * share), 100)
                 for move, share in zip(
@@ -168,7 +168,7 @@ def as_rules_say(tree: GameTree, strategies: list[FloatArray]) -> dict[int, Stra
             }
             for number in range(len(sets))
         }
-    return found
+    return strategy_of
 
 
 def uniform_strategy(tree: GameTree, player: int) -> FloatArray:

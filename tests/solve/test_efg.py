@@ -75,8 +75,8 @@ def test_gambit_reads_the_same_game(name: str, tmp_path: Path) -> None:
     # What uniform play is worth, history by history.
     strategies = {
         role: {
-            known: dict.fromkeys(moves, Fraction(1, len(moves)))
-            for known, moves in reference.moves[role].items()
+            path: dict.fromkeys(moves, Fraction(1, len(moves)))
+            for path, moves in reference.moves[role].items()
         }
         for role in reference.players
     }
@@ -86,21 +86,21 @@ def test_gambit_reads_the_same_game(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", TINY)
-def test_what_we_write_we_read_again(name: str) -> None:
+def test_a_written_file_reads_back_as_the_same_game(name: str) -> None:
     ours, machine = machine_of_game(name), build_machine(read_program(efg(name)))
     assert solve(machine).profile.values == pytest.approx(solve(ours).profile.values)
-    before, after = (build_tree(each, keep_layers=True) for each in (ours, machine))
-    assert [len(sets) for sets in after.sets] == [len(sets) for sets in before.sets]
+    written, reread = (build_tree(source, keep_layers=True) for source in (ours, machine))
+    assert [len(sets) for sets in reread.sets] == [len(sets) for sets in written.sets]
 
 
 @pytest.mark.parametrize("name", ["kuhn_poker", "spy_vs_spy", "strategy_fusion"])
-def test_open_spiel_is_told_no_more_by_it(name: str, tmp_path: Path) -> None:
+def test_openspiel_learns_nothing_more_from_the_written_file(name: str, tmp_path: Path) -> None:
     pytest.importorskip("pyspiel")
     path = tmp_path / "game.efg"
     path.write_text(efg(name))
     machine = build_machine(load_program(f"openspiel:efg_game(filename={path})"))
-    found = solve(machine).profile.values
-    utilities = [utility_of(machine, found[f"p{number}"]) for number in range(len(found))]
+    values = solve(machine).profile.values
+    utilities = [utility_of(machine, values[f"p{number}"]) for number in range(len(values))]
     assert utilities == pytest.approx(list(solve(machine_of_game(name)).profile.values.values()))
 
 
@@ -116,8 +116,8 @@ def test_gambit_solves_kuhn_poker_as_we_do(tmp_path: Path) -> None:
     path = tmp_path / "game.efg"
     path.write_text(efg("kuhn_poker"))
     game = gambit.read_efg(str(path))
-    found = gambit.nash.lp_solve(game, rational=True).equilibrium
-    values = [Fraction(str(found.payoffs[player])) for player in game.players]
+    equilibrium = gambit.nash.lp_solve(game, rational=True).equilibrium
+    values = [Fraction(str(equilibrium.payoffs[player])) for player in game.players]
     assert values == [Fraction(875, 18), Fraction(925, 18)]
 
 

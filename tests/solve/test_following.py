@@ -1,4 +1,4 @@
-"""A role's part in a solved game, found by what it did and saw."""
+"""A role's part in a solved game, looked up by its path."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Playing:
         self._path = self._part.after(self._path, move_id, percept_id)
 
     def choose(self) -> Choice:
-        found = self._part.choices(self._path)
-        assert found is not None
-        texts = [self._machine.move_text(move) for move in found[0].tolist()]
-        return Choice(texts[0], dict(zip(texts, found[1].tolist(), strict=True)))
+        choices = self._part.choices(self._path)
+        assert choices is not None
+        texts = [self._machine.move_text(move) for move in choices[0].tolist()]
+        return Choice(texts[0], dict(zip(texts, choices[1].tolist(), strict=True)))
 
 
 RULES: dict[str, Callable[[], str]] = {
@@ -83,10 +83,10 @@ def test_unknown_turns_lead_nowhere() -> None:
     move, seen = machine.move_id("noop"), machine.percept_id(["(dealt queen)"])
     assert move is not None
     assert seen is not None
-    after = part.after(part.role, move, seen)
-    choices = part.choices(after)
+    path = part.after(part.role, move, seen)
+    choices = part.choices(path)
     assert choices is not None
     assert set(map(machine.move_text, choices[0].tolist())) == {"bet", "check"}
     assert choices[1].sum() == pytest.approx(1)
-    assert part.choices(part.after(after, move, seen)) is None
+    assert part.choices(part.after(path, move, seen)) is None
     assert np.all(choices[1] >= 0)

@@ -24,20 +24,20 @@ from tests.support.games import backend_for_search, machine_of_game
 )
 def test_first_player_gets_what_the_literature_says(name: str, utility: float) -> None:
     machine = machine_of_game(f"openspiel:{name}", "openspiel")
-    found = solve(machine)
-    utilities = utilities_of(machine, found.profile.values)
+    solution = solve(machine)
+    utilities = utilities_of(machine, solution.profile.values)
     assert utilities["p0"] == pytest.approx(utility, abs=1e-6)
     assert utilities["p1"] == pytest.approx(-utility, abs=1e-6)
-    assert found.profile.nash_conv < 1e-6
+    assert solution.profile.nash_conv < 1e-6
 
 
 def test_utilities_are_printed_beside_values_where_there_are_any() -> None:
     for name, backend in (("openspiel:kuhn_poker", "openspiel"), ("kuhn_poker", "prolog")):
-        told = ggp.solve(ggp.load(name, backend=backend)).report().values
-        assert ("utilities" in told) == (backend == "openspiel")
+        report = ggp.solve(ggp.load(name, backend=backend)).report().values
+        assert ("utilities" in report) == (backend == "openspiel")
         if backend == "openspiel":
-            assert told["utilities"] == {"p0": -0.055555556, "p1": 0.055555556}
-            assert told["values"]["p0"] == pytest.approx(100 * (2 - 1 / 18) / 4)
+            assert report["utilities"] == {"p0": -0.055555556, "p1": 0.055555556}
+            assert report["values"]["p0"] == pytest.approx(100 * (2 - 1 / 18) / 4)
 
 
 @pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker", "tic_tac_toe"])
@@ -47,10 +47,10 @@ def test_our_rulesheet_and_openspiel_have_the_same_solution_up_to_scale(name: st
     values = [list(solve(machine).profile.values.values()) for machine in (ours, theirs)]
     # What a unit of utility is worth in goals of ours: of the widest spread that a match has.
     spreads = [goal_spread(machine) for machine in (ours, theirs)]
-    middles = [sum(each) / 2 for each in values]
+    middles = [sum(value_pair) / 2 for value_pair in values]
     edge = [
-        (each[0] - middle) / spread
-        for each, middle, spread in zip(values, middles, spreads, strict=True)
+        (value_pair[0] - middle) / spread
+        for value_pair, middle, spread in zip(values, middles, spreads, strict=True)
     ]
     assert edge[0] == pytest.approx(edge[1], abs=1e-6)
 
@@ -69,6 +69,6 @@ def test_players_are_exploited_on_games_of_openspiel() -> None:
         sample_policy(tree, n, lambda role, rng: make_player(spec, machine, role, rng), 20, 0)
         for n in range(2)
     ]
-    found = exploit(tree, strategies, samples, 0)
-    assert set(found.roles) == {"p0", "p1"}
-    assert found.nash_conv > 10
+    exploitation = exploit(tree, strategies, samples, 0)
+    assert set(exploitation.roles) == {"p0", "p1"}
+    assert exploitation.nash_conv > 10

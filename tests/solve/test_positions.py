@@ -53,11 +53,11 @@ def solved(rules: str) -> PositionSolution:
 
 @pytest.mark.parametrize("rules", [ROCK_PAPER_SCISSORS, COLLECTING], ids=["hands", "collecting"])
 def test_values_are_those_of_the_tree(rules: str) -> None:
-    found = solved(rules)
+    solution = solved(rules)
     expected = solve(machine_of_rules(rules, "propnet")).profile.values
-    assert found.values == pytest.approx(tuple(expected.values()), abs=1e-6)
-    assert found.nash_conv < 1e-9
-    assert found.is_at_once
+    assert solution.values == pytest.approx(tuple(expected.values()), abs=1e-6)
+    assert solution.nash_conv < 1e-9
+    assert solution.is_at_once
 
 
 @pytest.mark.parametrize("rules", [ROCK_PAPER_SCISSORS, COLLECTING], ids=["hands", "collecting"])
@@ -91,25 +91,25 @@ def test_kernels_do_what_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(positions, "back_up", matrix_kernels.back_up.py_func)
     written = solved(COLLECTING)
     assert written.values == pytest.approx(compiled.values, abs=1e-9)
-    for one, other in zip(written.plans, compiled.plans, strict=True):
-        assert np.concatenate(one) == pytest.approx(np.concatenate(other), abs=1e-6)
+    for plain_plan, compiled_plan in zip(written.plans, compiled.plans, strict=True):
+        assert np.concatenate(plain_plan) == pytest.approx(np.concatenate(compiled_plan), abs=1e-6)
 
 
 def test_games_in_turns_are_solved_too() -> None:
-    found = solve_positions(machine_of_game("tic_tac_toe", "propnet"), BOUNDS)
-    assert (found.values, found.nash_conv, found.is_at_once) == ((50, 50), 0, False)
-    assert found.graph.num_positions == 5478
+    solution = solve_positions(machine_of_game("tic_tac_toe", "propnet"), BOUNDS)
+    assert (solution.values, solution.nash_conv, solution.is_at_once) == ((50, 50), 0, False)
+    assert solution.graph.num_positions == 5478
 
 
 def plans(payoffs: FloatArray) -> tuple[float, float]:
     """What either player is sure to get, or not to give away, by the kernels' plans."""
     rows, columns = payoffs.shape
     most = max(rows, columns) + 1
-    held = np.zeros((most, most))
-    held[:rows, :columns] = payoffs
+    padded = np.zeros((most, most))
+    padded[:rows, :columns] = payoffs
     x, y = np.zeros(rows), np.zeros(columns)
     tableau, labels = np.zeros((most, most)), np.zeros(2 * most, dtype=np.int64)
-    matrix_kernels.solve_matrix(held, rows, columns, x, y, tableau, labels)
+    matrix_kernels.solve_matrix(padded, rows, columns, x, y, tableau, labels)
     assert x.sum() == pytest.approx(1)
     assert y.sum() == pytest.approx(1)
     assert min(x.min(), y.min()) >= 0
@@ -122,20 +122,20 @@ def test_plans_of_a_matrix_are_best_responses_to_each_other(seed: int) -> None:
     shape = rng.integers(1, 8, 2).tolist()
     # Few different payoffs make most pivots ties.
     even, spread = 50.0 * rng.integers(0, 3, shape), rng.normal(50, 30, shape)
-    least, most = plans(np.asarray(even if seed % 2 else spread, dtype=np.float64))
-    assert least == pytest.approx(most, abs=1e-7)
+    row_plan, most = plans(np.asarray(even if seed % 2 else spread, dtype=np.float64))
+    assert row_plan == pytest.approx(most, abs=1e-7)
 
 
-def test_what_is_too_large_is_refused() -> None:
+def test_games_that_are_too_large_are_refused() -> None:
     machine = machine_of_game("tic_tac_toe", "propnet")
-    for bounds, said in (
+    for bounds, message in (
         (PositionBounds(1000), "more than 1,000 positions"),
         (PositionBounds(100_000, joint_moves=500), "500 joint moves"),
         (PositionBounds(100_000, turns=3), "after 3 turns"),
         (PositionBounds(100_000, at_once_by=200), "take turns"),
         (PositionBounds(100_000, is_over=lambda: True), "time is up"),
     ):
-        with pytest.raises(SolvingError, match=said):
+        with pytest.raises(SolvingError, match=message):
             solve_positions(machine, bounds)
 
 
@@ -148,26 +148,26 @@ def test_linear_programs_that_would_take_long_are_refused() -> None:
     assert solve_positions(machine, PositionBounds(1000, payoffs=9)).values[0] == pytest.approx(50)
 
 
-def test_who_solves_can_be_stopped_at_any_part() -> None:
+def test_solving_can_be_stopped_at_any_part() -> None:
     machine = machine_of_rules(COLLECTING, "propnet")
     for solve_it in (
         lambda stop: solve_positions(machine, BOUNDS._replace(is_over=stop)),
         lambda stop: build_tree(machine, TreeBounds(is_over=stop)),
     ):
-        asked: list[int] = []
+        calls: list[int] = []
 
-        def never(asked: list[int] = asked) -> bool:
-            asked.append(len(asked))
+        def never(calls: list[int] = calls) -> bool:
+            calls.append(len(calls))
             return False
 
         solve_it(never)
-        for last in range(len(asked)):
+        for last in range(len(calls)):
             moments = iter(range(last + 1))
             with pytest.raises(SolvingError, match="time is up"):
                 solve_it(lambda moments=moments, last=last: next(moments, last) == last)
 
 
-def test_what_is_not_constant_sum_is_refused() -> None:
+def test_games_without_a_constant_sum_are_refused() -> None:
     rules = ROCK_PAPER_SCISSORS.replace("(goal ?r 50)", "(goal ?r 60)")
     with pytest.raises(SolvingError, match="does not lose"):
         solved(rules)

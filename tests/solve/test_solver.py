@@ -50,7 +50,7 @@ def test_games_of_the_paper_are_worth_what_is_known(
 
 
 @pytest.mark.verify
-def test_guessing_a_number_is_always_worth_everything() -> None:
+def test_guessing_a_number_can_always_score_100() -> None:
     solution = solved("number_guessing", "propnet")
     assert solution.profile.values == {"agent": 100}
     assert solution.tree.num_states < 200_000
@@ -76,8 +76,8 @@ def test_meier_falls_apart_into_games_that_can_be_solved() -> None:
 def test_spies_may_babble_or_signal() -> None:
     solution = solved("cooperative_spies")
     assert solution.profile.values == {"spy1": 50, "spy2": 50}
-    assert [each.values for each in solution.others] == [{"spy1": 100, "spy2": 100}]
-    assert [each.nash_conv for each in (solution.profile, *solution.others)] == [0, 0]
+    assert [profile.values for profile in solution.others] == [{"spy1": 100, "spy2": 100}]
+    assert [profile.nash_conv for profile in (solution.profile, *solution.others)] == [0, 0]
     assert not solution.is_certain
 
 
@@ -93,7 +93,7 @@ def test_several_roles_get_a_profile_with_what_each_gains_by_deviating() -> None
     solution = solve(machine_of_rules(THREE_VOTERS))
     assert solution.profile.values == {"ann": 75, "bob": 75, "cid": 75}
     assert solution.profile.gains == {"ann": 0, "bob": 0, "cid": 0}
-    assert [set(each.values.values()) for each in solution.others] == [{100}]
+    assert [set(profile.values.values()) for profile in solution.others] == [{100}]
     assert not solution.is_certain
 
 
@@ -130,24 +130,26 @@ def test_an_equilibrium_is_one_by_brute_force() -> None:
         assert float(reference.best(role, exact) - reference.value(role, exact)) < 0.5
 
 
-def test_regrets_find_what_the_linear_program_finds() -> None:
+def test_regrets_and_the_linear_program_find_equally_good_profiles() -> None:
     tree = plain_tree("kuhn_poker")
 
     def regrets(forest: Forest) -> Strategies:
         return cfr_plus(forest, 1e-2)
 
     def program(forest: Forest) -> Strategies:
-        found = equilibrium(forest, 10)
-        assert found is not None
-        return found
+        profile = equilibrium(forest, 10)
+        assert profile is not None
+        return profile
 
-    one, other = walk(tree, regrets), walk(tree, program)
-    assert one.nash_conv <= 1e-2
-    assert other.nash_conv < 1e-9
-    assert one.values == pytest.approx(other.values, abs=1e-2)
+    by_regrets, by_program = walk(tree, regrets), walk(tree, program)
+    assert by_regrets.nash_conv <= 1e-2
+    assert by_program.nash_conv < 1e-9
+    assert by_regrets.values == pytest.approx(by_program.values, abs=1e-2)
 
 
-def test_what_no_linear_program_holds_is_left_to_regrets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_games_too_large_for_a_linear_program_are_left_to_regrets(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(solver, "MOST_LEAVES", 10)
     solution = solve(machine_of_game("kuhn_poker"), most_seconds=1)
     assert solution.profile.method == REGRET
@@ -167,9 +169,11 @@ def test_uniform_play_in_kuhn_poker_can_be_exploited() -> None:
 
 def test_solutions_are_the_same_again() -> None:
     machine = machine_of_game("cooperative_spies")
-    one, other = solve(machine, seed=3), solve(machine, seed=3)
-    for left, right in zip((one.profile, *one.others), (other.profile, *other.others), strict=True):
-        for a, b in zip(left.strategies, right.strategies, strict=True):
+    first, second = solve(machine, seed=3), solve(machine, seed=3)
+    for first_profile, right in zip(
+        (first.profile, *first.others), (second.profile, *second.others), strict=True
+    ):
+        for a, b in zip(first_profile.strategies, right.strategies, strict=True):
             assert np.array_equal(a, b)
 
 
@@ -178,8 +182,8 @@ def test_players_never_reached_by_themselves_still_answer_best() -> None:
     strategies = solve_tree(tree).profile.strategies
     for player, sets in enumerate(tree.sets):
         for number in range(len(sets)):
-            known = " ".join(tree.paths.texts(int(sets.paths[number])))
+            history = " ".join(tree.paths.texts(int(sets.paths[number])))
             moves = [tree.machine.move_text(move) for move in sets.moves_of(number).tolist()]
-            if "king" in known and "call" in moves:
+            if "king" in history and "call" in moves:
                 start = int(sets.offsets[number])
                 assert strategies[player][start + moves.index("call")] == 1

@@ -1,4 +1,4 @@
-"""Trees of games, compared with brute force; what is refused."""
+"""Trees of games, compared with brute force; games that are refused."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ Choices = tuple[tuple[tuple[Known, str], ...], ...]
 
 def choices_of(tree: GameTree, sequences: list[int]) -> Choices:
     """What players chose, out of the numbers of their sequences."""
-    found = []
+    choices = []
     for player, (sets, last) in enumerate(zip(tree.sets, sequences, strict=True)):
-        own: list[tuple[Known, str]] = []
+        own_choices: list[tuple[Known, str]] = []
         while last >= tree.num_subgames:
             number = int(np.searchsorted(sets.offsets, last, side="right")) - 1
             move = int(sets.moves[last - sets.offsets[0]])
-            known = tuple(history_of(tree, player, number))
-            own.insert(0, (known, tree.machine.move_text(move)))
+            history = tuple(history_of(tree, player, number))
+            own_choices.insert(0, (history, tree.machine.move_text(move)))
             last = int(sets.parents[number])
-        found.append(tuple(own))
-    return tuple(found)
+        choices.append(tuple(own_choices))
+    return tuple(choices)
 
 
 @pytest.mark.parametrize("name", TINY)
@@ -49,25 +49,25 @@ def test_leaves_are_the_histories_with_exact_probabilities(name: str) -> None:
         choices = tuple(history.choices[role] for role in tree.players)
         goals = tuple(history.goals[role] for role in tree.players)
         expected[choices, goals] += history.chance  # type: ignore[assignment]
-    found: Counter[tuple[Choices, tuple[Fraction, ...]]] = Counter()
+    probability_of: Counter[tuple[Choices, tuple[Fraction, ...]]] = Counter()
     for leaf in range(len(tree.leaves)):
         choices = choices_of(tree, tree.leaves.sequences[leaf].tolist())
         goals = tuple(map(Fraction, tree.leaves.goals[leaf].tolist()))
-        found[choices, goals] += tree.leaves.weight(leaf)  # type: ignore[assignment]
-    assert found == expected
+        probability_of[choices, goals] += tree.leaves.weight(leaf)  # type: ignore[assignment]
+    assert probability_of == expected
 
 
 @pytest.mark.parametrize("name", TINY)
 def test_information_sets_are_those_with_a_choice(name: str) -> None:
     tree, reference = plain_tree(name), brute_force(name)
     for player, role in enumerate(tree.players):
-        found = {
+        legal_moves = {
             tuple(history_of(tree, player, number)): [
                 tree.machine.move_text(move) for move in tree.sets[player].moves_of(number).tolist()
             ]
             for number in range(len(tree.sets[player]))
         }
-        assert found == reference.moves[role]
+        assert legal_moves == reference.moves[role]
 
 
 @pytest.mark.parametrize("name", TINY)
@@ -110,14 +110,14 @@ def test_forgetting_paths_changes_nothing(name: str, monkeypatch: pytest.MonkeyP
     machine = machine_of_game(name, "propnet")
     expected = build_tree(machine, split=True)
     monkeypatch.setattr(tree_builder, "PRUNE_AT", 100)
-    found = build_tree(machine, split=True)
-    assert len(found.paths) < len(expected.paths) / 2
-    assert found.num_states == expected.num_states
-    assert found.leaves.sequences.tolist() == expected.leaves.sequences.tolist()
-    for sets, others in zip(found.sets, expected.sets, strict=True):
+    split_tree = build_tree(machine, split=True)
+    assert len(split_tree.paths) < len(expected.paths) / 2
+    assert split_tree.num_states == expected.num_states
+    assert split_tree.leaves.sequences.tolist() == expected.leaves.sequences.tolist()
+    for sets, expected_sets in zip(split_tree.sets, expected.sets, strict=True):
         for place in (0, len(sets) // 2, len(sets) - 1):
-            one, other = int(sets.paths[place]), int(others.paths[place])
-            assert found.paths.texts(one) == expected.paths.texts(other)
+            path, expected_path = int(sets.paths[place]), int(expected_sets.paths[place])
+            assert split_tree.paths.texts(path) == expected.paths.texts(expected_path)
 
 
 def test_too_many_paths_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,8 +153,8 @@ def test_probabilities_stay_exact_beyond_64_bits() -> None:
     assert chances == {0.0: 13 * none, 100.0: 13 * (1 - none)}
     split = build_tree(machine, split=True)
     assert split.num_subgames > 24
-    for each in (tree, split):
-        walked = evaluate(each, [uniform_strategy(each, 0)])
+    for one_tree in (tree, split):
+        walked = evaluate(one_tree, [uniform_strategy(one_tree, 0)])
         assert walked.values == pytest.approx([100 * float(1 - none)])
 
 

@@ -26,8 +26,8 @@ def test_no_match_is_longer_than_what_is_proved(game: str) -> None:
     if exact is not None:
         assert longest(machine).turns == exact.most_turns
         assert all(bound >= exact.most_turns for bound in bounds)
-    played = machine.playout(machine.initial(2000), np.random.default_rng(0), 200)
-    assert all(bound >= played.steps.max() for bound in bounds)
+    playouts = machine.playout(machine.initial(2000), np.random.default_rng(0), 200)
+    assert all(bound >= playouts.steps.max() for bound in bounds)
 
 
 @pytest.mark.parametrize(
@@ -38,17 +38,17 @@ def test_boards_that_fill_up_end_when_they_are_full(game: str, turns: int) -> No
 
 
 def test_a_proof_that_is_stopped_proves_nothing() -> None:
-    machine, asked = circuit_machine("tic_tac_toe"), 0
+    machine, num_calls = circuit_machine("tic_tac_toe"), 0
 
     def stop() -> bool:
-        nonlocal asked
-        asked += 1
-        return asked > 5
+        nonlocal num_calls
+        num_calls += 1
+        return num_calls > 5
 
     assert longest(machine, stop) == (None, None)
-    before = machine.states_visited
+    visited = machine.states_visited
     assert longest(machine, lambda: True) == (None, None)
-    assert machine.states_visited == before
+    assert machine.states_visited == visited
     assert longest(machine, lambda: False).turns == 9
 
 

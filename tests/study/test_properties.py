@@ -85,21 +85,21 @@ def test_forced_turns_are_no_nodes_and_choices_at_once_are_one() -> None:
 
 
 def test_chance_after_the_last_move_is_noted() -> None:
-    found = measure_properties(fast("meier"), 50, 0)
-    assert any("chance has a say after the last move" in note for note in found.notes)
+    properties = measure_properties(fast("meier"), 50, 0)
+    assert any("chance has a say after the last move" in note for note in properties.notes)
 
 
 def test_correlation_where_the_mover_always_wins_means_nothing() -> None:
-    found = measure_properties(machine_of_rules(MOVER_WINS), 20, 0)
-    assert found.roles["x"].leaf_correlation == 1
-    assert (found.roles["x"].bias, found.roles["y"].bias) == (0, 1)
-    assert any("it ends with the mover's win" in note for note in found.notes)
+    properties = measure_properties(machine_of_rules(MOVER_WINS), 20, 0)
+    assert properties.roles["x"].leaf_correlation == 1
+    assert (properties.roles["x"].bias, properties.roles["y"].bias) == (0, 1)
+    assert any("it ends with the mover's win" in note for note in properties.notes)
 
 
 # ---------------------------------------------------------------- gaps
 
 
-def test_who_must_match_the_world_gains_from_knowing_it() -> None:
+def test_a_role_that_must_match_the_world_gains_from_knowing_it() -> None:
     table = np.array([[100.0, 0.0], [0.0, 100.0]])
     assert gap_of([table, table], np.array([0.5, 0.5])) == 50
 
@@ -115,41 +115,41 @@ def test_gap_of_kuhn_poker_is_that_of_a_queen_that_faces_a_bet() -> None:
     machine = fast("kuhn_poker")
     tree = PathTree(machine)
     turns = random_matches(machine, tree, 300, np.random.default_rng(1))
-    known = KnownSets(machine, tree, 100)
+    sets = KnownSets(machine, tree, 100)
     for role in range(2):
         decisions = decisions_of(role, turns)
-        found = views_of(known, role, decisions, np.random.default_rng(2), MOST)
+        views = views_of(sets, role, decisions, np.random.default_rng(2), MOST)
         texts = [" ".join(tree.texts(path)) for path in decisions.paths.tolist()]
         faces = np.array(["queen" in text and " (bet)" in text.split("/")[-1] for text in texts])
         # Folded 25; called 100 against the jack, 0 against the king: 62.5 for who knows, else 50.
-        assert found.gaps == pytest.approx(np.where(faces, 12.5, 0.0))
-        assert (found.sizes == 2).all()
-        assert found.solved
+        assert views.gaps == pytest.approx(np.where(faces, 12.5, 0.0))
+        assert (views.sizes == 2).all()
+        assert views.solved
 
 
 # ---------------------------------------------------------------- information sets
 
 
 def share_by_enumeration(
-    machine: Machine, tree: PathTree, role: int, node: int, before: int
+    machine: Machine, tree: PathTree, role: int, node: int, earlier_turn: int
 ) -> tuple[float, int]:
-    """What is left of the set at turn `before`, by listing complete paths."""
+    """The remaining share of the set at turn `earlier_turn`, by listing complete paths."""
     path: Path = []
-    for (each,) in tree.beginnings(np.array([node]))[1:]:
-        move, percepts, _ = tree.last_turns(np.array([each]))[0].tolist()
+    for (turn_node,) in tree.beginnings(np.array([node]))[1:]:
+        move, percepts, _ = tree.last_turns(np.array([turn_node]))[0].tolist()
         path.append((machine.move_text(move), machine.percept_texts(percepts)))
 
     def states(length: int) -> set[tuple[str, ...]]:
         """States at turn `before` of all complete paths that agree with so many turns."""
-        found = set()
+        fluents = set()
         for _, _, turns in complete_paths(machine, role, path[:length]):
             state = machine.initial(1)
-            for row, _ in turns[:before]:
+            for row, _ in turns[:earlier_turn]:
                 state = machine.step(state, np.array([row])).states
-            found.add(machine.fluents(state)[0])
-        return found
+            fluents.add(machine.fluents(state)[0])
+        return fluents
 
-    return len(states(len(path))) / len(states(before)), len(states(before))
+    return len(states(len(path))) / len(states(earlier_turn)), len(states(earlier_turn))
 
 
 @pytest.mark.parametrize(
@@ -161,20 +161,22 @@ def share_by_enumeration(
         ("krieg_tic_tac_toe", "oplayer", 5),
     ],
 )
-def test_what_is_left_of_a_set_is_what_enumeration_says(game: str, role: str, last: int) -> None:
+def test_the_remaining_share_of_a_set_agrees_with_enumeration(
+    game: str, role: str, last: int
+) -> None:
     machine = fast(game)
     number = machine.roles.index(role)
     tree = PathTree(machine)
     turns = random_matches(machine, tree, 40, np.random.default_rng(3))
-    known = KnownSets(machine, tree, 1000)
+    sets = KnownSets(machine, tree, 1000)
     decisions = decisions_of(number, turns)
     pairs = decisions.take(np.flatnonzero((decisions.before >= 0) & (decisions.turns <= last)))
     pairs = pairs.some(5, np.random.default_rng(0))
     assert len(pairs)
-    shares, sizes = shares_left(known, number, pairs)
+    shares, sizes = shares_left(sets, number, pairs)
     for row in range(len(pairs)):
-        node, before = int(pairs.paths[row]), int(pairs.before[row])
-        expected = share_by_enumeration(machine, tree, number, node, before)
+        node, earlier_turn = int(pairs.paths[row]), int(pairs.before[row])
+        expected = share_by_enumeration(machine, tree, number, node, earlier_turn)
         assert (shares[row], sizes[row]) == pytest.approx(expected)
 
 
@@ -182,10 +184,10 @@ def test_sets_that_are_too_large_are_left_out() -> None:
     machine = fast("krieg_tic_tac_toe")
     tree = PathTree(machine)
     turns = random_matches(machine, tree, 10, np.random.default_rng(3))
-    known = KnownSets(machine, tree, 2)
+    sets = KnownSets(machine, tree, 2)
     decisions = decisions_of(0, turns)
     pairs = decisions.take(np.flatnonzero(decisions.before >= 4))
-    shares, sizes = shares_left(known, 0, pairs)
+    shares, sizes = shares_left(sets, 0, pairs)
     assert np.isnan(shares[sizes == 0]).all()
     assert (sizes == 0).any()
     assert not np.isnan(shares[sizes > 0]).any()
@@ -194,10 +196,10 @@ def test_sets_that_are_too_large_are_left_out() -> None:
 def test_a_decision_knows_the_one_before_it() -> None:
     machine = fast("tic_tac_toe")
     turns = random_matches(machine, PathTree(machine), 3, np.random.default_rng(0))
-    found: Decisions = decisions_of(0, turns)
-    first = found.turns == 0
-    assert (found.before[first] == -1).all()
-    assert (found.before[~first] == found.turns[~first] - 2).all()
+    decisions: Decisions = decisions_of(0, turns)
+    first = decisions.turns == 0
+    assert (decisions.before[first] == -1).all()
+    assert (decisions.before[~first] == decisions.turns[~first] - 2).all()
 
 
 # ---------------------------------------------------------------- all together
@@ -205,15 +207,15 @@ def test_a_decision_knows_the_one_before_it() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_properties_of_kuhn_poker(seed: int) -> None:
-    found = measure_properties(fast("kuhn_poker"), 2000, seed)
+    properties = measure_properties(fast("kuhn_poker"), 2000, seed)
     for role in ("player1", "player2"):
-        each = found.roles[role]
-        assert each.leaf_correlation == pytest.approx(0.5, abs=0.05)
-        assert each.bias == pytest.approx(0.5, abs=0.05)
-        assert each.disambiguation == 0
-        assert each.leaf_correlation_goals == 0
-        assert each.information_sets.mean == 2
-    assert set(found.roles) == {"player1", "player2"}
+        figures = properties.roles[role]
+        assert figures.leaf_correlation == pytest.approx(0.5, abs=0.05)
+        assert figures.bias == pytest.approx(0.5, abs=0.05)
+        assert figures.disambiguation == 0
+        assert figures.leaf_correlation_goals == 0
+        assert figures.information_sets.mean == 2
+    assert set(properties.roles) == {"player1", "player2"}
 
 
 def test_a_seed_measures_the_same() -> None:
@@ -225,29 +227,29 @@ def test_a_seed_measures_the_same() -> None:
 
 
 def test_sets_that_cannot_shrink_are_noted() -> None:
-    found = measure_properties(fast("tic_tac_toe"), 50, 0)
-    assert found.roles["xplayer"].clairvoyance_gap == 0
-    assert found.roles["xplayer"].information_sets.singletons == 1
+    properties = measure_properties(fast("tic_tac_toe"), 50, 0)
+    assert properties.roles["xplayer"].clairvoyance_gap == 0
+    assert properties.roles["xplayer"].information_sets.singletons == 1
     text = "disambiguation of xplayer means nothing: it always knows the state"
-    assert any(note.startswith(text) for note in found.notes)
+    assert any(note.startswith(text) for note in properties.notes)
 
 
 def test_asking_disambiguates_the_bomb_and_waiting_does_not() -> None:
-    found = measure_properties(fast("exploding_bomb"), 500, 0)
+    properties = measure_properties(fast("exploding_bomb"), 500, 0)
     # Half of the time it asks, and then one of two states is left.
-    assert found.roles["agent"].disambiguation == pytest.approx(0.25, abs=0.05)
+    assert properties.roles["agent"].disambiguation == pytest.approx(0.25, abs=0.05)
 
 
 def test_a_role_without_a_choice_has_no_figures() -> None:
     rules = MOVER_WINS.replace("(<= (legal x b) (true (control x 1)))", "")
-    found = measure_properties(machine_of_rules(rules), 20, 0)
-    x = found.roles["x"]
+    properties = measure_properties(machine_of_rules(rules), 20, 0)
+    x = properties.roles["x"]
     assert (x.disambiguation, x.clairvoyance_gap, x.ties) == (None, None, None)
-    assert any(note.startswith("x never has a choice") for note in found.notes)
+    assert any(note.startswith("x never has a choice") for note in properties.notes)
 
 
 @pytest.mark.parametrize(("game", "role"), [("exploding_bomb", "agent"), ("kuhn_poker", "player1")])
 def test_gaps_alone_are_those_of_the_properties(game: str, role: str) -> None:
-    found = measure_gaps(fast(game), 500, 500, 1000, seed=0)[role]
+    gap = measure_gaps(fast(game), 500, 500, 1000, seed=0)[role]
     expected = measure_properties(fast(game), 500, 0).roles[role].clairvoyance_gap
-    assert found == pytest.approx(expected, abs=2)
+    assert gap == pytest.approx(expected, abs=2)

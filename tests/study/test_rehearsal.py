@@ -1,4 +1,4 @@
-"""Random matches that show what is wrong with a game."""
+"""Random matches that reveal the faults of a game."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GOALS = "(goal left 50) (goal right 50)"
 RIGHT = "(legal right noop)"
 
 
-def found(rules: str, backend: str = "prolog", **options: object) -> Rehearsal:
+def rehearsed(rules: str, backend: str = "prolog", **options: object) -> Rehearsal:
     return rehearse(machine_of_rules(BASE + rules, backend), 40, 1, **options)  # type: ignore[arg-type]
 
 
@@ -33,7 +33,7 @@ def only(rehearsal: Rehearsal) -> Trouble:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_game_in_order_has_no_troubles_but_figures(backend: str) -> None:
-    seen = found(RIGHT + END + GOALS, backend)
+    seen = rehearsed(RIGHT + END + GOALS, backend)
     assert seen.troubles == ()
     assert (seen.matches, seen.ended, seen.shortest, seen.longest) == (40, 40, 3, 3)
     assert (seen.mean_turns, seen.chance_moves) == (3.0, 3.0)
@@ -44,7 +44,7 @@ def test_game_in_order_has_no_troubles_but_figures(backend: str) -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_role_that_gets_stuck_is_shown_with_its_state(backend: str) -> None:
-    seen = found("(<= (legal right noop) (not (true (coin tails))))" + END + GOALS, backend)
+    seen = rehearsed("(<= (legal right noop) (not (true (coin tails))))" + END + GOALS, backend)
     trouble = only(seen)
     assert (trouble.kind, trouble.role) == ("stuck", "right")
     assert trouble.matches == 40 - seen.ended
@@ -60,7 +60,7 @@ def test_role_that_gets_stuck_is_shown_with_its_state(backend: str) -> None:
 def test_matches_that_do_not_end_are_given_up(backend: str) -> None:
     rules = RIGHT + GOALS + "(<= terminal (true (coin tails)) (true (turn 2)))"
     limits = RehearsalLimits(max_turns=30)
-    seen = found(rules + "(<= (next again) (true (turn 1)))", backend, limits=limits)
+    seen = rehearsed(rules + "(<= (next again) (true (turn 1)))", backend, limits=limits)
     trouble = only(seen)
     assert (trouble.kind, trouble.role) == ("endless", None)
     assert trouble.message == "the match is not over after 30 turns"
@@ -85,7 +85,7 @@ def test_matches_that_do_not_end_are_given_up(backend: str) -> None:
 def test_missing_several_and_wrong_goals_are_told(
     goals: str, kind: str | None, message: str, backend: str
 ) -> None:
-    seen = found(RIGHT + END + "(goal right 50)" + goals, backend)
+    seen = rehearsed(RIGHT + END + "(goal right 50)" + goals, backend)
     assert seen.ended == 40
     if kind is None:
         assert seen.troubles == ()
@@ -99,11 +99,11 @@ def test_missing_several_and_wrong_goals_are_told(
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_two_histories_show_that_a_role_cannot_know_its_moves(backend: str) -> None:
     moves = "(<= (legal right bold) (true (coin tails))) (legal right noop)"
-    trouble = only(found(moves + END + GOALS, backend))
+    trouble = only(rehearsed(moves + END + GOALS, backend))
     assert (trouble.kind, trouble.role) == ("unknowable", "right")
-    one, other = trouble.histories
-    assert trouble.knows == ("noop / ()",) * len(one.joint_moves)
-    assert {one.legal, other.legal} == {("noop",), ("bold", "noop")}
+    first, second = trouble.histories
+    assert trouble.knows == ("noop / ()",) * len(first.joint_moves)
+    assert {first.legal, second.legal} == {("noop",), ("bold", "noop")}
     for history in trouble.histories:
         tails = history.joint_moves[-1]["random"] == "tails"
         assert history.legal == (("bold", "noop") if tails else ("noop",))
@@ -111,8 +111,8 @@ def test_two_histories_show_that_a_role_cannot_know_its_moves(backend: str) -> N
 
 def test_role_that_is_told_knows_its_moves() -> None:
     moves = "(<= (legal right bold) (true (coin tails))) (legal right noop)"
-    told = "(<= (sees right ?c) (does random ?c))"
-    assert found(moves + told + END + GOALS).troubles == ()
+    percept_rule = "(<= (sees right ?c) (does random ?c))"
+    assert rehearsed(moves + percept_rule + END + GOALS).troubles == ()
 
 
 def test_histories_agree_in_what_the_role_saw_and_differ_in_its_moves() -> None:
@@ -138,11 +138,11 @@ def _replayed(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     number = machine.roles.index(role)
     state, knows = machine.initial(1), []
-    for each in joint_moves:
-        row = [machine.move_id(each[name]) for name in machine.roles]  # type: ignore[index]
+    for moves in joint_moves:
+        row = [machine.move_id(moves[name]) for name in machine.roles]  # type: ignore[index]
         state, percepts = machine.step(state, np.array([row], dtype=np.int64))
         seen = " ".join(machine.percept_texts(int(percepts[0, number])))
-        knows.append(f"{each[role]} / ({seen})")  # type: ignore[index]
+        knows.append(f"{moves[role]} / ({seen})")  # type: ignore[index]
     return tuple(knows), tuple(sorted(map(machine.move_text, machine.legal(state, number)[0])))
 
 
@@ -160,10 +160,10 @@ def test_seed_decides_everything_but_the_time() -> None:
 
 def test_matches_are_told_while_they_are_played() -> None:
     machine = machine_of_game("exploding_bomb", "prolog")
-    told: list[int] = []
-    rehearse(machine, 20, 0, count_matches=told.append)
-    assert told == [16, 16, 4, 4]
-    assert sum(told) == matches_in(machine, 20)
+    counts: list[int] = []
+    rehearse(machine, 20, 0, count_matches=counts.append)
+    assert counts == [16, 16, 4, 4]
+    assert sum(counts) == matches_in(machine, 20)
     assert matches_in(machine_of_game("tic_tac_toe"), 20) == 20
 
 

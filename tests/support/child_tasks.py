@@ -37,7 +37,7 @@ def noise(argument: bytes) -> bytes:
 
 
 def environment(_: object) -> bytes:
-    """What the child sees of the world."""
+    """The child's view of its environment."""
     seen = {
         "path": sys.path,
         "threads": os.environ["OPENBLAS_NUM_THREADS"],
@@ -71,9 +71,9 @@ def spin(_: object) -> bytes:
 
 def hoard(_: object) -> bytes:
     """Nothing, for all memory there is."""
-    kept = []
+    blocks = []
     while True:
-        kept.append(bytearray(1 << 24))
+        blocks.append(bytearray(1 << 24))
 
 
 def die(number: int) -> bytes:

@@ -38,17 +38,17 @@ def names_read(starts: Iterable[Name], *, by_kernels: bool = False) -> set[Name]
         by_kernels: of annotations only the named tuples count, whose fields kernels find by their
             places, and decorators do not count.
     """
-    found: set[Name] = set()
+    read: set[Name] = set()
     pending = list(starts)
     while pending:
         name = pending.pop()
-        if name not in found:
-            found.add(name)
+        if name not in read:
+            read.add(name)
             for node in _definitions(name.module).get(name.name, ()):
                 pending += _reads(name, node, by_kernels)
     return {
         name
-        for name in found
+        for name in read
         for node in _definitions(name.module).get(name.name, ())
         if not isinstance(node, ast.Import | ast.ImportFrom)
     }
@@ -59,14 +59,18 @@ def decorated(module: str, decorators: set[str]) -> Iterator[Name]:
     for name, nodes in _definitions(module).items():
         for node in nodes:
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                used = {each.id for each in node.decorator_list if isinstance(each, ast.Name)}
-                if used & decorators:
+                names_used = {
+                    decorator.id
+                    for decorator in node.decorator_list
+                    if isinstance(decorator, ast.Name)
+                }
+                if names_used & decorators:
                     yield Name(module, name)
 
 
 @cache
 def tree_of(module: str) -> ast.Module | None:
-    """A module of ours; None for those of others, and for what is none."""
+    """A module of the project; None for any other name."""
     path = REPOSITORY.joinpath(*module.split("."))
     for file in (path.with_suffix(".py"), path / "__init__.py"):
         if module.split(".")[0] == "ggp" and file.is_file():
@@ -76,13 +80,13 @@ def tree_of(module: str) -> ast.Module | None:
 
 @cache
 def _definitions(module: str) -> dict[str, list[ast.stmt]]:
-    """The statements at the top of a module that say what a name stands for."""
-    found: dict[str, list[ast.stmt]] = {}
+    """The top-level statements of a module that define a name."""
+    definitions: dict[str, list[ast.stmt]] = {}
     tree = tree_of(module)
     for node in _statements(tree.body if tree else []):
         for name in _bound(node):
-            found.setdefault(name, []).append(node)
-    return found
+            definitions.setdefault(name, []).append(node)
+    return definitions
 
 
 def _statements(body: Iterable[ast.stmt | ast.ExceptHandler]) -> Iterator[ast.stmt]:
@@ -102,34 +106,34 @@ def _bound(node: ast.stmt) -> Iterator[str]:
         yield from (alias.asname or alias.name.split(".")[0] for alias in node.names)
     elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For):
         for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-            yield from (each.id for each in ast.walk(target) if isinstance(each, ast.Name))
+            yield from (part.id for part in ast.walk(target) if isinstance(part, ast.Name))
 
 
 def _reads(name: Name, node: ast.stmt, by_kernels: bool) -> Iterator[Name]:
-    """What a statement reads that says what a name stands for."""
+    """The names that a defining statement reads."""
     if isinstance(node, ast.ImportFrom):
-        yield from (source for known, source in _imported(node) if known == name.name)
+        yield from (source for alias, source in _imported(node) if alias == name.name)
         return
     ignored, types = _beside_code(node) if by_kernels else (set(), set())
-    for each in ast.walk(node):
-        if each in ignored:
+    for part in ast.walk(node):
+        if part in ignored:
             continue
-        if isinstance(each, ast.Name):
-            read = Name(name.module, each.id)
-            if each not in types or _is_tuple(read):
+        if isinstance(part, ast.Name):
+            read = Name(name.module, part.id)
+            if part not in types or _is_tuple(read):
                 yield read
-        elif isinstance(each, ast.ImportFrom):
-            yield from (source for _, source in _imported(each))
-        elif isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name):
-            for other in _definitions(name.module).get(each.value.id, ()):
-                if isinstance(other, ast.ImportFrom):
-                    for known, source in _imported(other):
-                        if known == each.value.id:
-                            yield Name(f"{source.module}.{source.name}", each.attr)
+        elif isinstance(part, ast.ImportFrom):
+            yield from (source for _, source in _imported(part))
+        elif isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
+            for definition in _definitions(name.module).get(part.value.id, ()):
+                if isinstance(definition, ast.ImportFrom):
+                    for alias, source in _imported(definition):
+                        if alias == part.value.id:
+                            yield Name(f"{source.module}.{source.name}", part.attr)
 
 
 def _imported(node: ast.ImportFrom) -> Iterator[tuple[str, Name]]:
-    """What names an import makes known, and what each stands for."""
+    """The names that an import introduces, and their sources."""
     for alias in node.names:
         yield alias.asname or alias.name, Name(node.module or "", alias.name)
 
@@ -138,13 +142,13 @@ def _beside_code(node: ast.stmt) -> tuple[set[ast.AST], set[ast.AST]]:
     """All parts of decorators within a statement, and all parts of annotations."""
     decorators: list[ast.expr] = []
     annotations: list[ast.expr] = []
-    for each in ast.walk(node):
-        decorators += getattr(each, "decorator_list", ())
+    for child in ast.walk(node):
+        decorators += getattr(child, "decorator_list", ())
         for field in ("annotation", "returns"):
-            if isinstance(found := getattr(each, field, None), ast.expr):
-                annotations.append(found)
+            if isinstance(annotation := getattr(child, field, None), ast.expr):
+                annotations.append(annotation)
     parts = [
-        {part for each in some for part in ast.walk(each)} for some in (decorators, annotations)
+        {part for child in group for part in ast.walk(child)} for group in (decorators, annotations)
     ]
     return parts[0], parts[1]
 
@@ -153,7 +157,7 @@ def _is_tuple(name: Name) -> bool:
     """Whether a name stands for a class of named tuples."""
     for node in _definitions(name.module).get(name.name, ()):
         if isinstance(node, ast.ImportFrom):
-            return any(_is_tuple(source) for known, source in _imported(node) if known == name.name)
+            return any(_is_tuple(source) for alias, source in _imported(node) if alias == name.name)
         if isinstance(node, ast.ClassDef):
             return any(
                 isinstance(base, ast.Name) and base.id == "NamedTuple" for base in node.bases

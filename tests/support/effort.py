@@ -1,4 +1,4 @@
-"""How much of what is long is done: a part with the test command, all with `make verify`.
+"""Which long tests run: some with the test command, all with `make verify`.
 
 Cases of a test that take seconds, and teach what its other cases teach, are marked; properties are
 tried with fewer examples. Games that are like others are played by tests of games and machines, not
@@ -43,7 +43,7 @@ SHOWN_ON_ALL = {"breakthrough", "krieg_tic_tac_toe", "kuhn_poker", "meier", "tic
 secrets, percepts, arithmetic and what is open to all."""
 
 _OF_GAMES = {"game", "name"}
-"""What the argument is called of tests that are run on every game."""
+"""The name of the argument of tests that run on every game."""
 
 _ABOUT_GAMES = (
     *("games/", "golden/", "openspiel/"),

@@ -18,17 +18,17 @@ Told = tuple[str, tuple[str, ...]]
 """A move that was executed, and the percepts after it."""
 
 Script = Callable[[int, str, list[str]], str | None]
-"""What a role does in a turn, by its name and legal moves; None to leave it to player or lot."""
+"""The move of a role in a turn, by its name and legal moves; None to leave it to player or lot."""
 
 
 class Looked(NamedTuple):
     """A player when it decides.
 
     Attributes:
-        path: what it did and saw.
-        player: itself.
-        decision: what it decided.
-        truth: what holds, which it does not know.
+        path: its own moves and percepts.
+        player: the player itself.
+        decision: its decision.
+        truth: the fluents of the true state, which it does not know.
     """
 
     path: list[Told]
@@ -38,7 +38,7 @@ class Looked(NamedTuple):
 
     @property
     def bag(self) -> Bags:
-        """What it decided by: its own bag, or one that was found anew where that is empty."""
+        """The bag behind the decision: its own, or one found anew where that is empty."""
         tracker = self.player.tracker
         return tracker.last_known if tracker.bag.depleted[0] else tracker.bag
 
@@ -86,28 +86,28 @@ def follow(
         observe_s: seconds that the player has to observe a turn, by a clock of `Looks`; None: no
             clock. It decides by counts.
     """
-    rng, own = np.random.default_rng(seed), role_index(machine, role)
-    made = make_player(parse_spec(spec), machine, own, np.random.default_rng(seed))
-    assert isinstance(made, BeliefPlayer)
+    rng, own_role = np.random.default_rng(seed), role_index(machine, role)
+    player = make_player(parse_spec(spec), machine, own_role, np.random.default_rng(seed))
+    assert isinstance(player, BeliefPlayer)
     states, path, clock = machine.initial(1), list[Told](), Looks()
     while not machine.terminal(states)[0]:
-        decision = made.choose()
-        yield Looked(path, made, decision, machine.fluents(states)[0])
+        decision = player.choose()
+        yield Looked(path, player, decision, machine.fluents(states)[0])
         joint = np.stack([random_moves(machine, states, r, rng) for r in range(len(machine.roles))])
         for number, name in enumerate(machine.roles):
-            wanted = script(len(path), name, legal_texts(machine, states, number))
-            wanted = wanted or (decision.move if number == own else None)
-            if wanted is not None:
-                chosen = machine.move_id(wanted)
-                assert chosen is not None
-                joint[number] = chosen
+            move_text = script(len(path), name, legal_texts(machine, states, number))
+            move_text = move_text or (decision.move if number == own_role else None)
+            if move_text is not None:
+                move_id = machine.move_id(move_text)
+                assert move_id is not None
+                joint[number] = move_id
         states, percepts = machine.step(states, joint.T)
-        move = machine.move_text(int(joint[own, 0]))
-        seen = tuple(machine.percept_texts(int(percepts[0, own])))
+        move = machine.move_text(int(joint[own_role, 0]))
+        seen = tuple(machine.percept_texts(int(percepts[0, own_role])))
         path.append((move, seen))
         deadline = None if observe_s is None else Deadline(clock() + observe_s, clock)
         if not machine.terminal(states)[0]:
-            made.observe(move, seen, deadline=deadline)
+            player.observe(move, seen, deadline=deadline)
 
 
 def legal_texts(machine: Machine, states: States, role: int) -> list[str]:

@@ -76,18 +76,21 @@ def build_here(game: GameDefinition, backend: str, limits: Limits | None = None)
 
     program = game.as_program()
     key = f"{program.digest}-{makers_version()}"
-    kept = user_cache().get(key)
-    built = None if kept is None else from_bytes(kept, key)
-    if not isinstance(built, Built):
+    cached = user_cache().get(key)
+    built_circuit = None if cached is None else from_bytes(cached, key)
+    if not isinstance(built_circuit, Built):
         # A child's time begins with the circuit; this process may have been busy for minutes.
         usual = Limits()
         seconds = usual.grounding_seconds + time.process_time() / (1 - FINISH_SHARE)
-        made = make((program, replace(usual, grounding_seconds=seconds), key))
-        user_cache().put(key, made)
-        built = from_bytes(made, key)
-        assert isinstance(built, Built)
+        child_bytes = make((program, replace(usual, grounding_seconds=seconds), key))
+        user_cache().put(key, child_bytes)
+        built_circuit = from_bytes(child_bytes, key)
+        assert isinstance(built_circuit, Built)
     return PropnetMachine(
-        built.circuit, is_gdl2=program.is_gdl2, told_by=told_by(program), reports=built.reports
+        built_circuit.circuit,
+        is_gdl2=program.is_gdl2,
+        told_by=told_by(program),
+        reports=built_circuit.reports,
     )
 
 
@@ -101,7 +104,7 @@ def rulesheets_in(path: Path) -> list[Path]:
     """The file, or all rulesheets of a folder."""
     if not path.is_dir():
         return [path]
-    return sorted(each for each in path.rglob("*") if each.suffix in (".gdl", ".kif"))
+    return sorted(sheet for sheet in path.rglob("*") if sheet.suffix in (".gdl", ".kif"))
 
 
 def backend_for_search(name: str) -> str:

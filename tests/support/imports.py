@@ -53,8 +53,8 @@ def imported_modules(path: Path) -> frozenset[str]:
     A package is among them only where something of its own is imported, not one of its modules.
     """
     tree = ast.parse(path.read_text())
-    own = module_of(path)  # a command may launch itself
-    return frozenset((*_in_statements(tree, path), *_in_strings(tree, own))) - {own}
+    module = module_of(path)  # a command may launch itself
+    return frozenset((*_in_statements(tree, path), *_in_strings(tree, module))) - {module}
 
 
 def imported_by_name(path: Path) -> frozenset[str]:
@@ -92,14 +92,14 @@ def _in_calls(tree: ast.Module, functions: Container[str]) -> Iterator[str]:
         if isinstance(node, ast.Call) and _called(node) in functions:
             arguments = (*node.args, *(keyword.value for keyword in node.keywords))
             # A registry has a table of names.
-            nodes = (each for argument in arguments for each in _within(argument))
+            nodes = (node for argument in arguments for node in _parts_of(argument))
             for text in map(_text, nodes):
                 name = _NAME.fullmatch(text)
                 if name is not None and name[1] in known_modules():
                     yield name[1]
 
 
-def _within(node: ast.AST) -> tuple[ast.AST, ...]:
+def _parts_of(node: ast.AST) -> tuple[ast.AST, ...]:
     return (node, *node.values) if isinstance(node, ast.Dict) else (node,)
 
 

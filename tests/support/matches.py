@@ -8,7 +8,7 @@ from tests.support.comparing.walks import joint_move
 from tests.support.games import machine_of_game
 
 Percepts = dict[str, tuple[str, ...]]
-"""What each role sees in one turn, sorted; roles that see nothing are left out."""
+"""The percepts of each role in one turn, sorted; roles without percepts are left out."""
 
 
 class Match:
@@ -41,11 +41,11 @@ class Match:
     def play(self, **moves: str) -> Percepts:
         """Play one turn; roles that are not named do nothing. All moves must be legal."""
         assert not self.terminal
-        chosen = {role: moves.get(role, "noop") for role in self.machine.roles}
-        assert moves.keys() <= chosen.keys()
-        for role, move in chosen.items():
+        joint = {role: moves.get(role, "noop") for role in self.machine.roles}
+        assert moves.keys() <= joint.keys()
+        for role, move in joint.items():
             assert move in self.legal(role), f"{move} of {role} in {self.fluents}"
-        stepped = self.machine.step(self._states, joint_move(self.machine, chosen))
+        stepped = self.machine.step(self._states, joint_move(self.machine, joint))
         self._states = stepped.states
-        seen = [self.machine.percept_texts(int(each)) for each in np.ravel(stepped.percepts)]
-        return {role: told for role, told in zip(chosen, seen, strict=True) if told}
+        seen = [self.machine.percept_texts(int(percept)) for percept in np.ravel(stepped.percepts)]
+        return {role: percepts for role, percepts in zip(joint, seen, strict=True) if percepts}

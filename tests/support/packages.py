@@ -17,7 +17,7 @@ STRANGER = {
     "ggp.frontends": {"toy": "tests.support.sheets.toy_frontend:FRONTEND"},
     "ggp.commands": dict.fromkeys(("greet", "games"), "tests.support.stranger:greet"),
 }
-"""What a stranger's package offers: the sampler of the page on extensions, and `stranger`."""
+"""The offers of a stranger's package: the sampler of the page on extensions, and `stranger`."""
 
 
 def offer_everything(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

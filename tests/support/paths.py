@@ -1,4 +1,4 @@
-"""Paths of roles: many random matches at once, and what a path of a tree holds."""
+"""Paths of roles: many random matches at once, and the turns of a path of a tree."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class PathTurn(NamedTuple):
 
 def turns_of(tree: PathTree, node: int) -> list[PathTurn]:
     """All turns of a path, first to last."""
-    found = []
+    turns = []
     while tree.depth(node):
-        found.append(PathTurn(*tree.last_turns(np.array([node]))[0].tolist()))
+        turns.append(PathTurn(*tree.last_turns(np.array([node]))[0].tolist()))
         node = int(tree.parents(np.array([node]))[0])
-    return found[::-1]
+    return turns[::-1]
 
 
 class Turn(NamedTuple):
@@ -65,11 +65,13 @@ def matches(
         states, paths = states.take(running), paths[running]
         legal = [machine.legal(states, role) for role in range(len(machine.roles))]
         yield Turn(states, paths, legal)
-        moves = np.stack([_choose(each, role == steady, rng) for role, each in enumerate(legal)], 1)
+        moves = np.stack(
+            [_choose(role_legal, role == steady, rng) for role, role_legal in enumerate(legal)], 1
+        )
         stepped = machine.step(states, moves)
         states = stepped.states
         columns = zip(paths.T, moves.T, stepped.percepts.T, strict=True)
-        paths = np.stack([_numbers(*each) for each in columns], axis=1)
+        paths = np.stack([_numbers(*role_legal) for role_legal in columns], axis=1)
 
 
 def legal_sets(legal: Ragged) -> IntArray:
@@ -79,9 +81,9 @@ def legal_sets(legal: Ragged) -> IntArray:
     return np.unique(sums, return_inverse=True)[1].reshape(-1)
 
 
-def spread(paths: IntArray, others: IntArray) -> IntArray:
-    """`[L]` how many different `others` the matches of the same path have."""
-    first = np.unique(_numbers(paths, others), return_index=True)[1]
+def spread(paths: IntArray, values: IntArray) -> IntArray:
+    """`[L]` how many different `values` the matches of the same path have."""
+    first = np.unique(_numbers(paths, values), return_index=True)[1]
     return np.bincount(paths[first], minlength=paths.max(initial=0) + 1)[paths]
 
 

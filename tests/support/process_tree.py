@@ -1,4 +1,4 @@
-"""Who started whom, as Linux tells it."""
+"""The children of processes, according to Linux."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 
 def started_by(pid: int) -> list[int]:
     """Process ids of the children of a process; none if unknown."""
-    found = []
+    pids = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, IndexError):  # it ended meanwhile
             if int(path.read_text().rpartition(")")[2].split()[1]) == pid:
-                found.append(int(path.parent.name))
-    return found
+                pids.append(int(path.parent.name))
+    return pids
 
 
 def entry_of(pid: int) -> str:

@@ -1,4 +1,4 @@
-"""Qualities of bags, and the words that people are told them in."""
+"""Qualities of bags, and the words in which people read them."""
 
 from __future__ import annotations
 

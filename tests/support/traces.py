@@ -40,9 +40,9 @@ def trace(machine: Machine, choose: Choose, cut_off: int | None = None) -> str:
         }
         for name, moves in legal.items():
             lines += _listed(f"legal {name}", moves)
-        chosen = choose(step, legal)
-        lines += _listed("joint move", [f"{role} {chosen[role]}" for role in machine.roles])
-        states, percepts = _step(machine, states, chosen)
+        joint = choose(step, legal)
+        lines += _listed("joint move", [f"{role} {joint[role]}" for role in machine.roles])
+        states, percepts = _step(machine, states, joint)
         for name, seen in percepts.items():
             lines += _listed(f"percepts {name}", seen)
     raise AssertionError(f"no end after {MAX_STEPS} steps")
@@ -66,9 +66,9 @@ def replayed_trace(machine: Machine, text: str) -> str:
 
 
 def _step(
-    machine: Machine, states: States, chosen: Moves
+    machine: Machine, states: States, joint: Moves
 ) -> tuple[States, dict[str, tuple[str, ...]]]:
-    stepped = machine.step(states, joint_move(machine, dict(chosen)))
+    stepped = machine.step(states, joint_move(machine, dict(joint)))
     ids = stepped.percepts[0].tolist()
     seen = {name: machine.percept_texts(i) for name, i in zip(machine.roles, ids, strict=True)}
     return stepped.states, seen

@@ -48,10 +48,10 @@ WORDS = {
 }
 
 
-def seats_of(begun: Mapping[str, Any]) -> dict[str, str]:
-    """What the seats of a match are called in addresses, by role."""
+def seats_of(match: Mapping[str, Any]) -> dict[str, str]:
+    """The names of a match's seats in addresses, by role."""
     return {
-        role: link.removeprefix("/seat/").partition("?")[0] for role, link in begun["links"].items()
+        role: link.removeprefix("/seat/").partition("?")[0] for role, link in match["links"].items()
     }
 
 
@@ -61,7 +61,7 @@ class LiveTable:
     Attributes:
         port: where it listens.
         link: the path that lets one in.
-        cookies: what is shown with every request: that of the table, and of all seats of matches
+        cookies: sent with every request: the cookie of the table, and of all seats of matches
             that were begun here.
     """
 
@@ -98,10 +98,10 @@ class LiveTable:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
         try:
             connection.putrequest(method, path, skip_host=True)
-            sent = {"host": f"localhost:{self.port}", **self._cookie(), **(headers or {})}
-            if body is not None and "content-length" not in sent:
-                sent["content-length"] = str(len(body))
-            for name, value in sent.items():
+            headers_sent = {"host": f"localhost:{self.port}", **self._cookie(), **(headers or {})}
+            if body is not None and "content-length" not in headers_sent:
+                headers_sent["content-length"] = str(len(body))
+            for name, value in headers_sent.items():
                 connection.putheader(name, value)
             connection.endheaders(body)
             answer = connection.getresponse()
@@ -110,28 +110,30 @@ class LiveTable:
             connection.close()
 
     def get(self, path: str, status: int = 200) -> Any:
-        """What a path answers, as JSON."""
-        found, _, body = self.request("GET", path)
-        assert found == status, body
+        """The answer of a path, as JSON."""
+        answer_status, _, body = self.request("GET", path)
+        assert answer_status == status, body
         return json.loads(body)
 
     def post(self, path: str, data: object, status: int = 200) -> Any:
         """What comes of posting JSON."""
         body = json.dumps(data).encode()
-        found, _, answer = self.request("POST", path, body, {"content-type": "application/json"})
-        assert found == status, answer
+        answer_status, _, answer = self.request(
+            "POST", path, body, {"content-type": "application/json"}
+        )
+        assert answer_status == status, answer
         return json.loads(answer)
 
-    def begin(self, game: str, players: Mapping[str, str], **more: Any) -> Any:
+    def begin(self, game: str, players: Mapping[str, str], **options: Any) -> Any:
         """A new match: its id, its seats, their links, and its key."""
-        asked = {"game": game, "players": players, **more}
-        begun = self.post("/api/matches", asked)["matches"][0]
-        self.sit(begun)
-        return begun
+        request = {"game": game, "players": players, **options}
+        match = self.post("/api/matches", request)["matches"][0]
+        self.sit(match)
+        return match
 
-    def sit(self, begun: Mapping[str, Any]) -> None:
+    def sit(self, match: Mapping[str, Any]) -> None:
         """Take all seats of a match."""
-        for link in begun["links"].values():
+        for link in match["links"].values():
             self.enter(link)
 
     def _cookie(self) -> dict[str, str]:
@@ -139,26 +141,29 @@ class LiveTable:
         return {"cookie": pairs} if pairs else {}
 
     def until(self, path: str, holds: Callable[[Any], object]) -> Any:
-        """What a path answers as soon as something holds of it."""
+        """The answer of a path as soon as a condition holds of it."""
         end_s = time.monotonic() + PATIENCE_S
         while True:
             status, _, body = self.request("GET", path)
-            told = json.loads(body)
-            if status == 200 and holds(told):
-                return told
-            assert time.monotonic() < end_s, told
+            answer = json.loads(body)
+            if status == 200 and holds(answer):
+                return answer
+            assert time.monotonic() < end_s, answer
             time.sleep(0.02)
 
     def over(self, match: str) -> Any:
         """A match when it is over."""
-        return self.until(f"/api/matches/{match}", lambda told: told["match"]["status"] == "over")
+        return self.until(
+            f"/api/matches/{match}", lambda answer: answer["match"]["status"] == "over"
+        )
 
     def play(self, seat: str, move: str | None = None) -> Any:
-        """Make a seat's next move, the first legal one if none is named; what it was asked."""
-        told = self.until(f"/api/seats/{seat}", lambda told: told["ask"])
-        chosen = move or told["ask"]["moves"][0]["move"]
-        self.post(f"/api/seats/{seat}/move", {"turn": told["ask"]["turn"], "move": chosen})
-        return told
+        """Make a seat's next move, the first legal one if none is named; returns the view before
+        it."""
+        answer = self.until(f"/api/seats/{seat}", lambda answer: answer["ask"])
+        move_text = move or answer["ask"]["moves"][0]["move"]
+        self.post(f"/api/seats/{seat}/move", {"turn": answer["ask"]["turn"], "move": move_text})
+        return answer
 
     @contextmanager
     def stream(self, path: str, last: str | None = None) -> Iterator[Iterator[dict[str, Any]]]:
@@ -178,7 +183,7 @@ class LiveTable:
 
 
 def _events(answer: http.client.HTTPResponse) -> Iterator[dict[str, Any]]:
-    """What was told; beats, which come while there is nothing to tell, are left out."""
+    """The events; beats, which only show that the connection lives, are left out."""
     event: dict[str, Any] = {}
     while line := answer.readline():
         name, colon, value = line.decode().rstrip("\n").partition(": ")

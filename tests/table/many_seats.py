@@ -35,8 +35,8 @@ def play_rounds(num_people: int, num_rounds: int, opponent: str) -> dict[str, An
         players = {ROLE: "human", OTHER: opponent}
         seats = [seats_of(table.begin(GAME, players))[ROLE] for _ in range(num_people)]
         for seat in seats:
-            table.until(f"/api/seats/{seat}", lambda told: told["ask"])
-        found: dict[str, Any] = {"people": num_people, "begin_cpu_s": _share(began_s, num_people)}
+            table.until(f"/api/seats/{seat}", lambda seat_view: seat_view["ask"])
+        start: dict[str, Any] = {"people": num_people, "begin_cpu_s": _share(began_s, num_people)}
         rounds = []
         with ThreadPoolExecutor(num_people) as people:
             for _ in range(num_rounds):
@@ -44,14 +44,17 @@ def play_rounds(num_people: int, num_rounds: int, opponent: str) -> dict[str, An
                 waits = list(people.map(partial(_move, table), seats))
                 cpu_s = _share(began_s, num_people)
                 rounds.append({"answer_cpu_s": cpu_s, "longest_wait_s": round(max(waits), 2)})
-        return {**found, "rounds": rounds}
+        return {**start, "rounds": rounds}
 
 
 def _move(table: LiveTable, seat: str) -> float:
     """Move as soon as it is the seat's turn; seconds until it is again."""
     began_s = time.monotonic()
     turn = table.play(seat)["ask"]["turn"]
-    table.until(f"/api/seats/{seat}", lambda told: told["ask"] and told["ask"]["turn"] != turn)
+    table.until(
+        f"/api/seats/{seat}",
+        lambda seat_view: seat_view["ask"] and seat_view["ask"]["turn"] != turn,
+    )
     return time.monotonic() - began_s
 
 
@@ -75,8 +78,8 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--opponent", default="hyperplay")
-    asked = parser.parse_args()
-    print(json.dumps(play_rounds(asked.people, asked.rounds, asked.opponent), indent=2))
+    options = parser.parse_args()
+    print(json.dumps(play_rounds(options.people, options.rounds, options.opponent), indent=2))
 
 
 if __name__ == "__main__":

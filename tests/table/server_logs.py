@@ -12,7 +12,7 @@ from ggp.protocol.messages import WIRE_STYLES, Play, Start, Stop
 from ggp.server.match_log import MatchLog
 
 Turn = tuple[str, str, tuple[str, ...] | None]
-"""What we answered in a turn; what was executed for us; what the server told of the turn."""
+"""Our answer in a turn; the executed move; the percepts that the server sent."""
 
 
 def write_log(
@@ -36,22 +36,22 @@ def write_log(
     log.begin(match=match, role=role, player="hyperplay2", seed=5, start_clock_s=20)
     log.write("received", text=print_message(start, wire), peer="127.0.0.1:4")
     log.write("sent", text="READY", seconds=0.1)
-    told: tuple[str, ...] | None = None
+    percepts: tuple[str, ...] | None = None
     for number in range(len(turns) + 1):
         numbered = number if style == "gdl2" else None
         last = turns[number - 1][1] if number and style == "gdl2" else None
         if number == len(turns):
             if why is not None:
-                stop = Stop(match, numbered, last, told)
+                stop = Stop(match, numbered, last, percepts)
                 log.write("received", text=print_message(stop, wire), peer="127.0.0.1:4")
                 log.write("sent", text="DONE", seconds=0.0)
             break
-        play = Play(match, numbered, last, told)
+        play = Play(match, numbered, last, percepts)
         log.write("received", text=print_message(play, wire), peer="127.0.0.1:4")
-        answer, _, told = turns[number]
+        answer, _, percepts = turns[number]
         value = MoveValue(answer, 70.0 + number, 2.5, 16)
-        other = MoveValue("(name neither)", 10.0, 1.0, 16)
-        decided = Decision(answer, (value, other), 3, True, 99, 0.5)
+        alternative = MoveValue("(name neither)", 10.0, 1.0, 16)
+        decided = Decision(answer, (value, alternative), 3, True, 99, 0.5)
         log.write(
             "decision",
             **decision_json(decided)

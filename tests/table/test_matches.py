@@ -1,4 +1,4 @@
-"""Matches at the table: what people are asked and shown, what stays hidden, what is found again."""
+"""Matches at the table: questions and texts for people, hidden facts, and resumed matches."""
 
 from __future__ import annotations
 
@@ -27,39 +27,41 @@ def test_no_more_people_have_a_match_than_there_is_room_for(
 ) -> None:
     monkeypatch.setattr(match_manager, "MOST_WITH_PEOPLE", 1)
     game, players = "krieg_tic_tac_toe", {"xplayer": "human", "oplayer": "random"}
-    asked = {"game": game, "players": players}
+    request = {"game": game, "players": players}
     with live_table(tmp_path) as table:
         table.begin(game, players)
-        refused = table.post("/api/matches", asked, status=400)
+        refused = table.post("/api/matches", request, status=400)
         assert "there are 1 matches with people already; end one of them first" in str(refused)
 
 
 @pytest.mark.verify
 def test_twenty_people_play_at_once() -> None:
-    told = play_rounds(20, 2, "random")
-    assert len(told["rounds"]) == 2
+    report = play_rounds(20, 2, "random")
+    assert len(report["rounds"]) == 2
 
 
 def test_a_match_of_computers_is_played_recorded_and_replayed(tmp_path: Path) -> None:
     players = {"xplayer": "mine", "oplayer": "random"}
     with live_table(tmp_path, offers=Offers(players={"mine": "random"})) as table:
-        begun = table.begin("krieg_tic_tac_toe", players, seed=5)
-        told = table.over(begun["id"])
-        assert told["match"]["players"] == players
-        record = record_of(table, tmp_path, begun["id"])
+        match = table.begin("krieg_tic_tac_toe", players, seed=5)
+        finished = table.over(match["id"])
+        assert finished["match"]["players"] == players
+        record = record_of(table, tmp_path, match["id"])
         assert record.players == COMPUTERS
         states = check_record(record, rules_of(record))
-        assert len(told["turns"]) == len(states) == len(record.turns) + 1
-        assert told["match"]["goals"] == dict(record.goals)
-        first = table.get(f"/api/matches/{begun['id']}/turns/1")
+        assert len(finished["turns"]) == len(states) == len(record.turns) + 1
+        assert finished["match"]["goals"] == dict(record.goals)
+        first = table.get(f"/api/matches/{match['id']}/turns/1")
         assert first["moves"] == dict(record.turns[0].joint_move)
-        table.get(f"/api/matches/{begun['id']}/turns/{len(states)}", status=404)
+        table.get(f"/api/matches/{match['id']}/turns/{len(states)}", status=404)
     with live_table(tmp_path) as table:  # another server finds it, and plays it again
-        assert table.get("/api/lobby")["matches"][0]["id"] == begun["id"]
+        assert table.get("/api/lobby")["matches"][0]["id"] == match["id"]
         with table.stream("/api/events") as events:
             assert next(events)["data"]["status"] == "over"
-        again = table.get(f"/api/matches/{begun['id']}")
-        assert [turn["moves"] for turn in again["turns"]] == [t["moves"] for t in told["turns"]]
+        replayed = table.get(f"/api/matches/{match['id']}")
+        assert [turn["moves"] for turn in replayed["turns"]] == [
+            t["moves"] for t in finished["turns"]
+        ]
 
 
 def test_the_same_seed_plays_the_same_match(table: LiveTable) -> None:
@@ -71,36 +73,36 @@ def test_the_same_seed_plays_the_same_match(table: LiveTable) -> None:
     assert turns(11) != turns(12)
 
 
-def test_many_matches_count_their_seeds_on(table: LiveTable) -> None:
+def test_seeds_of_several_matches_count_upwards(table: LiveTable) -> None:
     data = {"game": "tic_tac_toe", "players": COMPUTERS, "seed": 40, "matches": 3}
-    ids = [each["id"] for each in table.post("/api/matches", data)["matches"]]
+    ids = [match["id"] for match in table.post("/api/matches", data)["matches"]]
     assert [table.over(match)["match"]["seed"] for match in ids] == [40, 41, 42]
 
 
 def test_a_person_plays_a_whole_match(table: LiveTable) -> None:
-    begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "random"})
-    (seat,) = seats_of(begun).values()
+    match = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "random"})
+    (seat,) = seats_of(match).values()
     for turn in range(9):
-        told = table.until(f"/api/seats/{seat}", lambda t: t["ask"] or t["match"]["goals"])
-        if told["ask"] is None:
+        view = table.until(f"/api/seats/{seat}", lambda t: t["ask"] or t["match"]["goals"])
+        if view["ask"] is None:
             break
-        assert told["ask"]["turn"] == turn
-        assert len(told["turns"]) == turn + 1
+        assert view["ask"]["turn"] == turn
+        assert len(view["turns"]) == turn + 1
         table.play(seat)
-    assert table.over(begun["id"])["match"]["error"] is None
+    assert table.over(match["id"])["match"]["error"] is None
 
 
 def test_a_move_must_be_asked_for_and_legal(table: LiveTable) -> None:
-    begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "random"})
-    (seat,) = seats_of(begun).values()
-    table.until(f"/api/seats/{seat}", lambda told: told["ask"])
+    match = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "random"})
+    (seat,) = seats_of(match).values()
+    table.until(f"/api/seats/{seat}", lambda view: view["ask"])
     path = f"/api/seats/{seat}/move"
     assert "not legal" in table.post(path, {"turn": 0, "move": "(mark 9 9)"}, 400)["error"]
     assert "not your move" in table.post(path, {"turn": 1, "move": "(mark 1 1)"}, 400)["error"]
     table.post(path, {"turn": 0, "move": "(mark 1 1)"})
     assert "not your move" in table.post(path, {"turn": 0, "move": "(mark 1 2)"}, 400)["error"]
     table.post("/api/seats/nobody/move", {"turn": 0, "move": "noop"}, 404)
-    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
+    table.post(f"/api/matches/{match['id']}/end", {"key": match["key"]})
 
 
 def secrets_match(table: LiveTable) -> Any:
@@ -108,95 +110,95 @@ def secrets_match(table: LiveTable) -> Any:
     return table.begin("secrets", players, rules=SECRETS, seed=3)
 
 
-def test_what_is_sent_to_a_seat_never_holds_what_another_knows(table: LiveTable) -> None:
-    begun = secrets_match(table)
-    tokens, seats = begun["seats"], seats_of(begun)
-    heard: dict[str, bytes] = {}
+def test_messages_to_a_seat_never_hold_secrets_of_another(table: LiveTable) -> None:
+    match = secrets_match(table)
+    tokens, seats = match["seats"], seats_of(match)
+    events_of: dict[str, bytes] = {}
     for seat in seats.values():
         table.play(seat)
     for role, seat in seats.items():
-        told = table.until(
+        view = table.until(
             f"/api/seats/{seat}", lambda t: t["ask"] is not None and t["ask"]["turn"] == 1
         )
-        assert told["turns"][1]["percepts"][0].startswith("(your ")
+        assert view["turns"][1]["percepts"][0].startswith("(your ")
         with table.stream(f"/api/seats/{seat}/events") as events:
-            said = [next(events) for _ in range(4)]
+            first_events = [next(events) for _ in range(4)]
         paths = [f"/api/seats/{seat}", *(f"/api/seats/{seat}/turns/{n}" for n in (0, 1))]
-        paths += ["/api/lobby", f"/api/matches/{begun['id']}"]
-        heard[role] = json.dumps(said).encode()
-        heard[role] += b"".join(table.request("GET", path)[2] for path in paths)
-    for role, other in (("alice", "bob"), ("bob", "alice")):
-        assert any(word.encode() in heard[role] for word in WORDS[role])
-        assert not any(word.encode() in heard[role] for word in WORDS[other])
-        assert tokens[other].encode() not in heard[role]
-        assert begun["key"].encode() not in heard[role]
+        paths += ["/api/lobby", f"/api/matches/{match['id']}"]
+        events_of[role] = json.dumps(first_events).encode()
+        events_of[role] += b"".join(table.request("GET", path)[2] for path in paths)
+    for role, opponent in (("alice", "bob"), ("bob", "alice")):
+        assert any(word.encode() in events_of[role] for word in WORDS[role])
+        assert not any(word.encode() in events_of[role] for word in WORDS[opponent])
+        assert tokens[opponent].encode() not in events_of[role]
+        assert match["key"].encode() not in events_of[role]
     for seat in seats.values():
         table.play(seat)
-    told = table.over(begun["id"])  # and afterwards everybody may know
-    shown = json.dumps(told)
-    assert all(any(word in shown for word in WORDS[role]) for role in WORDS)
+    view = table.over(match["id"])  # and afterwards everybody may know
+    text = json.dumps(view)
+    assert all(any(word in text for word in WORDS[role]) for role in WORDS)
 
 
 def test_a_match_with_people_is_watched_by_its_key_only(table: LiveTable) -> None:
-    begun = secrets_match(table)
-    path = f"/api/matches/{begun['id']}"
-    table.until(f"{path}?key={begun['key']}", lambda told: told["frame"])
-    for asked in ("", "?key=", "?key=guess", f"/turns/0?key={begun['seats']['alice']}"):
-        assert table.get(f"{path}{asked}", 403)["error"].startswith("people play")
+    match = secrets_match(table)
+    path = f"/api/matches/{match['id']}"
+    table.until(f"{path}?key={match['key']}", lambda view: view["frame"])
+    for query in ("", "?key=", "?key=guess", f"/turns/0?key={match['seats']['alice']}"):
+        assert table.get(f"{path}{query}", 403)["error"].startswith("people play")
     assert table.request("GET", f"{path}/events")[0] == 403
     assert table.request("GET", f"{path}/mind?role=alice&turn=0")[0] == 403
     table.post(f"{path}/end", {"key": "guess"}, 403)
     assert table.get("/api/lobby")["matches"][0]["seed"] is None
-    table.post(f"{path}/end", {"key": begun["key"]})
-    assert table.over(begun["id"])["match"]["error"] == "the match was ended"
+    table.post(f"{path}/end", {"key": match["key"]})
+    assert table.over(match["id"])["match"]["error"] == "the match was ended"
 
 
 @pytest.mark.verify
 def test_where_everybody_sees_everything_spectators_see_all_but_minds(table: LiveTable) -> None:
-    begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "hyperplay:n=2"})
-    (seat,) = seats_of(begun).values()
+    match = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "hyperplay:n=2"})
+    (seat,) = seats_of(match).values()
     table.play(seat)
     table.play(seat, "noop")  # now the other has thought
-    path = f"/api/matches/{begun['id']}"
-    seen = table.until(path, lambda told: len(told["turns"]) == 3)
+    path = f"/api/matches/{match['id']}"
+    seen = table.until(path, lambda view: len(view["turns"]) == 3)
     assert seen["sees"] == "board"
     assert seen["frame"]["decisions"] == {}
-    whole = table.get(f"{path}?key={begun['key']}")
+    whole = table.get(f"{path}?key={match['key']}")
     assert whole["frame"]["decisions"]["oplayer"]["values"]
     assert whole["frame"]["state"] == seen["frame"]["state"]
-    table.post(f"{path}/end", {"key": begun["key"]})
+    table.post(f"{path}/end", {"key": match["key"]})
 
 
 @pytest.mark.verify
 def test_a_clock_that_runs_out_makes_a_random_legal_move(table: LiveTable) -> None:
     players = {"xplayer": "human", "oplayer": "random"}
-    begun = table.begin("tic_tac_toe", players, human_clock_s=0.2)
-    told = table.over(begun["id"])
-    assert told["match"]["error"] is None
-    late = [turn["faults"] for turn in told["turns"][1:]]
+    match = table.begin("tic_tac_toe", players, human_clock_s=0.2)
+    record = table.over(match["id"])
+    assert record["match"]["error"] is None
+    late = [turn["faults"] for turn in record["turns"][1:]]
     assert all(faults[0]["text"] == "gave no answer within 0.2 s" for faults in late)
 
 
 @pytest.mark.verify
 def test_a_seat_says_which_moves_it_can_know_to_be_legal(table: LiveTable) -> None:
     """White's own men are known; whether a try is possible hidden men decide."""
-    begun = table.begin("krieg_tic_tac_toe", {"xplayer": "human", "oplayer": "random"}, seed=1)
-    (seat,) = seats_of(begun).values()
-    told = table.play(seat)
-    assert all(move["sure"] for move in told["ask"]["moves"])
-    assert told["frame"]["known"] == {"states": 1, "exact": True}
-    told = table.until(f"/api/seats/{seat}", lambda t: t["ask"] and t["ask"]["turn"] == 1)
-    assert all(move["sure"] for move in told["ask"]["moves"])
-    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
+    match = table.begin("krieg_tic_tac_toe", {"xplayer": "human", "oplayer": "random"}, seed=1)
+    (seat,) = seats_of(match).values()
+    view = table.play(seat)
+    assert all(move["sure"] for move in view["ask"]["moves"])
+    assert view["frame"]["known"] == {"states": 1, "exact": True}
+    view = table.until(f"/api/seats/{seat}", lambda t: t["ask"] and t["ask"]["turn"] == 1)
+    assert all(move["sure"] for move in view["ask"]["moves"])
+    table.post(f"/api/matches/{match['id']}/end", {"key": match["key"]})
 
 
 def test_a_server_that_is_started_anew_goes_on_with_a_match(tmp_path: Path) -> None:
     """Chance and the other player go on as in a match that was not broken off."""
     players = {"alice": "human", "bob": "human"}
 
-    def play_on(table: LiveTable, begun: Any) -> None:
-        table.sit(begun)
-        for seat in seats_of(begun).values():
+    def play_on(table: LiveTable, match: Any) -> None:
+        table.sit(match)
+        for seat in seats_of(match).values():
             table.play(seat, "(name high)")
 
     with live_table(tmp_path / "whole") as table:
@@ -206,52 +208,54 @@ def test_a_server_that_is_started_anew_goes_on_with_a_match(tmp_path: Path) -> N
         play_on(table, whole)
         expected = record_of(table, tmp_path / "whole", whole["id"])
     with live_table(tmp_path / "broken") as table:
-        begun = table.begin("secrets", players, rules=SECRETS, seed=8)
-        seat = seats_of(begun)["alice"]
-        for each in seats_of(begun).values():
-            table.play(each)
-        before = table.until(f"/api/seats/{seat}", lambda t: t["ask"] and t["ask"]["turn"] == 1)
+        match = table.begin("secrets", players, rules=SECRETS, seed=8)
+        seat = seats_of(match)["alice"]
+        for seat_of_role in seats_of(match).values():
+            table.play(seat_of_role)
+        view_before = table.until(
+            f"/api/seats/{seat}", lambda t: t["ask"] and t["ask"]["turn"] == 1
+        )
     with live_table(tmp_path / "broken") as table:
-        table.sit(begun)
-        again = table.until(f"/api/seats/{seat}", lambda told: told["ask"])
+        table.sit(match)
+        view_after = table.until(f"/api/seats/{seat}", lambda view: view["ask"])
         for name in ("turns", "ask", "role", "match"):
-            assert again[name] == before[name]
-        with table.stream(f"/api/seats/{seat}/events", before["last"]) as events:
+            assert view_after[name] == view_before[name]
+        with table.stream(f"/api/seats/{seat}/events", view_before["last"]) as events:
             assert next(events)["event"] == "reset"
-        play_on(table, begun)
-        found = record_of(table, tmp_path / "broken", begun["id"])
+        play_on(table, match)
+        resumed_record = record_of(table, tmp_path / "broken", match["id"])
     with live_table(tmp_path / "broken") as table:  # what the seat saw is gone, the truth is not
-        table.sit(begun)
-        last = len(found.turns)
+        table.sit(match)
+        last = len(resumed_record.turns)
         assert table.get(f"/api/seats/{seat}")["played"] == last
         assert table.get(f"/api/seats/{seat}/truth/{last}")["over"]
-    assert [t.joint_move for t in found.turns] == [t.joint_move for t in expected.turns]
-    assert found.goals == expected.goals
+    assert [t.joint_move for t in resumed_record.turns] == [t.joint_move for t in expected.turns]
+    assert resumed_record.goals == expected.goals
 
 
 @pytest.mark.verify
 def test_turns_that_were_cut_off_are_played_again(tmp_path: Path) -> None:
     with live_table(tmp_path) as table:
-        begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "random"})
-        (seat,) = seats_of(begun).values()
+        match = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "random"})
+        (seat,) = seats_of(match).values()
         table.play(seat)
         table.until(f"/api/seats/{seat}", lambda t: t["ask"] and t["ask"]["turn"] == 1)
-    kept = tmp_path / "matches" / begun["id"] / "turns.jsonl"
-    kept.write_bytes(kept.read_bytes() + b'{"joint_move": {"xpl')
+    turns_file = tmp_path / "matches" / match["id"] / "turns.jsonl"
+    turns_file.write_bytes(turns_file.read_bytes() + b'{"joint_move": {"xpl')
     with live_table(tmp_path) as table:
-        table.sit(begun)
-        told = table.until(f"/api/seats/{seat}", lambda told: told["ask"])
-        assert told["ask"]["turn"] == 1
+        table.sit(match)
+        view = table.until(f"/api/seats/{seat}", lambda view: view["ask"])
+        assert view["ask"]["turn"] == 1
         table.play(seat, "noop")
         table.until(f"/api/seats/{seat}", lambda t: t["ask"] and t["ask"]["turn"] == 2)
-    assert len(kept.read_bytes().splitlines()) == 2
+    assert len(turns_file.read_bytes().splitlines()) == 2
 
 
 @pytest.mark.verify
 def test_nothing_that_happens_is_missed_when_a_connection_breaks(table: LiveTable) -> None:
-    begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "human"})
-    seats = seats_of(begun)
-    path = f"/api/matches/{begun['id']}/events?key={begun['key']}"
+    match = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "human"})
+    seats = seats_of(match)
+    path = f"/api/matches/{match['id']}/events?key={match['key']}"
     seen: list[int] = []
     last = None
     for _ in range(3):
@@ -265,7 +269,7 @@ def test_nothing_that_happens_is_missed_when_a_connection_breaks(table: LiveTabl
                     if len(seen) in (2, 3, 4):
                         break
     assert seen == [0, 1, 2, 3]
-    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
+    table.post(f"/api/matches/{match['id']}/end", {"key": match["key"]})
 
 
 def test_the_lobby_hears_of_matches_as_they_begin_and_end(table: LiveTable) -> None:
@@ -286,9 +290,9 @@ def test_secrets_on_disk_are_for_this_user_only(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["(role", "", "(<= (legal a b) (nothing)) (role a)", "\x00" * 9])
 def test_rules_that_cannot_be_played_say_why(table: LiveTable, text: str) -> None:
-    told = table.post("/api/rules", {"rules": text})
-    assert not told["ok"]
-    assert told["diagnostics"][0]["message"]
+    answer = table.post("/api/rules", {"rules": text})
+    assert not answer["ok"]
+    assert answer["diagnostics"][0]["message"]
     data = {"game": "mine", "rules": text, "players": {"a": "random"}}
     assert table.post("/api/matches", data, 400)["error"]
 
@@ -300,18 +304,18 @@ def test_ten_thousand_fluents_and_very_long_names_are_shown_in_part(table: LiveT
     (<= (init (holds ?x ?y)) (n ?x) (n ?y)) (<= (next (holds ?x ?y)) (true (holds ?x ?y)))
     (<= (next (named ?who)) (true (named ?who))) (<= (next over) (does solo (greet ?who)))
     (<= (legal solo (greet ?who)) (true (named ?who))) (<= terminal (true over)) (goal solo 1)"""
-    told = table.over(table.begin("large", {"solo": "random"}, rules=rules)["id"])
-    assert told["match"]["goals"] == {"solo": 1}
-    picture = told["frame"]["state"]
+    record = table.over(table.begin("large", {"solo": "random"}, rules=rules)["id"])
+    assert record["match"]["goals"] == {"solo": 1}
+    picture = record["frame"]["state"]
     assert len(json.dumps(picture)) < 2_000_000
     assert name not in json.dumps(picture)
     assert "and 5,002 more" in [fact["text"] for fact in picture["facts"]]
 
 
 def test_rules_with_a_mistake_say_where(table: LiveTable) -> None:
-    told = table.post(
+    answer = table.post(
         "/api/rules", {"rules": SECRETS.replace("(true (step 1))", "(ture (step 1))")}
     )
-    (found, *_) = told["diagnostics"]
-    assert found["line"] > 0
-    assert "ture" in found["context"][found["caret"] :]
+    (diagnostic, *_) = answer["diagnostics"]
+    assert diagnostic["line"] > 0
+    assert "ture" in diagnostic["context"][diagnostic["caret"] :]

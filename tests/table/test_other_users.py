@@ -55,25 +55,25 @@ Request = tuple[str, str, dict[str, str], str | None]
 def as_other(port: int, requests: Sequence[Request], files: list[Path]) -> Any:
     """What another user gets for requests, and which files that user can read."""
     user = pwd.getpwnam(OTHER)
-    asked: dict[str, Any] = {"port": port, "requests": requests, "files": list(map(str, files))}
+    task: dict[str, Any] = {"port": port, "requests": requests, "files": list(map(str, files))}
     # Python may lie where that user cannot start it, so the program becomes that user.
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-I", "-S", "-c", PROGRAM],
-        input=json.dumps({**asked, "uid": user.pw_uid, "gid": user.pw_gid}),
+        input=json.dumps({**task, "uid": user.pw_uid, "gid": user.pw_gid}),
         capture_output=True,
         text=True,
         cwd="/",
         env={},
         check=True,
     )
-    told = json.loads(done.stdout)
-    assert told["user"] == user.pw_uid != os.getuid()
-    return told
+    report = json.loads(process.stdout)
+    assert report["user"] == user.pw_uid != os.getuid()
+    return report
 
 
 @dataclass(frozen=True)
 class Prey:
-    """A table of root's, in whose start folder there is what is none of others' business."""
+    """A table of root's, in whose start folder there is a private file."""
 
     table: LiveTable
     folder: Path
@@ -84,7 +84,7 @@ class Prey:
 def prey(own_cache: None) -> Iterator[Prey]:
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")
-    before = os.getcwd()
+    folder_before = os.getcwd()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)  # as the folders of users often are
@@ -93,9 +93,9 @@ def prey(own_cache: None) -> Iterator[Prey]:
         (folder / "secret.gdl").chmod(0o600)
         (folder / "evil.py").write_text(f"open({str(folder / 'ran')!r}, 'w')")
         with live_table(folder / "table") as table:
-            begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "human"})
-            yield Prey(table, folder, begun)
-        os.chdir(before)
+            match = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "human"})
+            yield Prey(table, folder, match)
+        os.chdir(folder_before)
 
 
 def test_without_a_token_others_get_nothing(prey: Prey) -> None:
@@ -111,16 +111,22 @@ def test_without_a_token_others_get_nothing(prey: Prey) -> None:
     posts |= {f"/api/seats/{seat}/move": {"turn": 0, "move": "(mark 1 1)"}, f"{match}/end": {}}
     posts |= {"/api/matches": {"game": "tic_tac_toe", "players": {"xplayer": "evil:P"}}}
     requests: list[Request] = []
-    for more in ({}, forged):
-        requests += [("GET", path, more, None) for path in gets]
-        requests += [("POST", p, headers | more, json.dumps(data)) for p, data in posts.items()]
-    kept = prey.folder / "table" / "matches"
-    files = [kept / "token", kept / prey.begun["id"] / "match.json", prey.folder / "secret.gdl"]
+    for sent_headers in ({}, forged):
+        requests += [("GET", path, sent_headers, None) for path in gets]
+        requests += [
+            ("POST", p, headers | sent_headers, json.dumps(data)) for p, data in posts.items()
+        ]
+    matches_folder = prey.folder / "table" / "matches"
+    files = [
+        matches_folder / "token",
+        matches_folder / prey.begun["id"] / "match.json",
+        prey.folder / "secret.gdl",
+    ]
     assert all(path.is_file() for path in files)
-    told = as_other(prey.table.port, requests, files)
-    assert {status for status, _ in told["answers"]} == {403}
-    assert all("you need a link" in body.lower() for _, body in told["answers"])
-    assert told["files"] == []
+    report = as_other(prey.table.port, requests, files)
+    assert {status for status, _ in report["answers"]} == {403}
+    assert all("you need a link" in body.lower() for _, body in report["answers"])
+    assert report["files"] == []
     assert not (prey.folder / "ran").exists()
     assert prey.table.get(match)["match"]["status"] != "over"
 
@@ -145,8 +151,8 @@ def test_with_the_token_others_read_no_file_run_no_code_and_write_nothing(prey: 
     cookie = "; ".join(f"{name}={value}" for name, value in prey.table.cookies.items())
     headers = {"content-type": "application/json", "cookie": cookie}
     requests = [("POST", path, headers, json.dumps(data)) for path, data in attacks]
-    told = as_other(prey.table.port, requests, [])
-    for (path, data), (status, body) in zip(attacks, told["answers"], strict=True):
+    report = as_other(prey.table.port, requests, [])
+    for (path, data), (status, body) in zip(attacks, report["answers"], strict=True):
         assert status == 400 or json.loads(body)["ok"] is False, (path, data)
         assert "xylophone" not in body
     assert not (prey.folder / "ran").exists()

@@ -50,28 +50,31 @@ def play_series(folder: Path, rounds: int) -> None:
 @pytest.fixture(scope="module")
 def folder(own_cache: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a record, a series, and files that are neither."""
-    found = tmp_path_factory.mktemp("stored")
+    stored_folder = tmp_path_factory.mktemp("stored")
     arena = set_up(GAME, load(GAME), {"candidate": "random"})
-    (found / "records").mkdir()
-    write_record(play_match(arena, 3), found / "records")
-    (found / "notes.json").write_text("[]")
-    play_series(found / "runs" / "spring", 2)
-    logs = found / "logs"
+    (stored_folder / "records").mkdir()
+    write_record(play_match(arena, 3), stored_folder / "records")
+    (stored_folder / "notes.json").write_text("[]")
+    play_series(stored_folder / "runs" / "spring", 2)
+    logs = stored_folder / "logs"
     logs.mkdir()
     calls = [("(name heads)", "(name heads)"), ("(name tails)", "(name heads)")]
-    told = [("(name heads)", "(name tails)"), ("(name heads)", "(name heads)")]
-    turns = [(*own, both) for own, both in zip(calls, told, strict=True)]
+    percepts = [("(name heads)", "(name tails)"), ("(name heads)", "(name heads)")]
+    turns = [(*call, percept) for call, percept in zip(calls, percepts, strict=True)]
     write_log(logs, "calls.1", "left", CALLS, turns, style="ggp-base")
-    said: list[Turn] = [("noop", "noop", ("(your bandicoot)",)), ("(name low)", "(name low)", None)]
-    write_log(logs, "secrets.1", "bob", SECRETS, said, style="gdl2")
-    write_log(logs, "broken.1", "bob", SECRETS, said[:1], style="gdl2", why=None)
+    turns_written: list[Turn] = [
+        ("noop", "noop", ("(your bandicoot)",)),
+        ("(name low)", "(name low)", None),
+    ]
+    write_log(logs, "secrets.1", "bob", SECRETS, turns_written, style="gdl2")
+    write_log(logs, "broken.1", "bob", SECRETS, turns_written[:1], style="gdl2", why=None)
     (logs / "other.jsonl").write_text('{"event": "something else"}\n')
-    return found
+    return stored_folder
 
 
 def log_of(stored: LiveTable, match: str) -> tuple[str, Any]:
-    """The path of a log among the records, and what it answers."""
-    (log,) = (each for each in stored.get("/api/lobby")["logs"] if each["match"] == match)
+    """The path of a log among the records, and its view."""
+    (log,) = (log for log in stored.get("/api/lobby")["logs"] if log["match"] == match)
     path = f"/api/records/{log['name']}"
     return path, stored.get(path)
 
@@ -84,11 +87,13 @@ def stored(folder: Path) -> Iterator[LiveTable]:
 
 def test_records_of_the_folder_are_replayed(stored: LiveTable, folder: Path) -> None:
     names = stored.get("/api/lobby")["records"]
-    (name,) = [each for each in names if each != "notes.json"]
+    (name,) = [file for file in names if file != "notes.json"]
     record = json.loads((folder / name).read_text())
-    told = stored.get(f"/api/records/{name}")
-    assert told["match"]["goals"] == record["goals"]
-    assert [t["moves"] for t in told["turns"][1:]] == [t["joint_move"] for t in record["turns"]]
+    record_view = stored.get(f"/api/records/{name}")
+    assert record_view["match"]["goals"] == record["goals"]
+    assert [t["moves"] for t in record_view["turns"][1:]] == [
+        t["joint_move"] for t in record["turns"]
+    ]
     frame = stored.get(f"/api/records/{name}/turns/1")
     assert frame["percepts"] == record["turns"][0]["percepts"]
     with stored.stream(f"/api/records/{name}/mind?role=candidate&turn=1") as events:
@@ -108,15 +113,15 @@ def test_logs_of_the_server_are_listed(stored: LiveTable, folder: Path) -> None:
 
 
 def test_a_log_that_tells_all_moves_shows_the_state(stored: LiveTable) -> None:
-    path, told = log_of(stored, "calls.1")
-    assert told["match"]["goals"] == {"left": 100, "right": 0}
-    assert (told["match"]["roles"], told["match"]["error"]) == (["left", "right"], None)
-    assert [turn["moves"] for turn in told["turns"]] == [
+    path, log_view = log_of(stored, "calls.1")
+    assert log_view["match"]["goals"] == {"left": 100, "right": 0}
+    assert (log_view["match"]["roles"], log_view["match"]["error"]) == (["left", "right"], None)
+    assert [turn["moves"] for turn in log_view["turns"]] == [
         {},
         {"left": "(name heads)", "right": "(name tails)"},
         {"left": "(name heads)", "right": "(name heads)"},
     ]
-    last = told["frame"]
+    last = log_view["frame"]
     assert last["over"]
     assert last["faults"] == [
         {"role": "left", "text": "answered (name tails), but (name heads) was played"}
@@ -128,10 +133,10 @@ def test_a_log_that_tells_all_moves_shows_the_state(stored: LiveTable) -> None:
 
 
 def test_a_log_of_hidden_moves_shows_what_the_role_knew(stored: LiveTable) -> None:
-    path, told = log_of(stored, "secrets.1")
-    assert told["match"]["roles"] == ["bob"]
-    assert told["match"]["goals"] == {"bob": 0}
-    assert told["frame"]["known"] == {"states": 3, "exact": False}
+    path, log_view = log_of(stored, "secrets.1")
+    assert log_view["match"]["roles"] == ["bob"]
+    assert log_view["match"]["goals"] == {"bob": 0}
+    assert log_view["frame"]["known"] == {"states": 3, "exact": False}
     first, second = (stored.get(f"{path}/turns/{turn}") for turn in (1, 2))
     assert (first["moves"], first["percepts"]) == ({"bob": "noop"}, {"bob": ["(your bandicoot)"]})
     assert (second["moves"], second["percepts"]) == ({"bob": "(name low)"}, {"bob": []})
@@ -144,15 +149,15 @@ def test_a_log_of_hidden_moves_shows_what_the_role_knew(stored: LiveTable) -> No
 
 
 def test_a_log_that_breaks_off_says_so(stored: LiveTable) -> None:
-    _, told = log_of(stored, "broken.1")
-    assert len(told["turns"]) == 1
-    assert told["match"]["error"].startswith("in the log: it breaks off")
+    _, log_view = log_of(stored, "broken.1")
+    assert len(log_view["turns"]) == 1
+    assert log_view["match"]["error"].startswith("in the log: it breaks off")
 
 
 @pytest.mark.parametrize(
     "name", ["logs/other.jsonl", "notes.json", "nothing.json", "../x.json", "%2e%2e/x.json"]
 )
-def test_what_is_no_record_of_the_folder_is_refused(stored: LiveTable, name: str) -> None:
+def test_paths_that_are_no_records_of_the_folder_are_refused(stored: LiveTable, name: str) -> None:
     status, _, body = stored.request("GET", f"/api/records/{name}")
     assert status in (400, 404)
     assert b"error" in body
@@ -161,25 +166,25 @@ def test_what_is_no_record_of_the_folder_is_refused(stored: LiveTable, name: str
 def test_series_are_shown_with_their_standings_as_they_grow(
     stored: LiveTable, folder: Path
 ) -> None:
-    (before,) = stored.get("/api/series")["series"]
-    assert (before["name"], before["played"], before["games"]) == ("runs/spring", 4, [GAME])
-    assert {each["player"] for each in before["standings"]} == {"lucky", "first"}
+    (earlier,) = stored.get("/api/series")["series"]
+    assert (earlier["name"], earlier["played"], earlier["games"]) == ("runs/spring", 4, [GAME])
+    assert {entry["player"] for entry in earlier["standings"]} == {"lucky", "first"}
     play_series(folder / "runs" / "spring", 3)
-    (after,) = stored.get("/api/series")["series"]
-    assert after["played"] == 6
+    (later,) = stored.get("/api/series")["series"]
+    assert later["played"] == 6
 
 
 @pytest.mark.verify
 def test_a_series_that_is_damaged_says_so(tmp_path: Path) -> None:
     (tmp_path / "series.sqlite").write_bytes(b"nothing of the kind" * 100)
     with live_table(tmp_path) as table:
-        (found,) = table.get("/api/series")["series"]
-        assert "cannot read" in found["error"]
+        (entry,) = table.get("/api/series")["series"]
+        assert "cannot read" in entry["error"]
 
 
 @pytest.mark.verify
 def test_standings_are_those_of_the_command(folder: Path) -> None:
-    told = standings(folder / "runs" / "spring")
-    lucky = next(each for each in told["standings"] if each["player"] == "lucky")
-    assert lucky["matches"] == told["played"] / 2
+    report = standings(folder / "runs" / "spring")
+    lucky = next(entry for entry in report["standings"] if entry["player"] == "lucky")
+    assert lucky["matches"] == report["played"] / 2
     assert 0 <= lucky["score"]["value"] <= 100

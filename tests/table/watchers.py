@@ -33,7 +33,7 @@ class Watcher:
 
     Attributes:
         delays_s: from the turn to the reading of it, where it was read as it happened.
-        problems: what was lost or changed, a line each.
+        problems: lost or changed turns, a line each.
     """
 
     delays_s: list[float] = field(default_factory=list)
@@ -47,12 +47,12 @@ class Watcher:
             self.problems.append(f"{match}: {error!r}")
 
     def _follow(self, table: LiveTable, match: str) -> None:
-        told = table.get(f"/api/matches/{match}")
-        if told["match"]["status"] == "over":
+        answer = table.get(f"/api/matches/{match}")
+        if answer["match"]["status"] == "over":
             self.problems.append(f"{match} was over before it was watched")
             return
-        moves = [turn["moves"] for turn in told["turns"]]
-        last: str | None = told["last"]
+        moves = [turn["moves"] for turn in answer["turns"]]
+        last: str | None = answer["last"]
         breaks = True
         while last is not None:
             with table.stream(f"/api/matches/{match}/events", last) as events:
@@ -83,8 +83,8 @@ def watch(num_matches: int, num_watchers: int, pause_s: float) -> dict[str, Any]
         with ThreadPoolExecutor(num_watchers) as threads:
             for seed in range(num_matches):
                 match = table.begin(GAME, players, seed=seed, pause_s=pause_s)["id"]
-                list(threads.map(lambda each, m=match: each.follow(table, m), watchers))
-    delays_ms = 1000 * np.array([delay for each in watchers for delay in each.delays_s])
+                list(threads.map(lambda watcher, m=match: watcher.follow(table, m), watchers))
+    delays_ms = 1000 * np.array([delay for watcher in watchers for delay in watcher.delays_s])
     return {
         "matches": num_matches,
         "connections": num_watchers,
@@ -93,7 +93,7 @@ def watch(num_matches: int, num_watchers: int, pause_s: float) -> dict[str, Any]
         "p99_ms": round(float(np.percentile(delays_ms, 99)), 1),
         "max_ms": round(float(delays_ms.max()), 1),
         "load": os.getloadavg()[0],
-        "problems": [problem for each in watchers for problem in each.problems],
+        "problems": [problem for watcher in watchers for problem in watcher.problems],
     }
 
 
@@ -103,10 +103,10 @@ def main() -> None:
     parser.add_argument("--matches", type=int, default=50)
     parser.add_argument("--connections", type=int, default=20)
     parser.add_argument("--pause", type=float, default=0.1)
-    asked = parser.parse_args()
-    found = watch(asked.matches, asked.connections, asked.pause)
-    print(json.dumps(found, indent=2))
-    raise SystemExit(bool(found["problems"]))
+    options = parser.parse_args()
+    report = watch(options.matches, options.connections, options.pause)
+    print(json.dumps(report, indent=2))
+    raise SystemExit(bool(report["problems"]))
 
 
 if __name__ == "__main__":

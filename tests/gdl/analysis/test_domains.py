@@ -24,16 +24,16 @@ RULES = """
 """
 
 
-def domains(rules: str = RULES, *, asked: bool = False) -> Domains:
-    found = program(rules).rules
-    return Domains(with_uses(found) if asked else found)
+def domains(rules: str = RULES, *, with_queries: bool = False) -> Domains:
+    parsed = program(rules).rules
+    return Domains(with_uses(parsed) if with_queries else parsed)
 
 
 def values(of: Domains, relation: str, arity: int, argument: int, limit: int = 100) -> set[str]:
-    found = of.values(position((relation, arity), argument), limit)
-    assert found is not None
-    assert len(found) == len(set(found))
-    return set(map(str, found))
+    constants = of.values(position((relation, arity), argument), limit)
+    assert constants is not None
+    assert len(constants) == len(set(constants))
+    return set(map(str, constants))
 
 
 def test_constants_flow_from_heads_to_bodies() -> None:
@@ -64,9 +64,9 @@ def test_places_inside_functions_have_values_of_their_own() -> None:
 
 
 def test_values_come_in_order_of_first_appearance() -> None:
-    found = domains("(number 2) (number 1) (number 10) (<= (legal white ?x) (number ?x))")
+    place_values = domains("(number 2) (number 1) (number 10) (<= (legal white ?x) (number ?x))")
     place = position(("number", 1), 0)
-    assert [str(v) for v in found.values(place, 9) or ()] == ["2", "1", "10"]
+    assert [str(v) for v in place_values.values(place, 9) or ()] == ["2", "1", "10"]
 
 
 def test_more_values_than_the_limit_are_none() -> None:
@@ -76,22 +76,22 @@ def test_more_values_than_the_limit_are_none() -> None:
 
 
 def test_terms_that_nest_without_end_are_cut_off() -> None:
-    found = domains(
+    domain = domains(
         "(<= (deep (s ?x)) (deep ?x)) (deep 0) (<= (legal white go) (deep (s 0)))"
         "(<= (next (tree ?x ?x)) (true (tree ?x ?y))) (init (tree 1 2))"
         "(<= (next (tree (node ?x ?y) 1)) (true (tree ?x ?y)))"
     )
-    deep = values(found, "deep", 1, 0)
+    deep = values(domain, "deep", 1, 0)
     assert {"0", "(s 0)", "(s (s 0))"} <= deep
     assert len(deep) <= MAX_DEPTH + 1
-    found.values(position(("true", 1), 0), 10_000)
+    domain.values(position(("true", 1), 0), 10_000)
 
 
 def test_where_a_variable_occurs_twice_its_first_place_counts() -> None:
-    found = domains(
+    domain = domains(
         "(few 1) (many 1) (many 2) (<= (p ?x) (few ?x) (many ?x)) (<= (legal white ?x) (p ?x))"
     )
-    assert values(found, "p", 1, 0) == {"1"}
+    assert values(domain, "p", 1, 0) == {"1"}
 
 
 def test_uses_of_a_relation_of_the_authors_tell_values_too() -> None:
@@ -101,9 +101,9 @@ def test_uses_of_a_relation_of_the_authors_tell_values_too() -> None:
     (<= (legal white (go ?x)) (number ?x) (same ?x 7))
     """
     assert values(domains(rules), "also", 2, 1) == {"3"}
-    assert values(domains(rules, asked=True), "also", 2, 1) == {"3", "7"}
-    assert values(domains(rules, asked=True), "also", 2, 0) == {"1", "2", "3"}
-    assert values(domains(rules, asked=True), "legal", 2, 0) == {"white", "black"}
+    assert values(domains(rules, with_queries=True), "also", 2, 1) == {"3", "7"}
+    assert values(domains(rules, with_queries=True), "also", 2, 0) == {"1", "2", "3"}
+    assert values(domains(rules, with_queries=True), "legal", 2, 0) == {"white", "black"}
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -122,9 +122,9 @@ def test_terms_of_our_games_are_flat(name: str) -> None:
     ],
 )  # fmt: skip
 def test_terms_that_nest_up_to_a_depth_do_not_grow_beyond_it(rules: str, deepest: int) -> None:
-    found = program(rules).rules
-    assert not terms_grow(found, deepest)
-    assert terms_grow(found, deepest - 1)
+    parsed = program(rules).rules
+    assert not terms_grow(parsed, deepest)
+    assert terms_grow(parsed, deepest - 1)
 
 
 @pytest.mark.parametrize(
@@ -145,13 +145,13 @@ def test_terms_that_nest_without_end_grow_beyond_every_depth(rules: str) -> None
 def test_places_of_a_relation_know_what_they_share() -> None:
     next_, true = ("next", 1), ("true", 1)
     assert position(next_, 0) == position(true, 0) == position(("init", 1), 0)
-    other: Signature = ("next", 2)
-    assert position(other, 0) == ((other, 0),)
+    successor: Signature = ("next", 2)
+    assert position(successor, 0) == ((successor, 0),)
     rule = NormalRule(parse_term("(next 1 2)"))  # type: ignore[arg-type]
     assert Domains([rule]).values(position(true, 0), 9) == []
 
 
 def test_functions_inside_of_functions_are_given_up_where_flows_are_bounded() -> None:
-    found = program(" ".join(f"(<= (next (f{i} ?x)) (true ?x))" for i in range(20))).rules
-    assert not Domains(found, most_flows=1_000).whole
+    parsed = program(" ".join(f"(<= (next (f{i} ?x)) (true ?x))" for i in range(20))).rules
+    assert not Domains(parsed, most_flows=1_000).whole
     assert Domains(program(RULES).rules, most_flows=1_000).whole

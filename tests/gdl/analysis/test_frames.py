@@ -43,7 +43,7 @@ def test_a_fluent_that_no_rule_keeps_is_named_with_the_moves_before() -> None:
 
 
 @pytest.mark.parametrize("rule", [KEEPS, BY_ANOTHER])
-def test_fluents_that_are_kept_and_events_are_not(rule: str) -> None:
+def test_kept_fluents_and_events_are_not_reported_as_lost(rule: str) -> None:
     assert lost(LIGHTS + EVENT + rule) == []
 
 
@@ -60,8 +60,8 @@ def test_a_value_that_is_replaced_is_not_lost() -> None:
 @pytest.mark.parametrize("game", ["tic_tac_toe", "connect_four", "breakthrough"])
 def test_a_board_without_its_frame_rules_is_noticed(game: str) -> None:
     program = load(game)
-    kept = [rule for rule in program.by_head[NEXT] if "(true (control" not in str(rule)]
-    frames = [rule for rule in kept if "(does " not in str(rule)]
+    frame_rules = [rule for rule in program.by_head[NEXT] if "(true (control" not in str(rule)]
+    frames = [rule for rule in frame_rules if "(does " not in str(rule)]
     assert len(frames) == 1
     rules = [Rule(rule.head, tuple(map(as_term, rule.body))) for rule in program.rules]
     text = print_kif(rule for rule in rules if str(rule) != str(frames[0]))
@@ -77,7 +77,7 @@ ASKING = """
 
 
 @pytest.mark.parametrize(("value", "role"), [("mine", "a"), ("?role", "?role")])
-def test_asking_for_what_is_replaced_keeps_nothing_else(value: str, role: str) -> None:
+def test_a_condition_on_a_replaced_value_keeps_no_other_fluent(value: str, role: str) -> None:
     (trouble,) = lost(ASKING.format(value, role).replace("1 ?role", "1 a"))
     assert trouble.message.startswith("(cell ")
 

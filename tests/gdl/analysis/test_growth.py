@@ -43,21 +43,21 @@ DO_NOT = {
 
 
 @pytest.mark.parametrize("how", GROW)
-def test_what_grows_is_found_with_its_rule(how: str) -> None:
+def test_a_growing_term_is_reported_with_its_rule(how: str) -> None:
     rules, name, surely = GROW[how]
-    found = program(FRAME + rules).rules
-    growth = growing_term(found)
+    parsed = program(FRAME + rules).rules
+    growth = growing_term(parsed)
     assert growth is not None
     assert growth.name == name
-    assert growth.rule in found
-    assert (growing_term(found, surely=True) is not None) == surely
+    assert growth.rule in parsed
+    assert (growing_term(parsed, surely=True) is not None) == surely
 
 
 @pytest.mark.parametrize("how", DO_NOT)
-def test_what_cannot_grow_is_not_blamed(how: str) -> None:
-    found = program(FRAME + DO_NOT[how]).rules
-    assert growing_term(found) is None
-    assert growing_term(found, surely=True) is None
+def test_terms_that_cannot_grow_are_not_reported(how: str) -> None:
+    parsed = program(FRAME + DO_NOT[how]).rules
+    assert growing_term(parsed) is None
+    assert growing_term(parsed, surely=True) is None
 
 
 @pytest.mark.parametrize("game", GAMES)

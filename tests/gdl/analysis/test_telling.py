@@ -49,5 +49,5 @@ def test_only_a_rule_that_tells_all_to_all_counts(rules: str, name: str | None) 
 
 
 @pytest.mark.parametrize("game", ["kuhn_poker", "meier", "krieg_tic_tac_toe"])
-def test_games_with_secrets_do_not(game: str) -> None:
+def test_games_with_secrets_have_no_rule_that_tells_everything(game: str) -> None:
     assert told_by(load(game)) is None

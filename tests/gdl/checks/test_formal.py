@@ -1,4 +1,4 @@
-"""The formal rules: what is refused, what is only reported, what is allowed."""
+"""The formal rules: which rules are refused, reported or allowed."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ from tests.support.sheets.programs import (
     ],
 )  # fmt: skip
 def test_negation_through_itself_is_refused(rules: str) -> None:
-    found = [d for d in diagnostics(rules) if d.severity == "error"]
-    assert found
-    assert {d.rule for d in found} == {"stratification"}
-    assert "depends on its own negation through (not " in found[0].message
+    errors = [d for d in diagnostics(rules) if d.severity == "error"]
+    assert errors
+    assert {d.rule for d in errors} == {"stratification"}
+    assert "depends on its own negation through (not " in errors[0].message
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_negation_through_itself_is_refused(rules: str) -> None:
     ],
 )
 def test_negation_that_arguments_keep_apart_is_accepted(rules: str) -> None:
-    found = diagnostics(rules, strict=True)
-    assert {d.rule for d in found if d.severity == "error"} <= {"keyword-body"}
+    reported = diagnostics(rules, strict=True)
+    assert {d.rule for d in reported if d.severity == "error"} <= {"keyword-body"}
 
 
 def test_goal_that_is_what_is_left_is_scored() -> None:
@@ -92,20 +92,20 @@ def test_negation_through_itself_that_nothing_needs_is_no_error() -> None:
 
 def test_every_negation_of_a_cycle_is_reported_where_it_is() -> None:
     rules = "\n(<= p (not q))\n(<= q (not p))\n(<= (legal white go) p)"
-    found = diagnostics(rules)
+    reported = diagnostics(rules)
     first = FRAME.count("\n") + 2
-    assert [(d.line, d.column, d.rule) for d in found] == [
+    assert [(d.line, d.column, d.rule) for d in reported] == [
         (first, 1, "stratification"),
         (first + 1, 1, "stratification"),
     ]
-    assert found[0].message == "p depends on its own negation through (not q); break the cycle"
+    assert reported[0].message == "p depends on its own negation through (not q); break the cycle"
 
 
 # -------------------------------------------------------------------- dependencies
 
 
 @pytest.mark.parametrize(
-    ("rules", "what", "on"),
+    ("rules", "source", "on"),
     [
         ("(<= (init p) (true start))", "init", "true"),
         ("(<= (init p) h) (<= h (not (true start)))", "init", "true"),
@@ -126,11 +126,11 @@ def test_every_negation_of_a_cycle_is_reported_where_it_is() -> None:
         ("(<= terminal (sees ?r x)) (<= (sees black x) (true start))", "terminal", "sees"),
     ],
 )  # fmt: skip
-def test_forbidden_dependency_is_refused(rules: str, what: str, on: str) -> None:
-    found = [d for d in diagnostics(rules) if d.severity == "error"]
-    assert {d.rule for d in found} == {"dependency"}
-    pattern = f"`{what}` must not depend on `{on}`, but does through .*"
-    assert any(re.fullmatch(pattern, d.message) for d in found), found
+def test_forbidden_dependency_is_refused(rules: str, source: str, on: str) -> None:
+    errors = [d for d in diagnostics(rules) if d.severity == "error"]
+    assert {d.rule for d in errors} == {"dependency"}
+    pattern = f"`{source}` must not depend on `{on}`, but does through .*"
+    assert any(re.fullmatch(pattern, d.message) for d in errors), errors
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_forbidden_dependency_is_refused(rules: str, what: str, on: str) -> None
         "(<= (init p) (role white))",
     ],
 )
-def test_what_bodies_may_use_is_accepted_even_when_strict(rules: str) -> None:
+def test_relations_allowed_in_bodies_are_accepted_even_when_strict(rules: str) -> None:
     assert problems(rules, strict=True) == []
 
 
@@ -201,8 +201,8 @@ def test_game_that_cannot_end_is_a_warning() -> None:
 
 def test_role_without_a_goal_is_a_warning_but_not_for_random() -> None:
     text = "(role a) (role b) (role random) (legal ?r m) terminal (goal a 0)"
-    found = normalize(parse(text)).diagnostics
-    assert [d.message for d in found if d.rule == "no-goal"] == [
+    warnings = normalize(parse(text)).diagnostics
+    assert [d.message for d in warnings if d.rule == "no-goal"] == [
         "role b has no goal: it counts as 0"
     ]
     assert not [d for d in diagnostics("") if d.rule == "no-goal"]
@@ -220,8 +220,8 @@ def test_keyword_with_a_wrong_number_of_arguments_is_another_relation() -> None:
     rules = "(legal white) (<= (legal white (go ?x)) (legal ?x)) (does a) (init) (goal white 1 2)"
     rules = rules.replace(" (init)", "")
     assert legal_after(rules) == {"(go white)"}
-    found = [d for d in diagnostics(rules) if d.rule == "keyword-arity"]
-    assert {d.message for d in found} == {
+    warnings = [d for d in diagnostics(rules) if d.rule == "keyword-arity"]
+    assert {d.message for d in warnings} == {
         "`legal` takes 2 arguments, not 1: taken for another relation",
         "`does` takes 2 arguments, not 1: taken for another relation",
         "`goal` takes 2 arguments, not 3: taken for another relation",
@@ -279,21 +279,21 @@ GAME = """(role a) (init (s 1)) (legal a go) (<= (next (s 1)) (true (s 1)))
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_rules_that_nothing_uses_are_checked_too(strict: bool) -> None:
-    found = validate(parse(UNUSED + GAME), strict=strict)
-    assert [(d.rule, d.line, d.column) for d in found] == [
+    reported = validate(parse(UNUSED + GAME), strict=strict)
+    assert [(d.rule, d.line, d.column) for d in reported] == [
         ("stratification", 1, 1),
         ("stratification", 1, 16),
         ("stratification", 2, 1),
         ("unsafe-head", 3, 12),
         ("notation", 4, 1),
     ]
-    assert {d.severity for d in found} == {"error" if strict else "warning"}
+    assert {d.severity for d in reported} == {"error" if strict else "warning"}
 
 
 def test_unused_rules_take_no_error_from_those_that_are_used() -> None:
-    used = GAME.replace("(legal a go)", "(<= (legal a go) p)")
-    found = validate(parse(UNUSED + used))
-    assert [d.rule for d in found if d.severity == "error"] == ["stratification"] * 2
+    game = GAME.replace("(legal a go)", "(<= (legal a go) p)")
+    reported = validate(parse(UNUSED + game))
+    assert [d.rule for d in reported if d.severity == "error"] == ["stratification"] * 2
 
 
 # -------------------------------------------------------------------- infinitely many terms
@@ -313,8 +313,8 @@ EVEN = "(even 0) (<= (even (s ?x)) (odd ?x)) (<= (odd (s ?x)) (even ?x))"
 )
 def test_infinitely_many_terms_are_an_error_before_anything_is_built(rules: str) -> None:
     assert ("error", "endless") in problems(rules)
-    left = normalize(parse(FRAME + rules), lenient=True)
-    assert any(each.rule == "endless" for each in left.diagnostics)
+    sheet = normalize(parse(FRAME + rules), lenient=True)
+    assert any(diagnostic.rule == "endless" for diagnostic in sheet.diagnostics)
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,10 @@ from tests.support.sheets.programs import FRAME, diagnostics
         ),
     ],
 )
-def test_goal_values_that_are_none_are_reported(rules: str, message: str) -> None:
-    (found,) = (d for d in diagnostics(rules) if d.rule == "goal-value")
-    assert found.severity == "warning"
-    assert found.message.startswith(message)
+def test_goal_values_that_are_no_numbers_are_reported(rules: str, message: str) -> None:
+    (diagnostic,) = (d for d in diagnostics(rules) if d.rule == "goal-value")
+    assert diagnostic.severity == "warning"
+    assert diagnostic.message.startswith(message)
     with pytest.raises(GDLValidationError) as caught:
         normalize(parse(FRAME + rules), strict=True)
     assert "goal-value" in {d.rule for d in caught.value.diagnostics if d.severity == "error"}
@@ -58,6 +58,6 @@ def test_goal_values_that_may_be_right_are_not_reported(rules: str) -> None:
 
 def test_goal_value_is_pointed_at() -> None:
     sheet = parse(f"{FRAME}\n(<= (goal white\n       win)\n    (true start))", "duel.gdl")
-    (found,) = (d for d in validate(sheet, strict=True) if d.rule == "goal-value")
-    assert str(found).startswith(f"duel.gdl:{found.line}:8: error: the goal value win")
-    assert found.context.strip() == "win)"
+    (diagnostic,) = (d for d in validate(sheet, strict=True) if d.rule == "goal-value")
+    assert str(diagnostic).startswith(f"duel.gdl:{diagnostic.line}:8: error: the goal value win")
+    assert diagnostic.context.strip() == "win)"

@@ -26,21 +26,21 @@ FOUND = FRAME.replace("(<= terminal (true over))", "(<= terminal (true start))")
 """The frame without its own condition that never holds."""
 
 
-def told(rules: str, *, strict: bool = False) -> list[Diagnostic]:
+def diagnostics_of(rules: str, *, strict: bool = False) -> list[Diagnostic]:
     return list(validate(parse(FOUND + rules), strict=strict))
 
 
-def said(rules: str) -> list[tuple[str, str]]:
+def messages_of(rules: str) -> list[tuple[str, str]]:
     """(rule, message) of the warnings; each has its place, and is an error when strict.
 
     Relations that are not defined are only warned of.
     """
-    found = told(rules)
-    assert {d.severity for d in found} <= {"warning"}
-    strict = [d for d in told(rules, strict=True) if d.severity == "warning"]
+    reported = diagnostics_of(rules)
+    assert {d.severity for d in reported} <= {"warning"}
+    strict = [d for d in diagnostics_of(rules, strict=True) if d.severity == "warning"]
     assert {d.rule for d in strict} <= {"undefined"}
-    assert all(d.line and d.column for d in found)
-    return [(d.rule, d.message) for d in found]
+    assert all(d.line and d.column for d in reported)
+    return [(d.rule, d.message) for d in reported]
 
 
 @pytest.mark.parametrize(
@@ -180,28 +180,30 @@ def said(rules: str) -> list[tuple[str, str]]:
         ("(<= termnial (true start))", "unused", "nothing uses the relation `termnial`; did you"),
     ],
 )
-def test_what_cannot_be_meant_is_told_with_what_was(rules: str, rule: str, message: str) -> None:
-    found = [(r, m) for r, m in said(rules) if r == rule]
-    assert len(found) == 1
-    assert found[0][1].startswith(message)
+def test_impossible_rules_are_reported_with_a_suggestion(
+    rules: str, rule: str, message: str
+) -> None:
+    messages = [(r, m) for r, m in messages_of(rules) if r == rule]
+    assert len(messages) == 1
+    assert messages[0][1].startswith(message)
 
 
 def test_control_that_moves_depend_on_is_meant() -> None:
     turns = "(init (control white)) (<= (legal white (mine)) (has white)) "
-    asked = "(<= (has ?r) (or (true (control ?r)) (true start)))"
-    assert "control" not in [rule for rule, _ in said(turns + asked)]
+    goal_rule = "(<= (has ?r) (or (true (control ?r)) (true start)))"
+    assert "control" not in [rule for rule, _ in messages_of(turns + goal_rule)]
 
 
 def test_one_keyword_in_capitals_does_not_make_constants_of_variables() -> None:
     sheet = parse("(ROLE white) (legal white go) (<= (goal white X) (points X)) (points 1)")
-    assert any("a variable is written ?X" in each.message for each in validate(sheet))
+    assert any("a variable is written ?X" in diagnostic.message for diagnostic in validate(sheet))
 
 
 def test_control_that_is_asked_for_as_a_relation_is_told_once() -> None:
     rules = "(init (control white)) (<= (legal white (mine)) (control white))"
-    told = [rule for rule, _ in said(rules)]
-    assert "control" not in told
-    assert "undefined" in told
+    reported = [rule for rule, _ in messages_of(rules)]
+    assert "control" not in reported
+    assert "undefined" in reported
 
 
 @pytest.mark.parametrize(
@@ -215,18 +217,22 @@ def test_control_that_is_asked_for_as_a_relation_is_told_once() -> None:
 )
 def test_capitals_may_be_constants(rules: str) -> None:
     for text in (FOUND + rules, (FOUND + "(<= (goal white x) (points x))").upper()):
-        assert not any("is a constant" in each.message for each in validate(parse(text)))
+        assert not any(
+            "is a constant" in diagnostic.message for diagnostic in validate(parse(text))
+        )
 
 
 @pytest.mark.parametrize("name", [">", "=", "+"])
 def test_undefined_operator_is_an_error_when_strict(name: str) -> None:
-    (found,) = told(f"(<= (goal white 1) (true start) ({name} 1 2))", strict=True)
-    assert (found.severity, found.rule) == ("error", "undefined")
+    (diagnostic,) = diagnostics_of(f"(<= (goal white 1) (true start) ({name} 1 2))", strict=True)
+    assert (diagnostic.severity, diagnostic.rule) == ("error", "undefined")
 
 
 def test_caret_stands_under_the_wrong_name() -> None:
-    (found,) = told("\n(init (cell 1 blank))\n(<= (goal white 1)\n  (true (cell ?x blnk)))")
-    assert str(found).splitlines()[1:] == ["  (true (cell ?x blnk)))", " " * 17 + "^"]
+    (diagnostic,) = diagnostics_of(
+        "\n(init (cell 1 blank))\n(<= (goal white 1)\n  (true (cell ?x blnk)))"
+    )
+    assert str(diagnostic).splitlines()[1:] == ["  (true (cell ?x blnk)))", " " * 17 + "^"]
 
 
 def test_one_wrong_name_is_told_once_and_does_not_make_others_wrong() -> None:
@@ -239,7 +245,7 @@ def test_one_wrong_name_is_told_once_and_does_not_make_others_wrong() -> None:
     (<= (goal white 3) (true (at 1)) (succc 1 ?x) (true (at ?x)))
     (<= (next (far ?x)) (succc 1 ?x)) (<= (goal white 4) (true (far 7)))
     """
-    assert said(rules) == [
+    assert messages_of(rules) == [
         (
             "never-true",
             "(setp ?n) is never true: no `init` or `next` makes it; did you mean `step`?",
@@ -273,12 +279,12 @@ def test_one_wrong_name_is_told_once_and_does_not_make_others_wrong() -> None:
         "(base (step 1)) (input white [noop])",
     ],
 )
-def test_what_may_be_is_not_reported(rules: str) -> None:
-    assert told(rules, strict=True) == []
+def test_possible_rules_are_not_reported(rules: str) -> None:
+    assert diagnostics_of(rules, strict=True) == []
 
 
 @pytest.mark.parametrize("name", list_games())
-def test_nothing_is_said_of_our_games(name: str) -> None:
+def test_our_games_have_no_warnings(name: str) -> None:
     assert validate(read_rulesheet(name), strict=True) == ()
 
 
@@ -286,15 +292,17 @@ def test_nothing_is_said_of_our_games(name: str) -> None:
 def test_slip_in_a_fluent_or_move_is_found_where_it_is(name: str) -> None:
     text = read_rulesheet(name).source.text
     slips = 0
-    for found in re.finditer(r"(?<=\(true \()\w{4,}|(?<=\(does \?r \()\w{4,}", text):
-        word = found.group()
+    for match in re.finditer(r"(?<=\(true \()\w{4,}|(?<=\(does \?r \()\w{4,}", text):
+        word = match.group()
         wrong = word[:1] + word[2:]
-        sheet = parse(text[: found.start()] + wrong + text[found.end() :])
-        line, column = sheet.source.position(found.start() - 1)
-        said = [d for d in validate(sheet) if (d.line, d.column) == (line, column)]
-        assert [d.rule for d in said] == [d.rule for d in said if d.rule.startswith("never-")]
-        assert len(said) == 1
-        assert said[0].message.endswith(f"did you mean `{word}`?")
+        sheet = parse(text[: match.start()] + wrong + text[match.end() :])
+        line, column = sheet.source.position(match.start() - 1)
+        reported = [d for d in validate(sheet) if (d.line, d.column) == (line, column)]
+        assert [d.rule for d in reported] == [
+            d.rule for d in reported if d.rule.startswith("never-")
+        ]
+        assert len(reported) == 1
+        assert reported[0].message.endswith(f"did you mean `{word}`?")
         slips += 1
     assert slips >= 5
 
@@ -302,7 +310,7 @@ def test_slip_in_a_fluent_or_move_is_found_where_it_is(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["exploding_bomb", "krieg_tic_tac_toe", "leduc_poker", "meier", "monty_hall"]
 )
-def test_what_happens_in_a_match_is_never_impossible(name: str) -> None:
+def test_events_of_a_real_match_are_never_impossible(name: str) -> None:
     machine = machine_of_game(name, "propnet")
     domains = Domains(load(name).rules)
     fluents: set[str] = set()
@@ -325,9 +333,9 @@ def test_what_happens_in_a_match_is_never_impossible(name: str) -> None:
 
 @settings(deadline=None, max_examples=examples(25))
 @given(strategies.rulesheets)
-def test_any_rules_are_looked_through(rules: tuple[Rule, ...]) -> None:
+def test_validation_accepts_any_rules_without_raising(rules: tuple[Rule, ...]) -> None:
     sheet = parse(FOUND + print_kif(rules))
-    assert all(isinstance(each, Diagnostic) for each in validate(sheet, strict=True))
+    assert all(isinstance(diagnostic, Diagnostic) for diagnostic in validate(sheet, strict=True))
     assert all(lines for lines in rules_in_words(sheet.rules).values())
 
 

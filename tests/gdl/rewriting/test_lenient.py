@@ -14,15 +14,15 @@ from tests.support.sheets.programs import FRAME
 OPEN = "(init (cell 1 b)) (<= open (true (cell ?x b))) (<= (full ?x) (true (cell ?x x)))"
 
 
-def played(rules: str) -> Program:
+def repaired(rules: str) -> Program:
     """The rules of a text as they are played."""
     return normalize(parse(rules, lenient=True), lenient=True)
 
 
 def added(rules: str) -> list[str]:
-    """What more rules add to those of the frame when they are played, as KIF."""
+    """The rules that are added to the frame when a sheet is repaired, as KIF."""
     frame = set(map(str, normalize(parse(FRAME)).rules))
-    return [str(rule) for rule in played(FRAME + rules).rules if str(rule) not in frame]
+    return [str(rule) for rule in repaired(FRAME + rules).rules if str(rule) not in frame]
 
 
 def refused(rules: str) -> set[str]:
@@ -53,7 +53,7 @@ def refused(rules: str) -> set[str]:
 def test_rule_that_is_no_good_is_dropped_and_the_others_are_kept(rule: str, error: str) -> None:
     text = FRAME + rule + "(<= (legal white stay) (true start))"
     assert refused(text) == {error}
-    program = played(text)
+    program = repaired(text)
     assert added(rule + "(<= (legal white stay) (true start))") == [
         "(<= (legal white stay) (true start))"
     ]
@@ -64,28 +64,28 @@ def test_rule_that_is_no_good_is_dropped_and_the_others_are_kept(rule: str, erro
 def test_infix_clause_that_is_no_good_is_left_out() -> None:
     text = "role(white). init(s). legal(white, go). legal(white, X) :- X. terminal :- true(t)."
     assert refused(text) == {"variable-relation"}
-    assert [str(rule.head) for rule in played(text).by_head["legal", 2]] == ["(legal white go)"]
+    assert [str(rule.head) for rule in repaired(text).by_head["legal", 2]] == ["(legal white go)"]
 
 
 def test_validation_is_as_strict_as_before() -> None:
     rules = "(<= (legal white go) (not (legal white go)))"
-    found = {(d.severity, d.rule) for d in validate(parse(FRAME + rules))}
-    assert found == {("error", "stratification"), ("warning", "never-true")}
+    reported = {(d.severity, d.rule) for d in validate(parse(FRAME + rules))}
+    assert reported == {("error", "stratification"), ("warning", "never-true")}
     stray = "(<= (next draw)) (not open)) (<= open (true start))"
     assert "(next draw)" in {str(rule) for rule in normalize(parse(FRAME + stray)).rules}
 
 
-def test_what_has_no_legal_moves_cannot_be_played() -> None:
+def test_games_without_legal_moves_cannot_be_played() -> None:
     with pytest.raises(GDLError, match="no rule for `legal`"):
-        played("(role white) (<= terminal (true over)) (<= (legal white ?m) (?m white))")
+        repaired("(role white) (<= terminal (true over)) (<= (legal white ?m) (?m white))")
     with pytest.raises(GDLError, match="there is no role"):
-        played("(legal white go) terminal")
+        repaired("(legal white go) terminal")
 
 
 def test_game_without_an_end_is_played() -> None:
     text = "(role white) (init start) (legal white go)"
     assert refused(text) == {"no-terminal"}
-    assert played(text).roles == ("white",)
+    assert repaired(text).roles == ("white",)
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_game_without_an_end_is_played() -> None:
 )
 def test_stray_parenthesis_costs_no_rule(rule: str, read: str) -> None:
     text = FRAME + OPEN + rule
-    assert played(text).rules == normalize(parse(FRAME + OPEN + read)).rules
-    assert played(text).diagnostics
+    assert repaired(text).rules == normalize(parse(FRAME + OPEN + read)).rules
+    assert repaired(text).diagnostics
 
 
 MASTERMIND = """
@@ -127,12 +127,12 @@ MASTERMIND = """
 
 def test_goals_and_end_that_use_percepts_are_evaluated_as_if_nobody_had_moved() -> None:
     assert refused(MASTERMIND) == {"dependency"}
-    program = played(MASTERMIND)
+    program = repaired(MASTERMIND)
     messages = [d.message for d in program.diagnostics if d.rule == "dependency"]
     for relation in ("goal", "terminal"):
-        said = [m for m in messages if m.startswith(f"`{relation}` must not depend on `sees`")]
-        assert len(said) == 1
-        assert said[0].endswith(": evaluated as if nobody had moved")
+        mentions = [m for m in messages if m.startswith(f"`{relation}` must not depend on `sees`")]
+        assert len(mentions) == 1
+        assert mentions[0].endswith(": evaluated as if nobody had moved")
     reference = Reference.of_program(program)
     start = reference.initial()
     assert (reference.goals(start, "robot"), reference.terminal(start)) == (("0",), False)
@@ -153,7 +153,7 @@ def test_start_that_depends_on_a_state_is_evaluated_before_there_was_one() -> No
     (<= (init fourth) (legal white stay)) (legal white stay)
     """
     assert refused(FRAME + rules) == {"dependency"}
-    start = Reference.of_program(played(FRAME + rules)).initial()
+    start = Reference.of_program(repaired(FRAME + rules)).initial()
     assert start == {"start", "first", "fourth"}
 
 
@@ -172,4 +172,4 @@ def test_unbound_variable_over_too_many_values_costs_its_rule_only() -> None:
 @pytest.mark.parametrize("text", ["", "(", "((", ")", "(<= (<= a)", "a :- .", "(not open", "((a))"])
 def test_reading_what_is_no_rulesheet_leaves_nothing_to_play(text: str) -> None:
     with pytest.raises(GDLError, match="there is no role"):
-        played(text)
+        repaired(text)

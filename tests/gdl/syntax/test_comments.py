@@ -1,4 +1,4 @@
-"""Comments stay with what they are about, in both syntaxes, there and back."""
+"""Comments stay beside their rules, in both syntaxes, there and back."""
 
 from __future__ import annotations
 
@@ -95,10 +95,10 @@ comments = st.from_regex(r"[;% ]?[-a-z(.'/*%; ]{0,8}", fullmatch=True).filter(
 @given(strategies.rulesheets, st.lists(st.tuples(st.integers(0, 40), comments), max_size=5))
 @settings(max_examples=examples(100), deadline=None)
 def test_any_comments_survive_there_and_back(
-    rules: tuple[Rule, ...], drawn: list[tuple[int, str]]
+    rules: tuple[Rule, ...], numbered: list[tuple[int, str]]
 ) -> None:
     lines = ["; KIF", *print_kif(rules).splitlines()]
-    for number, comment in drawn:
+    for number, comment in numbered:
         lines[number % len(lines)] += f" ;{comment}\n"
     sheet = parse("\n".join(lines))
     assert sheet.rules == rules

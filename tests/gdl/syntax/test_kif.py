@@ -182,6 +182,6 @@ def test_single_terms_are_read() -> None:
 @pytest.mark.parametrize(
     "text", ["", "a b", "(a", "a)", "()", "((a) b)", "(?x)", "(a) )", "(<= a b)", "(f ())"]
 )
-def test_what_is_not_one_term_is_a_syntax_error(text: str) -> None:
+def test_a_text_that_is_not_one_term_is_a_syntax_error(text: str) -> None:
     with pytest.raises(GDLSyntaxError, match="<term>:1:"):
         parse_term(text)

@@ -1,4 +1,4 @@
-"""What is printed reads back as the same rules, in both syntaxes."""
+"""Printed rules read back as the same rules, in both syntaxes."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from tests.support.effort import examples
 @given(strategies.rulesheets)
 @settings(max_examples=examples(50), deadline=None)
 def test_printed_kif_reads_back_as_the_same_rules(rules: tuple[Rule, ...]) -> None:
-    again = parse(print_kif(rules))
-    assert again.rules == rules
-    assert again.syntax == "kif"
-    assert not again.diagnostics
-    assert not again.spelling
+    reread = parse(print_kif(rules))
+    assert reread.rules == rules
+    assert reread.syntax == "kif"
+    assert not reread.diagnostics
+    assert not reread.spelling
 
 
 @given(strategies.rulesheets)
 @settings(max_examples=examples(50), deadline=None)
 def test_printed_infix_reads_back_as_the_same_rules(rules: tuple[Rule, ...]) -> None:
-    again = parse(print_infix(rules))
-    assert again.rules == rules
-    assert again.syntax == ("infix" if rules else "kif")
-    assert not again.diagnostics
-    assert not again.spelling
+    reread = parse(print_infix(rules))
+    assert reread.rules == rules
+    assert reread.syntax == ("infix" if rules else "kif")
+    assert not reread.diagnostics
+    assert not reread.spelling
 
 
 @given(strategies.terms)

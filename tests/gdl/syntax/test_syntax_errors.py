@@ -87,33 +87,33 @@ def test_infix_message_shows_place_line_and_caret() -> None:
 )
 def test_error_names_rule_and_place(text: str, rule: str, column: int, message: str) -> None:
     error = syntax_error(text)
-    (found,) = [d for d in error.diagnostics if d.severity == "error"]
-    shown = message.replace("`X`", "`?x`")
-    assert (found.rule, found.line, found.column) == (rule, 1, column)
-    assert shown in found.message
-    assert str(error) == str(found)
+    (diagnostic,) = [d for d in error.diagnostics if d.severity == "error"]
+    hint = message.replace("`X`", "`?x`")
+    assert (diagnostic.rule, diagnostic.line, diagnostic.column) == (rule, 1, column)
+    assert hint in diagnostic.message
+    assert str(error) == str(diagnostic)
 
 
 def test_roles_inside_of_a_rule_show_that_a_parenthesis_is_missing() -> None:
     rules = "(<= (legal ?r noop)\n    (role ?r)\n(role a)\n(role b)\n"
     message = "a parenthesis from here on is never closed, so `(role a)` in line 3 is inside"
-    (found,) = syntax_error(rules).diagnostics
-    assert (found.rule, found.line, found.column, found.message) == ("unbalanced", 1, 1, message)
-    assert [each.severity for each in parse(rules, lenient=True).diagnostics] == ["warning"]
-    for meant in (rules.replace("(role a)\n(role b)", "(role a)"), rules.replace("\n(", "\n  (")):
-        assert parse(meant.replace("(role a)", "(role ?a)")).rules
+    (error,) = syntax_error(rules).diagnostics
+    assert (error.rule, error.line, error.column, error.message) == ("unbalanced", 1, 1, message)
+    assert [warning.severity for warning in parse(rules, lenient=True).diagnostics] == ["warning"]
+    for sheet in (rules.replace("(role a)\n(role b)", "(role a)"), rules.replace("\n(", "\n  (")):
+        assert parse(sheet.replace("(role a)", "(role ?a)")).rules
 
 
 def test_a_fact_inside_of_a_rule_is_shown_whole() -> None:
-    (found,) = syntax_error("(<= (legal a m)\n(init (at (b c)))\n").diagnostics
-    assert "so `(init (at (b c)))` in line 2 is inside" in found.message
+    (error,) = syntax_error("(<= (legal a m)\n(init (at (b c)))\n").diagnostics
+    assert "so `(init (at (b c)))` in line 2 is inside" in error.message
 
 
-def test_what_is_read_of_a_broken_clause_is_no_clause() -> None:
+def test_the_readable_part_of_a_broken_clause_is_no_clause() -> None:
     error = syntax_error("p(a).\np(b) :- q, X is 1.\np(c)\np(d) )\np(e).")
-    assert [each.rule for each in error.diagnostics] == ["other-language", "syntax"]
-    kept = parse("role(a).\np(b) :- role(a), ).\np(c)", lenient=True).rules
-    assert [str(rule) for rule in kept] == ["(role a)", "(p c)"]
+    assert [diagnostic.rule for diagnostic in error.diagnostics] == ["other-language", "syntax"]
+    rules = parse("role(a).\np(b) :- role(a), ).\np(c)", lenient=True).rules
+    assert [str(rule) for rule in rules] == ["(role a)", "(p c)"]
 
 
 def test_all_errors_and_warnings_are_reported_in_text_order() -> None:

@@ -61,11 +61,11 @@ def test_kif_tuples_are_terms_and_printed_as_tuples() -> None:
     assert str(sheet.rules[0].head) == "(legal a (buy ?card (tuple ?n ?c)))"
     assert print_sheet(sheet, "kif") == text
     assert "buy(Card, (N, C))" in print_sheet(sheet, "infix")
-    assert [each.rule for each in sheet.diagnostics] == ["tuple"]
+    assert [diagnostic.rule for diagnostic in sheet.diagnostics] == ["tuple"]
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "first_rule"),
     [
         # Where the two are one argument, of a relation or a function.
         ("(p (3 c)) (<= q (p (?n ?c)))", "(p (tuple 3 c))"),
@@ -85,8 +85,10 @@ def test_kif_tuples_are_terms_and_printed_as_tuples() -> None:
         ("(p x (3 c)) (<= q (p (?n ?c) x))", "(p x (3 c))"),
     ],
 )
-def test_lists_with_a_constant_first_are_tuples_where_others_are(text: str, wanted: str) -> None:
-    assert rules_of(text)[0] == wanted
+def test_lists_with_a_constant_first_are_tuples_where_others_are(
+    text: str, first_rule: str
+) -> None:
+    assert rules_of(text)[0] == first_rule
     sheet = parse(text)
     assert parse(print_sheet(sheet, "kif")).rules == sheet.rules
 
@@ -104,15 +106,17 @@ def test_lists_with_a_constant_first_are_tuples_where_others_are(text: str, want
         ("(p (?x a)) (tuple a b)", "tuple"),
     ],
 )
-def test_what_is_no_tuple_is_still_refused(text: str, rule: str) -> None:
+def test_lists_that_are_no_tuples_are_still_refused(text: str, rule: str) -> None:
     with pytest.raises(GDLSyntaxError) as caught:
         parse(text)
-    assert rule in [each.rule for each in caught.value.diagnostics if each.severity == "error"]
+    assert rule in [
+        diagnostic.rule for diagnostic in caught.value.diagnostics if diagnostic.severity == "error"
+    ]
 
 
 def test_tuples_break_the_formal_rules_and_may_have_any_number_of_terms() -> None:
     sheet = parse(INFIX + "init(at((x, 1, 2))).")
-    assert [each.rule for each in validate(sheet)] == ["tuple"]
+    assert [diagnostic.rule for diagnostic in validate(sheet)] == ["tuple"]
     with pytest.raises(GDLValidationError, match="no name, as terms of GDL have"):
         normalize(sheet, strict=True)
 
@@ -121,16 +125,16 @@ def test_the_game_with_tuples_is_the_game_with_names() -> None:
     named = print_kif(parse(SHOP).rules)
     assert "(?n ?c)" not in named
     machines = [build_machine(normalize(parse(text))) for text in (SHOP, named, INFIX)]
-    one, other, _ = machines
-    state, same = one.initial(1), other.initial(1)
+    tuples_machine, names_machine, _ = machines
+    state, twin = tuples_machine.initial(1), names_machine.initial(1)
     for _ in range(3):
-        assert one.fluents(state) == other.fluents(same)
-        moves = [one.move_text(move) for move in one.legal(state, 0)[0]]
-        assert moves == [other.move_text(move) for move in other.legal(same, 0)[0]]
-        joint = [[one.legal(state, role)[0][-1] for role in range(2)]]
-        state = one.step(state, np.array(joint)).states
-        joint = [[other.legal(same, role)[0][-1] for role in range(2)]]
-        same = other.step(same, np.array(joint)).states
+        assert tuples_machine.fluents(state) == names_machine.fluents(twin)
+        moves = [tuples_machine.move_text(move) for move in tuples_machine.legal(state, 0)[0]]
+        assert moves == [names_machine.move_text(move) for move in names_machine.legal(twin, 0)[0]]
+        joint = [[tuples_machine.legal(state, role)[0][-1] for role in range(2)]]
+        state = tuples_machine.step(state, np.array(joint)).states
+        joint = [[names_machine.legal(twin, role)[0][-1] for role in range(2)]]
+        twin = names_machine.step(twin, np.array(joint)).states
     machine = machines[2]
     moves = [machine.move_text(move) for move in machine.legal(machine.initial(1), 0)[0]]
     assert sorted(moves, key=len) == ["stay", "(go x (tuple 1 2))"]
@@ -153,21 +157,21 @@ def test_infix_prints_what_it_reads(rule: Rule) -> None:
 def test_a_list_is_the_same_term_by_every_way_it_is_read() -> None:
     """Two lists are the same term as tuples if and only if they are the same lists."""
     lists = ["(3 c)", "(c 3)", "(3 (3 c))", "(?n ?c)", "(?n (?m ?c))", "((3 c) ?n)", "c"]
-    text = " ".join(f"(p {each})" for each in lists)
+    text = " ".join(f"(p {text})" for text in lists)
     read = [rule.head.args[0] for rule in parse(text).rules if isinstance(rule.head, Compound)]
-    for (one, told), (other, also) in product(zip(lists, read, strict=True), repeat=2):
-        assert (one == other) == (told == also)
-        assert spelled(str(told), UNNAMED) == one
+    for (first, first_term), (second, also) in product(zip(lists, read, strict=True), repeat=2):
+        assert (first == second) == (first_term == also)
+        assert spelled(str(first_term), UNNAMED) == first
 
 
 def test_moves_are_read_as_the_rules_are() -> None:
     tuples = Tuples(parse(SHOP).rules)
-    for text, wanted in [
+    for text, expected in [
         ("(buy wall (1 ore))", "(buy wall (tuple 1 ore))"),
         ("(did buyer (buy wall (1 ore)))", "(did buyer (buy wall (tuple 1 ore)))"),
         ("(other (1 ore))", "(other (1 ore))"),
     ]:
-        assert str(tuples.in_message(parse_term(text))) == wanted
+        assert str(tuples.in_message(parse_term(text))) == expected
 
 
 @pytest.mark.parametrize(
@@ -184,7 +188,7 @@ def test_moves_are_read_as_the_rules_are() -> None:
         ('p("a).', "must end on its line"),
     ],
 )
-def test_what_gdl_has_no_words_for_is_named(text: str, message: str) -> None:
+def test_features_that_gdl_lacks_are_named(text: str, message: str) -> None:
     with pytest.raises(GDLSyntaxError) as caught:
         parse(text)
     assert message in str(caught.value)

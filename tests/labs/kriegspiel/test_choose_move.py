@@ -29,7 +29,7 @@ LANDED_HIGHER: tuple[Told, ...] = (
 """The other's first disc fell on ours."""
 
 
-def made(machine: Machine, role: str, spec: str, seed: int = 0) -> BeliefPlayer:
+def new_player(machine: Machine, role: str, spec: str, seed: int = 0) -> BeliefPlayer:
     rng = np.random.default_rng(seed)
     player = make_player(parse_spec(spec), machine, role_index(machine, role), rng)
     assert isinstance(player, BeliefPlayer)
@@ -38,7 +38,7 @@ def made(machine: Machine, role: str, spec: str, seed: int = 0) -> BeliefPlayer:
 
 @pytest.mark.parametrize("name", SAMPLED)
 def test_boards_are_searched_openly(name: str) -> None:
-    player = made(machine_of_game("exploding_bomb", "propnet"), "agent", name)
+    player = new_player(machine_of_game("exploding_bomb", "propnet"), "agent", name)
     player.observe("noop", ())
     decision = player.choose()
     assert decision.fault is None
@@ -53,14 +53,16 @@ def test_boards_are_searched_openly(name: str) -> None:
 def test_a_player_samples_as_its_name_says_unless_it_is_told_otherwise(name: str) -> None:
     assert parse_spec(name).options.sampler == name
     assert parse_spec(f"{name}:sampler=hyperplay").options.sampler == "hyperplay"
-    player = made(machine_of_game("phantom_connect_four", "propnet"), "first", f"{name}:worlds=9")
+    player = new_player(
+        machine_of_game("phantom_connect_four", "propnet"), "first", f"{name}:worlds=9"
+    )
     assert isinstance(player, ChooseMove)
     assert player.capacity == player.tracker.belief.capacity == 9
 
 
 def test_no_more_turns_are_gone_through_than_the_depth_says() -> None:
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
-    bag = made(machine, "xplayer", "pimc").tracker.bag
+    bag = new_player(machine, "xplayer", "pimc").tracker.bag
     for depth in (1, 2, 3):
         limit = DepthLimit(CountLimit(10**6), depth)
         search = WorldSearch(machine, bag, np.random.default_rng(0), limit)
@@ -75,7 +77,7 @@ def test_without_a_board_a_random_move_is_made() -> None:
     moves = set()
     dead = 0
     for seed in range(30):
-        player = made(machine, "first", "aosp:pool=4", seed)
+        player = new_player(machine, "first", "aosp:pool=4", seed)
         for move, percepts in LANDED_HIGHER:
             player.observe(move, percepts)
         decision = player.choose()
@@ -111,7 +113,7 @@ def searched(decision: Decision) -> int:
 def timed(name: str, seconds: float, seed: int = 0) -> tuple[ChooseMove, Decision, Ticking]:
     """A decision in phantom_connect_four after two turns, with so much time for each."""
     machine, clock = machine_of_game("phantom_connect_four", "propnet"), Ticking()
-    player = made(machine, "first", name, seed)
+    player = new_player(machine, "first", name, seed)
     for move, percepts in LANDED_HIGHER:
         player.observe(move, percepts, deadline=clock.deadline(seconds))
     assert isinstance(player, ChooseMove)
@@ -147,7 +149,7 @@ def test_a_decision_ends_in_time(name: str) -> None:
 def test_a_ply_of_a_few_boards_decides_where_there_is_no_time_for_more() -> None:
     machine = machine_of_game("kriegspiel", "propnet")
     clock = Ticking(0.02)
-    player = made(machine, "white", "aosp:evaluation=kriegspiel,depth=3", 1)
+    player = new_player(machine, "white", "aosp:evaluation=kriegspiel,depth=3", 1)
     decision = player.choose(clock.deadline(0.8))
     assert decision.fault is None
     assert searched(decision) == 1
@@ -158,7 +160,7 @@ def test_a_ply_of_a_few_boards_decides_where_there_is_no_time_for_more() -> None
 def test_without_time_after_a_refused_try_the_next_best_of_before_is_tried(spec: str) -> None:
     machine, clock = machine_of_game("krieg_tic_tac_toe", "propnet"), Ticking()
     for seed in range(3):
-        player = made(machine, "oplayer", spec, seed)
+        player = new_player(machine, "oplayer", spec, seed)
         player.observe("noop", ["your_move"])
         values = {candidate.move: candidate.value or 0.0 for candidate in player.choose().values}
         best = max(values, key=values.__getitem__)
@@ -171,11 +173,11 @@ def test_without_time_after_a_refused_try_the_next_best_of_before_is_tried(spec:
 
 
 @pytest.mark.verify
-def test_what_time_is_left_adds_boards_to_a_pool() -> None:
+def test_remaining_time_adds_boards_to_a_pool() -> None:
     num_grown = 0
     for seed in range(8):
         machine, clock = machine_of_game("phantom_connect_four", "propnet"), Ticking()
-        player = made(machine, "first", "aosp:pool=4", seed)
+        player = new_player(machine, "first", "aosp:pool=4", seed)
         for move, percepts in LANDED_HIGHER:
             player.observe(move, percepts)
         size = len(player.tracker.bag.sets.states)
@@ -194,7 +196,7 @@ def test_what_time_is_left_adds_boards_to_a_pool() -> None:
 )
 def test_every_player_that_searches_can_sample_in_every_way(spec: str, kind: str) -> None:
     machine = machine_of_game("phantom_connect_four", "propnet")
-    player = made(machine, "first", f"{spec},sampler={kind}")
+    player = new_player(machine, "first", f"{spec},sampler={kind}")
     for move, percepts in LANDED_HIGHER:
         player.observe(move, percepts)
     decision = player.choose()

@@ -20,10 +20,10 @@ CHOSEN: Told = ("(choose 1)", ())
 OPENED: Told = ("noop", ("(opened 3)",))
 
 STATES_A_SECOND = 30_000
-"""Of a machine whose clock tells what it has visited: slow, so that little fits in."""
+"""The clock of a machine, which tells the states visited: slow, so that little fits in."""
 
 
-def made(machine: Machine, role: str, spec: str, seed: int = 0) -> BeliefPlayer:
+def new_player(machine: Machine, role: str, spec: str, seed: int = 0) -> BeliefPlayer:
     rng = np.random.default_rng(seed)
     player = make_player(parse_spec(spec), machine, role_index(machine, role), rng)
     assert isinstance(player, BeliefPlayer)
@@ -34,7 +34,7 @@ def decide(
     game: str, role: str, spec: str, *history: Told, seconds: float | None = None
 ) -> Decision:
     machine = machine_of_game(game, "propnet")
-    player = made(machine, role, spec)
+    player = new_player(machine, role, spec)
     for move, percepts in history:
         player.observe(move, percepts)
     looks = count()
@@ -51,9 +51,9 @@ def decide(
 
 
 def values(decision: Decision) -> dict[str, float]:
-    found = {value.move: value.value for value in decision.values}
+    numbers = {value.move: value.value for value in decision.values}
     assert all(value.stderr == 0 for value in decision.values)
-    return found  # type: ignore[return-value]
+    return numbers  # type: ignore[return-value]
 
 
 # ---------------------------------------------------------------- what follows from the formulas
@@ -61,7 +61,9 @@ def values(decision: Decision) -> dict[str, float]:
 
 @pytest.mark.parametrize("depth", [2, 3, 7])
 @pytest.mark.parametrize("seconds", [None, 1.0])
-def test_the_bomb(depth: int, seconds: float | None) -> None:
+def test_the_bomb_is_valued_by_overconfidence_and_paranoia(
+    depth: int, seconds: float | None
+) -> None:
     over = decide("exploding_bomb", "agent", f"over:depth={depth}", NOTHING, seconds=seconds)
     assert (over.move, values(over)) == ("ask", {"ask": 90, "wait": 50})
     para = decide("exploding_bomb", "agent", f"para:depth={depth}", NOTHING, seconds=seconds)
@@ -73,7 +75,7 @@ def test_the_bomb_from_the_start() -> None:
         assert values(decide("exploding_bomb", "agent", f"{player}:depth=3")) == {"noop": 90}
 
 
-def test_the_doors() -> None:
+def test_the_doors_are_valued_by_overconfidence_and_paranoia() -> None:
     over = decide("monty_hall", "candidate", "over:depth=3")
     assert values(over) == {f"(choose {door})": pytest.approx(200 / 3) for door in (1, 2, 3)}
     over = decide("monty_hall", "candidate", "over", CHOSEN, OPENED)
@@ -84,7 +86,7 @@ def test_the_doors() -> None:
     assert values(para) == {"stay": 0, "switch": 0}
 
 
-def test_the_spies() -> None:
+def test_the_spies_are_valued_by_overconfidence_and_paranoia() -> None:
     for player, hide, tell in (("over", 40, 60), ("para", 0, 20)):
         by_move = values(decide("spy_vs_spy", "spy1", f"{player}:depth=2"))
         assert by_move == {
@@ -144,7 +146,9 @@ def test_moves_that_win_now_come_before_those_that_win_later() -> None:
 def test_same_seed_gives_the_same_decision(game: str, spec: str) -> None:
     machine = machine_of_game(game, "propnet")
     role = next(r for r in machine.roles if r != "random")
-    decisions = [made(machine, role, spec, seed=3).choose(value_forced=True) for _ in range(2)]
+    decisions = [
+        new_player(machine, role, spec, seed=3).choose(value_forced=True) for _ in range(2)
+    ]
     assert decisions[0].fault is None
     assert decisions[0].values == decisions[1].values
     assert decisions[0].move == decisions[1].move
@@ -154,7 +158,7 @@ def test_same_seed_gives_the_same_decision(game: str, spec: str) -> None:
 @pytest.mark.parametrize("depth", [1, 3])
 def test_budgets_of_states_are_kept(budget: int, depth: int) -> None:
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
-    player = made(machine, "xplayer", f"over:depth={depth},states={budget}")
+    player = new_player(machine, "xplayer", f"over:depth={depth},states={budget}")
     decision = player.choose()
     assert decision.states_visited < 1.5 * budget + 500
     assert all(value.visits for value in decision.values)
@@ -178,11 +182,11 @@ def test_options_that_do_not_go_together() -> None:
         parse_spec("over:depth=0")
 
 
-def test_what_cannot_be_gone_through_leaves_hyperplay_values(
+def test_a_search_that_fails_leaves_hyperplay_values(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     machine = machine_of_game("exploding_bomb", "propnet")
-    player = made(machine, "agent", "over")
+    player = new_player(machine, "agent", "over")
     player.observe(*NOTHING)
 
     def fail(*_: object) -> None:
@@ -202,7 +206,7 @@ def test_another_try_gets_as_much_of_the_clock_as_the_option_says(
 ) -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
     spec = f"over:depth=1,retry={retry}"
-    player = made(machine, "white", spec)
+    player = new_player(machine, "white", spec)
     looks = count()
 
     def clock() -> float:
@@ -235,9 +239,9 @@ COUNTED = {
 
 
 def moves_and_visits(spec: str, seed: int) -> list[tuple[str, tuple[float | None, ...], int]]:
-    """What a player decides first, and in another try after a refused one."""
+    """A player's first decision, and its decision in another try after a refused one."""
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
-    player = made(machine, "xplayer", f"{spec},exact=0,rescue=none", seed)
+    player = new_player(machine, "xplayer", f"{spec},exact=0,rescue=none", seed)
     for mark in ("(mark 2 2)", "(mark 1 1)"):
         player.observe(mark, ())
         player.observe("noop", ("your_move",))

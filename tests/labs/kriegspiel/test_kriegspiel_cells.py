@@ -1,4 +1,4 @@
-"""`match-runner reproduce kriegspiel`: its cells, what they cost, and how they are judged."""
+"""`match-runner reproduce kriegspiel`: its cells, their costs, and their verdicts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ggp.statistics import mean_interval
 from match_runner.match.records import MatchRecord, TurnRecord
 from match_runner.series.verdicts import DECIDED
 from match_runner.workers.places import InlineExecutor
-from tests.labs.papers.reproduce.test_grids import BreakingOff, made, settings
+from tests.labs.papers.reproduce.test_grids import BreakingOff, grid_result, settings
 from tests.support.games import machine_of_game
 
 
@@ -53,7 +53,7 @@ def test_players_named_by_their_samplers_look_for_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("budget", kriegspiel_cells.BUDGETS)
-def test_nobody_on_the_whole_board_is_rescued(budget: str) -> None:
+def test_players_of_the_whole_board_are_not_rescued(budget: str) -> None:
     cells = kriegspiel_cells.papers_cells(budget) + kriegspiel_cells.beyond_cells(budget)
     specs = {spec for cell in cells for spec in cell.players if not spec.startswith("random")}
     assert len(specs) > 15
@@ -61,7 +61,7 @@ def test_nobody_on_the_whole_board_is_rescued(budget: str) -> None:
 
 
 @pytest.mark.verify
-def test_what_is_expected_in_small_games_is_judged(tmp_path: Path) -> None:
+def test_claims_about_small_games_are_judged(tmp_path: Path) -> None:
     cell = kriegspiel_cells.DuelCell(
         "krieg_tic_tac_toe",
         ("hyperplay:n=2,states=1000", "random"),  # done long before the clock
@@ -72,7 +72,7 @@ def test_what_is_expected_in_small_games_is_judged(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kriegspiel_cells, "SHORT_S", 10.0)
         patch.setattr(kriegspiel, "cells", lambda: (cell,))
-        result, num_told = made(kriegspiel.KRIEGSPIEL, settings(tmp_path, 40))
+        result, num_told = grid_result(kriegspiel.KRIEGSPIEL, settings(tmp_path, 40))
     assert num_told == 40
     share, sign = result.claims
     assert share.agrees is True  # at least 65
@@ -87,9 +87,9 @@ def test_cells_of_the_papers_have_counts_in_proportion_and_numbers_of_games() ->
         budget: [cell for cell in kriegspiel_cells.cells() if cell.budget == budget and cell.paper]
         for budget in kriegspiel_cells.BUDGETS
     }
-    assert {len(found) for found in by_budget.values()} == {12 + 12 + 9 + 6}
-    for budget, found in by_budget.items():
-        for cell in found:
+    assert {len(cells) for cells in by_budget.values()} == {12 + 12 + 9 + 6}
+    for budget, cells in by_budget.items():
+        for cell in cells:
             assert cell.clock_s is None
             assert cell.games
             for player in cell.players:
@@ -147,9 +147,9 @@ EVEN = Published(5, 5, 500)
     ],
 )
 def test_verdicts_on_cells(rounds: list[float], paper: Published | None, verdict: str) -> None:
-    found = verdict_of(rounds, paper)
-    assert found.verdict == verdict
-    assert (verdict == OPEN) == ("missing" in found.text)
+    judged = verdict_of(rounds, paper)
+    assert judged.verdict == verdict
+    assert (verdict == OPEN) == ("missing" in judged.text)
 
 
 def test_the_error_of_a_paper_follows_from_its_rates_and_games() -> None:
@@ -181,7 +181,7 @@ def test_costs_are_told_before_a_cell_is_played(tmp_path: Path) -> None:
             future.set_result(SimpleNamespace(turns=turns))
             return future
 
-    def told(budget: str, *, seconds: float = math.inf) -> list[str]:
+    def cost_lines(budget: str, *, seconds: float = math.inf) -> list[str]:
         timed.clear()
         run_settings = settings(
             tmp_path, only=("over 1", "random", budget), usual=True, seconds=seconds
@@ -189,17 +189,17 @@ def test_costs_are_told_before_a_cell_is_played(tmp_path: Path) -> None:
         return list(kriegspiel.KRIEGSPIEL.forecast(run_settings, Timing()))
 
     # In 74 turns, a history takes 0.01757 s on average; there are 220 turns.
-    assert told("hundredth") == [
+    assert cost_lines("hundredth") == [
         "over 1 against random, hundredth: 150 games at most, about 77 s each (measured), "
         "3.20 core-hours",
         "in all at most about 3.2 core-hours",
     ]
     assert timed == [("17", 80), ("none", 80)]
-    line, _ = told("papers")
+    line, _ = cost_lines("papers")
     assert "about 6,516 s each (extrapolated), 271.48 core-hours" in line
     assert timed == [("84", 80), ("1683", 24), ("none", 80)]
     # What is left of no time is none for timing.
-    assert told("papers", seconds=0.0) == [
+    assert cost_lines("papers", seconds=0.0) == [
         "not timed, as timing would take too much of the time to play: 1 more"
     ]
     assert not timed
@@ -215,12 +215,12 @@ def last_state(machine: Machine, record: MatchRecord) -> tuple[str, ...]:
 
 def test_a_quick_run_has_one_duel_on_the_whole_board() -> None:
     sizes = {duel: kriegspiel.quickly(duel) for duel in kriegspiel.duels()}
-    (asked,) = (d for d, n in sizes.items() if n and d.game == kriegspiel_cells.BOARD)
-    assert [player.split(":")[0] for player in asked.players] == ["over", "random"]
-    assert sizes[asked] == 4
+    (quick_duel,) = (d for d, n in sizes.items() if n and d.game == kriegspiel_cells.BOARD)
+    assert [player.split(":")[0] for player in quick_duel.players] == ["over", "random"]
+    assert sizes[quick_duel] == 4
     assert set(sizes.values()) == {0, 2, 4}
-    some = [asked, *(duel for duel in sizes if duel.game == "krieg_tic_tac_toe")][:3]
-    grid = replace(kriegspiel.KRIEGSPIEL, duels=lambda: some)
+    duels = [quick_duel, *(duel for duel in sizes if duel.game == "krieg_tic_tac_toe")][:3]
+    grid = replace(kriegspiel.KRIEGSPIEL, duels=lambda: duels)
     assert grid.size(settings(Path(), 4)) == 12
     assert grid.size(settings(Path(), 4, quick=True)) == 4 + 2 + 2
 
@@ -235,7 +235,7 @@ def test_games_of_kriegspiel_are_drawn(tmp_path: Path) -> None:
         patch.setattr(kriegspiel_charts, "build_machine", lambda _: machine)
         patch.setattr(kriegspiel_charts, "pairs", lambda game: [cell.players])
         patch.setattr(kriegspiel_charts, "hybrids", lambda game: ["random"])
-        result, _ = made(kriegspiel.KRIEGSPIEL, settings(tmp_path, 2), BreakingOff())
+        result, _ = grid_result(kriegspiel.KRIEGSPIEL, settings(tmp_path, 2), BreakingOff())
     material, last, growth = result.charts
     assert [material.name, last.name, growth.name] == [
         "material-kriegspiel_5x5",

@@ -19,7 +19,7 @@ X_WAITS: Path = [("(mark 2 2)", ()), ("noop", ()), ("noop", ("your_move",)), ("(
 
 @pytest.mark.parametrize("kind", ["aos", "aosp", "hs"])
 @pytest.mark.parametrize("views", [False, True])
-def test_boards_that_agree_with_everything_are_possible(kind: str, views: bool) -> None:
+def test_boards_that_agree_with_all_observations_are_possible(kind: str, views: bool) -> None:
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
     expected = posterior(machine, 0, X_WAITS)
     sampler, bags = followed(kind, machine, 0, X_WAITS, views=views, capacity=4)

@@ -18,20 +18,20 @@ def listed(*arguments: str) -> list[dict[str, Any]]:
     return cast("list[dict[str, Any]]", json_of("policies", *arguments))
 
 
-def test_what_is_learnt_is_listed_and_learning_goes_on(tmp_path: Path) -> None:
+def test_a_learnt_policy_is_listed_and_learning_continues(tmp_path: Path) -> None:
     out = str(tmp_path / "k.policy.npz")
-    found = json_of("learn", "kuhn_poker", *QUICK, "--out", out, "--seed", "1")
-    assert found["file"] == out
-    assert found["updates"] == len(found["curve"]) == 2
-    assert found["seed"] == 1
-    (told,) = listed(str(tmp_path))
-    assert told["game"] == "kuhn_poker"
-    assert told["roles"] == ["player1", "player2"]
-    shown = run("learn", "kuhn_poker", *QUICK, "--out", out, "--continue")
-    assert shown.exit_code == 0
-    assert f"learned:policy={out}" in shown.stdout
-    (told,) = listed(out)
-    assert told["updates"] == 4
+    report = json_of("learn", "kuhn_poker", *QUICK, "--out", out, "--seed", "1")
+    assert report["file"] == out
+    assert report["updates"] == len(report["curve"]) == 2
+    assert report["seed"] == 1
+    (entry,) = listed(str(tmp_path))
+    assert entry["game"] == "kuhn_poker"
+    assert entry["roles"] == ["player1", "player2"]
+    continued = run("learn", "kuhn_poker", *QUICK, "--out", out, "--continue")
+    assert continued.exit_code == 0
+    assert f"learned:policy={out}" in continued.stdout
+    (entry,) = listed(out)
+    assert entry["updates"] == 4
     assert "kuhn_poker" in run("policies", str(tmp_path)).stdout
 
 
@@ -43,7 +43,7 @@ def test_a_file_of_another_game_is_refused(tmp_path: Path) -> None:
     assert "other rules" in result.stderr
 
 
-def test_what_is_no_policy_is_told(tmp_path: Path) -> None:
+def test_files_without_a_policy_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.policy.npz"
     path.write_text("nothing")
     result = run("policies", str(path))
@@ -61,7 +61,7 @@ def test_a_folder_that_is_not_there_is_told_before_learning(tmp_path: Path) -> N
     assert "there is no folder" in result.stderr
 
 
-def test_an_interrupt_keeps_what_was_learnt(
+def test_an_interrupt_keeps_the_policy_learnt_so_far(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "k.policy.npz"
@@ -73,28 +73,28 @@ def test_an_interrupt_keeps_what_was_learnt(
         segment(self, stop)
 
     monkeypatch.setattr(Learner, "_segment", interrupted)
-    asked = ("learn", "kuhn_poker", "--lanes", "32", "--updates", "5", "--out", str(out))
-    result = run(*asked)
+    arguments = ("learn", "kuhn_poker", "--lanes", "32", "--updates", "5", "--out", str(out))
+    result = run(*arguments)
     assert result.exit_code != 0
     assert "resume with --continue" in result.stderr
     assert listed(str(out))[0]["updates"] == 2
-    before = out.read_bytes()
-    assert run(*asked, "--continue").exit_code != 0
-    assert out.read_bytes() == before
+    saved = out.read_bytes()
+    assert run(*arguments, "--continue").exit_code != 0
+    assert out.read_bytes() == saved
 
 
 @pytest.mark.verify
 def test_of_several_seeds_the_least_exploitable_is_kept(tmp_path: Path) -> None:
     out = str(tmp_path / "k.policy.npz")
-    found = json_of("learn", "kuhn_poker", *QUICK, "--seeds", "2", "--seed", "5", "--out", out)
-    assert {run["seed"] for run in found["runs"]} == {5, 6}
-    assert all(run["exact"] for run in found["runs"])
-    best = min(found["runs"], key=lambda run: run["given_away"])
-    assert found["seed"] == best["seed"]
-    (told,) = listed(out)
-    assert told["seed"] == best["seed"]
-    shown = run("learn", "kuhn_poker", *QUICK, "--seeds", "2", "--out", out, "--continue")
-    assert "leave out --seeds" in shown.stderr
+    report = json_of("learn", "kuhn_poker", *QUICK, "--seeds", "2", "--seed", "5", "--out", out)
+    assert {run["seed"] for run in report["runs"]} == {5, 6}
+    assert all(run["exact"] for run in report["runs"])
+    best = min(report["runs"], key=lambda run: run["given_away"])
+    assert report["seed"] == best["seed"]
+    (entry,) = listed(out)
+    assert entry["seed"] == best["seed"]
+    refusal = run("learn", "kuhn_poker", *QUICK, "--seeds", "2", "--out", out, "--continue")
+    assert "leave out --seeds" in refusal.stderr
 
 
 def test_places_are_for_several_seeds() -> None:

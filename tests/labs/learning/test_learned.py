@@ -1,4 +1,4 @@
-"""The player `learned` plays what is in its file, and learns where it has none."""
+"""The player `learned` plays the policy of its file, and learns where it has none."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ def learnt(game: str) -> PolicyFile:
 
 def player(game: str, spec: str, role: int = 0, seed: int = 1) -> Learned:
     machine: Machine = machine_of_game(game, "propnet")
-    made = make_player(
+    learned = make_player(
         parse_spec(spec),
         machine,
         role,
         np.random.default_rng(seed),
         program=load_program(game),
     )
-    assert isinstance(made, Learned)
-    return made
+    assert isinstance(learned, Learned)
+    return learned
 
 
 @pytest.mark.parametrize(
     "game", ["krieg_tic_tac_toe", "battleships_in_fog", "breakthrough", "number_guessing"]
 )
-def test_it_plays_what_its_policy_says(game: str, tmp_path: Path) -> None:
-    """Its probabilities are those of the policy in an environment, all through a match."""
+def test_moves_are_drawn_from_the_policy(game: str, tmp_path: Path) -> None:
+    """Its probabilities equal those of the policy in an environment, all through a match."""
     path = tmp_path / "p.npz"
     write_policy(path, learnt(game))
     env = make(game, 1, paths=False)
@@ -82,26 +82,27 @@ def test_it_plays_what_its_policy_says(game: str, tmp_path: Path) -> None:
     assert compared >= 3
 
 
-def assert_told_at_once(player: Learned, told: Mapping[str, float]) -> None:
-    """It tells the same of many paths at once, here of one twice; nothing where states are read."""
+def assert_told_at_once(player: Learned, policy: Mapping[str, float]) -> None:
+    """It gives the same probabilities for many paths at once, here for one twice; none where
+    states are read."""
     machine, tracker = player.machine, player.tracker
-    moves = [machine.move_id(move) for move in told] * 2
-    legal = Ragged(np.array([0, len(told), 2 * len(told)]), np.array(moves, dtype=np.int64))
+    moves = [machine.move_id(move) for move in policy] * 2
+    legal = Ragged(np.array([0, len(policy), 2 * len(policy)]), np.array(moves, dtype=np.int64))
     shares = player.shares_at(tracker.tree, np.repeat(tracker.bag.paths[:1], 2), legal)
     assert (shares is None) == is_open(machine)
     if shares is not None:
-        np.testing.assert_allclose(shares.reshape(2, -1), [[*told.values()]] * 2, atol=1e-6)
+        np.testing.assert_allclose(shares.reshape(2, -1), [[*policy.values()]] * 2, atol=1e-6)
 
 
 @pytest.mark.verify
 def test_without_a_file_it_learns_with_or_without_a_clock() -> None:
-    one = player("krieg_tic_tac_toe", "learned:updates=1")
-    assert not one.tells_policy
-    decision = one.choose()
-    again = player("krieg_tic_tac_toe", "learned:updates=1").choose()
+    learner = player("krieg_tic_tac_toe", "learned:updates=1")
+    assert not learner.tells_policy
+    decision = learner.choose()
+    repeated = player("krieg_tic_tac_toe", "learned:updates=1").choose()
     assert decision.fault is None
-    assert again.move == decision.move
-    assert again.probabilities == decision.probabilities
+    assert repeated.move == decision.move
+    assert repeated.probabilities == decision.probabilities
     ready = player("krieg_tic_tac_toe", "learned")
     ready.prepare(Deadline.after(0.2))
     assert ready.choose(Deadline.after(5)).fault is None
@@ -111,9 +112,11 @@ def test_a_match_that_begins_ends_what_is_learnt_before_it_at_once() -> None:
     ready = player("krieg_tic_tac_toe", "learned:updates=1")
     now_s = iter([*[0.0] * 9, *[1e9] * 99])
     ready.prepare(Deadline(10.0, lambda: next(now_s)))  # in the first segment
-    assert not ready._policies
-    assert ready.choose().fault is None
-    assert ready._policies
+    decision = ready.choose(Deadline(1.0, Counted(0.05)))
+    assert set((decision.probabilities or {}).values()) == {1 / 9}  # nothing was learnt
+    decision = ready.choose()
+    assert decision.fault is None
+    assert len(set((decision.probabilities or {}).values())) > 1
 
 
 class Counted:
@@ -143,7 +146,6 @@ def test_without_time_for_an_update_it_moves_at_random_and_in_time(
         assert set(decision.probabilities.values()) == {1 / 9}
     assert caplog.text.count("no time to learn yet") == 1
     decision = hasty.choose(Deadline(1.0, Counted(1e-4)))
-    assert hasty._policies
     assert decision.probabilities is not None
     assert len(set(decision.probabilities.values())) > 1
 
@@ -159,8 +161,9 @@ def test_a_short_start_clock_is_kept(start_s: float) -> None:
     ready, clock = player("krieg_tic_tac_toe", "learned"), Counted(start_s / 20)
     ready.prepare(Deadline(start_s, clock))
     assert clock.now_s < start_s
-    assert not ready._policies
-    assert ready.choose(Deadline(1.0, Counted(0.05))).fault is None
+    decision = ready.choose(Deadline(1.0, Counted(0.05)))
+    assert decision.fault is None
+    assert set((decision.probabilities or {}).values()) == {1 / 9}  # nothing was learnt
 
 
 def test_learning_stops_before_a_step_that_may_take_too_long() -> None:

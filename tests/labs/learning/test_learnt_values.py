@@ -1,4 +1,4 @@
-"""Trees that value leaves by a critic: what it says, when it is used, which files are refused."""
+"""Trees that value leaves by a critic: its values, when it is used, which files are refused."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ def written(game: str, folder: Path) -> Path:
 
 def player(game: str, spec: str, seed: int = 1) -> MCTS:
     machine, rng = machine_of_game(game, "propnet"), np.random.default_rng(seed)
-    made = make_player(parse_spec(spec), machine, 0, rng, program=load_program(game))
-    assert isinstance(made, MCTS)
-    return made
+    mcts = make_player(parse_spec(spec), machine, 0, rng, program=load_program(game))
+    assert isinstance(mcts, MCTS)
+    return mcts
 
 
 @pytest.mark.parametrize("game", ["breakthrough", "krieg_tic_tac_toe", "battleships_in_fog"])
 def test_values_are_those_of_the_critic(game: str, tmp_path: Path) -> None:
     values = player(game, f"mcts:values={written(game, tmp_path)}").values
     assert values is not None
-    machine, kept = machine_of_game(game, "propnet"), learnt(game)
+    machine, policy = machine_of_game(game, "propnet"), learnt(game)
     states = machine.initial(3)
     assert isinstance(states, PropnetStates)
     names = make(game).names
     bits = unpack(states.packed, len(names.fluents)).astype(np.float64)
-    weights = Weights(kept.about.critic_shape, kept.arrays[-1][AVERAGE])
+    weights = Weights(policy.about.critic_shape, policy.arrays[-1][AVERAGE])
     for last, matrix, bias in zip((False, True), weights.matrices, weights.biases, strict=True):
         bits = bits @ matrix + bias
         bits = bits if last else np.maximum(bits, 0)
     players = [machine.roles.index(role) for role in names.roles]
-    found = values(states)
-    assert found[:, players] == pytest.approx((bits + 1) / 2, abs=1e-5)
-    assert (np.delete(found, players, axis=1) == 0.5).all()
+    critic_values = values(states)
+    assert critic_values[:, players] == pytest.approx((bits + 1) / 2, abs=1e-5)
+    assert (np.delete(critic_values, players, axis=1) == 0.5).all()
 
 
 @pytest.mark.parametrize(
@@ -62,10 +62,10 @@ def test_values_are_those_of_the_critic(game: str, tmp_path: Path) -> None:
 )
 def test_the_same_seed_gives_the_same_decision(game: str, spec: str, tmp_path: Path) -> None:
     spec += f"{',' if ':' in spec else ':'}trials=500,values={written(game, tmp_path)}"
-    decision, again = player(game, spec).choose(), player(game, spec).choose()
+    decision, repeated = player(game, spec).choose(), player(game, spec).choose()
     assert decision.fault is None
-    assert decision.move == again.move
-    assert decision.values == again.values
+    assert decision.move == repeated.move
+    assert decision.values == repeated.values
     assert sum(value.visits for value in decision.values) >= 200
 
 
@@ -74,28 +74,28 @@ def test_a_tree_finds_what_the_critic_prefers() -> None:
     thinker = player("breakthrough", "mcts:trials=400")
     machine = thinker.machine
     moves = machine.legal(machine.initial(1), 0).values
-    wanted = machine.move_text(int(moves[3]))
-    cell = np.flatnonzero(_after(machine, moves[3]) & ~_after(machine, moves[2]))[0]
+    best = machine.move_text(int(moves[3]))
+    cell = np.flatnonzero(_fluents_after(machine, moves[3]) & ~_fluents_after(machine, moves[2]))[0]
 
     class Prefers:
         def __call__(self, states: object) -> np.ndarray:
             assert isinstance(states, PropnetStates)
-            held = unpack(states.packed, 64 * states.packed.shape[1])[:, cell].astype(np.float64)
-            return np.stack([held, 1 - held], axis=1)
+            bits = unpack(states.packed, 64 * states.packed.shape[1])[:, cell].astype(np.float64)
+            return np.stack([bits, 1 - bits], axis=1)
 
     thinker.values = Prefers()
-    assert thinker.choose().move == wanted
+    assert thinker.choose().move == best
 
 
-def _after(machine: Machine, move: int) -> np.ndarray:
+def _fluents_after(machine: Machine, move: int) -> np.ndarray:
     noop = int(machine.legal(machine.initial(1), 1).values[0])
     states = machine.step(machine.initial(1), np.array([[move, noop]])).states
     assert isinstance(states, PropnetStates)
-    held: np.ndarray = unpack(states.packed, 64 * states.packed.shape[1])[0].astype(np.bool_)
-    return held
+    bits: np.ndarray = unpack(states.packed, 64 * states.packed.shape[1])[0].astype(np.bool_)
+    return bits
 
 
-def test_files_that_say_nothing_of_states_are_refused(tmp_path: Path) -> None:
+def test_files_that_do_not_value_states_of_the_game_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="other rules"):
         player("breakthrough", f"mcts:values={written('krieg_tic_tac_toe', tmp_path)}")
     path = tmp_path / "q.npz"
@@ -108,7 +108,7 @@ def test_files_that_say_nothing_of_states_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("score", "is_used"), [(Score(8, 5.0), True), (Score(8, 4.5), False), (Score(3, 3.0), False)]
 )
-def test_what_was_learnt_is_used_if_it_wins_duels(
+def test_learnt_values_are_used_if_they_win_duels(
     score: Score, is_used: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mcts, "duels", lambda *_: score)
@@ -123,11 +123,11 @@ def test_what_was_learnt_is_used_if_it_wins_duels(
 def test_nothing_is_learnt_where_there_is_no_time_for_enough_duels(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    begun: list[bool] = []
-    monkeypatch.setattr(learnt_values.PolicyFiles, "learnt", lambda *_: begun.append(True))
+    calls: list[bool] = []
+    monkeypatch.setattr(learnt_values.PolicyFiles, "learnt", lambda *_: calls.append(True))
     for start_s in (1.0, 10.0):
         player("tic_tac_toe", "mcts:learn=50").prepare(Deadline(start_s, Ticking(0.001)))
-        assert begun == [True] * (start_s > 5)
+        assert calls == [True] * (start_s > 5)
 
 
 def test_no_time_is_spent_on_proofs_that_nobody_needs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,16 +147,16 @@ def test_nothing_is_learnt_of_very_many_moves(
     most: int, learns: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nor is it found out how long a match is: there are games in which that takes a second."""
-    asked: list[bool] = []
+    calls: list[bool] = []
 
     def decisions(*_: object) -> float:
-        asked.append(True)
+        calls.append(True)
         return 1e9
 
     monkeypatch.setattr(learnt_values, "MOST_MOVES", most)
     monkeypatch.setattr(mcts, "decisions_of_a_match", decisions)
     player("breakthrough", "mcts:learn=50").prepare(Deadline(10.0, Ticking(0.01)))
-    assert bool(asked) == learns
+    assert bool(calls) == learns
 
 
 def test_a_match_that_begins_ends_what_is_learnt_before_it() -> None:

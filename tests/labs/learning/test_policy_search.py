@@ -1,4 +1,4 @@
-"""Search on a policy: values are those of exact enumeration, and shares take a step by them."""
+"""Search on a policy: values agree with exact enumeration, and probabilities step towards them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.games import machine_of_game
 QUICK = Settings(turns=8, block=32, hidden=(16,), critic=(8,), rate=2e-2)
 
 Turns = tuple[tuple[str, tuple[str, ...]], ...]
-"""What a role knows: its move and percepts of each turn."""
+"""The path of a role: its move and percepts of each turn."""
 
 
 @cache
@@ -39,107 +39,111 @@ def learnt(game: str) -> PolicyFile:
 
 def player(game: str, path: Path, options: str, role: int, seed: int = 1) -> Learned:
     write_policy(path, learnt(game))
-    made = make_player(
+    learned = make_player(
         parse_spec(f"learned:policy={path},{options}"),
         machine_of_game(game, "propnet"),
         role,
         np.random.default_rng(seed),
         program=load_program(game),
     )
-    assert isinstance(made, Learned)
-    return made
+    assert isinstance(learned, Learned)
+    return learned
 
 
 class Enumerated:
     """Values of a role's moves by all continuations of all histories, one state at a time."""
 
-    def __init__(self, game: str, role: int, known: Turns) -> None:
+    def __init__(self, game: str, role: int, path: Turns) -> None:
         self._env: Environment = make(game, 1)
         self._machine: Machine = self._env.machine
         self._policies = learnt(game).policies()
-        self._role, self._known = role, known
+        self._role, self._known = role, path
         self.reach = 0.0
         self.values: dict[str, float] = {}
         none: tuple[Turns, ...] = ((),) * len(self._machine.roles)
         self._walk(self._machine.initial(1), none, 1.0)
 
-    def _walk(self, state: States, known: tuple[Turns, ...], reach: float) -> None:
+    def _walk(self, state: States, paths: tuple[Turns, ...], reach: float) -> None:
         machine = self._machine
         if machine.terminal(state)[0]:
             return
-        if known[self._role] == self._known:
+        if paths[self._role] == self._known:
             self.reach += reach
             for move in self._moves(state, self._role):
-                value = self._value(state, known, move)
+                value = self._value(state, paths, move)
                 self.values[move] = self.values.get(move, 0.0) + reach * value
             return
-        if known[self._role] != self._known[: len(known[self._role])]:
+        if paths[self._role] != self._known[: len(paths[self._role])]:
             return
-        for joint, share in self._joint_moves(state, known, tremble=TREMBLE):
-            own = self._known[len(known[self._role])][0]
-            if joint[self._role] == own:
-                after, then = self._after(state, known, joint)
-                self._walk(after, then, reach * share)
+        for joint, share in self._joint_moves(state, paths, tremble=TREMBLE):
+            own_move = self._known[len(paths[self._role])][0]
+            if joint[self._role] == own_move:
+                successor, paths_after = self._successor(state, paths, joint)
+                self._walk(successor, paths_after, reach * share)
 
-    def _value(self, state: States, known: tuple[Turns, ...], own: str | None) -> float:
+    def _value(self, state: States, paths: tuple[Turns, ...], own_move: str | None) -> float:
         machine = self._machine
         if machine.terminal(state)[0]:
             return float(machine.goals(state)[0, self._role])
         total = 0.0
-        for joint, share in self._joint_moves(state, known, own):
-            total += share * self._value(*self._after(state, known, joint), None)
+        for joint, share in self._joint_moves(state, paths, own_move):
+            total += share * self._value(*self._successor(state, paths, joint), None)
         return total
 
     def _joint_moves(
-        self, state: States, known: tuple[Turns, ...], own: str | None = None, tremble: float = 0.0
+        self,
+        state: States,
+        paths: tuple[Turns, ...],
+        own_move: str | None = None,
+        tremble: float = 0.0,
     ) -> list[tuple[list[str], float]]:
         """All joint moves with probabilities; the own move is given, or free where others' are
         weighed."""
-        found: list[tuple[list[str], float]] = [([], 1.0)]
+        joint_shares: list[tuple[list[str], float]] = [([], 1.0)]
         for role, name in enumerate(self._machine.roles):
             moves = self._moves(state, role)
             even = np.full(len(moves), 1 / len(moves))
             shares = even
-            if role == self._role and (own is not None or tremble):
-                shares = np.array([1.0 if tremble or move == own else 0.0 for move in moves])
+            if role == self._role and (own_move is not None or tremble):
+                shares = np.array([1.0 if tremble or move == own_move else 0.0 for move in moves])
             elif role != self._machine.random_role and len(moves) > 1:
-                shares = self._shares(name, known[role], moves)
+                shares = self._shares(name, paths[role], moves)
                 shares = (1 - tremble) * shares + tremble * even
-            found = [
-                ([*joint, move], share * more)
-                for joint, share in found
-                for move, more in zip(moves, shares.tolist(), strict=True)
-                if more
+            joint_shares = [
+                ([*joint, move], share * probability)
+                for joint, share in joint_shares
+                for move, probability in zip(moves, shares.tolist(), strict=True)
+                if probability
             ]
-        return found
+        return joint_shares
 
-    def _shares(self, role: str, known: Turns, moves: list[str]) -> np.ndarray:
+    def _shares(self, role: str, path: Turns, moves: list[str]) -> np.ndarray:
         names = self._env.names
         places = np.array([names.move(move) for move in moves])
         masks = rows_of_bits(np.zeros(len(places), int), places, 1, words_for(len(names.moves)))
         paths = np.zeros((1, *self._env.path_shape[2:]), dtype=np.int32)
-        for turn, (move, percepts) in enumerate(known):
+        for turn, (move, percepts) in enumerate(path):
             tokens = [names.move(move), *(len(names.moves) + names.percept(p) for p in percepts)]
             paths[0, turn, : len(tokens)] = 1 + np.array(tokens)
-        shares = self._policies[role].at_paths(masks, paths, np.array([len(known)], np.int32))
+        shares = self._policies[role].at_paths(masks, paths, np.array([len(path)], np.int32))
         return np.asarray(shares[0, places], dtype=np.float64)
 
     def _moves(self, state: States, role: int) -> list[str]:
         moves = self._machine.legal(state, role).values.tolist()
         return [self._machine.move_text(move) for move in moves]
 
-    def _after(
-        self, state: States, known: tuple[Turns, ...], joint: list[str]
+    def _successor(
+        self, state: States, paths: tuple[Turns, ...], joint: list[str]
     ) -> tuple[States, tuple[Turns, ...]]:
         machine = self._machine
         ids = np.array([[machine.move_id(move) for move in joint]])
         stepped = machine.step(state, ids)
-        percepts = [machine.percept_texts(int(each)) for each in stepped.percepts[0]]
-        told = tuple(
+        percepts = [machine.percept_texts(int(percept)) for percept in stepped.percepts[0]]
+        paths_after = tuple(
             (*turns, (move, tuple(seen)))
-            for turns, move, seen in zip(known, joint, percepts, strict=True)
+            for turns, move, seen in zip(paths, joint, percepts, strict=True)
         )
-        return stepped.states, told
+        return stepped.states, paths_after
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -150,7 +154,7 @@ def test_values_are_those_of_all_continuations(seed: int, tmp_path: Path) -> Non
     roles = [env.machine.roles.index(role) for role in env.roles]
     spec = "search=1,trials=3000"
     players = [player(game, tmp_path / "p.npz", spec, role, seed) for role in roles]
-    known: list[Turns] = [(), ()]
+    starts: list[Turns] = [(), ()]
     turn = env.reset(seed)
     while not turn.ended[0]:
         actions = np.full((1, 2), -1)
@@ -159,12 +163,12 @@ def test_values_are_those_of_all_continuations(seed: int, tmp_path: Path) -> Non
             assert decision.fault is None
             actions[0, number] = env.names.move(decision.move)
             if len(decision.values) > 1:
-                exact = Enumerated(game, role, known[number])
+                exact = Enumerated(game, role, starts[number])
                 for value in decision.values:
                     assert value.value is not None
                     assert value.stderr is not None
-                    wanted = exact.values[value.move] / exact.reach
-                    assert value.value == pytest.approx(wanted, abs=4 * value.stderr + 1e-6)
+                    expected = exact.values[value.move] / exact.reach
+                    assert value.value == pytest.approx(expected, abs=4 * value.stderr + 1e-6)
                 compared += 1
         turn = env.step(actions)
         for number in range(2):
@@ -172,7 +176,7 @@ def test_values_are_those_of_all_continuations(seed: int, tmp_path: Path) -> Non
             percepts = [env.names.percepts[k] for k in seen.tolist()]
             move = env.names.moves[actions[0, number]]
             players[number].observe(move, percepts)
-            known[number] = (*known[number], (move, tuple(percepts)))
+            starts[number] = (*starts[number], (move, tuple(percepts)))
     assert compared >= 2
 
 
@@ -192,8 +196,8 @@ def test_the_same_seed_decides_the_same_and_a_clock_is_kept(game: str, tmp_path:
     role = names.index(learnt(game).about.roles[0])
 
     def decided(seed: int, deadline: Deadline | None = None) -> dict[str, float]:
-        made = player(game, tmp_path / "p.npz", "search=2,trials=16", role, seed)
-        decision = made.choose(deadline)
+        learned = player(game, tmp_path / "p.npz", "search=2,trials=16", role, seed)
+        decision = learned.choose(deadline)
         assert decision.fault is None
         return dict(decision.probabilities or {})
 
@@ -213,10 +217,10 @@ def test_policies_are_models_of_the_others(name: str, tmp_path: Path) -> None:
     machine, program = machine_of_game("kuhn_poker", "propnet"), load_program("kuhn_poker")
     joiner = "," if ":" in name else ":"
     spec = parse_spec(f"{name}{joiner}model=policy:{path}")
-    made = make_player(spec, machine, 0, np.random.default_rng(1), program=program)
-    assert isinstance(made, SearchPlayer)
-    assert isinstance(made.model, LearntMoves)
-    assert made.choose().fault is None
+    search_player = make_player(spec, machine, 0, np.random.default_rng(1), program=program)
+    assert isinstance(search_player, SearchPlayer)
+    assert isinstance(search_player.model, LearntMoves)
+    assert search_player.choose().fault is None
     with pytest.raises(ConfigError, match="needs the rules"):
         make_player(spec, machine, 0, np.random.default_rng(1))
 

@@ -26,7 +26,7 @@ def seated(game: str, role: str, spec: str, seed: int = 0) -> Player:
 
 
 class Ticking:
-    """A clock that goes on by 60 ms, or as it is told, whenever it is looked at."""
+    """A clock that goes on by 60 ms, or a given step, whenever it is read."""
 
     now_s = 0.0
 
@@ -112,7 +112,7 @@ def test_without_any_time_a_legal_move_is_made() -> None:
 
 
 @pytest.mark.parametrize(
-    ("game", "spec", "said"),
+    ("game", "spec", "message"),
     [
         ("kuhn_poker", TREE, "in which players know different things; peer:openspiel-ismcts can"),
         ("othello", SET, "in which everybody knows everything; peer:openspiel-mcts can"),
@@ -124,12 +124,12 @@ def test_without_any_time_a_legal_move_is_made() -> None:
     ],
 )
 def test_a_game_that_it_cannot_play_is_told_before_the_first_match(
-    game: str, spec: str, said: str
+    game: str, spec: str, message: str
 ) -> None:
     first = load_program(game).roles[0]
     ran = CliRunner().invoke(main, ["play", game, "--player", f"{first}={spec}"])
     assert ran.exit_code == 2
-    assert said in ran.stderr
+    assert message in ran.stderr
 
 
 def test_peers_are_known_by_their_names_and_by_no_others() -> None:
@@ -144,7 +144,7 @@ def test_peers_are_known_by_their_names_and_by_no_others() -> None:
         parse_spec(TREE, trusted=False)
 
 
-def test_without_the_rules_it_says_so() -> None:
+def test_a_peer_without_the_rules_of_a_match_is_refused() -> None:
     machine = machine_of_game("tic_tac_toe")
     with pytest.raises(ConfigError, match="plays in matches only"):
         make_player(parse_spec(TREE), machine, 0, np.random.default_rng(0))

@@ -52,13 +52,13 @@ def drawn_partition(model: TreeModel, rng: np.random.Generator, moves: int) -> l
     return sets
 
 
-def score(tree: SyntheticTree, left: FloatArray) -> float:
+def score(tree: SyntheticTree, strategy: FloatArray) -> float:
     """The expected payoff of the first player."""
 
     def value(node: int, world: int) -> float:
         if is_leaf(tree, node):
             return float(tree.payoffs[node - (1 << tree.depth), world])
-        p = left[node, world]
+        p = strategy[node, world]
         return float(p * value(2 * node, world) + (1 - p) * value(2 * node + 1, world))
 
     return sum(value(1, world) for world in worlds_of(tree)) / len(worlds_of(tree))
@@ -72,11 +72,11 @@ def clairvoyant(tree: SyntheticTree, node: int, world: int) -> float:
     return min(values) if player_of(node) else max(values)
 
 
-def pure_profiles(tree: SyntheticTree, left: FloatArray, player: int) -> Iterator[FloatArray]:
+def pure_profiles(tree: SyntheticTree, strategy: FloatArray, player: int) -> Iterator[FloatArray]:
     """A profile with every pure strategy of a player in its place."""
     sets = sets_of(tree, player)
     for moves in product((0.0, 1.0), repeat=len(sets)):
-        profile = left.copy()
+        profile = strategy.copy()
         for ((node, _), worlds), move in zip(sets.items(), moves, strict=True):
             profile[node, worlds] = move
         yield profile
@@ -89,21 +89,21 @@ def value_by_linear_program(tree: SyntheticTree) -> float:
     payoffs = np.zeros((len(sequences[0]), len(sequences[1])))
     for world in worlds_of(tree):
         for leaf in range(1 << tree.depth, 2 << tree.depth):
-            one, two = (numbers[player][_last(tree, leaf, world, player)] for player in range(2))
-            payoffs[one, two] += tree.payoffs[leaf - (1 << tree.depth), world]
+            row, column = (numbers[player][_last(tree, leaf, world, player)] for player in range(2))
+            payoffs[row, column] += tree.payoffs[leaf - (1 << tree.depth), world]
     payoffs /= len(worlds_of(tree))
-    own, other = (_constraints(tree, player, numbers[player]) for player in range(2))
+    mover, opponent = (_constraints(tree, player, numbers[player]) for player in range(2))
     # max over x >= 0 with own x = e of min over y; of the dual variables v: other' v <= payoffs' x.
-    num_x, num_v = payoffs.shape[0], len(other)
+    num_x, num_v = payoffs.shape[0], len(opponent)
     goal = np.zeros(num_x + num_v)
     goal[num_x] = -1.0
-    first = np.zeros(len(own))
+    first = np.zeros(len(mover))
     first[0] = 1.0
     solution = linprog(
         goal,
-        A_ub=np.hstack([-payoffs.T, other.T]),
+        A_ub=np.hstack([-payoffs.T, opponent.T]),
         b_ub=np.zeros(payoffs.shape[1]),
-        A_eq=np.hstack([own, np.zeros((len(own), num_v))]),
+        A_eq=np.hstack([mover, np.zeros((len(mover), num_v))]),
         b_eq=first,
         bounds=[(0, None)] * num_x + [(None, None)] * num_v,
     )

@@ -31,8 +31,8 @@ def reasons(**figures: float) -> tuple[Reason, ...]:
     return reasons_of(Properties({"me": role(**figures)}, walks=1, notes=()))
 
 
-def said(all_reasons: tuple[Reason, ...]) -> list[tuple[str, bool]]:
-    return [(each.kind, each.favours) for each in all_reasons]
+def verdicts_of(all_reasons: tuple[Reason, ...]) -> list[tuple[str, bool]]:
+    return [(reason.kind, reason.favours) for reason in all_reasons]
 
 
 def test_figures_in_the_middle_say_nothing() -> None:
@@ -41,19 +41,19 @@ def test_figures_in_the_middle_say_nothing() -> None:
 
 def test_a_large_gap_speaks_for_players_that_know_what_others_know() -> None:
     against = reasons(gap=12.5)
-    assert said(against) == [(INFORMED, True), (CLAIRVOYANT, False)]
+    assert verdicts_of(against) == [(INFORMED, True), (CLAIRVOYANT, False)]
     assert "12.5 points to me" in against[0].text
 
 
 def test_a_small_gap_and_sets_that_shrink_speak_for_clairvoyant_worlds() -> None:
-    found = reasons(gap=0.5, disambiguation=0.7)
-    assert said(found) == [(CLAIRVOYANT, True), (CLAIRVOYANT, True)]
-    assert balance(found, frozenset({CLAIRVOYANT, TREES})) == 2
-    assert balance(found, frozenset()) == 0
+    all_reasons = reasons(gap=0.5, disambiguation=0.7)
+    assert verdicts_of(all_reasons) == [(CLAIRVOYANT, True), (CLAIRVOYANT, True)]
+    assert balance(all_reasons, frozenset({CLAIRVOYANT, TREES})) == 2
+    assert balance(all_reasons, frozenset()) == 0
 
 
 def test_ties_and_low_correlation_speak_against_them() -> None:
-    assert said(reasons(ties=0.6, correlation=0.2)) == [(CLAIRVOYANT, False)] * 2
+    assert verdicts_of(reasons(ties=0.6, correlation=0.2)) == [(CLAIRVOYANT, False)] * 2
     assert balance(reasons(ties=0.6), frozenset({CLAIRVOYANT})) == -1
 
 
@@ -61,8 +61,8 @@ def test_where_nothing_is_hidden_simulations_only_cost_time() -> None:
     all_reasons = reasons_of(
         measure_properties(machine_of_game("tic_tac_toe", "propnet"), 200, seed=0)
     )
-    assert said(all_reasons) == [(TREES, True), (SIMULATIONS, False)]
-    assert all("nothing is hidden" in each.text for each in all_reasons)
+    assert verdicts_of(all_reasons) == [(TREES, True), (SIMULATIONS, False)]
+    assert all("nothing is hidden" in reason.text for reason in all_reasons)
 
 
 def test_the_bomb_is_no_game_for_clairvoyants() -> None:

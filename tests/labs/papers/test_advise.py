@@ -110,7 +110,7 @@ def test_matches_decide_where_they_can_and_reasons_where_they_cannot(
 
 
 @pytest.mark.parametrize("leans", ["pimc", "hyperplay2"])
-def test_what_auto_would_play_decides_where_matches_cannot(leans: str) -> None:
+def test_the_choice_of_auto_decides_where_matches_cannot(leans: str) -> None:
     assert _advice("some", AGAINST, matches(sure=False), 0.2, {leans})["player"] == leans
     assert _advice("some", AGAINST, matches(sure=True), 0.2, {leans})["player"] == "pimc"
 

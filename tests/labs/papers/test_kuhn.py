@@ -29,8 +29,8 @@ def by_the_rules(first: Strategy, second: Strategy) -> float:
     machine = machine_of_game("kuhn_poker")
     move = {text: machine.move_id(text) for text in ("noop", "check", "bet", "fold", "call")}
     total = 0.0
-    for one, two in permutations(CARDS, 2):
-        deal = machine.move_id(f"(deal {NAMES[one]} {NAMES[two]})")
+    for first_card, second_card in permutations(CARDS, 2):
+        deal = machine.move_id(f"(deal {NAMES[first_card]} {NAMES[second_card]})")
         state = machine.step(
             machine.initial(), np.array([[move["noop"], move["noop"], deal]])
         ).states
@@ -44,7 +44,7 @@ def by_the_rules(first: Strategy, second: Strategy) -> float:
                 move["call"] in machine.legal(state, 1)[0].tolist()
             )
             acting = int(len(machine.legal(state, 1)[0]) > 1)
-            chip = float((first[one], second[two])[acting][facing])
+            chip = float((first[first_card], second[second_card])[acting][facing])
             for name, p in (
                 (("fold", "check")[not facing], 1 - chip),
                 (("bet", "call")[facing], chip),

@@ -33,8 +33,8 @@ def trees(model: TreeModel, count: int) -> list[SyntheticTree]:
 
 
 def random_profile(tree: SyntheticTree, seed: int) -> FloatArray:
-    left = np.random.default_rng(seed).random(tree.set_of.shape)
-    return np.take_along_axis(left, tree.set_of, axis=1)
+    strategy = np.random.default_rng(seed).random(tree.set_of.shape)
+    return np.take_along_axis(strategy, tree.set_of, axis=1)
 
 
 def combined(tree: SyntheticTree, first: FloatArray, second: FloatArray) -> FloatArray:
@@ -49,12 +49,12 @@ def combined(tree: SyntheticTree, first: FloatArray, second: FloatArray) -> Floa
 
 def test_siblings_are_as_correlated_and_biased_as_the_model_says() -> None:
     tree = draw_tree(TreeModel(0.3, 0.8, 0.5, depth=10), np.random.default_rng(1))
-    left, right = tree.payoffs[0::2], tree.payoffs[1::2]
-    equal = left == right
+    left_payoffs, right = tree.payoffs[0::2], tree.payoffs[1::2]
+    equal = left_payoffs == right
     assert set(np.unique(tree.payoffs)) == {-1.0, 1.0}
     assert equal.mean() == pytest.approx(0.3, abs=0.01)  # of 32,768 pairs
-    assert (left[equal] == 1).mean() == pytest.approx(0.8, abs=0.02)
-    assert (left[~equal] == 1).mean() == pytest.approx(0.5, abs=0.02)
+    assert (left_payoffs[equal] == 1).mean() == pytest.approx(0.8, abs=0.02)
+    assert (left_payoffs[~equal] == 1).mean() == pytest.approx(0.5, abs=0.02)
 
 
 @pytest.mark.parametrize("model", [TreeModel(0, 0, 0.3), TreeModel(0, 0, 0.7, worlds=4)])
@@ -91,9 +91,9 @@ def test_a_player_knows_its_own_world_and_forgets_nothing() -> None:
 
 
 def test_a_seed_draws_the_same_tree() -> None:
-    one, two = (draw_tree(SMALL, np.random.default_rng(4)) for _ in range(2))
-    assert (one.payoffs == two.payoffs).all()
-    assert (one.set_of == two.set_of).all()
+    first, two = (draw_tree(SMALL, np.random.default_rng(4)) for _ in range(2))
+    assert (first.payoffs == two.payoffs).all()
+    assert (first.set_of == two.set_of).all()
 
 
 @pytest.mark.parametrize(
@@ -116,12 +116,12 @@ def test_a_model_that_cannot_be_is_refused(make: Callable[[], TreeModel], messag
 @pytest.mark.parametrize("seed", range(3))
 def test_score_is_that_of_a_plain_twin(seed: int) -> None:
     tree = trees(SMALL, 3)[seed]
-    one, two = random_profile(tree, seed), random_profile(tree, seed + 10)
-    both = combined(tree, one, two)
-    assert (both[1] == one[1]).all()
-    assert (both[2:4] == two[2:4]).all()
-    assert (both[4:8] == one[4:8]).all()
-    assert score(tree, one, two) == pytest.approx(naive.score(tree, both))
+    first, two = random_profile(tree, seed), random_profile(tree, seed + 10)
+    mixed = combined(tree, first, two)
+    assert (mixed[1] == first[1]).all()
+    assert (mixed[2:4] == two[2:4]).all()
+    assert (mixed[4:8] == first[4:8]).all()
+    assert score(tree, first, two) == pytest.approx(naive.score(tree, mixed))
 
 
 @pytest.mark.parametrize("player", range(2))
@@ -149,16 +149,16 @@ def test_equilibrium_is_worth_what_a_linear_program_says(alternating: bool) -> N
 
 def test_pimc_makes_the_move_with_the_better_mean_of_clairvoyant_values() -> None:
     for tree in trees(SMALL, 3):
-        left = pimc(tree)
+        choices = pimc(tree)
         for player in range(2):
             for (node, _), worlds in naive.sets_of(tree, player).items():
-                one, two = (
+                first, two = (
                     sum(naive.clairvoyant(tree, child, w) for w in worlds)
                     for child in (2 * node, 2 * node + 1)
                 )
-                better = one - two if player == 0 else two - one
+                better = first - two if player == 0 else two - first
                 expected = 0.5 if better == 0 else float(better > 0)
-                assert (left[node, worlds] == expected).all()
+                assert (choices[node, worlds] == expected).all()
 
 
 # ---------------------------------------------------------------- what the paper says
@@ -189,14 +189,14 @@ def test_pimc_loses_nothing_where_everybody_knows_the_world() -> None:
 
 
 @pytest.mark.parametrize("bias", [0.0, 1.0])
-def test_nobody_loses_anything_where_one_side_wins_all_leaves(bias: float) -> None:
+def test_no_player_loses_where_one_side_wins_all_leaves(bias: float) -> None:
     assert means(TreeModel(1.0, bias, 0.3), 2) == (0, 0)
 
 
 @pytest.mark.verify
 def test_random_play_loses_more_against_simultaneous_updates_and_pimc_does_not() -> None:
     model = TreeModel(0.8, 0.75, 0.6)
-    one, two = means(model, 8), means(model, 8, alternating=False)
-    assert one[1] == pytest.approx(-0.42, abs=0.05)
+    simultaneous, two = means(model, 8), means(model, 8, alternating=False)
+    assert simultaneous[1] == pytest.approx(-0.42, abs=0.05)
     assert two[1] == pytest.approx(-0.62, abs=0.05)
-    assert one[0] == pytest.approx(two[0], abs=0.02)
+    assert simultaneous[0] == pytest.approx(two[0], abs=0.02)

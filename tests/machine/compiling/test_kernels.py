@@ -1,4 +1,4 @@
-"""How kernels are compiled, and what they take."""
+"""How kernels are compiled, and which arguments they take."""
 
 from __future__ import annotations
 
@@ -142,21 +142,23 @@ number_rows(rows, rows, slots, 1, np.zeros(1, dtype=np.int64), 0)
 
 @pytest.mark.verify
 def test_one_line_says_that_kernels_are_compiled(tmp_path: Path) -> None:
-    def said() -> str:
-        own = {**processes.environment(), "NUMBA_CACHE_DIR": str(tmp_path)}
+    def first_messages() -> str:
+        environment = {**processes.environment(), "NUMBA_CACHE_DIR": str(tmp_path)}
         command = [sys.executable, "-c", COMPILING]
-        return subprocess.run(command, env=own, capture_output=True, text=True, check=True).stderr
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=True
+        ).stderr
 
     def says_so(text: str) -> bool:
         return text.startswith("note: compiling machine code") and text.count("\n") == 1
 
-    assert says_so(said())
+    assert says_so(first_messages())
     indexes = list(tmp_path.rglob("*.nbi"))
     assert indexes
     for index in indexes:  # as other code might have left them
         index.write_bytes(pickle.dumps(version("numba")) + b"cggp.gone\nRecord\n.")
-    assert says_so(said())
-    assert said() == ""
+    assert says_so(first_messages())
+    assert first_messages() == ""
 
 
 PLAINLY = """
@@ -184,7 +186,7 @@ for backend in ("propnet", "relational"):
 
 
 def kernel_results() -> list[object]:
-    """What the kernels here give, and some of those that everything is built of."""
+    """The results of the kernels here, and of some basic ones."""
     outer = Outer(np.zeros(3, dtype=np.int64), Inner(np.ones((3, 2)), 10), 0.5)
     rows = np.arange(12, dtype=np.uint64).reshape(6, 2) % np.uint64(8)
     groups, first = np.zeros(6, dtype=np.int64), np.zeros(6, dtype=np.int64)
@@ -192,11 +194,11 @@ def kernel_results() -> list[object]:
     return [_fill(outer), _indirect(2), num_groups, groups.tolist(), first.tolist()]
 
 
-def run_plainly(known: str, program: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    own = {**processes.environment(), "NUMBA_CACHE_DIR": str(folder)}
-    command = [sys.executable, "-c", PLAINLY.format(known=known, program=program)]
+def run_plainly(newer_numba: str, program: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**processes.environment(), "NUMBA_CACHE_DIR": str(folder)}
+    command = [sys.executable, "-c", PLAINLY.format(known=newer_numba, program=program)]
     return subprocess.run(
-        command, env=own, cwd=REPOSITORY, capture_output=True, text=True, check=True
+        command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=True
     )
 
 
@@ -205,10 +207,10 @@ NEWER = "jit.NUMBA_BELOW = (0, 1)"
 
 @pytest.mark.verify
 @pytest.mark.parametrize(
-    "known", [NEWER, "import numba.core.typed_passes as own; del own.NoPythonBackend"]
+    "newer_numba", [NEWER, "import numba.core.typed_passes as own; del own.NoPythonBackend"]
 )
-def test_kernels_of_plain_numba_give_the_same(known: str, tmp_path: Path) -> None:
-    plain = run_plainly(known, SMALL_KERNELS, tmp_path)
+def test_kernels_of_plain_numba_give_the_same(newer_numba: str, tmp_path: Path) -> None:
+    plain = run_plainly(newer_numba, SMALL_KERNELS, tmp_path)
     assert plain.stdout == f"{kernel_results()}\n"
     warned = [line for line in plain.stderr.splitlines() if line.startswith("warning: numba")]
     assert len(warned) == 1
@@ -216,7 +218,7 @@ def test_kernels_of_plain_numba_give_the_same(known: str, tmp_path: Path) -> Non
 
 @pytest.mark.verify
 def test_decisions_with_plain_numba_are_the_same(tmp_path: Path) -> None:
-    ours, plain = (run_plainly(known, DECISIONS, tmp_path) for known in ("", NEWER))
+    ours, plain = (run_plainly(newer_numba, DECISIONS, tmp_path) for newer_numba in ("", NEWER))
     assert ours.stdout == plain.stdout != ""
     assert "takes longer" not in ours.stderr
     assert "takes longer" in plain.stderr
@@ -280,9 +282,14 @@ def test_functions_that_a_kernel_was_called_with_elsewhere_are_not_imported(tmp_
 
 
 def test_the_newest_numba_that_is_known_is_what_is_asked_for() -> None:
-    asked = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["dependencies"]
+    requirements = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"][
+        "dependencies"
+    ]
     below = ".".join(map(str, jit.NUMBA_BELOW))
-    assert any(each.startswith("numba>=") and each.endswith(f",<{below}") for each in asked)
+    assert any(
+        requirement.startswith("numba>=") and requirement.endswith(f",<{below}")
+        for requirement in requirements
+    )
 
 
 def test_missing_numba_means_prolog(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,19 +320,21 @@ def test_only_a_machine_that_must_be_ready_calls_all_kernels(
 
 
 @pytest.mark.parametrize(
-    ("game", "backend", "others"),
+    ("game", "backend", "other_modules"),
     # Large circuits are laid out by kernels, which have done their work then.
     [
         ("kuhn_poker", "propnet", "circuit propnet.optimise.draft propnet.play.layout"),
         ("breakthrough", "relational", "rows"),
     ],
 )
-def test_warming_up_calls_every_kernel_of_the_machine(game: str, backend: str, others: str) -> None:
+def test_warming_up_calls_every_kernel_of_the_machine(
+    game: str, backend: str, other_modules: str
+) -> None:
     program = (
         "from ggp.gdl.normalize import load; from ggp.machine import build_machine\n"
         "from ggp.machine.compiling import jit\n"
         f"build_machine(load('{game}'), '{backend}', ready=True)\n"
-        f"others = tuple(f'ggp.machine.{{each}}' for each in '{others}'.split())\n"
+        f"others = tuple(f'ggp.machine.{{each}}' for each in '{other_modules}'.split())\n"
         "ours = [k for k in jit._kernels if k.__module__.startswith('ggp.machine.')]\n"
         "kernels = [k for k in ours if not k.__module__.startswith(others)]\n"
         "print(*(k.__name__ for k in kernels if not k.dispatcher.signatures))"
@@ -340,12 +349,12 @@ def test_small_calls_are_spared_the_kernel_until_there_were_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(jit, "SPARED_STEPS", 100)
-    doubled = kernel(_doubled)
+    doubled, loaded = kernel(_doubled), jit.num_loaded()
     assert doubled.for_steps(60)(np.arange(3)) == 6
-    assert doubled._compiled is None
+    assert jit.num_loaded() == loaded
     assert doubled.for_steps(60) is doubled
     assert doubled.for_steps(60)(np.arange(3)) == 6
-    assert doubled._compiled is not None
+    assert jit.num_loaded() == loaded + 1
     assert doubled.for_steps(1) is doubled
 
 
@@ -375,8 +384,8 @@ def test_decisions_are_the_same_without_the_kernels_that_are_spared(
     for spared in (False, True):
         monkeypatch.setattr(jit.Kernel, "is_spared", lambda self, steps, s=spared: s)
         player = make_player(parse_spec("hyperplay2:n=2"), machine, 0, np.random.default_rng(3))
-        chosen = player.choose(value_forced=True)
-        decisions.append((chosen.move, chosen.values))
+        decision = player.choose(value_forced=True)
+        decisions.append((decision.move, decision.values))
     assert decisions[0] == decisions[1]
 
 

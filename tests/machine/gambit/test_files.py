@@ -1,4 +1,4 @@
-"""Reading `.efg` and `.nfg`: what they state, and what is said of those that cannot be read."""
+"""Reading `.efg` and `.nfg`: their contents, and the errors of files that cannot be read."""
 
 from __future__ import annotations
 
@@ -49,10 +49,15 @@ def test_players_are_roles_and_words_stay() -> None:
     assert game.roles == ("ann", "bob", "random")
     assert game.describe().title == "One-card poker"
     assert game.describe().text == "Ann sees a card. Bob sees only whether she bets."
-    assert [each.label for each in game.tree.sets] == ["deal", "king", "bet", "queen"]
+    assert [information_set.label for information_set in game.tree.sets] == [
+        "deal",
+        "king",
+        "bet",
+        "queen",
+    ]
 
 
-def test_what_was_given_once_may_be_left_out() -> None:
+def test_outcomes_and_actions_given_once_may_be_omitted_later() -> None:
     game = game_of("one_card.efg")
     bob = [node for node in game.tree.nodes if node.sets == (2,)]
     assert len(bob) == 2
@@ -63,7 +68,9 @@ def test_what_was_given_once_may_be_left_out() -> None:
 def test_numbers_are_fractions_decimals_or_integers() -> None:
     game = game_of("late_call.efg")
     assert game.tree.nodes[0].payoffs == (Fraction(-1, 2), Fraction(0), Fraction(1, 2))
-    (chance,) = (each for each in game.tree.sets if each.player == CHANCE)
+    (chance,) = (
+        information_set for information_set in game.tree.sets if information_set.player == CHANCE
+    )
     assert chance.shares == (Fraction(1, 4), Fraction(3, 4))
 
 
@@ -86,11 +93,22 @@ def test_the_strategy_of_the_first_player_changes_fastest() -> None:
 
 def test_profiles_may_have_outcomes_and_strategies_be_numbers() -> None:
     game = game_of("three.nfg")
-    assert [each.actions for each in game.tree.sets] == [("1", "2"), ("1", "2", "3"), ("1",)]
+    assert [information_set.actions for information_set in game.tree.sets] == [
+        ("1", "2"),
+        ("1", "2", "3"),
+        ("1",),
+    ]
     ends = game.tree.nodes[1:]
     by_branch = {node.branch: list(map(float, node.payoffs or ())) for node in ends}
-    one, tie, none = [1, 2, 3], [-1, -1, -1.5], [0, 0, 0]
-    assert [by_branch[branch] for branch in range(6)] == [one, tie, one, none, tie, none]
+    first_wins, tie, none = [1, 2, 3], [-1, -1, -1.5], [0, 0, 0]
+    assert [by_branch[branch] for branch in range(6)] == [
+        first_wins,
+        tie,
+        first_wins,
+        none,
+        tie,
+        none,
+    ]
 
 
 def test_labels_become_terms_that_differ() -> None:
@@ -103,8 +121,8 @@ def test_labels_become_terms_that_differ() -> None:
 
 def test_a_text_is_the_same_game_as_its_file() -> None:
     game = game_of("late_call.efg")
-    again = read_program(game.source.text, "again")
-    assert (again.digest, again.roles) == (game.digest, game.roles)
+    reread = read_program(game.source.text, "again")
+    assert (reread.digest, reread.roles) == (game.digest, game.roles)
 
 
 def test_a_player_that_forgets_is_refused_where_it_does() -> None:

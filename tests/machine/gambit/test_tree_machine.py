@@ -43,9 +43,11 @@ def even_values(machine: Machine) -> list[float]:
             for row in product(*lists):
                 part = weight / np.prod([len(moves) for moves in lists])
                 if machine.random_role is not None:
-                    own = slice(chance.offsets[lane], chance.offsets[lane + 1])
-                    place = chance.moves[own].tolist().index(row[machine.random_role])
-                    part *= chance.probabilities[own][place] * len(lists[machine.random_role])
+                    probabilities = slice(chance.offsets[lane], chance.offsets[lane + 1])
+                    place = chance.moves[probabilities].tolist().index(row[machine.random_role])
+                    part *= chance.probabilities[probabilities][place] * len(
+                        lists[machine.random_role]
+                    )
                 lanes.append(lane)
                 rows.append(row)
                 parts.append(part)
@@ -75,19 +77,19 @@ def test_even_play_is_worth_what_it_is_by_hand(name: str) -> None:
 @pytest.mark.parametrize("name", BY_HAND)
 def test_playouts_are_worth_as_much(name: str) -> None:
     machine, matches = tree(name), 20_000
-    played = machine.playout(machine.initial(matches), np.random.default_rng(1))
-    assert played.finished.all()
-    errors = played.goals.std(axis=0) / np.sqrt(matches)
-    assert (np.abs(played.goals.mean(axis=0) - BY_HAND[name]) <= 4 * errors).all()
+    playouts = machine.playout(machine.initial(matches), np.random.default_rng(1))
+    assert playouts.finished.all()
+    errors = playouts.goals.std(axis=0) / np.sqrt(matches)
+    assert (np.abs(playouts.goals.mean(axis=0) - BY_HAND[name]) <= 4 * errors).all()
 
 
 def test_playouts_count_the_turns_in_which_all_wait() -> None:
     machine = tree("late_call.efg")
-    played = machine.playout(machine.initial(500), np.random.default_rng(1))
-    assert set(played.steps.tolist()) == {3, 4}  # with tails, nobody waits for player 3
+    playouts = machine.playout(machine.initial(500), np.random.default_rng(1))
+    assert set(playouts.steps.tolist()) == {3, 4}  # with tails, nobody waits for player 3
     cut = machine.playout(machine.initial(500), np.random.default_rng(1), max_steps=3)
     assert (cut.steps <= 3).all()
-    assert cut.finished.sum() == (played.steps == 3).sum()
+    assert cut.finished.sum() == (playouts.steps == 3).sum()
 
 
 def test_waiting_roles_are_told_when_they_act_and_nothing_else() -> None:
@@ -96,12 +98,14 @@ def test_waiting_roles_are_told_when_they_act_and_nothing_else() -> None:
     wait = np.array([[machine.move_id("wait"), noop, noop, noop]])
     states, percepts = machine.step(machine.initial(), wait)
     assert machine.fluents(states) == [("(node 15)", "(turns_until 2)")]
-    for left in (1, 0):
-        assert [machine.percept_texts(each) for each in percepts[0].tolist()] == [()] * 4
+    for turns_left in (1, 0):
+        assert [machine.percept_texts(percept) for percept in percepts[0].tolist()] == [()] * 4
         assert machine.legal(states, 2).values.tolist() == [noop]
         states, percepts = machine.step(states, np.full((1, 4), noop))
-        assert machine.fluents(states) == [("(node 15)", *([f"(turns_until {left})"] * left))]
-    seen = [machine.percept_texts(each) for each in percepts[0].tolist()]
+        assert machine.fluents(states) == [
+            ("(node 15)", *([f"(turns_until {turns_left})"] * turns_left))
+        ]
+    seen = [machine.percept_texts(percept) for percept in percepts[0].tolist()]
     assert seen == [(), (), ("(information_set 1)",), ()]
     moves = machine.legal(states, 2).values.tolist()
     assert list(map(machine.move_text, moves)) == ["a!", "a", "move_3"]
@@ -117,8 +121,8 @@ def test_moves_of_chance_without_probability_are_none() -> None:
     assert list(map(machine.move_text, chance.moves.tolist())) == ["b", "c"]
     assert chance.probabilities.tolist() == pytest.approx([1 / 3, 2 / 3])
     assert even_values(machine)[:2] == pytest.approx([1, 2])
-    played = machine.playout(machine.initial(300), np.random.default_rng(1))
-    assert set(map(tuple, played.goals[:, :2].tolist())) == {(3, 0), (0, 3)}
+    playouts = machine.playout(machine.initial(300), np.random.default_rng(1))
+    assert set(map(tuple, playouts.goals[:, :2].tolist())) == {(3, 0), (0, 3)}
 
 
 def test_joint_moves_are_seen_where_every_information_set_is_one_node() -> None:
@@ -145,8 +149,8 @@ def test_states_that_were_written_are_read_again() -> None:
     noop = machine.move_id("noop")
     wait = np.array([[machine.move_id("wait"), noop, noop, noop]])
     states = machine.concatenate([machine.initial(), machine.step(machine.initial(), wait).states])
-    again = tree("late_call.efg").from_written(machine.written(states))
-    assert machine.fluents(again) == machine.fluents(states)
+    reread = tree("late_call.efg").from_written(machine.written(states))
+    assert machine.fluents(reread) == machine.fluents(states)
     with pytest.raises(MachineError, match="is no state of this game"):
         machine.from_written([("100000",)])
 
@@ -170,7 +174,7 @@ def test_payoffs_on_the_way_count() -> None:
     text = EFG + 'p "" 1 1 "" { "a" "b" } 1 "" { 1 2 } t "" 2 "" { 10 20 } t "" 0'
     machine = machine_of_text(text)
     moves = [[machine.move_id("a"), machine.move_id("noop")]]
-    after = machine.step(machine.initial(), np.array(moves)).states
+    successors = machine.step(machine.initial(), np.array(moves)).states
     assert machine.goals(machine.initial()).tolist() == [[1, 2]]
-    assert machine.goals(after).tolist() == [[11, 22]]
+    assert machine.goals(successors).tolist() == [[11, 22]]
     assert machine.goal_range == (1, 22)

@@ -46,55 +46,59 @@ def elsewhere(work: Callable[[], _T]) -> _T:
         return pool.submit(work).result()
 
 
-def told(machine: Machine) -> list[object]:
-    """Answers that depend on the state that Prolog has loaded, and on what it remembers."""
-    found: list[object] = []
+def answers_of(machine: Machine) -> list[object]:
+    """Answers that depend on the state that Prolog has loaded, and on its tables."""
+    answers: list[object] = []
     state, rng = machine.initial(1), np.random.default_rng(3)
     for _ in range(3):
         legal = [machine.legal(state, role)[0] for role in range(len(machine.roles))]
-        found += [[sorted(map(machine.move_text, each.tolist())) for each in legal]]
-        found += [machine.playout(state, np.random.default_rng(5)).goals.tolist()]
-        state = machine.step(state, np.array([[rng.choice(each) for each in legal]])).states
-        found += [machine.fluents(state), machine.goals(state).tolist()]
-    return found
+        answers += [[sorted(map(machine.move_text, role_moves.tolist())) for role_moves in legal]]
+        answers += [machine.playout(state, np.random.default_rng(5)).goals.tolist()]
+        state = machine.step(
+            state, np.array([[rng.choice(role_moves) for role_moves in legal]])
+        ).states
+        answers += [machine.fluents(state), machine.goals(state).tolist()]
+    return answers
 
 
 def test_a_game_goes_from_thread_to_thread_and_back() -> None:
     program = load("krieg_tic_tac_toe")
-    expected = told(build_machine(program, "prolog"))
-    one, other = (build_machine(program, "prolog") for _ in range(2))
+    expected = answers_of(build_machine(program, "prolog"))
+    first, second = (build_machine(program, "prolog") for _ in range(2))
     born_there = elsewhere(lambda: build_machine(program, "prolog"))
-    for machine in (one, other, one, born_there, other):
-        assert told(machine) == expected
-        assert elsewhere(lambda machine=machine: told(machine)) == expected  # type: ignore[misc]
+    for machine in (first, second, first, born_there, second):
+        assert answers_of(machine) == expected
+        assert elsewhere(lambda machine=machine: answers_of(machine)) == expected  # type: ignore[misc]
 
 
 def test_an_error_in_one_thread_does_no_harm_to_games_of_another() -> None:
-    here = build_machine(load("monty_hall"), "prolog")
-    expected = told(here)
-    state = here.initial(1)
-    there = elsewhere(lambda: build_machine(load("krieg_tic_tac_toe"), "prolog"))
-    there._limits = Limits(inferences=100)  # type: ignore[attr-defined]
+    monty_hall = build_machine(load("monty_hall"), "prolog")
+    expected = answers_of(monty_hall)
+    state = monty_hall.initial(1)
+    krieg_tic_tac_toe = elsewhere(lambda: build_machine(load("krieg_tic_tac_toe"), "prolog"))
+    krieg_tic_tac_toe._limits = Limits(inferences=100)  # type: ignore[attr-defined]
 
     def fail() -> None:
         with pytest.raises(ReasonerLimitError):
-            there.playout(there.initial(1), np.random.default_rng(0))
+            krieg_tic_tac_toe.playout(krieg_tic_tac_toe.initial(1), np.random.default_rng(0))
 
     for _ in range(3):
-        here.step(state, np.array([[here.legal(state, role)[0][0] for role in range(2)]]))
+        monty_hall.step(
+            state, np.array([[monty_hall.legal(state, role)[0][0] for role in range(2)]])
+        )
         elsewhere(fail)
-        assert told(here) == expected
+        assert answers_of(monty_hall) == expected
         fail()
 
 
 def test_limits_of_seconds_hold_in_every_thread() -> None:
-    there = elsewhere(lambda: build_machine(normalize(parse(ENDLESS)), "prolog"))
-    there._limits = Limits(seconds=0.05)  # type: ignore[attr-defined]
-    start = there.initial(1)
+    endless = elsewhere(lambda: build_machine(normalize(parse(ENDLESS)), "prolog"))
+    endless._limits = Limits(seconds=0.05)  # type: ignore[attr-defined]
+    start = endless.initial(1)
 
     def play() -> None:
         with pytest.raises(ReasonerLimitError, match="seconds"):
-            there.terminal(start)
+            endless.terminal(start)
 
     elsewhere(play)
     play()
@@ -102,11 +106,11 @@ def test_limits_of_seconds_hold_in_every_thread() -> None:
 
 def test_a_copy_of_the_process_can_ask_on() -> None:
     machine = build_machine(load("monty_hall"), "prolog")
-    expected = told(machine)
-    elsewhere(lambda: told(machine))  # whose thread the copy does not have
+    expected = answers_of(machine)
+    elsewhere(lambda: answers_of(machine))  # whose thread the copy does not have
     pid = os.fork()
     if not pid:
-        os._exit(0 if told(machine) == expected else 1)
+        os._exit(0 if answers_of(machine) == expected else 1)
     assert os.waitpid(pid, 0)[1] == 0
 
 
@@ -121,9 +125,9 @@ def test_the_thread_that_started_prolog_may_end() -> None:
 
 def test_a_closed_game_is_freed_with_the_next_call() -> None:
     program = load("monty_hall")
-    kept, dropped = (build_machine(program, "prolog") for _ in range(2))
+    open_machine, dropped = (build_machine(program, "prolog") for _ in range(2))
     elsewhere(dropped.close)
-    engine = kept._engine  # type: ignore[attr-defined]
+    engine = open_machine._engine  # type: ignore[attr-defined]
     assert engine._dropped
-    assert not kept.terminal(kept.initial(1))[0]
+    assert not open_machine.terminal(open_machine.initial(1))[0]
     assert not engine._dropped

@@ -46,11 +46,11 @@ def _machine(rules: str = WALK) -> Machine:
 
 def test_moves_are_drawn_evenly_and_by_themselves() -> None:
     machine = _machine()
-    found = machine.playout(machine.initial(1000), np.random.default_rng(3))
-    assert found.finished.all()
-    assert found.goals[:, 0].mean() == pytest.approx(50, abs=6)
-    assert found.goals[:, 2].mean() == pytest.approx(100 / 6, abs=5)
-    assert found.steps.mean() == pytest.approx(9, abs=1)
+    playouts = machine.playout(machine.initial(1000), np.random.default_rng(3))
+    assert playouts.finished.all()
+    assert playouts.goals[:, 0].mean() == pytest.approx(50, abs=6)
+    assert playouts.goals[:, 2].mean() == pytest.approx(100 / 6, abs=5)
+    assert playouts.steps.mean() == pytest.approx(9, abs=1)
     one_step = machine.playout(machine.initial(1000), np.random.default_rng(4), 1)
     assert (one_step.steps == 1).all()
     machine.close()
@@ -58,10 +58,10 @@ def test_moves_are_drawn_evenly_and_by_themselves() -> None:
 
 def test_a_playout_ends_where_a_role_has_no_move() -> None:
     machine = _machine(rules=STUCK)
-    found = machine.playout(machine.initial(400), np.random.default_rng(2))
-    assert set(zip(found.steps.tolist(), found.finished.tolist(), strict=True)) == {
+    playouts = machine.playout(machine.initial(400), np.random.default_rng(2))
+    assert set(zip(playouts.steps.tolist(), playouts.finished.tolist(), strict=True)) == {
         (3, False),
         (5, True),
     }
-    assert found.finished.mean() == pytest.approx(2 / 3, abs=0.12)
+    assert playouts.finished.mean() == pytest.approx(2 / 3, abs=0.12)
     machine.close()

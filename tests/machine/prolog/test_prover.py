@@ -14,7 +14,7 @@ MAX_STEPS = 4
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_some_legal_moves_are_legal_moves(game: str) -> None:
+def test_each_of_some_legal_moves_is_legal(game: str) -> None:
     machine = machine_of_game(game)
     assert isinstance(machine, Prover)
     assert isinstance(machine, PrologMachine)
@@ -29,8 +29,8 @@ def test_some_legal_moves_are_legal_moves(game: str) -> None:
             assert set(machine.some_legal(states, role, 10**6).tolist()) == legal
             assert set(machine.some_legal(states, role, 2).tolist()) <= legal
             assert len(machine.some_legal(states, role, 1)) == 1
-            others = set(machine.legal(states, 0)[0].tolist()) | legal
-            assert {m for m in others if machine.is_legal(states, role, m)} == legal
+            candidates = set(machine.legal(states, 0)[0].tolist()) | legal
+            assert {m for m in candidates if machine.is_legal(states, role, m)} == legal
             joint.append(int(rng.choice(sorted(legal, key=machine.move_text))))
         states = machine.step(states, np.array([joint], dtype=np.int64)).states
 

@@ -1,4 +1,4 @@
-"""Answers of the Prolog machine are those of the rules, whatever they say."""
+"""The Prolog machine gives the answers of the rules, whatever the rules are."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ ROUND = """
 (<= terminal (true (at a ?x)) (true (at b ?x)))
 (<= (goal a 100) terminal) (goal a 0) (goal b 50)
 """
-"""Both relations that recur go round in circles, one of them along what is done."""
+"""Both recursive relations have cycles, one of them through `does`."""
 
 CHAIN = """
 (role a) {facts}

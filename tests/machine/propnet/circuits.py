@@ -96,45 +96,50 @@ def random_walk(circuit: Circuit, seed: int, *, lanes: int = 24, depth: int = 40
 
 def random_moves(circuit: Circuit, nets: Bits, rng: np.random.Generator) -> tuple[Bits, Bits]:
     """`[L, M]` one legal move of each role, and `[L]` whether some role has none."""
-    chosen = []
+    masks = []
     stuck = np.zeros(len(nets), dtype=np.bool_)
     for outputs in circuit.legal:
         legal = read(nets, outputs.literals)
-        one: NDArray[np.bool_] = np.zeros_like(legal)
+        mask: NDArray[np.bool_] = np.zeros_like(legal)
         if len(outputs.names):
             pick = (rng.random(legal.shape) * legal).argmax(axis=1)
-            one[np.arange(len(nets)), pick] = True
-        chosen.append(one)
+            mask[np.arange(len(nets)), pick] = True
+        masks.append(mask)
         stuck |= ~legal.any(axis=1)
-    return np.concatenate(chosen, axis=1), stuck
+    return np.concatenate(masks, axis=1), stuck
 
 
-def differences(before: Circuit, after: Circuit, walk: Walk) -> list[str]:
+def differences(original: Circuit, optimised: Circuit, walk: Walk) -> list[str]:
     """What two circuits of one game say differently of states and moves of the first."""
-    names = [(role, move) for role, o in enumerate(before.legal) for move in o.names]
-    kept = {(role, move) for role, o in enumerate(after.legal) for move in o.names}
-    columns = [place for place, name in enumerate(names) if name in kept]
-    found = [f"made {names[i]}" for i in np.flatnonzero(walk.moves.any(axis=0)) if i not in columns]
-    place = {name: i for i, name in enumerate(before.fluents)}
-    for name in sorted(place.keys() - set(after.fluents)):
-        held = walk.states[:, place[name]]
-        if held.any() != (name in after.constant) or held.all() != held.any():
-            found.append(f"fluent {name}")
-    if found:
-        return found
-    states = walk.states[:, [place[name] for name in after.fluents]]
-    nets = evaluate(after, states, walk.moves[:, columns])
-    expected, got = said(before, walk.nets, walk.over), said(after, nets, walk.over)
+    names = [(role, move) for role, o in enumerate(original.legal) for move in o.names]
+    kept_moves = {(role, move) for role, o in enumerate(optimised.legal) for move in o.names}
+    columns = [place for place, name in enumerate(names) if name in kept_moves]
+    messages = [
+        f"made {names[i]}" for i in np.flatnonzero(walk.moves.any(axis=0)) if i not in columns
+    ]
+    place = {name: i for i, name in enumerate(original.fluents)}
+    for name in sorted(place.keys() - set(optimised.fluents)):
+        holds = walk.states[:, place[name]]
+        if holds.any() != (name in optimised.constant) or holds.all() != holds.any():
+            messages.append(f"fluent {name}")
+    if messages:
+        return messages
+    states = walk.states[:, [place[name] for name in optimised.fluents]]
+    nets = evaluate(optimised, states, walk.moves[:, columns])
+    expected, got = (
+        outputs_of(original, walk.nets, walk.over),
+        outputs_of(optimised, nets, walk.over),
+    )
     silent = np.zeros(len(states), dtype=np.bool_)
-    for what in sorted(expected.keys() | got.keys()):
-        if what[0] == "next" and what not in got:
+    for key in sorted(expected.keys() | got.keys()):
+        if key[0] == "next" and key not in got:
             continue
-        if not np.array_equal(expected.get(what, silent), got.get(what, silent)):
-            found.append(" ".join(map(str, what)))
-    return found
+        if not np.array_equal(expected.get(key, silent), got.get(key, silent)):
+            messages.append(" ".join(map(str, key)))
+    return messages
 
 
-def said(circuit: Circuit, nets: Bits, over: Bits) -> dict[tuple[str, ...], Bits]:
+def outputs_of(circuit: Circuit, nets: Bits, over: Bits) -> dict[tuple[str, ...], Bits]:
     """All outputs by name; of lanes in which no move was made only what needs none."""
     terminal = read(nets, np.array([circuit.terminal], dtype=np.int32))[:, 0]
     outputs: dict[tuple[str, ...], Bits] = {("terminal",): terminal}
@@ -142,11 +147,11 @@ def said(circuit: Circuit, nets: Bits, over: Bits) -> dict[tuple[str, ...], Bits
     for place, name in enumerate(circuit.fluents):
         outputs["next", name] = successors[:, place]
     for kind, group in (("legal", circuit.legal), ("goal", circuit.goals), ("sees", circuit.sees)):
-        for role, each in zip(circuit.roles, group, strict=True):
-            values = read(nets, each.literals)
+        for role, role_outputs in zip(circuit.roles, group, strict=True):
+            values = read(nets, role_outputs.literals)
             if kind == "sees":
                 values &= ~over[:, None]
-            for place, name in enumerate(each.names):
+            for place, name in enumerate(role_outputs.names):
                 outputs[kind, role, name] = values[:, place]
     return outputs
 
@@ -160,8 +165,8 @@ def random_circuit(seed: int, *, with_loop: bool = False) -> Circuit:
     gates: list[list[int]] = []
 
     def literals(nets: list[int], count: int) -> list[int]:
-        chosen = rng.choice(nets, size=min(count, len(nets)), replace=False)
-        return sorted(int(2 * net + rng.integers(2)) for net in chosen)
+        nets_read = rng.choice(nets, size=min(count, len(nets)), replace=False)
+        return sorted(int(2 * net + rng.integers(2)) for net in nets_read)
 
     states = list(range(1, state_nets))
     everything = list(range(1, base))
@@ -187,9 +192,11 @@ def random_circuit(seed: int, *, with_loop: bool = False) -> Circuit:
     gates.append(literals(states, 4))
 
     def legal() -> Outputs:
-        found = literals(states[5:], num_moves)
-        found[0] = TRUE if rng.random() < 0.7 else found[0]
-        return Outputs(tuple(f"m{place}" for place in range(num_moves)), np.array(found, np.int32))
+        targets = literals(states[5:], num_moves)
+        targets[0] = TRUE if rng.random() < 0.7 else targets[0]
+        return Outputs(
+            tuple(f"m{place}" for place in range(num_moves)), np.array(targets, np.int32)
+        )
 
     def outputs(nets: list[int], names: list[str]) -> Outputs:
         return Outputs(tuple(names), np.array(literals(nets, len(names)), dtype=np.int32))
@@ -223,12 +230,12 @@ def reachable(circuit: Circuit) -> Walk:
         legal = [np.flatnonzero(read(nets, o.literals)[0]).tolist() for o in circuit.legal]
         joint = [] if over else list(product(*legal))
         moves = np.zeros((max(len(joint), 1), num_moves), dtype=np.bool_)
-        for lane, chosen in enumerate(joint):
+        for lane, joint_move in enumerate(joint):
             first = 0
-            for outputs, place in zip(circuit.legal, chosen, strict=True):
+            for outputs, place in zip(circuit.legal, joint_move, strict=True):
                 moves[lane, first + place] = True
                 first += len(outputs.names)
-        lanes += [(state, each, not joint) for each in moves]
+        lanes += [(state, move, not joint) for move in moves]
         if joint:
             nets = evaluate(circuit, np.tile(state, (len(moves), 1)), moves)
             for following in read(nets, circuit.next):

@@ -1,4 +1,4 @@
-"""What the nets of a circuit say, in the plainest way."""
+"""The values of the nets of a circuit, computed in the plainest way."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def evaluate(circuit: Circuit, fluents: Bits, moves: Bits) -> Bits:
         values = nets[first_net + loop.start : first_net + loop.end]
         values[:] = loop.initial[:, None]
         while True:
-            before = values.copy()
+            previous = values.copy()
             settle(loop.start, loop.end)
-            if (before == values).all():
+            if (previous == values).all():
                 break
         gate = loop.end
     return nets.T

@@ -49,6 +49,6 @@ def test_both_backends_play_the_same_rulesheet_by_others(name: str) -> None:
     except ReasonerLimitError:
         pytest.skip(f"does not ground within {GROUNDING_S:g} s")
     prolog = build_machine(program, "prolog")
-    made = play_both(prolog, propnet, matches=SHARED_MATCHES, max_steps=SHARED_STEPS)
-    assert made >= SHARED_MATCHES
+    num_steps = play_both(prolog, propnet, matches=SHARED_MATCHES, max_steps=SHARED_STEPS)
+    assert num_steps >= SHARED_MATCHES
     prolog.close()

@@ -1,4 +1,4 @@
-"""Circuits say what the rules say, and are well made."""
+"""Circuits agree with the rules, and are well formed."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def assert_same(circuit: Circuit, machine: Machine, *, seed: int, depth: int = 1
     over = machine.terminal(states)
     assert read(nets, np.array([circuit.terminal]))[:, 0].tolist() == over.tolist()
     for role, outputs in enumerate(circuit.goals):
-        held = read(nets, outputs.literals)
-        goals = [next((outputs.names[k] for k in np.flatnonzero(lane)), "0") for lane in held]
+        holds = read(nets, outputs.literals)
+        goals = [next((outputs.names[k] for k in np.flatnonzero(lane)), "0") for lane in holds]
         assert list(map(float, goals)) == machine.goals(states)[:, role].tolist()
     playing = live(machine, states)
     for role, outputs in enumerate(circuit.legal):
@@ -100,8 +100,8 @@ def assert_same(circuit: Circuit, machine: Machine, *, seed: int, depth: int = 1
             moves[lane, first + outputs.names.index(machine.move_text(move))] = True
         first += len(outputs.names)
     nets = evaluate(circuit, lanes[~over], moves)
-    after = fluents_of(circuit, machine, machine.fluents(stepped.states))
-    assert (read(nets, circuit.next) == after).all()
+    next_fluents = fluents_of(circuit, machine, machine.fluents(stepped.states))
+    assert (read(nets, circuit.next) == next_fluents).all()
     if any(len(outputs.names) for outputs in circuit.sees):
         for role, outputs in enumerate(circuit.sees):
             percepts = [machine.percept_texts(i) for i in stepped.percepts[:, role].tolist()]
@@ -109,7 +109,7 @@ def assert_same(circuit: Circuit, machine: Machine, *, seed: int, depth: int = 1
 
 
 def assert_well_made(circuit: Circuit) -> None:
-    """What the docstring of `Circuit` promises."""
+    """The invariants that the docstring of `Circuit` promises."""
     first_net = 1 + circuit.num_inputs
     loop_of = {gate: loop for loop in circuit.loops for gate in range(loop.start, loop.end)}
     assert [loop.start for loop in circuit.loops] == sorted(loop.start for loop in circuit.loops)
@@ -128,20 +128,20 @@ def assert_well_made(circuit: Circuit) -> None:
     assert list(circuit.constant) == sorted(circuit.constant)
     assert len(circuit.goals) == len(circuit.roles)
     for outputs in circuit.goals:
-        assert all(one != next_one for one, next_one in pairwise(outputs.names))
+        assert all(name != next_one for name, next_one in pairwise(outputs.names))
     for group in (circuit.legal, circuit.sees):
         assert len(group) == len(circuit.roles)
         assert all(list(outputs.names) == sorted(outputs.names) for outputs in group)
 
 
 @pytest.mark.parametrize("game", MODEST_GAMES)
-def test_circuits_of_our_games_say_what_prolog_says(game: str) -> None:
+def test_circuits_of_our_games_agree_with_prolog(game: str) -> None:
     assert_well_made(circuit_of(game))
     assert_same(circuit_of(game), machine_of_game(game), seed=1)
 
 
 @pytest.mark.parametrize("game", SHARED)
-def test_circuits_of_real_rulesheets_say_what_prolog_says(game: str) -> None:
+def test_circuits_of_real_rulesheets_agree_with_prolog(game: str) -> None:
     assert_well_made(circuit_of(game))
     assert_same(circuit_of(game), machine_of_shared(game), seed=2, depth=30)
 

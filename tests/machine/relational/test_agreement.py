@@ -45,7 +45,7 @@ def test_rulesheet_by_others_is_played_as_on_prolog(name: str) -> None:
     if name in TOO_SLOW_ON_PROLOG:
         pytest.skip("a handful of states a second on Prolog")
     program = load(str(Path(SHARED) / name))
-    prolog, relational = (build_machine(program, each) for each in ("prolog", "relational"))
+    prolog, relational = (build_machine(program, backend) for backend in ("prolog", "relational"))
     assert play_both(prolog, relational, matches=2, max_steps=12) >= 2
     prolog.close()
 
@@ -97,7 +97,7 @@ CIRCLES = """
 """Relations that lead to themselves and each other, asked for with and without known arguments."""
 
 
-def test_what_a_call_finds_of_itself_late_is_used() -> None:
+def test_answers_that_a_recursive_call_finds_late_are_used() -> None:
     """It goes through its own answers before it has any, and finds the first in another way."""
     rules = """
     (role a) (init (held 0 0)) (init (held 1 0)) (init (held 2 0)) (legal a go)
@@ -108,7 +108,7 @@ def test_what_a_call_finds_of_itself_late_is_used() -> None:
     (<= terminal (true (held 1 1)))
     """
     program = normalize(parse(rules))
-    prolog, relational = (build_machine(program, each) for each in ("prolog", "relational"))
+    prolog, relational = (build_machine(program, backend) for backend in ("prolog", "relational"))
     assert isinstance(relational, GoalTexts)
     assert relational.goal_texts(relational.initial()) == [(("3", "2", "1"),)]
     assert play_both(prolog, relational, matches=1, max_steps=3) >= 1
@@ -118,12 +118,12 @@ def test_what_a_call_finds_of_itself_late_is_used() -> None:
 @settings(max_examples=examples(40), deadline=None)
 @given(_rules, _links, _asked)
 def test_recursion_in_circles_has_the_same_answers(
-    rules: list[str], links: list[str], asked: list[str]
+    rules: list[str], links: list[str], queries: list[str]
 ) -> None:
     try:
-        program = normalize(parse("\n".join([CIRCLES, *rules, *links, *asked])))
+        program = normalize(parse("\n".join([CIRCLES, *rules, *links, *queries])))
     except GGPError:
         return  # a variable that nothing binds
-    prolog, relational = (build_machine(program, each) for each in ("prolog", "relational"))
+    prolog, relational = (build_machine(program, backend) for backend in ("prolog", "relational"))
     play_both(prolog, relational, matches=4, max_steps=4)
     prolog.close()

@@ -105,9 +105,9 @@ def test_steps_have_a_limit_and_the_machine_plays_on() -> None:
     machine = build_machine(normalize(parse(rules)), "relational", Limits(inferences=10_000))
     start = machine.initial()
     go = machine.move_id("go")
-    after = machine.step(start, np.array([[go]])).states
+    successor = machine.step(start, np.array([[go]])).states
     with pytest.raises(ReasonerLimitError, match="terminal passed the limit of 10,000 inferences"):
-        machine.terminal(after)
+        machine.terminal(successor)
     assert not machine.terminal(start)[0]
 
 
@@ -124,24 +124,24 @@ def test_some_moves_are_found_without_the_others() -> None:
 
 
 def test_stored_states_are_found_again_on_another_machine() -> None:
-    one = machine_of_game("tic_tac_toe", "relational")
-    other = build_machine(load_program("tic_tac_toe"), "relational")
-    assert isinstance(one, RelationalMachine)
-    assert isinstance(other, RelationalMachine)
-    states = one.initial(2)
-    written = one.written(states)
-    assert other.fluents(other.from_written(written)) == one.fluents(states)
-    assert other.groups(other.concatenate([other.from_written(written), other.initial()])).tolist()
+    machine = machine_of_game("tic_tac_toe", "relational")
+    twin = build_machine(load_program("tic_tac_toe"), "relational")
+    assert isinstance(machine, RelationalMachine)
+    assert isinstance(twin, RelationalMachine)
+    states = machine.initial(2)
+    written = machine.written(states)
+    assert twin.fluents(twin.from_written(written)) == machine.fluents(states)
+    assert twin.groups(twin.concatenate([twin.from_written(written), twin.initial()])).tolist()
     with pytest.raises(MachineError, match="can never hold"):
-        other.from_written([("(nothing 1)",)])
+        twin.from_written([("(nothing 1)",)])
 
 
 def test_machine_that_tells_moves_shares_the_states() -> None:
     program = load_program("krieg_tic_tac_toe")
     machine = build_machine(program, "relational")
-    told = reveal_moves(machine, program.as_program())
+    revealing = reveal_moves(machine, program.as_program())
     start = machine.initial()
     joint = np.array([[machine.legal(start, role)[0][0] for role in range(len(machine.roles))]])
-    stepped = told.step(start, joint)
+    stepped = revealing.step(start, joint)
     assert machine.fluents(stepped.states) == machine.fluents(machine.step(start, joint).states)
-    assert any(x.startswith("(did ") for x in told.percept_texts(int(stepped.percepts[0, 0])))
+    assert any(x.startswith("(did ") for x in revealing.percept_texts(int(stepped.percepts[0, 0])))

@@ -67,7 +67,7 @@ def imported(match: object, game: str = "tic_tac_toe") -> MatchRecord:
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_what_was_exported_is_imported_again(game: str) -> None:
+def test_an_exported_match_is_imported_unchanged(game: str) -> None:
     program = load(game)
     record = play_match(arena_of(game), 5, Conditions(max_turns=40))
     record = replace(record, remote=RemoteSide("match.1", "gdl2", 30, False))
@@ -76,15 +76,15 @@ def test_what_was_exported_is_imported_again(game: str) -> None:
     if record.error is None:
         read.append(read_xml(dresden_xml(record, states).encode()))
     for archived in read:
-        again = record_of(archived, game, program)
-        check_record(again, program)
-        assert [t.joint_move for t in again.turns] == [t.joint_move for t in record.turns]
-        assert [t.percepts for t in again.turns] == [t.percepts for t in record.turns]
-        assert again.goals == record.goals or record.error is not None
-        assert (again.error is None) == (record.error is None)
-        assert {k: v.lower() for k, v in again.players.items()} == dict(record.players)
-        assert again.remote is not None
-        assert (again.remote.match_id, again.remote.start_clock_s) == ("match.1", 30)
+        reimported = record_of(archived, game, program)
+        check_record(reimported, program)
+        assert [t.joint_move for t in reimported.turns] == [t.joint_move for t in record.turns]
+        assert [t.percepts for t in reimported.turns] == [t.percepts for t in record.turns]
+        assert reimported.goals == record.goals or record.error is not None
+        assert (reimported.error is None) == (record.error is None)
+        assert {k: v.lower() for k, v in reimported.players.items()} == dict(record.players)
+        assert reimported.remote is not None
+        assert (reimported.remote.match_id, reimported.remote.start_clock_s) == ("match.1", 30)
 
 
 def test_a_match_of_an_archive_is_replayed(tmp_path: Path) -> None:
@@ -107,13 +107,13 @@ def test_a_match_of_an_archive_is_replayed(tmp_path: Path) -> None:
         "(mark 1 1)",
         None,
     ]
-    shown = run("replay", str(out / "match.json"))
-    assert shown.exit_code == 0
-    assert "Alloy" in shown.stdout
+    output = run("replay", str(out / "match.json"))
+    assert output.exit_code == 0
+    assert "Alloy" in output.stdout
     exported = run("export", str(out / "match.json"), "--to", "tiltyard-json")
-    again = json.loads(exported.stdout)
-    assert (again["matchId"], again["goalValues"]) == ("test.1", [100, 0])
-    assert [errors[1] for errors in again["errors"]] == ["", "", "TO", "", "IL (mark 1 1)", "CE"]
+    archive = json.loads(exported.stdout)
+    assert (archive["matchId"], archive["goalValues"]) == ("test.1", [100, 0])
+    assert [errors[1] for errors in archive["errors"]] == ["", "", "TO", "", "IL (mark 1 1)", "CE"]
 
 
 def test_fields_may_lack_and_states_may_have_true() -> None:
@@ -146,7 +146,7 @@ def test_fields_may_lack_and_states_may_have_true() -> None:
         ({"states": ["( ) )"]}, "the field states must hold lists of fluents"),
     ],
 )
-def test_what_does_not_fit_is_refused(fields: dict[str, Any], message: str) -> None:
+def test_files_that_do_not_fit_the_game_are_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(MatchError, match=message):
         imported(changed(**fields))
 
@@ -170,7 +170,7 @@ def import_archive(folder: Path, text: str, name: str = "old.jsonl") -> tuple[Re
     path.write_text(text, encoding="utf-8")
     result = run("import", str(path), "--game", "tic_tac_toe", "--out", str(folder / "out"))
     out = folder / "out"
-    return result, sorted(each.name for each in out.iterdir()) if out.exists() else []
+    return result, sorted(file.name for file in out.iterdir()) if out.exists() else []
 
 
 def test_lines_of_an_archive_hold_a_match_each(tmp_path: Path) -> None:
@@ -188,10 +188,10 @@ def test_a_line_that_cannot_be_read_costs_no_other(tmp_path: Path) -> None:
     result, records = import_archive(tmp_path, f"{LINE}\n{LINE[:50]}\n{BAD}\n{LOST}\n[]\n{LINE}")
     assert result.exit_code == 2
     assert records == ["old-1.json", "old-6.json"]
-    told = result.stderr.splitlines()
-    assert len(told) == 4
+    errors = result.stderr.splitlines()
+    assert len(errors) == 4
     for line, place, problem in zip(
-        told,
+        errors,
         ("line 2", "line 3", "line 4", "line 5"),
         (
             "it is not JSON: ",
@@ -226,10 +226,10 @@ def test_json_on_several_lines_is_one_match(tmp_path: Path) -> None:
 
 
 def test_matches_of_one_name_do_not_replace_each_other(tmp_path: Path) -> None:
-    lines, alone = tmp_path / "a.jsonl", written(tmp_path, TTT, "a-2.json")
+    lines, single = tmp_path / "a.jsonl", written(tmp_path, TTT, "a-2.json")
     lines.write_text(f"{LINE}\n{LINE}\n")
     options = ("--game", "tic_tac_toe", "--out", str(tmp_path / "o"))
-    result = run("import", str(lines), alone, *options)
+    result = run("import", str(lines), single, *options)
     assert result.exit_code == 2
     assert "two matches would become" in result.stderr
 
@@ -291,8 +291,8 @@ def test_a_trace_of_the_controller_is_a_match(tmp_path: Path) -> None:
 
 
 def test_a_trace_that_ends_early_is_a_match_that_was_not_completed() -> None:
-    begun = TRACE[: TRACE.index('    <step nb="3">')] + "</steps></gametrace>"
-    for trace in (begun, begun.replace("</steps>", '<step nb="3"/></steps>')):
+    unfinished = TRACE[: TRACE.index('    <step nb="3">')] + "</steps></gametrace>"
+    for trace in (unfinished, unfinished.replace("</steps>", '<step nb="3"/></steps>')):
         record = bomb_of(trace)
         assert len(record.turns) == 2
         assert record.error == "the match was not completed"
@@ -385,7 +385,7 @@ def test_an_archive_never_decides_which_rules_are_read(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_what_cannot_be_read_is_said_in_a_line(tmp_path: Path) -> None:
+def test_unreadable_files_are_one_line_errors(tmp_path: Path) -> None:
     good = written(tmp_path, TTT)
     bomb = tmp_path / "bomb.xml"
     bomb.write_text('<!DOCTYPE match [<!ENTITY a "aa">]><match><role>&a;</role></match>')
@@ -434,7 +434,7 @@ def test_the_others_are_imported_if_one_cannot_be(tmp_path: Path) -> None:
     result = run("import", worse, bad, good, *options)
     assert result.exit_code == 2
     assert "worse.json: it is an empty list" in result.stderr
-    assert [each["turns"] for each in json.loads(result.stdout)] == [5]
+    assert [entry["turns"] for entry in json.loads(result.stdout)] == [5]
     assert "bad.json: the rules give xplayer 100 points, the file 0" in result.stderr
 
 
@@ -443,11 +443,11 @@ def test_an_illegal_move_of_ours_comes_back_as_one() -> None:
         script_arena("exploding_bomb", agent=Script(["noop", "nonsense", "wait"])), 0
     )
     states = check_record(record, load("exploding_bomb"))
-    again = record_of(
+    reimported = record_of(
         read_json(tiltyard_json(record, states, {}).encode()),
         "exploding_bomb",
         load("exploding_bomb"),
     )
-    assert [f.turn for f in again.faults] == [f.turn for f in record.faults]
-    assert {f.kind for f in again.faults} == {"illegal"}
-    assert [t.submitted for t in again.turns] == [t.submitted for t in record.turns]
+    assert [f.turn for f in reimported.faults] == [f.turn for f in record.faults]
+    assert {f.kind for f in reimported.faults} == {"illegal"}
+    assert [t.submitted for t in reimported.turns] == [t.submitted for t in record.turns]

@@ -31,15 +31,17 @@ def test_it_is_played_and_its_record_played_again(player: str) -> None:
     assert len(check_record(record, rules_of(record))) == len(record.turns) + 1
 
 
-def test_it_is_believed_in() -> None:
+def test_beliefs_hold_the_hidden_places_with_equal_probability() -> None:
     belief = ggp.load(GAME).belief("seeker", [("noop", ()), ("(pick 4)", ("high",))])
     assert belief.exact
-    held = {fluent: belief.probability(fluent) for fluent in belief.fluents if "hidden" in fluent}
-    assert held == pytest.approx({f"(hidden {each})": 1 / 3 for each in (1, 2, 3)})
+    probabilities = {
+        fluent: belief.probability(fluent) for fluent in belief.fluents if "hidden" in fluent
+    }
+    assert probabilities == pytest.approx({f"(hidden {place})": 1 / 3 for place in (1, 2, 3)})
 
 
 def test_it_is_searched() -> None:
-    """To pick the middle one of three tells the others apart, which is worth 33.3, not 25."""
+    """Picking the middle one of three separates the others, which is worth 33.3, not 25."""
     player = ggp.load(GAME).player("seeker", "hyperplay2:n=6", seed=1)
     player.observe("noop", ())
     player.observe("(pick 4)", ("high",))
@@ -47,21 +49,21 @@ def test_it_is_searched() -> None:
 
 
 def test_it_is_solved() -> None:
-    """The middle first, then the middle of what is left: 1, 2 and 4 of seven in so many picks."""
+    """The middle first, then the middle of the rest: 1, 2 and 4 of seven in so many picks."""
     solution = solve(build_machine(load_program(GAME)))
     assert solution.profile.values["seeker"] == pytest.approx((75 + 2 * 50 + 4 * 25) / 7)
 
 
 def test_it_is_shown_at_the_table() -> None:
-    text, beside = Offers(game=GAME).rules_of(GAME, None)
-    told = read_rules(GAME, text)
-    assert (told["ok"], told["roles"], told["title"]) == (True, ["seeker"], "Seek")
+    text, rules_text = Offers(game=GAME).rules_of(GAME, None)
+    sheet = read_rules(GAME, text)
+    assert (sheet["ok"], sheet["roles"], sheet["title"]) == (True, ["seeker"], "Seek")
     record = ggp.play_match(GAME, {"seeker": "random"}, seed=1)
-    frames = replay(record, beside)
+    frames = replay(record, rules_text)
     assert len(frames) == len(record.turns) + 1
-    shown = [[fact["text"] for fact in frame["state"]["facts"]] for frame in frames]
-    assert shown[0] == ["(hidden 0)", "(picked 0)", "(turn 0)"]
-    assert shown[1][1:] == ["(picked 0)", "(turn 1)"]
+    facts = [[fact["text"] for fact in frame["state"]["facts"]] for frame in frames]
+    assert facts[0] == ["(hidden 0)", "(picked 0)", "(turn 0)"]
+    assert facts[1][1:] == ["(picked 0)", "(turn 1)"]
 
 
 def test_a_person_plays_it_in_the_terminal() -> None:

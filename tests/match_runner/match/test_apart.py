@@ -138,7 +138,7 @@ def _module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(name="marks")
 def _marks() -> Path:
-    """What the player leaves: a file for each thing it did wrong, and one of the end."""
+    """The files that the player leaves: one for each fault, and one at the end."""
     folder = Path(os.environ["PLUG_IN_MARKS"])
     for file in folder.iterdir():
         file.unlink()
@@ -150,7 +150,7 @@ def spec(does: str = "", turn: int = 1, lives: int = 99) -> str:
     return f"plug_in_apart:Player{options}"
 
 
-def held(
+def played_record(
     does: str = "",
     turn: int = 1,
     lives: int = 99,
@@ -180,7 +180,7 @@ def held(
         (machine, machine),
         clock.tells,
         order=order if conditions.keeps_apart else None,
-        report=None if reports is None else lambda role, said: reports.append((role, said)),
+        report=None if reports is None else lambda role, message: reports.append((role, message)),
     )
     return play_match(arena, 5, conditions)
 
@@ -189,26 +189,26 @@ def faults(record: MatchRecord) -> list[tuple[int, str, str]]:
     return [(fault.turn + 1, fault.kind, fault.text) for fault in record.faults]
 
 
-def test_one_that_does_nothing_wrong_plays_as_in_this_process(
+def test_a_player_apart_decides_as_it_does_in_this_process(
     marks: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     reports: list[tuple[str, Decision]] = []
-    there = held(reports=reports)
+    record_apart = played_record(reports=reports)
     assert capfd.readouterr().out == ""
     assert (marks / "ended").read_text().startswith("(cut red) ")
-    here = held(in_process=True)
+    record_here = played_record(in_process=True)
     assert "thinking aloud" in capfd.readouterr().out
-    drawn = [turn.decisions["agent"].seconds for turn in there.turns]
-    assert drawn == [turn.decisions["agent"].seconds for turn in here.turns]
-    assert timeless(there) == timeless(here)
-    assert [turn.joint_move["agent"] for turn in there.turns] == MOVES
-    assert there.states_visited["agent"] == 30
-    assert not there.faults
-    assert reports[0] == ("agent", there.turns[0].decisions["agent"])
+    seconds = [turn.decisions["agent"].seconds for turn in record_apart.turns]
+    assert seconds == [turn.decisions["agent"].seconds for turn in record_here.turns]
+    assert timeless(record_apart) == timeless(record_here)
+    assert [turn.joint_move["agent"] for turn in record_apart.turns] == MOVES
+    assert record_apart.states_visited["agent"] == 30
+    assert not record_apart.faults
+    assert reports[0] == ("agent", record_apart.turns[0].decisions["agent"])
 
 
-def test_one_that_never_answers_is_late_and_begins_anew_with_its_path(marks: Path) -> None:
-    record = held("loop-choose", 2, 1, clock_s=CLOCK_S)
+def test_a_player_that_never_answers_is_late_and_restarts_with_its_path(marks: Path) -> None:
+    record = played_record("loop-choose", 2, 1, clock_s=CLOCK_S)
     assert faults(record) == [(2, "late", "gave no answer within 0.8 s")]
     assert record.turns[1].submitted == {"agent": None}
     assert record.turns[1].decisions == {}
@@ -238,37 +238,39 @@ def test_one_that_never_answers_is_late_and_begins_anew_with_its_path(marks: Pat
         ("late-choose", 2, [(2, "late", "answered wait after 0.")]),
     ],
 )
-def test_what_it_does_costs_its_move_and_no_more(
+def test_a_fault_costs_a_player_its_move_and_no_more(
     does: str, turn: int, expected: list[tuple[int, str, str]], marks: Path
 ) -> None:
     is_short = does.startswith(("loop", "late"))
     patience = Patience(grace_s=10.0) if does.startswith("late") else None
-    record = held(does, turn, 1, clock_s=CLOCK_S if is_short else 30.0, patience=patience)
+    record = played_record(does, turn, 1, clock_s=CLOCK_S if is_short else 30.0, patience=patience)
     assert record.error is None
-    found = faults(record)
-    assert [each[:2] for each in found] == [each[:2] for each in expected]
-    for (_, _, text), (_, _, begins) in zip(found, expected, strict=True):
+    faults_of = faults(record)
+    assert [fault[:2] for fault in faults_of] == [fault[:2] for fault in expected]
+    for (_, _, text), (_, _, begins) in zip(faults_of, expected, strict=True):
         assert text.startswith(begins)
-    for number, played in enumerate(record.turns, start=1):
+    for number, turn_played in enumerate(record.turns, start=1):
         if number != turn or does == "raise-observe":
-            assert played.joint_move["agent"] == MOVES[number - 1]
+            assert turn_played.joint_move["agent"] == MOVES[number - 1]
 
 
 @pytest.mark.verify
-def test_one_that_cannot_be_made_is_asked_no_more_and_the_match_is_played(marks: Path) -> None:
-    record = held("loop-make", clock_s=0.1, start_s=0.2, patience=Patience(0.0, lives=2))
+def test_a_player_that_cannot_be_made_is_not_asked_and_the_match_goes_on(marks: Path) -> None:
+    record = played_record("loop-make", clock_s=0.1, start_s=0.2, patience=Patience(0.0, lives=2))
     assert record.error is None
     assert [kind for _, kind, _ in faults(record)] == ["late"] * 3
     assert faults(record)[1][2] == "gets no more turns: its process was lost 2 times in a row"
 
 
-def test_one_whose_making_raises_says_where(marks: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_error_while_a_player_is_made_says_where(
+    marks: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO, "match_runner")
-    record = held("raise-make")
+    record = played_record("raise-make")
     assert 'raise ValueError("out of luck")' in caplog.text
-    said = f"the player {spec('raise-make')} raised ValueError: out of luck when it was made"
+    message = f"the player {spec('raise-make')} raised ValueError: out of luck when it was made"
     assert [kind for _, kind, _ in faults(record)] == ["raised"] * 3
-    assert faults(record)[0][2].startswith(said)
+    assert faults(record)[0][2].startswith(message)
     assert "plug_in_apart.py, line" in faults(record)[0][2]
 
 
@@ -308,20 +310,20 @@ def test_it_plays_in_this_process_if_that_is_asked_for(
     result = CliRunner().invoke(main, ["play", GAME, *options, "--in-process"])
     assert result.exit_code == 0
     assert "thinking aloud" in result.stdout
-    held = []
-    monkeypatch.setattr("match_runner.cli.tournament.hold_series", lambda *args: held.append(args))
+    calls = []
+    monkeypatch.setattr("match_runner.cli.tournament.hold_series", lambda *args: calls.append(args))
     file = tmp_path / "t.toml"
     file.write_text(f'games = ["{GAME}"]\nplay_clock = 1\n[players]\na = "{spec()}"\n')
     for option in ([], ["--in-process"]):
         CliRunner().invoke(main, ["tournament", str(file), *option])
-    assert [series.games[0].conditions.keeps_apart for series, *_ in held] == [True, False]
+    assert [series.games[0].conditions.keeps_apart for series, *_ in calls] == [True, False]
 
 
 @pytest.mark.verify
-def test_the_library_goes_the_same_way(marks: Path) -> None:
+def test_the_library_runs_players_apart_too(marks: Path) -> None:
     record = ggp.play_match(GAME, {"agent": spec("leave-choose", 2, 1)}, play_clock=5.0)
-    said = "was lost: a worker process died (exit status 3)"
-    assert faults(record) == [(2, "raised", said)]
+    message = "was lost: a worker process died (exit status 3)"
+    assert faults(record) == [(2, "raised", message)]
     assert record.turns[2].joint_move["agent"] == "(cut red)"
 
 
@@ -329,8 +331,8 @@ def test_the_library_goes_the_same_way(marks: Path) -> None:
 
 
 @pytest.mark.verify
-def test_on_cpu_time_one_that_sleeps_is_in_time(marks: Path) -> None:
-    record = held("late-choose", clock_s=CLOCK_S, clock=Clock.CPU, lives=1)
+def test_on_cpu_time_a_player_that_sleeps_is_in_time(marks: Path) -> None:
+    record = played_record("late-choose", clock_s=CLOCK_S, clock=Clock.CPU, lives=1)
     assert not record.faults
     assert record.clock is Clock.CPU
     assert len(list(marks.iterdir())) == 2  # it did sleep, and was told of the end
@@ -338,19 +340,19 @@ def test_on_cpu_time_one_that_sleeps_is_in_time(marks: Path) -> None:
 
 @pytest.mark.verify
 @pytest.mark.parametrize("does", ["sleep-choose", "sleep-observe"])
-def test_on_cpu_time_one_that_sleeps_for_ever_is_given_up_on_the_wall(
+def test_on_cpu_time_a_player_that_sleeps_for_ever_is_given_up_by_the_wall_clock(
     does: str, marks: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Only what is asked in the second turn is asked in vain.
     began = itertools.count()
     monkeypatch.setattr(apart, "backstop_s", lambda seconds: 0.5 if next(began) == 2 else 60.0)
-    record = held(does, 2, clock_s=20.0, clock=Clock.CPU, lives=1)
+    record = played_record(does, 2, clock_s=20.0, clock=Clock.CPU, lives=1)
     assert faults(record) == [(2, "late", "gave no answer within 20 s of CPU time")]
     assert [turn.submitted["agent"] for turn in record.turns] == ["noop", None, "(cut red)"]
 
 
 @pytest.mark.verify
-def test_on_cpu_time_one_that_never_stops_working_is_late(marks: Path) -> None:
-    record = held("loop-choose", 2, clock_s=CLOCK_S, clock=Clock.CPU, lives=1)
+def test_on_cpu_time_a_player_that_never_stops_working_is_late(marks: Path) -> None:
+    record = played_record("loop-choose", 2, clock_s=CLOCK_S, clock=Clock.CPU, lives=1)
     assert faults(record) == [(2, "late", "gave no answer within 0.8 s of CPU time")]
     assert [turn.submitted["agent"] for turn in record.turns] == ["noop", None, "(cut red)"]

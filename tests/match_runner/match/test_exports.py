@@ -239,14 +239,14 @@ def require_exported_as_spelled(path: Path, folder: Path) -> None:
     game = Reference(rules_of(path.read_text()), lambda move: terms_of(move)[0])
     assert tuple(match["gameRoleNames"]) == game.roles
     state = game.initial()
-    for told, moves in zip(match["states"], [*match["moves"], None], strict=True):
-        assert {value(term) for term in terms_of(told.strip()[1:-1])} == state
+    for state_text, moves in zip(match["states"], [*match["moves"], None], strict=True):
+        assert {value(term) for term in terms_of(state_text.strip()[1:-1])} == state
         if moves is not None:
             joint = dict(zip(game.roles, moves, strict=True))
             assert all(move in game.legal(state, role) for role, move in joint.items())
             state = game.step(state, joint).state
-    again = run("import", str(export), "--game", str(path), "--out", str(folder / "again"))
-    assert again.exit_code == 0, again.output
+    reimported = run("import", str(export), "--game", str(path), "--out", str(folder / "again"))
+    assert reimported.exit_code == 0, reimported.output
     read = read_record(folder / "again" / "match.json")
     assert [turn.joint_move for turn in read.turns] == [turn.joint_move for turn in record.turns]
 
@@ -285,12 +285,12 @@ def test_the_command_prints_or_writes(tmp_path: Path) -> None:
 def test_misuse_of_export_is_one_line(tmp_path: Path) -> None:
     record = recorded("exploding_bomb")
     path = str(write_record(record, tmp_path))
-    gone = str(write_record(replace(record, game="gone", seed=77, rules=""), tmp_path))
+    missing = str(write_record(replace(record, game="gone", seed=77, rules=""), tmp_path))
     wrong = str(write_record(replace(record, goals={"agent": 1, "random": 0}, seed=78), tmp_path))
     for args, code, message in (
         ((path, "--to", "pgn"), 2, "Invalid value for '--to'"),
         ((path,), 2, "Missing option '--to'"),
-        ((gone, "--to", "dresden-xml"), 2, "unknown game 'gone'"),
+        ((missing, "--to", "dresden-xml"), 2, "unknown game 'gone'"),
         ((wrong, "--to", "dresden-xml"), 1, "the rules give agent"),
         ((path, "--to", "dresden-xml", "--out", f"{path}/x"), 2, "cannot write"),
     ):
@@ -400,7 +400,7 @@ def test_a_log_that_was_cut_off_is_shown_as_far_as_it_goes(tmp_path: Path) -> No
          "field decision.move is missing"),
     ],
 )  # fmt: skip
-def test_what_is_no_log_is_one_line(data: str, message: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_log_is_a_one_line_error(data: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text(data)
     result = run("replay", str(path))

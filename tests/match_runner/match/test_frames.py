@@ -1,4 +1,4 @@
-"""What is shown after a turn."""
+"""The pictures and texts that are shown after a turn."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_cells_of_the_last_moves_are_marked(artist: MatchArtist) -> None:
     assert artist.frame(0, None, [], over=False)["marks"] == []
 
 
-def test_what_is_dropped_into_a_column_is_marked_where_it_came_to_rest() -> None:
+def test_a_dropped_disc_is_marked_where_it_came_to_rest() -> None:
     artist = MatchArtist(ggp.load("connect_four", backend="prolog").program)
     discs = ["(disc 3 1 first)", "(disc 3 2 second)", "(disc 5 1 first)"]
     moves = ["(drop 3)", "(drop 3)", "(drop 5)"]
@@ -56,12 +56,15 @@ def test_what_is_dropped_into_a_column_is_marked_where_it_came_to_rest() -> None
 
 def test_at_a_seat_the_mark_is_where_the_role_knows_that_it_came_to_rest() -> None:
     artist = MatchArtist(ggp.load("phantom_connect_four", backend="prolog").program)
-    mine, other = {"(disc 3 1 first)": 1.0}, {"(disc 4 1 second)": 0.5}
-    before, after = artist.certain(other), artist.certain({**other, **mine})
-    unsure = artist.certain({**other, "(disc 3 1 first)": 0.5, "(disc 3 2 first)": 0.5})
+    mine, others_pieces = {"(disc 3 1 first)": 1.0}, {"(disc 4 1 second)": 0.5}
+    before_move, after_move = (
+        artist.certain(others_pieces),
+        artist.certain({**others_pieces, **mine}),
+    )
+    unsure = artist.certain({**others_pieces, "(disc 3 1 first)": 0.5, "(disc 3 2 first)": 0.5})
     move = {"first": "(drop 3)"}
-    assert artist.marks(move, before, after) == ["disc:3,1"]
-    assert artist.marks(move, before, unsure) == artist.cells("(drop 3)", "first")
+    assert artist.marks(move, before_move, after_move) == ["disc:3,1"]
+    assert artist.marks(move, before_move, unsure) == artist.cells("(drop 3)", "first")
 
 
 def test_openspiels_own_words_are_shown_beside_the_terms() -> None:

@@ -44,7 +44,7 @@ class Scripted:
 
 
 class Witness:
-    """Keeps what a watcher is told."""
+    """Records the notes that a watcher gets."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[TurnRecord | None, tuple[str, ...], bool]] = []
@@ -111,12 +111,12 @@ def test_a_match_goes_on_as_if_it_had_not_been_broken_off(game: str, silent: boo
 
     whole, witnesses = play()
     for at in range(1, len(whole.turns)):
-        again, guests = play(whole.turns[:at])
-        assert [t.joint_move for t in again.turns] == [t.joint_move for t in whole.turns]
-        assert again.goals == whole.goals
+        resumed, guests = play(whole.turns[:at])
+        assert [t.joint_move for t in resumed.turns] == [t.joint_move for t in whole.turns]
+        assert resumed.goals == whole.goals
         for guest, witness in zip(guests, witnesses, strict=True):
-            told = [note for note in guest.notes if note[0] == "observe"]
-            assert told == [note for note in witness.notes if note[0] == "observe"]
+            percepts = [note for note in guest.notes if note[0] == "observe"]
+            assert percepts == [note for note in witness.notes if note[0] == "observe"]
 
 
 def test_players_elsewhere_cannot_go_on() -> None:
@@ -127,13 +127,13 @@ def test_players_elsewhere_cannot_go_on() -> None:
         play_match(arena, 0, Conditions(play_clock_s=5), earlier=[turn])
 
 
-def test_what_a_player_of_this_process_thinks_is_told() -> None:
-    told: list[tuple[str, Decision]] = []
+def test_decisions_of_a_player_of_this_process_are_reported() -> None:
+    reports: list[tuple[str, Decision]] = []
     arena = set_up(
         "exploding_bomb",
         load("exploding_bomb"),
         {"agent": "hyperplay:n=2"},
-        report=lambda role, decision: told.append((role, decision)),
+        report=lambda role, decision: reports.append((role, decision)),
     )
     play_match(arena, 1)
-    assert {role for role, _ in told} == {"agent"}
+    assert {role for role, _ in reports} == {"agent"}

@@ -69,16 +69,20 @@ def pair_of(game: str) -> Pair | None:
     seen: dict[tuple[int, object], Walk] = {}
     pairs = []
     walks = [_walk(machine, rng) for _ in range(NUM_WALKS)]
-    for each in walks:
-        for walk, choices in each:
+    for search_walks in walks:
+        for walk, choices in search_walks:
             for role, num_choices in enumerate(choices):
                 if role == machine.random_role or num_choices < 2:
                     continue
-                other = seen.setdefault((role, walk.path_of(role)), walk)
-                if other.state != walk.state:
-                    pairs.append(Pair(role, other, walk))
+                twin = seen.setdefault((role, walk.path_of(role)), walk)
+                if twin.state != walk.state:
+                    pairs.append(Pair(role, twin, walk))
     if not pairs:
-        pairs = [pair for each in walks[:NUM_SEARCHES] for pair in _other_walks(machine, *each[-1])]
+        pairs = [
+            pair
+            for search_walks in walks[:NUM_SEARCHES]
+            for pair in _other_walks(machine, *search_walks[-1])
+        ]
     return max(pairs, key=lambda pair: len(pair.left.joint_moves), default=None)
 
 
@@ -89,10 +93,10 @@ def _other_walks(machine: Machine, walk: Walk, choices: list[int]) -> Iterator[P
             continue
         for state, _, turns in complete_paths(machine, role, list(walk.path_of(role))):
             moves = [tuple(map(machine.move_text, row)) for row, _ in turns]
-            percepts = [tuple(map(machine.percept_texts, told)) for _, told in turns]
-            other = Walk(tuple(moves), tuple(percepts), machine.fluents(state)[0])
-            if other.state != walk.state:
-                yield Pair(role, walk, other)
+            percepts = [tuple(map(machine.percept_texts, percept_ids)) for _, percept_ids in turns]
+            twin = Walk(tuple(moves), tuple(percepts), machine.fluents(state)[0])
+            if twin.state != walk.state:
+                yield Pair(role, walk, twin)
                 break
 
 
@@ -101,17 +105,19 @@ def _walk(machine: Machine, rng: np.random.Generator) -> list[tuple[Walk, list[i
     state = machine.initial(1)
     moves: list[tuple[str, ...]] = []
     percepts: list[tuple[tuple[str, ...], ...]] = []
-    found = []
+    walks_found = []
     while not machine.terminal(state)[0]:
         roles = range(len(machine.roles))
         choices = [len(machine.legal(state, role).values) for role in roles]
-        found.append((Walk(tuple(moves), tuple(percepts), machine.fluents(state)[0]), choices))
+        walks_found.append(
+            (Walk(tuple(moves), tuple(percepts), machine.fluents(state)[0]), choices)
+        )
         row = [int(random_moves(machine, state, role, rng)[0]) for role in roles]
         stepped = machine.step(state, np.array([row]))
         moves.append(tuple(map(machine.move_text, row)))
         percepts.append(tuple(machine.percept_texts(int(p)) for p in stepped.percepts[0]))
         state = stepped.states
-    return found
+    return walks_found
 
 
 def referee(machine: Machine, walk: Walk) -> None:

@@ -18,7 +18,7 @@ from match_runner.match.referee import play_match
 from match_runner.match.seats import read_players, set_up
 from match_runner.series.match_task import rehearse
 from match_runner.tournament import read_tournament
-from tests.match_runner.series.comparisons import held
+from tests.match_runner.series.comparisons import play
 from tests.support.effort import rarely
 from tests.support.games import machine_of_game
 
@@ -86,12 +86,12 @@ def test_record_names_the_game_and_can_be_replayed() -> None:
     record = ggp.play_match("openspiel:phantom_ttt", {"p0": "random", "p1": "random"})
     assert record.game == "openspiel:phantom_ttt"
     assert "obstype=reveal-numturns" in record.rules
-    again = record_from_json(record.to_json())
-    states = check_record(again, rules_of(again))
+    reread = record_from_json(record.to_json())
+    states = check_record(reread, rules_of(reread))
     assert len(states) == len(record.turns) + 1
-    bare = replace(again, rules="")
+    bare = replace(reread, rules="")
     assert len(check_record(bare, rules_of(bare))) == len(states)
-    wrong = replace(again, goals=dict.fromkeys(again.goals, 7.0))
+    wrong = replace(reread, goals=dict.fromkeys(reread.goals, 7.0))
     with pytest.raises(MatchError, match="the rules give p0"):
         check_record(wrong, rules_of(wrong))
 
@@ -101,9 +101,9 @@ def test_series_is_kept_and_continued(tmp_path: Path) -> None:
     (tmp_path / "tournament.toml").write_text(text)
     series = read_tournament(tmp_path / "tournament.toml")
     for _ in range(2):
-        found, failures = held(series, tmp_path, None, None)
+        snapshot, failures = play(series, tmp_path, None, None)
         assert not failures
-        assert [match.record.game for match in found.matches] == ["openspiel:kuhn_poker"] * 4
+        assert [match.record.game for match in snapshot.matches] == ["openspiel:kuhn_poker"] * 4
 
 
 @pytest.mark.parametrize("name", ["leduc_poker", "connect_four"])

@@ -80,8 +80,8 @@ def test_a_record_says_which_clock_it_was() -> None:
     assert data["clock"] == "cpu"
     assert record_from_json(data) == record
     assert record_name(record) != record_name(replace(record, clock=Clock.WALL))
-    shown = next(iter(show_record(record)))
-    assert str(shown) == f"exploding_bomb, seed 3, on {record.backend}, play clock 2 s (CPU time)"
+    title = next(iter(show_record(record)))
+    assert str(title) == f"exploding_bomb, seed 3, on {record.backend}, play clock 2 s (CPU time)"
     del data["clock"]  # as records were
     assert record_from_json(data).clock is Clock.WALL
     data["clock"] = "sand"
@@ -89,7 +89,7 @@ def test_a_record_says_which_clock_it_was() -> None:
         record_from_json(data)
 
 
-def test_people_and_remote_players_are_said_to_be_on_the_wall_clock() -> None:
+def test_people_and_remote_players_are_reported_to_use_the_wall_clock() -> None:
     for player in ("http://localhost:9147", "human"):
         (line,) = clock_notes(Clock.CPU, ("random", player))
         assert str(line) == "the wall clock limits remote players and people"
@@ -118,9 +118,9 @@ def test_the_name_of_a_game_in_a_record_has_no_file_read(tmp_path: Path) -> None
 
 def test_file_names_tell_matches_apart(tmp_path: Path) -> None:
     record = recorded()
-    other = replace(record, players={"agent": "legal"})
+    renamed = replace(record, players={"agent": "legal"})
     assert record_name(record).startswith("exploding_bomb-seed3-")
-    assert record_name(record) != record_name(other)
+    assert record_name(record) != record_name(renamed)
     assert record_name(record) == record_name(replace(record, turns=()))
     assert "/" not in record_name(replace(record, game="some/where/bomb.gdl"))
 
@@ -149,8 +149,10 @@ def test_a_file_that_is_not_json_is_a_config_error(text: str, tmp_path: Path) ->
 def test_decisions_without_probabilities_are_still_read() -> None:
     record = play_match(arena_of("kuhn_poker", "player1=random", "player2=random"), 2)
     data = json.loads(json.dumps(record.to_json()))
-    told = [each["probabilities"] for t in data["turns"] for each in t["decisions"].values()]
-    assert {"bet": 0.5, "check": 0.5} in told
+    probabilities = [
+        decision["probabilities"] for t in data["turns"] for decision in t["decisions"].values()
+    ]
+    assert {"bet": 0.5, "check": 0.5} in probabilities
     assert record_from_json(data) == record
     for turn in data["turns"]:
         for decision in turn["decisions"].values():
@@ -255,9 +257,9 @@ def test_a_record_of_other_rules_says_so() -> None:
     changed = normalize(
         parse(load("exploding_bomb").source.text.replace("ask", "enquire"), "changed")
     )
-    asked = altered(record, 1, joint_move={"agent": "ask", "random": "noop"})
+    changed_record = altered(record, 1, joint_move={"agent": "ask", "random": "noop"})
     with pytest.raises(MatchError, match="the rules have changed since; ask is not legal"):
-        check_record(asked, changed)
+        check_record(changed_record, changed)
 
 
 def test_a_match_that_ended_early_is_checked_as_far_as_it_went() -> None:

@@ -1,4 +1,4 @@
-"""The referee: who is told what, and what becomes of bad answers."""
+"""The referee: the percepts that it passes on, and its treatment of bad answers."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def all_faults(record: Any) -> list[Fault]:
 
 
 def test_each_player_gets_only_its_own_moves_and_percepts() -> None:
-    one = Script(["noop", "bet", "noop"])
+    first = Script(["noop", "bet", "noop"])
     two = Script(["noop", "noop", "call"])
-    record = play_match(script_arena("kuhn_poker", player1=one, player2=two), seed=4)
+    record = play_match(script_arena("kuhn_poker", player1=first, player2=two), seed=4)
     assert [turn.joint_move["player1"] for turn in record.turns] == ["noop", "bet", "noop"]
-    for role, player in (("player1", one), ("player2", two)):
-        other = "player2" if role == "player1" else "player1"
+    for role, player in (("player1", first), ("player2", two)):
+        opponent = "player2" if role == "player1" else "player1"
         assert player.told == [
             {
                 "move": turn.joint_move[role],
@@ -70,8 +70,8 @@ def test_each_player_gets_only_its_own_moves_and_percepts() -> None:
             for turn in record.turns[:-1]
         ]
         dealt = record.turns[0].percepts
-        assert dealt[role] != dealt[other]
-        assert dealt[other][0] not in str(player.told)
+        assert dealt[role] != dealt[opponent]
+        assert dealt[opponent][0] not in str(player.told)
 
 
 def test_players_are_not_asked_to_observe_the_last_turn() -> None:
@@ -97,12 +97,12 @@ def test_random_is_played_by_chance() -> None:
 
 def test_roles_get_their_own_generator_whoever_the_others_are() -> None:
     machine = machine_of_game("kuhn_poker")
-    drawn: dict[int, list[int]] = {0: [], 1: []}
+    draws: dict[int, list[int]] = {0: [], 1: []}
 
     def arena(*roles: int) -> Arena:
         def seat(role: int) -> Seat:
             def make(rng: np.random.Generator) -> Script:
-                drawn[role].append(int(rng.integers(1 << 62)))
+                draws[role].append(int(rng.integers(1 << 62)))
                 return Script(["noop", "check", "check"] if role == 0 else ["noop"] * 9)
 
             return Seat("script", make)
@@ -113,10 +113,10 @@ def test_roles_get_their_own_generator_whoever_the_others_are() -> None:
 
     play_match(arena(0, 1), seed=7)
     play_match(arena(1, 0), seed=7)
-    assert drawn[0][0] == drawn[0][1]
-    assert drawn[1][0] == drawn[1][1]
-    assert drawn[0][0] != drawn[1][0]
-    assert stream(7, 0).integers(1 << 62) not in (drawn[0][0], drawn[1][0])
+    assert draws[0][0] == draws[0][1]
+    assert draws[1][0] == draws[1][1]
+    assert draws[0][0] != draws[1][0]
+    assert stream(7, 0).integers(1 << 62) not in (draws[0][0], draws[1][0])
 
 
 # ---------------------------------------------------------------- bad answers
@@ -141,11 +141,11 @@ def test_an_illegal_move_is_replaced_and_recorded(answer: str) -> None:
 
 
 def test_replacements_are_random_legal_moves() -> None:
-    played = set()
+    replacements = set()
     for seed in range(20):
         arena = script_arena("exploding_bomb", agent=Script(["noop", "sing", "(cut red)"]))
-        played.add(play_match(arena, seed).turns[1].joint_move["agent"])
-    assert played == {"ask", "wait"}
+        replacements.add(play_match(arena, seed).turns[1].joint_move["agent"])
+    assert replacements == {"ask", "wait"}
 
 
 def test_moves_are_understood_in_any_spelling() -> None:
@@ -177,8 +177,8 @@ def test_a_play_clock_gives_each_decision_a_deadline_before_the_referees() -> No
     clock = Clock()
     player = Script(["noop", "ask", "(cut red)"], clock, takes_s=[3.0, 2.0, 0.0])
     play_match(script_arena("exploding_bomb", clock, agent=player), 0, Conditions(play_clock_s=4.0))
-    given = [deadline.at_s for deadline in player.deadlines if deadline is not None]
-    assert given == [103.5, 106.5, 108.5]
+    deadlines = [deadline.at_s for deadline in player.deadlines if deadline is not None]
+    assert deadlines == [103.5, 106.5, 108.5]
 
 
 def test_without_a_play_clock_there_is_no_deadline_and_nothing_is_late() -> None:
@@ -303,7 +303,7 @@ def test_on_cpu_time_a_player_is_told_it_and_judged_by_what_it_used() -> None:
     assert not cpu_match(Worker(["noop", "ask", "(cut red)"]), 60.0).faults
 
 
-def test_on_cpu_time_an_answer_may_come_late_on_the_wall_within_reason(
+def test_on_cpu_time_an_answer_may_exceed_the_wall_clock_within_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Sleeper(Script):

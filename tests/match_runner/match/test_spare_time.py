@@ -36,7 +36,7 @@ CLOCKS = Conditions(play_clock_s=4.0, remote=RemoteConditions(start_clock_s=7), 
 
 @dataclass
 class Prepared(Script):
-    """Also notes what it may use of the start clock."""
+    """Also records its share of the start clock."""
 
     prepared: list[float] = field(default_factory=list)
     fails: bool = False
@@ -53,9 +53,9 @@ def player(*, fails: bool = False) -> Prepared:
 
 
 def test_the_start_clock_is_given_once_where_there_are_clocks() -> None:
-    made = player()
-    play_match(script_arena("exploding_bomb", made.clock, agent=made), 0, CLOCKS)
-    assert made.prepared == [7.0]
+    ready = player()
+    play_match(script_arena("exploding_bomb", ready.clock, agent=ready), 0, CLOCKS)
+    assert ready.prepared == [7.0]
     for without in (Conditions(prepares=True), replace(CLOCKS, prepares=False)):
         counted = player()
         play_match(script_arena("exploding_bomb", counted.clock, agent=counted), 0, without)
@@ -64,28 +64,28 @@ def test_the_start_clock_is_given_once_where_there_are_clocks() -> None:
 
 @pytest.mark.parametrize("start_clock", [0, 7])
 def test_commands_give_the_start_clock_that_they_are_told(start_clock: int) -> None:
-    asked = ConditionOptions(play_clock_s=4.0, start_clock_s=start_clock)
-    conditions = asked.of_match(has_remote=False)
-    made = player()
-    play_match(script_arena("exploding_bomb", made.clock, agent=made), 0, conditions)
-    assert made.prepared == ([7.0] if start_clock else [])
+    options = ConditionOptions(play_clock_s=4.0, start_clock_s=start_clock)
+    conditions = options.of_match(has_remote=False)
+    ready = player()
+    play_match(script_arena("exploding_bomb", ready.clock, agent=ready), 0, conditions)
+    assert ready.prepared == ([7.0] if start_clock else [])
 
 
 def test_nobody_prepares_for_a_rehearsal_or_for_a_match_that_has_begun() -> None:
     whole = play_match(script_arena("exploding_bomb", agent=player()), 0)
-    made = player()
-    arena = script_arena("exploding_bomb", made.clock, agent=made)
+    ready = player()
+    arena = script_arena("exploding_bomb", ready.clock, agent=ready)
     play_match(arena, 0, CLOCKS, counts=False)
-    assert not made.prepared
+    assert not ready.prepared
     later = Prepared(["ask", "(cut red)"], Clock())
     arena = script_arena("exploding_bomb", later.clock, agent=later)
     play_match(arena, 0, CLOCKS, earlier=whole.turns[:1])
     assert not later.prepared
 
 
-def test_who_fails_to_prepare_has_a_fault_and_plays_on() -> None:
-    made = player(fails=True)
-    record = play_match(script_arena("exploding_bomb", made.clock, agent=made), 0, CLOCKS)
+def test_a_player_that_fails_to_prepare_has_a_fault_and_plays_on() -> None:
+    ready = player(fails=True)
+    record = play_match(script_arena("exploding_bomb", ready.clock, agent=ready), 0, CLOCKS)
     faults = [fault for turn in record.turns for fault in turn.faults]
     assert [fault.kind for fault in faults] == ["raised"]
     assert "at the start" in str(faults[0])
@@ -94,18 +94,18 @@ def test_who_fails_to_prepare_has_a_fault_and_plays_on() -> None:
 
 def test_a_puzzle_that_was_solved_on_the_start_clock_is_not_searched_again() -> None:
     machine = machine_of_rules(LAMP, "propnet")
-    made = make_player(parse_spec("puzzle"), machine, 0, np.random.default_rng(0))
-    assert isinstance(made, Preparing)
-    made.prepare(Deadline.after(60.0))
-    visited = made.states_visited
+    solver = make_player(parse_spec("puzzle"), machine, 0, np.random.default_rng(0))
+    assert isinstance(solver, Preparing)
+    solver.prepare(Deadline.after(60.0))
+    visited = solver.states_visited
     assert visited > 0
-    decision = made.choose(Deadline.after(60.0))
+    decision = solver.choose(Deadline.after(60.0))
     assert decision.states_visited - visited < 20
 
 
 @dataclass
 class Ponderer(Script):
-    """Also notes what it may use of the time of others, and how many turns it knew then."""
+    """Also records its share of the time of others, and the number of turns it knew then."""
 
     pondered: list[tuple[int, float]] = field(default_factory=list)
     fails: bool = False
@@ -149,8 +149,8 @@ def test_an_answer_that_is_late_gives_nobody_more_than_the_play_clock() -> None:
     clock = Clock()
     moves = ["noop" if turn % 2 else mark for turn, mark in enumerate(MARKS)]
     x = Ponderer(moves, clock, (60.0, 0.0, 0.0, 0.0, 0.0))
-    others = ["noop" if turn % 2 == 0 else mark for turn, mark in enumerate(MARKS)]
-    o = Ponderer(others, clock, (0.0, 0.0, 0.0, 0.0, 0.0))
+    o_moves = ["noop" if turn % 2 == 0 else mark for turn, mark in enumerate(MARKS)]
+    o = Ponderer(o_moves, clock, (0.0, 0.0, 0.0, 0.0, 0.0))
     none = RemoteConditions(start_clock_s=0)
     conditions = replace(CLOCKS, ponder=True, max_turns=1, remote=none)
     play_match(script_arena("tic_tac_toe", clock, xplayer=x, oplayer=o), 0, conditions)
@@ -163,7 +163,7 @@ def test_nobody_ponders_unless_the_match_is_played_so() -> None:
     assert not o.pondered
 
 
-def test_who_fails_to_ponder_has_a_fault_and_plays_on() -> None:
+def test_a_player_that_fails_to_ponder_has_a_fault_and_plays_on() -> None:
     _, _, record = duel(fails=True)
     faults = [fault for turn in record.turns for fault in turn.faults]
     assert [(fault.role, fault.kind) for fault in faults] == [("xplayer", "raised")] * 2

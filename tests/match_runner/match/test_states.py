@@ -13,7 +13,7 @@ from tests.support.games import machine_of_game
 
 
 def decide(game: str, spec: str, turn: int = 0, seed: int = 0) -> Decision:
-    """What a player thinks at the start, as if it were a later turn of which it knows nothing."""
+    """A player's decision at the start, as if it were a later turn of which it knows nothing."""
     machine = machine_of_game(game)
     player = make_player(parse_spec(spec), machine, 0, np.random.default_rng(seed))
     for _ in range(turn):
@@ -44,16 +44,16 @@ def test_a_budget_too_small_still_tries_every_candidate() -> None:
 
 def test_the_same_seed_gives_the_same_numbers() -> None:
     spec = "hyperplay2:n=2,states=4000"
-    once, again, other = (decide("kuhn_poker", spec, seed=seed) for seed in (3, 3, 4))
-    assert (once.values, once.states_visited) == (again.values, again.states_visited)
-    assert once.values != other.values
+    once, repeated, reseeded = (decide("kuhn_poker", spec, seed=seed) for seed in (3, 3, 4))
+    assert (once.values, once.states_visited) == (repeated.values, repeated.states_visited)
+    assert once.values != reseeded.values
 
 
 def test_every_turn_has_its_budget_and_the_last_one_stays() -> None:
     spec = "hyperplay:exact=0,states=4000/2000/1000"
     visited = [decide("krieg_tic_tac_toe", spec, turn).states_visited for turn in (0, 1, 2, 3)]
-    for found, budget in zip(visited, (4000, 2000, 1000, 1000), strict=True):
-        assert 0.8 * budget <= found <= budget
+    for num_visited, budget in zip(visited, (4000, 2000, 1000, 1000), strict=True):
+        assert 0.8 * budget <= num_visited <= budget
 
 
 @pytest.mark.verify

@@ -28,33 +28,33 @@ def layout(rules: str, roles: str = "white black") -> Layout:
     return Layout.of(normalize(parse(frame + rules)))
 
 
-def drawn(made: Layout, *facts: str) -> dict[str, Any]:
-    return made.picture(map(parse_term, facts)).to_json()
+def picture_of(board_layout: Layout, *facts: str) -> dict[str, Any]:
+    return board_layout.picture(map(parse_term, facts)).to_json()
 
 
-def board(made: Layout, *facts: str) -> dict[str, Any]:
-    (found,) = drawn(made, *facts)["boards"]
-    assert isinstance(found, dict)
-    return found
+def board(board_layout: Layout, *facts: str) -> dict[str, Any]:
+    (picture,) = picture_of(board_layout, *facts)["boards"]
+    assert isinstance(picture, dict)
+    return picture
 
 
-def edges(made: Layout) -> tuple[str, str]:
+def edges(board_layout: Layout) -> tuple[str, str]:
     """Names of columns from left to right, and of rows from top to bottom."""
-    found = board(made)
-    return " ".join(found["columns"]), " ".join(found["rows"])
+    picture = board(board_layout)
+    return " ".join(picture["columns"]), " ".join(picture["rows"])
 
 
 def filled(picture: dict[str, Any]) -> dict[str, list[str]]:
-    """What is in each cell that is not empty, by id."""
-    cells = [cell for each in picture["boards"] for cell in each["cells"]]
+    """The contents of each cell that is not empty, by id."""
+    cells = [cell for drawn_board in picture["boards"] for cell in drawn_board["cells"]]
     return {c["id"]: [item["text"] for item in c["items"]] for c in cells if c["items"]}
 
 
 def test_letters_go_across_and_the_highest_number_is_at_the_top() -> None:
     rules = "(init (cell a 1 wk)) (init (cell b 2 b)) (init (cell a 2 wr)) (init (cell b 1 bk))"
-    made = layout(rules)
-    assert edges(made) == ("a b", "2 1")
-    assert filled(drawn(made, "(cell a 1 wk)"))["cell:a,1"] == ["white king"]
+    board_layout = layout(rules)
+    assert edges(board_layout) == ("a b", "2 1")
+    assert filled(picture_of(board_layout, "(cell a 1 wk)"))["cell:a,1"] == ["white king"]
     turned = layout("(init (cell 1 a x)) (init (cell 2 b x)) (init (cell 3 c x))" + LETTERS)
     assert edges(turned) == ("a b c", "3 2 1")
 
@@ -67,9 +67,9 @@ def test_rows_that_are_called_rows_begin_at_the_top() -> None:
     rules = MARKING.replace("?x", "?row").replace("?y", "?col")
     assert edges(layout(rules + NUMBERS)) == ("1 2 3", "1 2 3")
     prefixed = "(init (cell r1 c1 x)) (init (cell r2 c2 x)) (init (cell r2 c3 o))"
-    made = layout(prefixed)
-    assert edges(made) == ("c1 c2 c3", "r1 r2")
-    assert list(filled(drawn(made, "(cell r2 c3 o)"))) == ["cell:c3,r2"]
+    board_layout = layout(prefixed)
+    assert edges(board_layout) == ("c1 c2 c3", "r1 r2")
+    assert list(filled(picture_of(board_layout, "(cell r2 c3 o)"))) == ["cell:c3,r2"]
 
 
 def test_words_that_the_rules_put_into_a_chain_are_coordinates() -> None:
@@ -88,16 +88,16 @@ def test_a_piece_may_come_before_its_coordinates() -> None:
     (<= (legal ?r (go ?who ?x ?y)) (role ?r) (animal ?who) (number ?x) (number ?y))
     (animal fox) (animal goose)
     """
-    assert filled(drawn(layout(rules), "(at fox 2 3)")) == {"at:2,3": ["fox"]}
+    assert filled(picture_of(layout(rules), "(at fox 2 3)")) == {"at:2,3": ["fox"]}
 
 
 def test_squares_with_one_name_or_inside_a_function_are_coordinates() -> None:
     named = layout("(init (cell a1 x)) (init (cell a2 o)) (init (cell b1 x)) (init (cell b3 x))")
-    found = board(named)
-    assert (found["columns"], found["rows"]) == (["a", "b"], ["3", "2", "1"])
-    assert len(found["cells"]) == 4  # the others are no cells at all
+    picture = board(named)
+    assert (picture["columns"], picture["rows"]) == (["a", "b"], ["3", "2", "1"])
+    assert len(picture["cells"]) == 4  # the others are no cells at all
     nested = layout("(init (cell (sq a 1) x)) (init (cell (sq b 2) x)) (init (cell (sq a 2) o))")
-    assert filled(drawn(nested, "(cell (sq b 2) x)")) == {"cell:b,2": ["x"]}
+    assert filled(picture_of(nested, "(cell (sq b 2) x)")) == {"cell:b,2": ["x"]}
 
 
 def test_sides_that_never_meet_have_a_board_each() -> None:
@@ -108,14 +108,17 @@ def test_sides_that_never_meet_have_a_board_each() -> None:
     (<= (next (fleet ?r ?x ?y)) (true (fleet ?r ?x ?y)) (not (hit ?r ?x ?y)))
     (<= (hit ?q ?x ?y) (does ?r (fire ?x ?y)) (true (fleet ?q ?x ?y)) (distinct ?q ?r))
     """
-    made = layout(rules, "alice bob")
-    found = drawn(made, "(fleet alice 3 2)")
-    assert [each["title"] for each in found["boards"]] == ["fleet alice", "fleet bob"]
-    assert filled(found) == {"fleet@alice:3,2": ["fleet"]}
-    assert made.cells_of_move(parse_term("(place 1 2)"), "bob") == ("fleet@bob:1,2",)
-    assert made.cells_of_move(parse_term("(fire 1 2)"), "bob") == ("fleet@alice:1,2",)
+    board_layout = layout(rules, "alice bob")
+    picture = picture_of(board_layout, "(fleet alice 3 2)")
+    assert [drawn_board["title"] for drawn_board in picture["boards"]] == [
+        "fleet alice",
+        "fleet bob",
+    ]
+    assert filled(picture) == {"fleet@alice:3,2": ["fleet"]}
+    assert board_layout.cells_of_move(parse_term("(place 1 2)"), "bob") == ("fleet@bob:1,2",)
+    assert board_layout.cells_of_move(parse_term("(fire 1 2)"), "bob") == ("fleet@alice:1,2",)
     meeting = "(<= (next caught) (true (fleet alice ?x ?y)) (true (fleet bob ?x ?y)))"
-    assert len(drawn(layout(rules + meeting, "alice bob"))["boards"]) == 1
+    assert len(picture_of(layout(rules + meeting, "alice bob"))["boards"]) == 1
 
 
 def test_a_third_coordinate_makes_layers() -> None:
@@ -123,11 +126,15 @@ def test_a_third_coordinate_makes_layers() -> None:
     (<= (legal ?r (mark ?x ?y ?z)) (role ?r) (number ?x) (number ?y) (number ?z))
     (<= (next (cell ?x ?y ?z ?r)) (does ?r (mark ?x ?y ?z)))
     """
-    made = layout(rules)
-    found = drawn(made, "(cell 1 2 3 white)")
-    assert [each["id"] for each in found["boards"]] == ["cell@1", "cell@2", "cell@3"]
-    assert filled(found) == {"cell@3:1,2": ["white"]}
-    assert made.cells_of_move(parse_term("(mark 1 2 3)"), "bob") == ("cell@3:1,2",)
+    board_layout = layout(rules)
+    picture = picture_of(board_layout, "(cell 1 2 3 white)")
+    assert [drawn_board["id"] for drawn_board in picture["boards"]] == [
+        "cell@1",
+        "cell@2",
+        "cell@3",
+    ]
+    assert filled(picture) == {"cell@3:1,2": ["white"]}
+    assert board_layout.cells_of_move(parse_term("(mark 1 2 3)"), "bob") == ("cell@3:1,2",)
 
 
 def test_discs_are_dropped_into_the_highest_cell_of_their_column() -> None:
@@ -137,16 +144,16 @@ def test_discs_are_dropped_into_the_highest_cell_of_their_column() -> None:
     (<= (next (disc ?x ?z ?r)) (does ?r (drop ?x)) (true (disc ?x ?y ?q)) (succ ?y ?z))
     (<= (full ?x) (true (disc ?x ?y ?r)))
     """
-    made = layout(rules)
-    assert edges(made) == ("1 2 3", "4 3 2 1")
-    assert made.cells_of_move(parse_term("(drop 2)"), "bob") == ("disc:2,4",)
+    board_layout = layout(rules)
+    assert edges(board_layout) == ("1 2 3", "4 3 2 1")
+    assert board_layout.cells_of_move(parse_term("(drop 2)"), "bob") == ("disc:2,4",)
 
 
 def test_heaps_and_tracks_are_rows() -> None:
     heaps = layout("(init (heap a 5)) (init (heap b 7)) (init (heap c 2))")
-    found = board(heaps, "(heap b 7)")
-    assert (found["columns"], found["rows"]) == (["a", "b", "c"], [""])
-    assert filled(drawn(heaps, "(heap b 7)")) == {"heap:b": ["7"]}
+    picture = board(heaps, "(heap b 7)")
+    assert (picture["columns"], picture["rows"]) == (["a", "b", "c"], [""])
+    assert filled(picture_of(heaps, "(heap b 7)")) == {"heap:b": ["7"]}
 
 
 def test_counters_scores_and_turns_are_no_boards() -> None:
@@ -156,11 +163,11 @@ def test_counters_scores_and_turns_are_no_boards() -> None:
     (<= (next (score ?r ?n)) (true (score ?r ?m)) (succ ?m ?n))
     (init (control white)) (<= (next (control black)) (true (control white)))
     """
-    found = drawn(
+    picture = picture_of(
         layout(rules), "(step 2)", "(score white 1)", "(score black 2)", "(control white)"
     )
-    assert found["boards"] == []
-    assert found["tables"] == [
+    assert picture["boards"] == []
+    assert picture["tables"] == [
         {
             "title": "score",
             "headers": ["role", "2"],
@@ -169,7 +176,7 @@ def test_counters_scores_and_turns_are_no_boards() -> None:
             "words": [],
         }
     ]
-    assert [fact["text"] for fact in found["facts"]] == ["(control white)", "(step 2)"]
+    assert [fact["text"] for fact in picture["facts"]] == ["(control white)", "(step 2)"]
 
 
 def test_fluents_over_the_same_coordinates_share_a_board() -> None:
@@ -180,14 +187,14 @@ def test_fluents_over_the_same_coordinates_share_a_board() -> None:
     (<= (next (refused ?x ?y)) (does ?r (mark ?x ?y)) (true (cell ?x ?y ?q)))
     """
     )
-    found = drawn(layout(rules), "(cell 1 1 white)", "(refused 1 1)")
-    assert filled(found) == {"cell:1,1": ["white", "refused"]}
+    picture = picture_of(layout(rules), "(cell 1 1 white)", "(refused 1 1)")
+    assert filled(picture) == {"cell:1,1": ["white", "refused"]}
 
 
 def test_two_fluents_that_each_fill_the_board_have_one_each() -> None:
     cells = " ".join(f"(init (cell{i} {x} {y} b))" for i in (1, 2) for x in (1, 2) for y in (1, 2))
-    found = drawn(layout(cells, "x o"))
-    assert [each["title"] for each in found["boards"]] == ["cell1", "cell2"]
+    picture = picture_of(layout(cells, "x o"))
+    assert [drawn_board["title"] for drawn_board in picture["boards"]] == ["cell1", "cell2"]
 
 
 def test_coordinates_are_kept_apart_though_one_relation_steps_along_both() -> None:
@@ -198,10 +205,10 @@ def test_coordinates_are_kept_apart_though_one_relation_steps_along_both() -> No
         (next_to ?y ?v))
     (<= (next (cell ?u ?v ?p)) (does ?r (go ?x ?y ?u ?v)) (true (cell ?x ?y ?p)))
     """
-    made = layout(rules)
-    assert edges(made) == ("a b c d", "4 3 2 1")
-    assert made.cells_of_move(parse_term("(go a 1 b 2)"), "bob") == ("cell:a,1", "cell:b,2")
-    assert made.cells_of_move(parse_term("noop"), "bob") == ()
+    board_layout = layout(rules)
+    assert edges(board_layout) == ("a b c d", "4 3 2 1")
+    assert board_layout.cells_of_move(parse_term("(go a 1 b 2)"), "bob") == ("cell:a,1", "cell:b,2")
+    assert board_layout.cells_of_move(parse_term("noop"), "bob") == ()
 
 
 def test_a_board_only_grows_where_something_is_beside_it() -> None:
@@ -211,21 +218,21 @@ def test_a_board_only_grows_where_something_is_beside_it() -> None:
     (<= (legal ?r (go ?x ?y)) (role ?r) (true (cell ?x ?y ?p)))
     (<= (next (cell ?u ?y x)) (does ?r (go ?x ?y)) (succ ?x ?u))
     """
-    made = layout(rules)
-    assert edges(made) == ("1 2 3", "3 2 1")
-    assert board(made, "(cell 5 1 x)")["columns"] == ["1", "2", "3", "4", "5"]
+    board_layout = layout(rules)
+    assert edges(board_layout) == ("1 2 3", "3 2 1")
+    assert board(board_layout, "(cell 5 1 x)")["columns"] == ["1", "2", "3", "4", "5"]
 
 
 def test_likely_things_come_first_and_shares_are_kept() -> None:
-    made = layout(MARKING + NUMBERS)
+    board_layout = layout(MARKING + NUMBERS)
     marginals = {"(cell 1 1 white)": 0.25, "(cell 1 1 black)": 0.75, "ready": 0.5}
-    found = made.heat({parse_term(fact): share for fact, share in marginals.items()})
-    (cell,) = [cell for cell in found["boards"][0]["cells"] if cell["items"]]
+    picture = board_layout.heat({parse_term(fact): share for fact, share in marginals.items()})
+    (cell,) = [cell for cell in picture["boards"][0]["cells"] if cell["items"]]
     assert [(item["text"], item["share"]) for item in cell["items"]] == [
         ("black", 0.75),
         ("white", 0.25),
     ]
-    assert found["facts"] == [{"text": "ready", "share": 0.5, "words": "ready"}]
+    assert picture["facts"] == [{"text": "ready", "share": 0.5, "words": "ready"}]
 
 
 CHESS = ["wk", "wp", "bk", "bp", "wr", "b"]
@@ -267,8 +274,8 @@ DRAUGHTS = ["wk", "wp", "bk", "bp", "b"]
 def test_well_known_pieces_have_symbols_and_owners(
     roles: str, values: list[list[str]], words: list[str], look: tuple[str, str, str]
 ) -> None:
-    found = Symbols(roles.split(), values).look(words)
-    assert (found.text, found.symbol, found.owner) == look
+    appearance = Symbols(roles.split(), values).look(words)
+    assert (appearance.text, appearance.symbol, appearance.owner) == look
 
 
 @pytest.mark.parametrize(
@@ -284,7 +291,7 @@ def test_well_known_pieces_have_symbols_and_owners(
         ("xplayer oplayer", [["xplayer", "oplayer"]], [0, 0]),
     ],
 )
-def test_what_looks_alike_has_a_mark_of_its_owner(
+def test_pieces_that_look_alike_have_a_mark_of_their_owner(
     roles: str, values: list[list[str]], marks: list[int]
 ) -> None:
     symbols = Symbols(roles.split(), values)
@@ -292,16 +299,16 @@ def test_what_looks_alike_has_a_mark_of_its_owner(
     looks = [symbols.look([owner, last] if last else [owner]) for owner in values[0]]
     assert [look.mark for look in looks] == marks
     assert all(look.owner == role for look, role in zip(looks, roles.split(), strict=True))
-    told = [(unfilled(look.symbol, look.owner), look.mark) for look in looks if last != "flag"]
-    assert len(set(told)) == len(told)
+    signs = [(unfilled(look.symbol, look.owner), look.mark) for look in looks if last != "flag"]
+    assert len(set(signs)) == len(signs)
 
 
 def test_colours_that_are_no_roles_have_shapes() -> None:
     symbols = Symbols(["breaker"], [["red", "green", "blue", "grey_stone"]])
-    looks = [symbols.look([each]).symbol for each in ("blue", "green", "grey_stone", "red")]
+    looks = [symbols.look([colour]).symbol for colour in ("blue", "green", "grey_stone", "red")]
     assert looks == ["●", "■", "▲", "◆"]
     red_and_black = Symbols(["red", "black"], [["red", "black"]])
-    assert [red_and_black.look([each]).symbol for each in ("red", "black")] == ["●", "◉"]
+    assert [red_and_black.look([colour]).symbol for colour in ("red", "black")] == ["●", "◉"]
 
 
 @pytest.mark.parametrize(

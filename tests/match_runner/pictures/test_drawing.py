@@ -1,4 +1,4 @@
-"""`board.js` in Chromium: what it makes of pictures, and how cells are chosen."""
+"""`board.js` in Chromium: how it draws pictures, and how cells are chosen."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def show(
     )
 
 
-def state(made: Layout, *facts: str) -> dict[str, Any]:
-    return made.picture(map(parse_term, facts)).to_json()
+def state(board_layout: Layout, *facts: str) -> dict[str, Any]:
+    return board_layout.picture(map(parse_term, facts)).to_json()
 
 
 def test_cells_say_where_they_are_and_what_is_in_them(page: Page, chess: Layout) -> None:
@@ -90,8 +90,10 @@ def test_cells_of_the_last_moves_are_marked(page: Page, chess: Layout) -> None:
 def test_owners_of_what_looks_alike_have_lines_of_their_own(page: Page) -> None:
     cells = ("(cell 1 1 red flag)", "(cell 2 1 blue flag)", "(cell 3 1 blue spy)")
     rules = " ".join(f"(init {cell})" for cell in cells)
-    made = layout(f"{rules} (<= (next (cell ?x ?y ?o ?p)) (true (cell ?x ?y ?o ?p)))", "red blue")
-    show(page, state(made, *cells))
+    board_layout = layout(
+        f"{rules} (<= (next (cell ?x ?y ?o ?p)) (true (cell ?x ?y ?o ?p)))", "red blue"
+    )
+    show(page, state(board_layout, *cells))
     lines = page.locator(".item").evaluate_all(
         "all => all.map((each) => getComputedStyle(each).textDecorationLine)"
     )
@@ -115,8 +117,8 @@ def test_cells_are_chosen_with_mouse_and_arrow_keys(page: Page, chess: Layout) -
     page.locator("[data-cell='cell:b,2']").focus()
     for key in ("ArrowRight", "Enter", "ArrowUp", "Enter", "ArrowLeft", " ", "ArrowUp", "Enter"):
         page.keyboard.press(key)
-    chosen = ["cell:d,3", "cell:e,2", "cell:d,3", "cell:b,2", "cell:b,5"]
-    assert page.evaluate("window.chosen") == chosen
+    cells_chosen = ["cell:d,3", "cell:e,2", "cell:d,3", "cell:b,2", "cell:b,5"]
+    assert page.evaluate("window.chosen") == cells_chosen
     pressed = page.locator("[aria-pressed='true']")
     assert pressed.get_attribute("data-cell") == "cell:b,2"
 

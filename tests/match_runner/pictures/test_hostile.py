@@ -36,13 +36,13 @@ def hostile(name: str) -> Layout:
 
 @pytest.mark.parametrize("name", ODD)
 def test_odd_names_are_text_and_short(name: str) -> None:
-    made = hostile(name)
+    odd_layout = hostile(name)
     facts: list[Term] = [Compound("cell", (Symbol(name), Symbol("1"), Symbol(name))), Symbol(name)]
-    text = json.dumps(made.picture(facts).to_json())
+    text = json.dumps(odd_layout.picture(facts).to_json())
     assert len(text) < 20_000
-    found = json.loads(text)
+    picture = json.loads(text)
     if len(name) < 100:
-        assert sorted(facts_in(found)) == sorted(map(str, facts))
+        assert sorted(facts_in(picture)) == sorted(map(str, facts))
 
 
 def test_cells_with_odd_names_have_ids_of_their_own() -> None:
@@ -58,29 +58,29 @@ def test_cells_with_odd_names_have_ids_of_their_own() -> None:
     (board,) = layout(text).picture([]).to_json()["boards"]
     ids = [cell["id"] for cell in board["cells"]]
     assert len(set(ids)) == len(ids) == 15
-    assert all(len(each) < 120 for each in ids)
+    assert all(len(cell_id) < 120 for cell_id in ids)
 
 
 def test_states_of_very_many_fluents_stay_bounded() -> None:
     rows = [(f"{i}", f"{i}", "white") for i in range(MANY)]
     rows += [("1", "2", f"w{i}") for i in range(MANY)]
     facts = [Compound("cell", tuple(map(Symbol, row))) for row in rows]
-    found = PLAIN.picture(facts).to_json()
-    assert len(facts_in(found)) == 5_001
-    assert found["facts"][-1]["text"] == "and 15,000 more"
-    assert len(json.dumps(found)) < 1_500_000
+    picture = PLAIN.picture(facts).to_json()
+    assert len(facts_in(picture)) == 5_001
+    assert picture["facts"][-1]["text"] == "and 15,000 more"
+    assert len(json.dumps(picture)) < 1_500_000
 
 
 def test_rules_with_very_many_names_are_read_in_time() -> None:
-    many = "".join(
+    many_rules = "".join(
         f"(init (cell {i} {i} c{i}))(init (at{i} {i % 50} {i % 49}))" for i in range(1_000)
     )
     functions = "".join(f"(init (f{i} (g{i} (h{i} a) b) c))" for i in range(200))
-    rules = parse(f"(role r) (legal r noop) (goal r 0) terminal {many} {functions}")
+    rules = parse(f"(role r) (legal r noop) (goal r 0) terminal {many_rules} {functions}")
     program = normalize(rules)
     start = time.process_time()
-    made = Layout.of(program)
-    picture = made.picture(parse_term(f"(at{i} 1 1)") for i in range(1_000))
+    big_layout = Layout.of(program)
+    picture = big_layout.picture(parse_term(f"(at{i} 1 1)") for i in range(1_000))
     assert time.process_time() - start < 10
     assert len(json.dumps(picture.to_json())) < 4_000_000
 
@@ -88,18 +88,18 @@ def test_rules_with_very_many_names_are_read_in_time() -> None:
 def test_functions_inside_of_functions_are_given_up_in_time() -> None:
     rules = " ".join(f"(<= (next (f{i} ?x ?y)) (true ?x) (true ?y))" for i in range(40))
     start = time.process_time()
-    made = layout(rules)
+    nested_layout = layout(rules)
     assert time.process_time() - start < 5
-    assert made.picture([]).to_json()["boards"] == []
+    assert nested_layout.picture([]).to_json()["boards"] == []
 
 
 def test_terms_nested_very_deep_are_single_facts() -> None:
     term: Term = Symbol("a")
     for _ in range(5_000):
         term = Compound("s", (term,))
-    found = PLAIN.picture([Compound("cell", (term, term, term)), term]).to_json()
-    assert len(found["facts"]) == 2
-    assert all(len(fact["text"]) <= 400 for fact in found["facts"])
+    picture = PLAIN.picture([Compound("cell", (term, term, term)), term]).to_json()
+    assert len(picture["facts"]) == 2
+    assert all(len(fact["text"]) <= 400 for fact in picture["facts"])
 
 
 leaves = st.one_of(names, st.integers(0, 4).map(str)).map(Symbol)
@@ -112,9 +112,9 @@ facts = st.one_of(
 
 @settings(max_examples=60)
 @given(st.lists(facts, max_size=20, unique=True))
-def test_nothing_is_lost_whatever_holds(state: list[Term]) -> None:
-    found = PLAIN.picture(state).to_json()
-    assert sorted(facts_in(found)) == sorted(map(str, state))
-    ids = [cell["id"] for board in found["boards"] for cell in board["cells"]]
+def test_every_fact_of_any_state_is_in_the_picture(state: list[Term]) -> None:
+    picture = PLAIN.picture(state).to_json()
+    assert sorted(facts_in(picture)) == sorted(map(str, state))
+    ids = [cell["id"] for board in picture["boards"] for cell in board["cells"]]
     assert len(set(ids)) == len(ids) == 9
-    json.dumps(found, allow_nan=False)
+    json.dumps(picture, allow_nan=False)

@@ -1,4 +1,4 @@
-"""Files beside rulesheets that say better what a game looks like."""
+"""Files beside rulesheets that improve the pictures of a game."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ RULES = """
 """
 
 
-def made(tmp_path: Path, text: str) -> Layout:
+def side_file_layout(tmp_path: Path, text: str) -> Layout:
     path = tmp_path / "game.picture.toml"
     path.write_text(text, encoding="utf-8")
     return Layout.of(normalize(parse(RULES)), path)
 
 
 def test_a_side_file_names_boards_symbols_and_owners(tmp_path: Path) -> None:
-    layout = made(
+    layout = side_file_layout(
         tmp_path,
         """
         [[boards]]
@@ -48,7 +48,7 @@ def test_a_side_file_names_boards_symbols_and_owners(tmp_path: Path) -> None:
 
 
 def test_layers_and_rows_of_one_line_can_be_asked_for(tmp_path: Path) -> None:
-    layout = made(
+    layout = side_file_layout(
         tmp_path,
         '[[boards]]\nfluents = ["(pebble ?w ?x ?c)"]\nrows = ""\nlayer = "?c"\n',
     )
@@ -61,10 +61,14 @@ def test_layers_and_rows_of_one_line_can_be_asked_for(tmp_path: Path) -> None:
 
 def test_fluents_can_be_kept_off_boards(tmp_path: Path) -> None:
     facts = [parse_term("(score 1 2)")]
-    assert made(tmp_path, "").picture(facts).to_json()["boards"]
-    kept = made(tmp_path, '[plain]\nfluents = ["(score ?a ?b)", "(pebble ?a ?b ?c)"]\n')
-    assert not kept.picture(facts).to_json()["boards"]
-    assert [fact["text"] for fact in kept.picture(facts).to_json()["facts"]] == ["(score 1 2)"]
+    assert side_file_layout(tmp_path, "").picture(facts).to_json()["boards"]
+    side_layout = side_file_layout(
+        tmp_path, '[plain]\nfluents = ["(score ?a ?b)", "(pebble ?a ?b ?c)"]\n'
+    )
+    assert not side_layout.picture(facts).to_json()["boards"]
+    assert [fact["text"] for fact in side_layout.picture(facts).to_json()["facts"]] == [
+        "(score 1 2)"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +96,7 @@ def test_mistakes_in_a_side_file_are_told_with_file_and_key(
     tmp_path: Path, text: str, message: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
-        made(tmp_path, text)
+        side_file_layout(tmp_path, text)
     assert str(caught.value).startswith(f"{tmp_path / 'game.picture.toml'}")
     assert message in str(caught.value)
 

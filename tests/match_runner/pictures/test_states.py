@@ -1,4 +1,4 @@
-"""Pictures of states of all games: every fluent is in them once, and those of boards in a grid."""
+"""Pictures of states of all games: each has every fluent once, board fluents in a grid."""
 
 from __future__ import annotations
 
@@ -105,10 +105,10 @@ def side_file_of(game: str) -> Path | None:
 
 def facts_in(picture: dict[str, Any]) -> list[str]:
     """All facts of a picture, as KIF."""
-    found = [item["title"] for board in picture["boards"] for item in items_of(board)]
+    texts = [item["title"] for board in picture["boards"] for item in items_of(board)]
     for table in picture["tables"]:
-        found += [f"({table['title']} {' '.join(row)})" for row in table["rows"]]
-    return found + [fact["text"] for fact in picture["facts"]]
+        texts += [f"({table['title']} {' '.join(row)})" for row in table["rows"]]
+    return texts + [fact["text"] for fact in picture["facts"]]
 
 
 def items_of(board: dict[str, Any]) -> list[dict[str, Any]]:
@@ -167,8 +167,8 @@ def test_values_of_fluents_are_no_others_than_the_rules_allow(sheet: str) -> Non
             assert term.name in constants
             continue
         skeleton, leaves = flatten(term)
-        for leaf, known in zip(leaves, shapes[skeleton].leaves, strict=True):
-            assert str(leaf) in known.values, fact
+        for leaf, place in zip(leaves, shapes[skeleton].leaves, strict=True):
+            assert str(leaf) in place.values, fact
 
 
 NAMED = {

@@ -25,13 +25,13 @@ def random_record(game: str, *roles: str) -> MatchRecord:
 
 
 def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(each) for each in arguments])
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 @pytest.fixture(scope="module")
 def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    played = random_record("battleships_in_fog", "admiral", "commodore")
-    return write_record(played, tmp_path_factory.mktemp("records"))
+    match = random_record("battleships_in_fog", "admiral", "commodore")
+    return write_record(match, tmp_path_factory.mktemp("records"))
 
 
 def test_a_turn_becomes_a_file_of_each_kind(record: Path, tmp_path: Path) -> None:
@@ -50,25 +50,25 @@ def test_all_turns_become_a_file_each(record: Path, tmp_path: Path) -> None:
     assert names[0].startswith("turn-0")
 
 
-def test_what_cannot_be_drawn_is_said(record: Path, tmp_path: Path) -> None:
+def test_errors_say_which_pictures_cannot_be_drawn(record: Path, tmp_path: Path) -> None:
     out = tmp_path / "board.svg"
-    for arguments, said in [
+    for arguments, message in [
         (("--turn", "999", "--out", out), "has the turns 0 to "),
         (("--out", tmp_path / "board.gif"), "give a file that ends in"),
         (("--turn", "1", "--all", "--out", out), "leave out --turn or --all"),
     ]:
         result = run("picture", record, *arguments)
         assert result.exception is not None
-        assert said in str(result.exception) + result.output
+        assert message in str(result.exception) + result.output
     assert not out.exists()
 
 
 def test_words_and_side_files_are_those_of_games_that_come_along() -> None:
-    found = random_record("kuhn_poker", "player1", "player2")
-    side = side_file_for(found.game, found.rules)
+    match = random_record("kuhn_poker", "player1", "player2")
+    side = side_file_for(match.game, match.rules)
     assert side == find_game("kuhn_poker").with_suffix(".picture.toml")
-    assert side_file_for(found.game, "(role somebody_else)") is None
-    frames = list(frames_of(found, side))
-    told = frames[1]["words"]["moves"]
-    assert any("player1 is dealt the" in words for words in told.values())
+    assert side_file_for(match.game, "(role somebody_else)") is None
+    frames = list(frames_of(match, side))
+    texts = frames[1]["words"]["moves"]
+    assert any("player1 is dealt the" in words for words in texts.values())
     still(frames[-1])

@@ -1,4 +1,4 @@
-"""A remote player over real sockets that does what a script says, well or badly."""
+"""A remote player over real sockets that follows a script, good or bad."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def http(body: str, *, length: int | None = None, status: str = "200 OK") -> byt
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What is done with one connection after the request was read.
+    """The treatment of one connection after its request.
 
     Attributes:
-        data: what is sent.
+        data: the bytes to send.
         hold: whether the socket then stays open until the peer or the test is done.
     """
 
@@ -48,8 +48,8 @@ class HttpPlayer:
     """Answers start with `ready`, stop with `done`, and the n-th play message as scripted.
 
     Attributes:
-        moves: what is answered to play messages; the last one counts for all later ones.
-        start: what is answered to start.
+        moves: answers to play messages; the last one serves for all later ones.
+        start: the answer to start.
         requests: every request as bytes.
     """
 

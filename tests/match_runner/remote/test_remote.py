@@ -1,4 +1,4 @@
-"""Remote players: what they are sent, and that what they do wrong costs only themselves."""
+"""Remote players: the requests they get, and that their faults cost only themselves."""
 
 from __future__ import annotations
 
@@ -84,14 +84,16 @@ def rules_of(game: str) -> Program:
     return load(game)
 
 
-def match_of(game: str, given: Conditions | None = None, seed: int = 0, **at: str) -> MatchRecord:
-    return play_match(set_up(game, rules_of(game), at), seed, given or conditions())
+def match_of(
+    game: str, settings: Conditions | None = None, seed: int = 0, **at: str
+) -> MatchRecord:
+    return play_match(set_up(game, rules_of(game), at), seed, settings or conditions())
 
 
-def bomb(*moves: Action, given: Conditions | None = None, **player: Any) -> MatchRecord:
+def bomb(*moves: Action, settings: Conditions | None = None, **player: Any) -> MatchRecord:
     """A match of the exploding bomb with one remote player."""
     with playing(HttpPlayer(moves or BOMB, **player)) as agent:
-        return match_of("exploding_bomb", given, agent=agent.address)
+        return match_of("exploding_bomb", settings, agent=agent.address)
 
 
 def moves_of(record: MatchRecord, role: str = "agent") -> list[str]:
@@ -110,11 +112,11 @@ def test_requests_are_those_of_the_dresden_controller_to_the_byte() -> None:
         record = match_of("exploding_bomb", agent=agent.address)
     assert record.remote is not None
     name = record.remote.match_id
-    start, *others = agent.messages
+    start, *later_messages = agent.messages
     assert start.startswith(f"(START {name} AGENT ((ROLE AGENT) (ROLE RANDOM) (COLOUR RED) ")
     assert start.endswith(" 60 60)")
     percept = "RED " if record.turns[0].joint_move["random"] == "(arm red)" else "BLUE "
-    assert others == [
+    assert later_messages == [
         f"(PLAY {name} 0 NIL NIL)",
         f"(PLAY {name} 1 NOOP ())",
         f"(PLAY {name} 2 ASK ({percept}))",
@@ -143,10 +145,10 @@ MIXED = """
 
 
 def test_ggp_base_tells_and_is_told_names_as_the_rules_spell_them() -> None:
-    program, given = normalize(parse(MIXED)), conditions(server=GGP_BASE)
+    program, settings = normalize(parse(MIXED)), conditions(server=GGP_BASE)
     with playing(HttpPlayer(["(Take bigPear)"])) as x, playing(HttpPlayer(["(take apple)"])) as o:
         at = {"xplayer": x.address, "oplayer": o.address}
-        record = play_match(set_up("mixed", program, at), 0, given)
+        record = play_match(set_up("mixed", program, at), 0, settings)
     assert [turn.submitted["xplayer"] for turn in record.turns] == ["(take bigpear)"]
     assert faults_of(record) == [(0, "oplayer", "illegal")]  # it has no such names
     for player, role in ((x, "xPlayer"), (o, "oPlayer")):
@@ -161,9 +163,9 @@ def test_ggp_base_tells_and_is_told_names_as_the_rules_spell_them() -> None:
 
 
 def test_ggp_base_requests_name_the_host() -> None:
-    given = conditions(server=GGP_BASE)
+    settings = conditions(server=GGP_BASE)
     with playing(HttpPlayer(["(mark 1 1)", "noop"])) as x:
-        record = match_of("tic_tac_toe", given, xplayer=x.address, oplayer="random")
+        record = match_of("tic_tac_toe", settings, xplayer=x.address, oplayer="random")
     assert record.remote is not None
     name = record.remote.match_id
     assert b"POST / HTTP/1.0\r\nAccept: text/delim\r\nHost: 127.0.0.1\r\nSender:" in x.requests[0]
@@ -178,9 +180,9 @@ def test_ggp_base_requests_name_the_host() -> None:
     [("gdl", "(PLAY {} ((MARK 1 1) NOOP ))"), ("gdl2-old", "(PLAY {} ({} ))"), ("gdl2", None)],
 )
 def test_plain_gdl_is_told_in_every_dialect(dialect: str, second: str | None) -> None:
-    given = conditions(dialect=Dialect(dialect))
+    settings = conditions(dialect=Dialect(dialect))
     with playing(HttpPlayer(["(MARK 1 1)", "NOOP", "(MARK 1 2)", "NOOP"])) as x:
-        record = match_of("tic_tac_toe", given, xplayer=x.address, oplayer="random")
+        record = match_of("tic_tac_toe", settings, xplayer=x.address, oplayer="random")
     assert record.remote is not None
     name = record.remote.match_id
     seen = "(DID OPLAYER NOOP) (DID XPLAYER (MARK 1 1))"
@@ -232,9 +234,9 @@ def test_scrambled_names_come_back_and_keywords_stay() -> None:
     for rule in rules:
         for term in (rule.head, *rule.body):
             assert scrambler.back(scrambler.term(term)) == term
-    for kept in ("(goal ?r 100)", "(true (not random))", "nil", "-5", "0.5"):
-        text = to_kif(scrambler.term(parse_term(kept)))
-        assert text == kept
+    for text_kept in ("(goal ?r 100)", "(true (not random))", "nil", "-5", "0.5"):
+        text = to_kif(scrambler.term(parse_term(text_kept)))
+        assert text == text_kept
 
 
 def test_keywords_are_scrambled_where_real_servers_do() -> None:
@@ -270,7 +272,7 @@ def test_scrambling_depends_on_the_seed_only() -> None:
 
 
 def test_a_match_with_scrambled_names_is_recorded_in_those_of_the_game() -> None:
-    """The player knows nothing but what it is sent, and plays the first legal move."""
+    """The player knows only its requests, and plays the first legal move."""
 
     def first_legal(body: str) -> str:
         message = parse_message(body)
@@ -283,11 +285,11 @@ def test_a_match_with_scrambled_names_is_recorded_in_those_of_the_game() -> None
 
     with playing(HttpPlayer([first_legal, "DOES_NOT_EXIST"])) as agent:
         record = match_of("exploding_bomb", conditions(scramble=True), agent=agent.address)
-    sent = " ".join(agent.messages)
+    requests = " ".join(agent.messages)
     for word in ("AGENT", "COLOUR", "CUT", "NOOP"):
-        assert word not in sent
+        assert word not in requests
     for word in ("(ROLE RANDOM)", "(LEGAL RANDOM ", "(INIT (", "(GOAL ", " 90)"):
-        assert word in sent
+        assert word in requests
     assert record.turns[0].submitted["agent"] == "noop"
     assert faults_of(record) == [(1, "agent", "illegal"), (2, "agent", "illegal")]
     check_record(record, rules_of("exploding_bomb"))
@@ -403,9 +405,9 @@ def test_the_dresden_controller_reads_to_the_end_of_the_stream(data: bytes) -> N
     ],
 )
 def test_ggp_base_reads_as_much_as_the_header_says(data: Behaviour, kinds: list[str]) -> None:
-    given = conditions(server=GGP_BASE)
+    settings = conditions(server=GGP_BASE)
     with playing(HttpPlayer([data])) as o:
-        record = match_of("tic_tac_toe", given, xplayer="random", oplayer=o.address)
+        record = match_of("tic_tac_toe", settings, xplayer="random", oplayer=o.address)
     assert [fault.kind for fault in record.turns[0].faults] == kinds
 
 
@@ -429,9 +431,9 @@ def test_any_text_is_a_move_or_none(text: str) -> None:
 # ---------------------------------------------------------------- clocks
 
 
-def quick(**others: Any) -> Conditions:
+def quick(**changes: Any) -> Conditions:
     """One second for each move."""
-    return conditions(1, server=NO_GRACE, **others)
+    return conditions(1, server=NO_GRACE, **changes)
 
 
 @pytest.mark.parametrize(
@@ -440,7 +442,7 @@ def quick(**others: Any) -> Conditions:
     ids=["silent", "left_open", "half"],
 )
 def test_a_late_answer_is_replaced(answer: Behaviour) -> None:
-    record = bomb("noop", answer, "(cut red)", given=quick())
+    record = bomb("noop", answer, "(cut red)", settings=quick())
     assert faults_of(record) == [(1, "agent", "late")]
     assert record.turns[1].submitted == {"agent": None}
     assert record.turns[1].decisions == {}
@@ -454,24 +456,27 @@ def test_grace_is_added_to_the_clocks() -> None:
         time.sleep(1.1)
         return "noop"
 
-    given = conditions(1, server=replace(DRESDEN, play_grace_s=LONG_S))
-    record = bomb(slow, "ask", "(cut red)", given=given)
+    settings = conditions(1, server=replace(DRESDEN, play_grace_s=LONG_S))
+    record = bomb(slow, "ask", "(cut red)", settings=settings)
     assert not faults_of(record)
     assert record.turns[0].decisions["agent"].seconds > 1
 
 
 def test_the_first_or_a_random_legal_move_replaces_a_bad_one() -> None:
     first: set[str] = set()
-    others: set[str] = set()
+    replacements: set[str] = set()
     for seed in range(8):
         with playing(HttpPlayer(["noop", "nonsense", "(cut red)"])) as agent:
-            for replacement, seen in ((Replacement.FIRST, first), (Replacement.RANDOM, others)):
+            for replacement, seen in (
+                (Replacement.FIRST, first),
+                (Replacement.RANDOM, replacements),
+            ):
                 agent.__post_init__()
-                given = replace(conditions(), replacement=replacement)
-                record = match_of("exploding_bomb", given, seed, agent=agent.address)
+                settings = replace(conditions(), replacement=replacement)
+                record = match_of("exploding_bomb", settings, seed, agent=agent.address)
                 seen.add(moves_of(record)[1])
     assert len(first) == 1
-    assert others == {"ask", "wait"}
+    assert replacements == {"ask", "wait"}
 
 
 def test_all_remote_players_are_asked_at_the_same_time() -> None:
@@ -485,19 +490,19 @@ def test_all_remote_players_are_asked_at_the_same_time() -> None:
         return "NOOP"
 
     with (
-        playing(HttpPlayer([meet], start=meet)) as one,
+        playing(HttpPlayer([meet], start=meet)) as one_player,
         playing(HttpPlayer([meet], start=meet)) as two,
     ):
-        record = match_of("kuhn_poker", player1=one.address, player2=two.address)
+        record = match_of("kuhn_poker", player1=one_player.address, player2=two.address)
     assert "late" not in [kind for _, _, kind in faults_of(record)]
     assert not together.broken
     assert record.turns[0].faults == ()
 
 
 def test_a_player_that_does_not_answer_costs_only_itself() -> None:
-    with playing(HttpPlayer([SILENT], start=SILENT)) as one, playing(HttpPlayer(["NOOP"])) as two:
-        given = replace(quick(), remote=RemoteConditions(server=NO_GRACE, start_clock_s=1))
-        record = match_of("kuhn_poker", given, player1=one.address, player2=two.address)
+    with playing(HttpPlayer([SILENT], start=SILENT)) as first, playing(HttpPlayer(["NOOP"])) as two:
+        settings = replace(quick(), remote=RemoteConditions(server=NO_GRACE, start_clock_s=1))
+        record = match_of("kuhn_poker", settings, player1=first.address, player2=two.address)
     assert record.error is None
     assert set(faults_of(record)) >= {(0, "player1", "late"), (1, "player1", "late")}
     assert record.turns[0].submitted == {"player1": None, "player2": "noop"}
@@ -505,7 +510,7 @@ def test_a_player_that_does_not_answer_costs_only_itself() -> None:
     assert "when told of the match" in record.turns[0].faults[0].text
 
 
-def test_a_player_nobody_listens_for_costs_only_itself() -> None:
+def test_a_player_that_is_unreachable_costs_only_its_own_moves() -> None:
     at = f"http://127.0.0.1:{free_port()}"
     record = match_of("kuhn_poker", player1=at, player2="random")
     kinds = {fault[1:] for fault in faults_of(record)}
@@ -524,25 +529,30 @@ def test_a_name_that_cannot_be_resolved_is_unreachable() -> None:
 
 
 def test_a_name_is_looked_up_once_a_match(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
+    lookups = []
 
-    def look_up(host: str) -> tuple[str, ...]:
-        asked.append(host)
-        return ("127.0.0.2", "127.0.0.1")  # nobody listens at the first
+    def look_up(host: str, *_: object, **__: object) -> list[Any]:
+        lookups.append(host)
+        return [(0, 0, 0, "", (at, 0)) for at in ("127.0.0.2", "127.0.0.1")]  # first: nobody
 
-    monkeypatch.setattr("match_runner.remote.post._look_up", look_up)
-    with playing(HttpPlayer(["noop"])) as one, playing(HttpPlayer(["noop"])) as two:
-        addresses = [p.address.replace("127.0.0.1", "player.example") for p in (one, two)]
+    monkeypatch.setattr("match_runner.remote.post.socket.getaddrinfo", look_up)
+    with playing(HttpPlayer(["noop"])) as first, playing(HttpPlayer(["noop"])) as two:
+        addresses = [p.address.replace("127.0.0.1", "player.example") for p in (first, two)]
         record = match_of("kuhn_poker", player1=addresses[0], player2=addresses[1])
     assert "unreachable" not in {kind for _, _, kind in faults_of(record)}
-    assert asked == ["player.example"]
+    assert lookups == ["player.example"]
 
 
 def test_a_name_that_takes_forever_to_look_up_costs_the_time_to_connect(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     never = threading.Event()
-    monkeypatch.setattr("match_runner.remote.post._look_up", lambda _: never.wait(60))
+
+    def hang(*_: object, **__: object) -> None:
+        never.wait(60)
+        raise OSError
+
+    monkeypatch.setattr("match_runner.remote.post.socket.getaddrinfo", hang)
     hasty = replace(DRESDEN, connect_s=0.05, connect_pool_s=0.0)
     hurried = replace(quick(), remote=RemoteConditions(server=hasty))
     try:
@@ -571,7 +581,7 @@ def test_a_patient_match_waits_for_a_player_that_is_busy(monkeypatch: pytest.Mon
     assert len({start.match_id for start in starts}) == 1
 
 
-def test_what_is_answered_to_start_does_not_matter() -> None:
+def test_any_reply_to_start_is_accepted() -> None:
     assert not faults_of(bomb(start="busy"))
     assert not faults_of(bomb(start=Behaviour(b"garbage")))
 
@@ -591,17 +601,17 @@ def test_connecting_has_two_seconds_and_a_pool() -> None:
 
 
 def test_one_address_may_play_several_roles() -> None:
-    with playing(HttpPlayer(["NOOP"])) as both:
-        record = match_of("kuhn_poker", player1=both.address, player2=both.address)
-    starts = [m for m in map(parse_message, both.messages) if isinstance(m, Start)]
+    with playing(HttpPlayer(["NOOP"])) as player:
+        record = match_of("kuhn_poker", player1=player.address, player2=player.address)
+    starts = [m for m in map(parse_message, player.messages) if isinstance(m, Start)]
     assert len({start.match_id for start in starts}) == 2
     assert sorted(start.role for start in starts) == ["PLAYER1", "PLAYER2"]
     assert record.error is None
 
 
 def test_local_and_remote_players_play_together() -> None:
-    with playing(HttpPlayer(["NOOP", "BET", "NOOP"])) as one:
-        at = one.address
+    with playing(HttpPlayer(["NOOP", "BET", "NOOP"])) as first:
+        at = first.address
         record = match_of("kuhn_poker", conditions(1), player1=at, player2="hyperplay:n=2")
     assert record.states_visited["player1"] == 0
     assert record.states_visited["player2"] > 0
@@ -611,15 +621,15 @@ def test_local_and_remote_players_play_together() -> None:
 
 
 def test_players_are_told_of_a_match_that_is_broken_off() -> None:
-    given = replace(conditions(), max_turns=1)
+    settings = replace(conditions(), max_turns=1)
     with playing(HttpPlayer(["(mark 1 1)"])) as x:
-        record = match_of("tic_tac_toe", given, xplayer=x.address, oplayer="random")
+        record = match_of("tic_tac_toe", settings, xplayer=x.address, oplayer="random")
     assert record.error is not None
     assert record.remote is not None
     assert x.messages[-1] == f"(ABORT {record.remote.match_id})"
-    with playing(HttpPlayer(["NOOP"])) as one:
-        match_of("kuhn_poker", given, player1=one.address, player2="random")
-    assert isinstance(parse_message(one.messages[-1]), Stop)
+    with playing(HttpPlayer(["NOOP"])) as first:
+        match_of("kuhn_poker", settings, player1=first.address, player2="random")
+    assert isinstance(parse_message(first.messages[-1]), Stop)
 
 
 def test_every_match_has_a_name_of_its_own() -> None:
@@ -631,17 +641,17 @@ def test_every_match_has_a_name_of_its_own() -> None:
 
 
 def test_a_record_says_when_each_state_was_reached() -> None:
-    before = time.time()
+    began_s = time.time()
     record = bomb()
     assert len(record.times_s) == 1 + len(record.turns)
     assert list(record.times_s) == sorted(record.times_s)
-    assert before <= record.times_s[0]
+    assert began_s <= record.times_s[0]
 
 
 def test_percepts_are_told_in_the_words_of_the_server() -> None:
-    told = LastTurn("(cut red)", ("(did agent (cut red))", "boom"), ("(cut red)", "noop"))
+    news = LastTurn("(cut red)", ("(did agent (cut red))", "boom"), ("(cut red)", "noop"))
     wire = Wire(rules_of("exploding_bomb"), DRESDEN, Dialect.GDL2_OLD)
-    assert wire.play("mB", 2, told) == "(PLAY mB ((DID AGENT (CUT RED)) BOOM ))"
+    assert wire.play("mB", 2, news) == "(PLAY mB ((DID AGENT (CUT RED)) BOOM ))"
     assert wire.play("mB", 0, None) == "(PLAY mB NIL)"
 
 
@@ -649,7 +659,7 @@ def test_percepts_are_told_in_the_words_of_the_server() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "address"),
     [
         ("http://localhost:9148", "http://localhost:9148"),
         ("http://example.org", "http://example.org:9147"),
@@ -657,8 +667,8 @@ def test_percepts_are_told_in_the_words_of_the_server() -> None:
         ("http://[::1]:9", "http://[::1]:9"),
     ],
 )
-def test_addresses_are_read(text: str, found: str) -> None:
-    assert str(parse_address(text)) == found
+def test_addresses_are_read(text: str, address: str) -> None:
+    assert str(parse_address(text)) == address
 
 
 @pytest.mark.parametrize(
@@ -705,9 +715,9 @@ def test_play_takes_addresses() -> None:
             "0.01",
         )
     assert result.exit_code == 1, result.output  # it does not know its moves by other names
-    found = json.loads(result.stdout)
-    assert found["matches"][0]["turns"] == 3
-    assert len(found["matches"][0]["errors"]) == 3
+    report = json.loads(result.stdout)
+    assert report["matches"][0]["turns"] == 3
+    assert len(report["matches"][0]["errors"]) == 3
     assert "(PLAY " in agent.messages[1]
     assert agent.messages[1].endswith(" NIL)")
 
@@ -759,12 +769,12 @@ def test_an_interrupt_calls_the_match_off() -> None:
 def test_a_recorded_match_says_how_players_were_spoken_to(tmp_path: Path) -> None:
     with playing(HttpPlayer(BOMB)) as agent:
         record = match_of("exploding_bomb", conditions(scramble=True), agent=agent.address)
-    shown = run("replay", str(write_record(record, tmp_path)))
-    assert shown.exit_code == 0
+    output = run("replay", str(write_record(record, tmp_path)))
+    assert output.exit_code == 0
     assert record.remote is not None
     assert (
         f"remote players: match {record.remote.match_id}, dialect gdl2, start clock 60 s, names "
-        "scrambled" in shown.stdout
+        "scrambled" in output.stdout
     )
 
 

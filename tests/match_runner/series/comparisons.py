@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 
 
 class CrashingExecutor(InlineExecutor):
-    """Calls functions at once, in this process, but for those that crash.
+    """Calls functions immediately, in this process, except the ones that crash.
 
     Args:
         crashes: how many times the match with a seed kills its worker.
@@ -47,10 +47,10 @@ class CrashingExecutor(InlineExecutor):
         return future
 
 
-def series_of(game: str, *players: str, rounds: int = 1, **others: Any) -> Series:
+def series_of(game: str, *players: str, rounds: int = 1, **settings: Any) -> Series:
     """A comparison in a game of ours, checked."""
     series = Series(
-        {player: player for player in players}, (SeriesGame(game, load(game), rounds),), **others
+        {player: player for player in players}, (SeriesGame(game, load(game), rounds),), **settings
     )
     check_series(series)
     return series
@@ -60,7 +60,7 @@ class StoppedError(Exception):
     """A series was stopped on purpose."""
 
 
-def held(
+def play(
     series: Series,
     folder: Path | None,
     executor: InlineExecutor | None = None,
@@ -68,11 +68,11 @@ def held(
     until: StoppingRule | None = None,
     say: Callable[[Sequence[Forecast]], None] = lambda forecasts: None,
 ) -> tuple[Snapshot, tuple[str, ...]]:
-    """What was played of a series, and what could not be.
+    """A snapshot of a series, and the matches that failed.
 
     Args:
         stop_after: matches after which it stops with `StoppedError`.
-        until: when it ends by itself.
+        until: the rule that stops it early.
         say: see `play_missing`.
     """
     ended = 0
@@ -95,9 +95,9 @@ def compared(
     executor: InlineExecutor | None = None,
     stop_after: int | None = None,
 ) -> tuple[ComparisonSummary, tuple[str, ...]]:
-    """What a comparison comes to, and what could not be played; see `held`."""
-    found, failures = held(series, folder, executor, stop_after)
-    return summarize(found), failures
+    """The summary of a comparison, and the matches that failed; see `play`."""
+    snapshot, failures = play(series, folder, executor, stop_after)
+    return summarize(snapshot), failures
 
 
 def stored(series: Series, folder: Path, kind: str = PLAY) -> list[Played]:
@@ -115,14 +115,14 @@ def rows_of(folder: Path) -> list[tuple[Any, ...]]:
     connection = sqlite3.connect(folder / FILE)
     try:
         connection.row_factory = sqlite3.Row
-        found: list[tuple[Any, ...]] = []
+        all_rows: list[tuple[Any, ...]] = []
         for table, times in _TIMES.items():
             rows = []
             for row in connection.execute(f"SELECT * FROM {table}"):
                 names = [name for name in row.keys() if name not in times]  # noqa: SIM118
                 rows.append((table, *(row[name] for name in names)))
-            found += sorted(rows, key=repr)
-        return found
+            all_rows += sorted(rows, key=repr)
+        return all_rows
     finally:
         connection.close()
 

@@ -24,7 +24,7 @@ GRID = np.arange(1, 1000) / 1000
 
 def possible_means(values: list[float]) -> list[float]:
     """The confidence set of hgKelly on a grid of means: the product, bet by bet and in order."""
-    found = []
+    means = []
     for mean in GRID:
         above, below = [1.0] * 20, [1.0] * 20
         for value in values:
@@ -32,8 +32,8 @@ def possible_means(values: list[float]) -> list[float]:
                 above[bet] *= 1 + (bet + 1) / 20 / mean * (value - mean)
                 below[bet] *= 1 - (bet + 1) / 20 / (1 - mean) * (value - mean)
         if max(sum(above) / 20, sum(below) / 20) / 2 < 1 / ALPHA:
-            found.append(float(mean))
-    return found
+            means.append(float(mean))
+    return means
 
 
 @pytest.mark.parametrize(
@@ -89,10 +89,10 @@ def test_means_of_groups_hold_where_values_decide_how_many_there_are() -> None:
                 n for n in range(4, 60, 4) if is_above(sample_of((0, 100), values[:n]), 0.5, ALPHA)
             )
             groups.append(values[: next(ends, 60)])
-        found = mean_of_means(groups)
-        assert found.low is not None
-        assert found.high is not None
-        missed += not found.low <= 65 <= found.high
+        interval = mean_of_means(groups)
+        assert interval.low is not None
+        assert interval.high is not None
+        missed += not interval.low <= 65 <= interval.high
     assert missed == 0
 
 
@@ -109,16 +109,16 @@ def test_how_often_values_must_come_is_when_they_decide() -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_few_values_miss_the_mean_in_one_and_a_half_percent_at_most(case: str) -> None:
-    found = misses_of(case, FEW, repeats=examples(4_000), seed=4)
-    assert all(share <= 0.015 for share in found.betting.values()), found
-    assert found.peeking <= 0.015
+    misses = misses_of(case, FEW, repeats=examples(4_000), seed=4)
+    assert all(share <= 0.015 for share in misses.betting.values()), misses
+    assert misses.peeking <= 0.015
 
 
 @pytest.mark.verify
 @pytest.mark.parametrize("case", CASES)
 def test_it_is_one_percent_at_most_in_many_runs(case: str) -> None:
-    found = misses_of(case, FEW, repeats=20_000, seed=6)
-    assert found.peeking <= 0.01
+    misses = misses_of(case, FEW, repeats=20_000, seed=6)
+    assert misses.peeking <= 0.01
 
 
 def test_the_misses_are_those_of_the_interval_that_is_shown() -> None:

@@ -50,14 +50,14 @@ def start_kuhn(folder: Path, matches: int) -> subprocess.Popen[str]:
 
 def children(pid: int) -> list[int]:
     """Processes that a process has started."""
-    found: list[int] = []
+    pids: list[int] = []
     for path in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):  # a thread that has ended
-            found += map(int, path.read_text().split())
-    return found
+            pids += map(int, path.read_text().split())
+    return pids
 
 
-def gone(pids: list[int]) -> bool:
+def are_gone(pids: list[int]) -> bool:
     until = time.monotonic() + 10
     while any(map(is_alive, pids)) and time.monotonic() < until:
         time.sleep(0.02)
@@ -70,9 +70,9 @@ def test_a_killed_run_goes_on_and_gives_the_same_rows(tmp_path: Path) -> None:
     process.kill()
     process.communicate(timeout=30)
     assert len(workers) == 1
-    assert gone(workers)
-    before = num_matches(tmp_path / "killed")
-    assert 2 <= before < 80  # the third may not have been finished
+    assert are_gone(workers)
+    num_before = num_matches(tmp_path / "killed")
+    assert 2 <= num_before < 80  # the third may not have been finished
     args = (*KUHN, "--matches", "80", "--jobs", "2", "--out", str(tmp_path / "killed"))
     result = run(*args)
     assert result.exit_code == 0, result.output
@@ -93,19 +93,19 @@ def test_three_kills_at_random_moments_change_nothing(tmp_path: Path) -> None:
         *("--matches", "60", "--out", str(tmp_path / "killed")),
     )
     moments = random.Random(20)
-    before = 0
+    num_before = 0
     for _ in range(3):
         process = start(*args)
-        wait_for_matches(process, tmp_path / "killed", before + moments.randint(1, 12))
+        wait_for_matches(process, tmp_path / "killed", num_before + moments.randint(1, 12))
         time.sleep(moments.uniform(0, 0.05))
         workers = children(process.pid)
         process.kill()
         process.communicate(timeout=30)
         assert process.returncode == -signal.SIGKILL
         assert len(workers) == 2
-        assert gone(workers)
-        before = num_matches(tmp_path / "killed")
-    assert before < 60
+        assert are_gone(workers)
+        num_before = num_matches(tmp_path / "killed")
+    assert num_before < 60
     result = run(*args)
     assert result.exit_code == 0, result.output
     series = series_of("kuhn_poker", *players, rounds=30, equal_states=True)
@@ -144,10 +144,10 @@ def test_an_interrupt_leaves_a_file_that_can_be_continued(tmp_path: Path) -> Non
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert gone(workers)
-    played = num_matches(tmp_path)
-    assert err == f"interrupted after {played} of 5000 matches; the same command continues\n"
-    assert f"kuhn_poker: {played} of 5000 matches, roles rotate, seed 0" in out
+    assert are_gone(workers)
+    num_played = num_matches(tmp_path)
+    assert err == f"interrupted after {num_played} of 5000 matches; the same command continues\n"
+    assert f"kuhn_poker: {num_played} of 5000 matches, roles rotate, seed 0" in out
 
 
 @pytest.mark.verify
@@ -156,32 +156,32 @@ def test_the_table_and_the_json_say_the_same(tmp_path: Path) -> None:
         *("compare", "kuhn_poker", "--player", "hyperplay:n=3", "--player=hyperplay:n=2"),
         *("--matches", "10", "--seed", "4", "--equal-states", "--out", str(tmp_path)),
     ]
-    shown = run(*args)
-    assert shown.exit_code == 0, shown.output
-    assert shown.stderr == ""
+    output = run(*args)
+    assert output.exit_code == 0, output.output
+    assert output.stderr == ""
     printed = run(*args, "--json")
-    found = json.loads(printed.stdout)
-    assert list(found) == [
+    report = json.loads(printed.stdout)
+    assert list(report) == [
         *("options", "played", "backend", "players", "differences", "methods", "verdict"),
         *("until", "equal_states", "faulty"),
     ]
-    assert found["methods"][0] in shown.stdout
-    assert "undecided: " in shown.stdout
-    assert found["until"] is None
-    assert found["options"]["players"] == ["hyperplay:n=3", "hyperplay:n=2"]
-    assert found["played"] == 10
-    assert "kuhn_poker: 10 matches, roles rotate, seed 4" in shown.stdout
-    for player in found["players"]:
+    assert report["methods"][0] in output.stdout
+    assert "undecided: " in output.stdout
+    assert report["until"] is None
+    assert report["options"]["players"] == ["hyperplay:n=3", "hyperplay:n=2"]
+    assert report["played"] == 10
+    assert "kuhn_poker: 10 matches, roles rotate, seed 4" in output.stdout
+    for player in report["players"]:
         assert list(player) == [
             *("player", "score", "wins", "draws", "losses", "win_share", "effort", "by_role")
         ]
         assert player["wins"] + player["draws"] + player["losses"] == 10
-        assert f"{player['score']['value']:.2f} [{player['score']['low']:.2f}, " in shown.stdout
-        assert f"{player['effort']['states']:,.0f}" in shown.stdout
+        assert f"{player['score']['value']:.2f} [{player['score']['low']:.2f}, " in output.stdout
+        assert f"{player['effort']['states']:,.0f}" in output.stdout
         assert set(player["by_role"]) == {"player1", "player2"}
-    assert "against hyperplay:n=2 on the same 5 seeds" in shown.stdout
-    assert "States visited a decision, by role and turn" in shown.stdout
-    assert {row["role"] for row in found["equal_states"]} == {"player1", "player2"}
+    assert "against hyperplay:n=2 on the same 5 seeds" in output.stdout
+    assert "States visited a decision, by role and turn" in output.stdout
+    assert {row["role"] for row in report["equal_states"]} == {"player1", "player2"}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Series: the file, going on where it stopped, crashes, equal states, what it comes to."""
+"""Series: the file, resuming, crashes, equal states, and the summary."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def longer(series: Series, rounds: int) -> Series:
 def test_a_stored_match_is_the_one_its_seed_plays(tmp_path: Path) -> None:
     series = series_of(*KUHN, rounds=2)
     compared(series, tmp_path)
-    found = stored(series, tmp_path)
-    assert [match.planned for match in found] == list(plan_all(series))
-    for match in found:
+    matches = stored(series, tmp_path)
+    assert [match.planned for match in matches] == list(plan_all(series))
+    for match in matches:
         players = [f"{r}={series.names[p]}" for r, p in match.planned.seating.items()]
         record = play_match(arena_of("kuhn_poker", *players), match.planned.seed)
         assert timeless(match.record) == timeless(record)
@@ -66,9 +66,9 @@ def test_a_stopped_run_goes_on_and_gives_the_same_rows(tmp_path: Path, equal_sta
     parts, _ = compared(series, tmp_path / "parts")
     assert rows_of(tmp_path / "parts") == rows_of(tmp_path / "whole")
     assert parts.differences == whole.differences
-    again = CrashingExecutor()
-    compared(series, tmp_path / "parts", again)
-    assert again.seeds == []
+    executor = CrashingExecutor()
+    compared(series, tmp_path / "parts", executor)
+    assert executor.seeds == []
 
 
 def test_matches_stored_out_of_order_change_nothing(tmp_path: Path) -> None:
@@ -79,11 +79,11 @@ def test_matches_stored_out_of_order_change_nothing(tmp_path: Path) -> None:
     with connection:
         connection.execute("DELETE FROM matches WHERE number IN (0, 3)")
     connection.close()
-    again = CrashingExecutor()
-    found, _ = compared(series, tmp_path, again)
-    assert len(again.seeds) == 2
+    executor = CrashingExecutor()
+    summary, _ = compared(series, tmp_path, executor)
+    assert len(executor.seeds) == 2
     assert rows_of(tmp_path) == rows
-    assert [p.score for p in found.players] == [p.score for p in whole.players]
+    assert [p.score for p in summary.players] == [p.score for p in whole.players]
 
 
 @pytest.mark.parametrize("equal_states", [False, True])
@@ -127,8 +127,8 @@ def test_a_match_that_always_crashes_is_given_up_and_the_others_are_kept(tmp_pat
 def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
     series = series_of(*KUHN)
     compared(series, tmp_path)
-    other = replace(series, seed=7, rotate=False, backend="prolog")
-    with pytest.raises(ConfigError) as caught, open_store(tmp_path, other):
+    other_series = replace(series, seed=7, rotate=False, backend="prolog")
+    with pytest.raises(ConfigError) as caught, open_store(tmp_path, other_series):
         pass
     assert str(caught.value) == (
         f"{tmp_path} holds a series with other settings: roles was rotate and is now fixed; seed "
@@ -162,10 +162,10 @@ def test_clocks_are_not_mixed(tmp_path: Path) -> None:
     assert summary.to_json()["options"]["clock"] == "wall"
     (game,) = series.games
     on_cpu = replace(game, conditions=replace(game.conditions, clock=Clock.CPU))
-    other = replace(series, games=(on_cpu,))
+    changed = replace(series, games=(on_cpu,))
     with pytest.raises(ConfigError, match=r"games\.kuhn_poker\.clock was wall and is now cpu"):
-        compared(other, tmp_path)
-    summary, _ = compared(other, tmp_path / "cpu")
+        compared(changed, tmp_path)
+    summary, _ = compared(changed, tmp_path / "cpu")
     assert summary.to_json()["options"]["clock"] == "cpu"
 
 
@@ -185,8 +185,8 @@ def test_files_and_folders_of_something_else_are_refused(tmp_path: Path) -> None
     with pytest.raises(ConfigError, match=r"cannot use .*: file is not a database"):
         compared(series, tmp_path)
     (tmp_path / FILE).unlink()
-    with sqlite3.connect(tmp_path / FILE) as other:
-        other.execute("CREATE TABLE cats (name TEXT)")
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        connection.execute("CREATE TABLE cats (name TEXT)")
     with pytest.raises(ConfigError, match="is not a series of matches"):
         compared(series, tmp_path)
     (tmp_path / "file").write_text("")
@@ -220,8 +220,10 @@ def test_a_series_goes_on_with_the_backend_that_auto_chose_at_first(tmp_path: Pa
     assert (summary.played, summary.backend) == (4, "prolog")
     with open_store(tmp_path, longer) as store:
         assert {match.record.backend for match in store.matches()} == {"prolog"}
-    there = compared(replace(longer, backend="prolog"), tmp_path / "named")[0]
-    assert [each.score for each in summary.players] == [each.score for each in there.players]
+    on_prolog = compared(replace(longer, backend="prolog"), tmp_path / "named")[0]
+    assert [player.score for player in summary.players] == [
+        player.score for player in on_prolog.players
+    ]
 
 
 def test_the_views_answer_questions_in_sql(tmp_path: Path) -> None:
@@ -229,21 +231,21 @@ def test_the_views_answer_questions_in_sql(tmp_path: Path) -> None:
     compared(series, tmp_path)
     connection = sqlite3.connect(tmp_path / FILE)
     scores = connection.execute("SELECT number, role, player, plays, goal FROM scores").fetchall()
-    made = connection.execute(
+    rows = connection.execute(
         "SELECT number, turn, role, player, move, candidates, states FROM decisions"
     ).fetchall()
     connection.close()
-    found = stored(series, tmp_path)
+    matches = stored(series, tmp_path)
     assert sorted(scores, key=repr) == sorted(
         (
             (m.planned.number, role, seat, None if seat is None else series.names[seat], goal)
-            for m in found
+            for m in matches
             for role, goal in m.record.goals.items()
             for seat in [m.planned.seating.get(role)]
         ),
         key=repr,
     )
-    assert sorted(made) == sorted(
+    assert sorted(rows) == sorted(
         (
             m.planned.number,
             turn,
@@ -253,7 +255,7 @@ def test_the_views_answer_questions_in_sql(tmp_path: Path) -> None:
             len(d.values),
             d.states_visited,
         )
-        for m in found
+        for m in matches
         for turn, role, d in m.decisions()
     )
 
@@ -266,10 +268,10 @@ def test_equal_states_are_measured_given_and_reported(tmp_path: Path) -> None:
     series = series_of("krieg_tic_tac_toe", *players, equal_states=True)
     summary, _ = compared(series, tmp_path)
     (measured,) = stored(series, tmp_path, MEASURE)
-    found = stored(series, tmp_path)
+    matches = stored(series, tmp_path)
     assert {role for _, role, _ in measured.decisions()} == {"xplayer", "oplayer"}
     assert set(measured.record.players.values()) == {"hyperplay:n=3"}
-    for match in found:
+    for match in matches:
         for role, player in match.planned.seating.items():
             spec = match.record.players[role]
             assert spec.startswith(players[player])
@@ -285,7 +287,7 @@ def test_equal_states_are_measured_given_and_reported(tmp_path: Path) -> None:
         for player in (0, 1):
             visited = [
                 decision.states_visited
-                for match in found
+                for match in matches
                 for turn, role, decision in match.decisions()
                 if match.planned.seating[role] == player
                 and (role, turn) == (row.role, row.turn)
@@ -305,13 +307,13 @@ def summary_of(series: Series, matches: list[Played]) -> ComparisonSummary:
 def scored(series: Series, *goals: tuple[float, float], fault: int = -1) -> list[Played]:
     """Matches of kuhn_poker with these goals, one of them with a fault."""
     blank = play_match(arena_of("kuhn_poker", "player1=legal", "player2=legal"), 0)
-    found = []
+    matches = []
     for planned, (a, b) in zip(plan_all(series), goals, strict=False):
         faults = (Fault(0, "player1", "late", "late"),) * (planned.number == fault)
         turns = (replace(blank.turns[0], faults=faults), *blank.turns[1:])
         record = replace(blank, turns=turns, goals={"player1": a, "player2": b, "random": 0})
-        found.append(Played(planned, record))
-    return found
+        matches.append(Played(planned, record))
+    return matches
 
 
 def failing(match: Played) -> Played:
@@ -388,11 +390,13 @@ def test_a_series_knows_a_game_by_its_rules_and_not_by_its_path(
     players = ("legal", "random")
     first, _ = compared(series_of("cards.gdl", *players), Path("out"))
     monkeypatch.chdir("below")
-    more, failures = compared(series_of("../cards.gdl", *players, rounds=2), Path("../out"))
-    assert (first.played, more.played, failures) == (2, 4, ())
+    longer, failures = compared(series_of("../cards.gdl", *players, rounds=2), Path("../out"))
+    assert (first.played, longer.played, failures) == (2, 4, ())
     monkeypatch.chdir(tmp_path)
-    again, _ = compared(series_of("cards.gdl", *players, rounds=2), Path("out"), CrashingExecutor())
-    assert again.played == 4
+    repeated, _ = compared(
+        series_of("cards.gdl", *players, rounds=2), Path("out"), CrashingExecutor()
+    )
+    assert repeated.played == 4
     changed = rules.replace("(goal ?p 75)", "(goal ?p 70)")
     assert changed != rules
     (tmp_path / "other.gdl").write_text(changed)

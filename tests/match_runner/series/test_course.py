@@ -35,7 +35,7 @@ from match_runner.series.holding import Snapshot, read_series
 from match_runner.series.plan import Series
 from match_runner.series.store import FILE
 from match_runner.tournament import read_tournament
-from tests.match_runner.series.comparisons import StoppedError, held, series_of
+from tests.match_runner.series.comparisons import StoppedError, play, series_of
 
 PLAYERS = ("hyperplay:n=2", "random")
 TOURNAMENT = """
@@ -60,40 +60,42 @@ def series() -> Series:
 def folder(series: Series, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A comparison that has been played."""
     place = tmp_path_factory.mktemp("series")
-    held(series, place)
+    play(series, place)
     return place
 
 
 @pytest.fixture(scope="module")
-def played(series: Series, folder: Path) -> Snapshot:
-    return held(series, folder)[0]
+def snapshot(series: Series, folder: Path) -> Snapshot:
+    return play(series, folder)[0]
 
 
 def of(course: Course, measure: str, role: str = ALL_ROLES) -> list[Row]:
     return course.of("kuhn_poker", PLAYERS[0], role, measure)
 
 
-def test_the_last_score_is_that_of_the_tables(played: Snapshot) -> None:
-    course = course_of(played)
+def test_the_last_score_is_that_of_the_tables(snapshot: Snapshot) -> None:
+    course = course_of(snapshot)
     scores = of(course, SCORE)
     assert [row.at for row in scores] == [row.num for row in scores] == [1, 2, 3]
-    last, told = scores[-1], summarize(played).players[0].score
-    assert (last.value, last.low, last.high) == (told.value, told.low, told.high)
+    last, total = scores[-1], summarize(snapshot).players[0].score
+    assert (last.value, last.low, last.high) == (total.value, total.low, total.high)
     assert scores[0].low is None  # one round says nothing of how certain it is
 
 
-def test_rows_by_turn_are_means_of_the_records(played: Snapshot) -> None:
-    course = course_of(played)
+def test_rows_by_turn_are_means_of_the_records(snapshot: Snapshot) -> None:
+    course = course_of(snapshot)
     role = "player1"
-    matches = [match for match in played.matches if match.planned.seating[role] == 0]
+    matches = [match for match in snapshot.matches if match.planned.seating[role] == 0]
     goals = of(course, GOAL, role)
     assert fsum(row.value * row.num for row in goals) == fsum(m.scored[role] for m in matches)
     assert {row.at for row in goals} == {len(match.record.turns) for match in matches}
     second = [match.record.turns[1].decisions[role] for match in matches]
     assert all(len(decision.values) > 1 for decision in second)
-    chosen = [v.value for d in second for v in d.values if v.move == d.move and v.value is not None]
+    values_of_move = [
+        v.value for d in second for v in d.values if v.move == d.move and v.value is not None
+    ]
     values = {row.at: row for row in of(course, EXPECTED, role)}
-    assert values[2].value == pytest.approx(fsum(chosen) / len(chosen))
+    assert values[2].value == pytest.approx(fsum(values_of_move) / len(values_of_move))
     states = {row.at: row for row in of(course, STATES, role)}
     assert states[2].value == pytest.approx(fsum(d.states_visited for d in second) / len(second))
     assert of(course, SECONDS, role)[0].at == 2
@@ -103,22 +105,22 @@ def test_rows_by_turn_are_means_of_the_records(played: Snapshot) -> None:
 def test_long_series_have_scores_at_some_rounds() -> None:
     assert _points(0) == []
     assert _points(3) == [1, 2, 3]
-    many = _points(12_345)
-    assert len(many) == MOST_POINTS
-    assert many == sorted(set(many))
-    assert many[-1] == 12_345
+    points = _points(12_345)
+    assert len(points) == MOST_POINTS
+    assert points == sorted(set(points))
+    assert points[-1] == 12_345
 
 
 @pytest.mark.verify
 def test_show_writes_what_compare_writes(folder: Path, tmp_path: Path) -> None:
-    asked = ("--csv", str(tmp_path / "a.csv"), "--plot", str(tmp_path / "a.svg"))
-    again = run("compare", "kuhn_poker", "--players", *PLAYERS, "--matches", "6", "--seed", "0",
-                "--out", str(folder), *asked)  # fmt: skip
-    assert again.exit_code == 0, again.output
-    asked = ("--csv", str(tmp_path / "b.csv"), "--plot", str(tmp_path / "b.svg"))
-    shown = run("show", str(folder), *asked)
-    assert shown.exit_code == 0, shown.output
-    assert shown.stdout == again.stdout
+    outputs = ("--csv", str(tmp_path / "a.csv"), "--plot", str(tmp_path / "a.svg"))
+    settings = ("--matches", "6", "--seed", "0", "--out", str(folder))
+    compared_run = run("compare", "kuhn_poker", "--players", *PLAYERS, *settings, *outputs)
+    assert compared_run.exit_code == 0, compared_run.output
+    outputs = ("--csv", str(tmp_path / "b.csv"), "--plot", str(tmp_path / "b.svg"))
+    output = run("show", str(folder), *outputs)
+    assert output.exit_code == 0, output.output
+    assert output.stdout == compared_run.stdout
     assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
     assert (tmp_path / "a.svg").read_text() == (tmp_path / "b.svg").read_text()
     with (tmp_path / "a.csv").open() as file:
@@ -128,35 +130,39 @@ def test_show_writes_what_compare_writes(folder: Path, tmp_path: Path) -> None:
 
 
 def test_show_knows_everything_of_a_series(series: Series, folder: Path) -> None:
-    shown = json.loads(run("show", str(folder), "--json").stdout)
-    found = summarize(held(series, folder)[0]).to_json()
-    assert shown == json.loads(json.dumps(found))
+    report = json.loads(run("show", str(folder), "--json").stdout)
+    expected = summarize(play(series, folder)[0]).to_json()
+    assert report == json.loads(json.dumps(expected))
 
 
 @pytest.mark.verify
 def test_a_tournament_is_shown_with_all_its_games(tmp_path: Path) -> None:
     file = tmp_path / "t.toml"
     file.write_text(TOURNAMENT)
-    found, _ = held(read_tournament(file), tmp_path / "t")
-    course = course_of(found)
+    snapshot, _ = play(read_tournament(file), tmp_path / "t")
+    course = course_of(snapshot)
     assert course.scopes == ("kuhn_poker", "exploding_bomb", ALL_GAMES)
     assert [row.at for row in course.of(ALL_GAMES, "smart", ALL_ROLES, SCORE)] == [1, 2, 3, 4]
     assert {row.role for row in course.rows if row.game == ALL_GAMES} == {ALL_ROLES}
-    shown = run("show", str(tmp_path / "t"), "--json", "--plot", str(tmp_path / "t.png"))
-    assert json.loads(shown.stdout) == json.loads(json.dumps(summary.summarize(found).to_json()))
+    report = run("show", str(tmp_path / "t"), "--json", "--plot", str(tmp_path / "t.png"))
+    assert json.loads(report.stdout) == json.loads(
+        json.dumps(summary.summarize(snapshot).to_json())
+    )
     assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_an_unfinished_series_can_be_shown(series: Series, tmp_path: Path) -> None:
     with pytest.raises(StoppedError):
-        held(series, tmp_path, stop_after=1)
-    found = read_series(tmp_path)
-    assert (len(found.matches), found.planned) == (1, 6)
-    assert not found.fixed
+        play(series, tmp_path, stop_after=1)
+    snapshot = read_series(tmp_path)
+    assert (len(snapshot.matches), snapshot.planned) == (1, 6)
+    assert not snapshot.fixed
     assert "1 of 6 matches" in run("show", str(tmp_path)).stdout
 
 
-def test_what_cannot_be_shown_or_drawn_is_said_in_a_line(folder: Path, tmp_path: Path) -> None:
+def test_series_that_cannot_be_shown_or_drawn_are_one_line_errors(
+    folder: Path, tmp_path: Path
+) -> None:
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "series.sqlite").write_text("no such thing")
     for args, message in (

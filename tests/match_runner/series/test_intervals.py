@@ -36,11 +36,11 @@ from tests.match_runner.support import arena_of
 
 
 def test_a_share_has_the_interval_of_clopper_and_pearson() -> None:
-    found = share_interval(8, 10)
-    assert found.value == 0.8
+    interval = share_interval(8, 10)
+    assert interval.value == 0.8
     # Tables of Clopper-Pearson limits.
-    assert found.low == pytest.approx(0.35178, abs=1e-4)
-    assert found.high == pytest.approx(0.98915, abs=1e-4)
+    assert interval.low == pytest.approx(0.35178, abs=1e-4)
+    assert interval.high == pytest.approx(0.98915, abs=1e-4)
     none = share_interval(0, 20)
     assert (none.value, none.low) == (0, 0)
     assert none.high == pytest.approx(1 - 0.005 ** (1 / 20))
@@ -48,58 +48,61 @@ def test_a_share_has_the_interval_of_clopper_and_pearson() -> None:
 
 
 def test_values_at_the_bounds_are_a_share() -> None:
-    found = mean_interval([0, 100, 100, 100] * 15, seed=0, fixed=True)
+    interval = mean_interval([0, 100, 100, 100] * 15, seed=0, fixed=True)
     share = share_interval(45, 60)
     assert share.low is not None
-    assert found.value == 75
-    assert found.low == pytest.approx(100 * share.low)
+    assert interval.value == 75
+    assert interval.low == pytest.approx(100 * share.low)
 
 
 def test_other_values_are_resampled_in_units_of_their_error() -> None:
     """As a plain bootstrap-t does it, value by value."""
     values = np.random.default_rng(0).choice([0, 25, 75, 100], 60, p=[0.6, 0.2, 0.1, 0.1])
-    found = mean_interval(values.tolist(), seed=5, fixed=True)
+    interval = mean_interval(values.tolist(), seed=5, fixed=True)
     rng = np.random.default_rng(7)
     errors = []
     for _ in range(3_000):
-        drawn = rng.choice(values, len(values))
-        errors.append((drawn.mean() - values.mean()) / drawn.std())
+        sample = rng.choice(values, len(values))
+        errors.append((sample.mean() - values.mean()) / sample.std())
     low, high = (np.quantile(errors, q) * values.std() for q in (0.003, 0.997))
-    assert found.low == pytest.approx(values.mean() - high, abs=2.0)
-    assert found.high == pytest.approx(values.mean() - low, abs=2.0)
-    assert found == mean_interval(values.tolist(), seed=5, fixed=True)
+    assert interval.low == pytest.approx(values.mean() - high, abs=2.0)
+    assert interval.high == pytest.approx(values.mean() - low, abs=2.0)
+    assert interval == mean_interval(values.tolist(), seed=5, fixed=True)
 
 
 def test_where_nearly_all_are_equal_bets_are_used() -> None:
-    found = mean_interval([50.0] * 59 + [60.0], seed=0, fixed=True)
-    assert found.method == BETTING
-    assert found == mean_interval([50.0] * 59 + [60.0], seed=0, fixed=False)
+    interval = mean_interval([50.0] * 59 + [60.0], seed=0, fixed=True)
+    assert interval.method == BETTING
+    assert interval == mean_interval([50.0] * 59 + [60.0], seed=0, fixed=False)
 
 
 @pytest.mark.verify
 @pytest.mark.parametrize("case", CASES)
 def test_many_fixed_rounds_miss_seldom(case: str) -> None:
-    found = misses_of(case, (50,), repeats=1, seed=8, resampled=2_000)
-    assert found.resampled[50] <= 0.02  # 1.5 %, and as much as 2,000 runs may be off
+    misses = misses_of(case, (50,), repeats=1, seed=8, resampled=2_000)
+    assert misses.resampled[50] <= 0.02  # 1.5 %, and as much as 2,000 runs may be off
 
 
 def test_equal_values_leave_doubt() -> None:
-    found = fixed_interval([90.0] * 20, seed=0, bounds=(0.0, 100.0))
+    interval = fixed_interval([90.0] * 20, seed=0, bounds=(0.0, 100.0))
     doubt = 1 - 0.005 ** (1 / 20)
-    assert found.value == 90
-    assert found.low == pytest.approx(90 - 90 * doubt)
-    assert found.high == pytest.approx(90 + 10 * doubt)
+    assert interval.value == 90
+    assert interval.low == pytest.approx(90 - 90 * doubt)
+    assert interval.high == pytest.approx(90 + 10 * doubt)
 
 
 def test_only_many_rounds_that_were_fixed_are_resampled() -> None:
     values = np.random.default_rng(0).choice([0, 25, 75, 100], FIXED_ROUNDS).tolist()
     fixed = mean_interval(values, 0, fixed=True)
     assert fixed == fixed_interval(values, 0, (0.0, 100.0))
-    few, more = mean_interval(values[1:], 0, fixed=True), mean_interval(values, 0, fixed=False)
-    assert (fixed.method, few.method, more.method) == (FIXED, BETTING, BETTING)
+    fewer, open_ended = (
+        mean_interval(values[1:], 0, fixed=True),
+        mean_interval(values, 0, fixed=False),
+    )
+    assert (fixed.method, fewer.method, open_ended.method) == (FIXED, BETTING, BETTING)
     low, high = bounds_of(sample_of((0, 100), values), 0.01)
-    assert more == Interval(sum(values) / len(values), 100 * low, 100 * high, BETTING)
-    assert len(methods_text([fixed, few, more, Interval(1.0)])) == 2
+    assert open_ended == Interval(sum(values) / len(values), 100 * low, 100 * high, BETTING)
+    assert len(methods_text([fixed, fewer, open_ended, Interval(1.0)])) == 2
 
 
 def test_few_values_have_wide_intervals() -> None:
@@ -110,9 +113,9 @@ def test_few_values_have_wide_intervals() -> None:
     assert two.high is not None
     assert 0 < two.low < 5
     assert 95 < two.high < 100
-    same = mean_interval([100.0] * 3, seed=0, fixed=False)
-    assert same.low is not None
-    assert (same.low < 30, same.value, same.high) == (True, 100, 100)
+    interval = mean_interval([100.0] * 3, seed=0, fixed=False)
+    assert interval.low is not None
+    assert (interval.low < 30, interval.value, interval.high) == (True, 100, 100)
 
 
 def test_a_higher_level_is_wider() -> None:
@@ -135,9 +138,9 @@ def test_means_of_groups_count_equally() -> None:
     assert mean_of_means([[50.0], [60.0, 70.0]]).low is None
 
 
-def test_what_does_not_vary_leaves_no_doubt_to_student() -> None:
-    found = student_interval([90.0] * 3)
-    assert (found.value, found.low, found.high) == (90, 90, 90)
+def test_equal_values_have_a_student_interval_of_one_point() -> None:
+    interval = student_interval([90.0] * 3)
+    assert (interval.value, interval.low, interval.high) == (90, 90, 90)
 
 
 @pytest.mark.verify
@@ -147,10 +150,10 @@ def test_intervals_cover_the_mean_about_as_often_as_they_promise() -> None:
     mean = float(np.dot(goals, weights))
     covered = 0
     for number in range(60):
-        found = mean_interval(rng.choice(goals, 60, p=weights).tolist(), number, fixed=True)
-        assert found.low is not None
-        assert found.high is not None
-        covered += found.low <= mean <= found.high
+        interval = mean_interval(rng.choice(goals, 60, p=weights).tolist(), number, fixed=True)
+        assert interval.low is not None
+        assert interval.high is not None
+        covered += interval.low <= mean <= interval.high
     assert covered >= 56
 
 
@@ -178,14 +181,14 @@ def lottery_series(rounds: int, rules: str = LOTTERY) -> Series:
 def summary_of(series: Series, wins: list[bool]) -> ComparisonSummary:
     """Of a series in which left wins in some matches."""
     blank = play_match(arena_of("kuhn_poker", "player1=legal", "player2=legal"), 0)
-    played = [
+    matches = [
         Played(planned, replace(blank, goals={"left": 1000.0 * won, "right": 0.0, "random": -7.0}))
         for planned, won in zip(plan_all(series), wins, strict=True)
     ]
-    return summarize(Snapshot(series, len(played), played, {}))
+    return summarize(Snapshot(series, len(matches), matches, {}))
 
 
-def test_bounds_are_what_the_rules_can_pay() -> None:
+def test_bounds_are_the_goals_that_the_rules_can_pay() -> None:
     """59 series of 30 rounds, of which half see no win of either player."""
     series = lottery_series(30)
     rng = np.random.default_rng(59)
@@ -210,7 +213,7 @@ def test_a_series_says_that_bounds_are_not_known(monkeypatch: pytest.MonkeyPatch
     assert series.goal_bounds is None
     assert series.span is None
     summary = summary_of(series, [True, False] * 5)
-    assert [each.score.method for each in summary.players] == [UNBOUNDED, UNBOUNDED]
+    assert [player.score.method for player in summary.players] == [UNBOUNDED, UNBOUNDED]
     assert summary.players[0].score.low is None
     verdict = summary.verdict
     assert verdict is not None
@@ -226,11 +229,11 @@ def test_a_series_says_that_bounds_are_not_known(monkeypatch: pytest.MonkeyPatch
 def test_there_is_no_interval_where_bounds_are_not_known_or_wrong() -> None:
     for bounds, values in ((None, [0.0, 100.0]), ((0.0, 100.0), [0.0, 120.0]), (None, [0.0] * 60)):
         for fixed in (False, True):
-            found = mean_interval(values, 0, bounds, fixed=fixed)
-            assert found.value is not None
-            assert (found.low, found.high, found.method) == (None, None, UNBOUNDED)
-            (said,) = methods_text([found])
-            assert "the rules do not bound the scores" in said
+            interval = mean_interval(values, 0, bounds, fixed=fixed)
+            assert interval.value is not None
+            assert (interval.low, interval.high, interval.method) == (None, None, UNBOUNDED)
+            (method,) = methods_text([interval])
+            assert "the rules do not bound the scores" in method
         assert mean_of_means([values, values], bounds).method == UNBOUNDED
     # A last digit is no value outside.
     assert mean_interval([100.00000000000001, 90.0], 0, fixed=False).method == BETTING

@@ -63,7 +63,7 @@ def task(play_clock_s: float | None, *, in_process: bool = True) -> MatchTask:
 
 
 @pytest.mark.verify
-def test_what_a_player_loads_at_first_costs_no_time_of_a_clock() -> None:
+def test_code_that_a_player_loads_first_costs_no_time_of_a_clock() -> None:
     Loads.decisions = 0
     assert not play(task(None)).faults
     assert Loads.decisions == 2  # nothing is rehearsed without a clock
@@ -94,14 +94,14 @@ def test_only_a_process_of_ours_keeps_what_is_loaded_from_the_collector(
     assert frozen == [True] * own_process
 
 
-def test_what_it_loads_in_a_process_of_its_own_costs_none_either() -> None:
+def test_code_loaded_in_its_own_process_costs_no_time_either() -> None:
     _rehearsed.clear()
     for _ in range(2):
         assert not play(task(CLOCK_S, in_process=False)).faults
         close_idle()  # the next match finds none that has loaded anything
 
 
-def test_a_game_that_is_over_at_once_is_rehearsed_too() -> None:
+def test_a_game_that_starts_terminal_is_rehearsed_too() -> None:
     over = "(role agent) (init over) (legal agent go) (<= terminal (true over)) (goal agent 7)"
     program = normalize(parse(over))
     rehearse(set_up("over", program, {"agent": "random"}), over, own_process=False)

@@ -42,28 +42,28 @@ def test_more_rounds_leave_the_first_ones_as_they_are() -> None:
 @pytest.mark.parametrize("series", [BASE, THREE, replace(BASE, games=(ALONE,))])
 def test_in_every_round_every_player_plays_every_role_once(series: Series) -> None:
     (game,) = series.games
-    played = Counter(
+    seatings = Counter(
         (match.round, role, player)
         for match in plan_matches(series, game)
         for role, player in match.seating.items()
     )
-    assert set(played.values()) == {1}
-    assert len(played) == game.rounds * len(game.seats) * len(series.players)
+    assert set(seatings.values()) == {1}
+    assert len(seatings) == game.rounds * len(game.seats) * len(series.players)
 
 
 def test_matches_of_a_round_share_a_seed_and_rounds_do_not() -> None:
     seeds: defaultdict[int, set[int]] = defaultdict(set)
     for match in plan_all(THREE):
         seeds[match.round].add(match.seed)
-    assert all(len(some) == 1 for some in seeds.values())
+    assert all(len(round_seeds) == 1 for round_seeds in seeds.values())
     assert len(set().union(*seeds.values())) == len(seeds) == 6
-    others = {match.seed for match in plan_all(replace(THREE, seed=1))}
-    assert not others & set().union(*seeds.values())
+    other_seeds = {match.seed for match in plan_all(replace(THREE, seed=1))}
+    assert not other_seeds & set().union(*seeds.values())
 
 
 def test_three_players_meet_in_every_order() -> None:
-    met = Counter((m.seating["player1"], m.seating["player2"]) for m in plan_all(THREE))
-    assert met == {(i, j): 3 for i in range(3) for j in range(3) if i != j}
+    pairings = Counter((m.seating["player1"], m.seating["player2"]) for m in plan_all(THREE))
+    assert pairings == {(i, j): 3 for i in range(3) for j in range(3) if i != j}
 
 
 def test_fixed_players_keep_their_roles_and_every_match_has_its_seed() -> None:

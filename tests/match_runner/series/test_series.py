@@ -1,4 +1,4 @@
-"""Series: seeds, and what a series adds up to."""
+"""Series: seeds and summaries."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match
 from match_runner.match.seats import read_players, set_up
 from match_runner.series.plan import series_of_roles
-from tests.match_runner.series.comparisons import held
+from tests.match_runner.series.comparisons import play
 from tests.match_runner.support import arena_of, timeless
 
 PLAYERS = ("player1=hyperplay:n=3", "player2=hyperplay2:n=2")
 
 
-def played(seed: int, matches: int, players: tuple[str, ...] = PLAYERS) -> PlaySummary:
+def play_series(seed: int, matches: int, players: tuple[str, ...] = PLAYERS) -> PlaySummary:
     """Matches of kuhn_poker."""
     program = load("kuhn_poker")
     specs = read_players(players, program.roles)
-    found, failures = held(series_of_roles("kuhn_poker", program, specs, matches, seed=seed), None)
+    snapshot, failures = play(
+        series_of_roles("kuhn_poker", program, specs, matches, seed=seed), None
+    )
     assert failures == ()
-    return summarize(found)
+    return summarize(snapshot)
 
 
 def records_of(summary: PlaySummary) -> list[MatchRecord]:
@@ -31,14 +33,14 @@ def records_of(summary: PlaySummary) -> list[MatchRecord]:
 
 
 def test_a_series_is_the_same_each_time() -> None:
-    first = records_of(played(5, 4))
-    assert first == records_of(played(5, 4))
+    first = records_of(play_series(5, 4))
+    assert first == records_of(play_series(5, 4))
     assert [record.seed for record in first] == [5, 6, 7, 8]
 
 
 def test_a_match_of_a_series_can_be_played_alone() -> None:
     arena = arena_of("kuhn_poker", *PLAYERS)
-    series = records_of(played(20, 5))
+    series = records_of(play_series(20, 5))
     program = load("kuhn_poker")
     for i in (4, 0, 2):
         fresh = set_up("kuhn_poker", program, read_players(PLAYERS, program.roles))
@@ -48,8 +50,8 @@ def test_a_match_of_a_series_can_be_played_alone() -> None:
 
 @pytest.mark.verify
 def test_other_seeds_are_other_matches() -> None:
-    found = played(0, 30, ("player1=random",)).records
-    deals = {record.turns[0].joint_move["random"] for record in found}
+    records = play_series(0, 30, ("player1=random",)).records
+    deals = {record.turns[0].joint_move["random"] for record in records}
     assert len(deals) == 6
 
 
@@ -62,7 +64,7 @@ def test_states_visited_are_counted_for_each_role() -> None:
 
 
 def test_a_summary_adds_up_all_matches() -> None:
-    summary = played(3, 12, ("player1=hyperplay:n=2",))
+    summary = play_series(3, 12, ("player1=hyperplay:n=2",))
     goals = [record.goals["player1"] for record in summary.records]
     assert None not in goals
     score = summary.scores["player1"]
@@ -73,14 +75,14 @@ def test_a_summary_adds_up_all_matches() -> None:
     assert 0 <= score.low < score.value < score.high <= 100
     visited = [record.states_visited["player1"] for record in summary.records]
     assert summary.states_visited["player1"] == sum(visited) > 0
-    found = summary.report().values
-    assert found["matches"][1] == {
+    report = summary.report().values
+    assert report["matches"][1] == {
         "seed": 4,
         "goals": dict(summary.records[1].goals),
         "turns": len(summary.records[1].turns),
         "errors": [],
     }
-    mean = found["mean"]["player1"]
+    mean = report["mean"]["player1"]
     assert (mean["mean"], mean["low"], mean["high"]) == (score.value, score.low, score.high)
     assert mean["ci99"] == max(score.value - score.low, score.high - score.value)
 

@@ -1,4 +1,4 @@
-"""Series that end by themselves, and what is fixed beforehand."""
+"""Series that stop early, and settings that are fixed beforehand."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ from tests.match_runner.series.comparisons import (
     CrashingExecutor,
     StoppedError,
     compared,
-    held,
     num_matches,
+    play,
     series_of,
 )
 from tests.match_runner.support import arena_of
@@ -111,46 +111,48 @@ def stopped(
     executor: InlineExecutor | None = None,
     stop_after: int | None = None,
 ) -> tuple[ComparisonSummary, tuple[str, ...], list[tuple[Forecast, ...]]]:
-    """What a series comes to that ends by itself, what could not be played, and what was said."""
-    said: list[Any] = []
-    found, failures = held(series, folder, executor or Drawn(), stop_after, until, said.append)
-    return summarize(found), failures, said
+    """The summary of a series that stops early, its failures, and its messages."""
+    messages: list[Any] = []
+    snapshot, failures = play(
+        series, folder, executor or Drawn(), stop_after, until, messages.append
+    )
+    return summarize(snapshot), failures, messages
 
 
 def timeless(summary: ComparisonSummary) -> dict[str, Any]:
     """Its JSON without times."""
-    found: dict[str, Any] = json.loads(json.dumps(summary.to_json()))
-    for player in found["players"]:
+    report: dict[str, Any] = json.loads(json.dumps(summary.to_json()))
+    for player in report["players"]:
         for effort in (player["effort"], *(r["effort"] for r in player["by_role"].values())):
             del effort["seconds"]
-    for each in found["until"]["forecasts"]:
-        del each["core_hours"]
-    return found
+    for forecast in report["until"]["forecasts"]:
+        del forecast["core_hours"]
+    return report
 
 
 def test_it_stops_after_the_same_round_in_whatever_order_matches_end(tmp_path: Path) -> None:
     series = series_of("kuhn_poker", *PLAYERS, rounds=500)
-    one, failures, said = stopped(series, tmp_path / "one", StoppingRule())
+    summary, failures, messages = stopped(series, tmp_path / "one", StoppingRule())
     assert failures == ()
-    assert one.ending is not None
-    assert one.ending.outcome == DECIDED
-    assert one.verdict is not None
-    assert one.verdict.best == "legal"
-    assert one.played == one.planned == num_matches(tmp_path / "one") < 200
-    (forecasts,) = said
-    assert [each.difference for each in forecasts] == [5, 10, 20]
-    needed = [each.rounds or 10**6 for each in forecasts]
-    assert needed == sorted(needed, reverse=True)
+    assert summary.ending is not None
+    assert summary.ending.outcome == DECIDED
+    assert summary.verdict is not None
+    assert summary.verdict.best == "legal"
+    assert summary.played == summary.planned == num_matches(tmp_path / "one") < 200
+    (forecasts,) = messages
+    assert [forecast.difference for forecast in forecasts] == [5, 10, 20]
+    rounds_needed = [forecast.rounds or 10**6 for forecast in forecasts]
+    assert rounds_needed == sorted(rounds_needed, reverse=True)
     # A round less would not have been enough.
     with open_store(tmp_path / "one", series) as store:
-        shorter = replace(one.ending.until, most=one.played - 2)
-        fewer = replace(series, games=(replace(series.games[0], rounds=one.played // 2 - 1),))
-        before = snapshot_of(fewer, store, shorter)
-    assert before.ending is not None
-    assert before.ending.outcome == UNDECIDED
-    many, _, _ = stopped(series, tmp_path / "many", StoppingRule(), Shuffled())
-    assert timeless(many) == timeless(one)
-    assert num_matches(tmp_path / "many") > many.played  # those under way are kept
+        shorter = replace(summary.ending.until, most=summary.played - 2)
+        fewer = replace(series, games=(replace(series.games[0], rounds=summary.played // 2 - 1),))
+        shorter_run = snapshot_of(fewer, store, shorter)
+    assert shorter_run.ending is not None
+    assert shorter_run.ending.outcome == UNDECIDED
+    shuffled, _, _ = stopped(series, tmp_path / "many", StoppingRule(), Shuffled())
+    assert timeless(shuffled) == timeless(summary)
+    assert num_matches(tmp_path / "many") > shuffled.played  # those under way are kept
 
 
 def test_a_stopped_one_goes_on_and_ends_alike(tmp_path: Path) -> None:
@@ -159,10 +161,10 @@ def test_a_stopped_one_goes_on_and_ends_alike(tmp_path: Path) -> None:
     with pytest.raises(StoppedError):
         stopped(series, tmp_path, StoppingRule(), stop_after=2 * FORECAST_ROUNDS + 5)
     executor = Drawn()
-    again, _, said = stopped(series, tmp_path, StoppingRule(), executor)
-    assert len(said) == 1  # by the first rounds, though these were played before
+    resumed, _, messages = stopped(series, tmp_path, StoppingRule(), executor)
+    assert len(messages) == 1  # by the first rounds, though these were played before
     assert len(executor.seeds) == whole.played - 2 * FORECAST_ROUNDS - 5
-    assert timeless(again) == timeless(whole)
+    assert timeless(resumed) == timeless(whole)
     nothing = Drawn()
     over, _, _ = stopped(series, tmp_path, StoppingRule(), nothing)
     assert (timeless(over), nothing.seeds) == (timeless(whole), [])
@@ -185,18 +187,18 @@ def test_a_small_difference_ends_it_and_so_does_the_limit() -> None:
 def test_a_match_that_cannot_be_played_ends_it() -> None:
     series = series_of("kuhn_poker", *PLAYERS, rounds=500)
     seed = plan_all(series)[4].seed  # of both matches of the third round
-    found, failures, _ = stopped(series, None, StoppingRule(), CrashingExecutor({seed: 99}))
+    summary, failures, _ = stopped(series, None, StoppingRule(), CrashingExecutor({seed: 99}))
     assert len(failures) == 1
-    assert found.ending is not None
-    assert (found.ending.outcome, found.played) == (None, 4)
+    assert summary.ending is not None
+    assert (summary.ending.outcome, summary.played) == (None, 4)
 
 
 # ---------------------------------------------------------------- what was fixed beforehand
 
 
 def methods(summary: ComparisonSummary) -> set[str | None]:
-    shown = [player.score.method for player in summary.players]
-    return {*shown, *(difference.score.method for difference in summary.differences)}
+    methods_shown = [player.score.method for player in summary.players]
+    return {*methods_shown, *(difference.score.method for difference in summary.differences)}
 
 
 @pytest.mark.verify
@@ -212,8 +214,8 @@ def test_only_a_series_that_was_played_as_planned_was_fixed(tmp_path: Path) -> N
     extended, _ = compared(longer, tmp_path / "one", Drawn())
     assert methods(extended) == {BETTING}
     # What was seen then cannot be unseen.
-    again, _ = compared(series, tmp_path / "one", Drawn())
-    assert methods(again) == {BETTING}
+    extended_summary, _ = compared(series, tmp_path / "one", Drawn())
+    assert methods(extended_summary) == {BETTING}
     fifty = StoppingRule(worth=0.1, most=2 * FIXED_ROUNDS)
     stopped(series, tmp_path / "two", fifty)
     later, _ = compared(series, tmp_path / "two", Drawn())
@@ -250,28 +252,28 @@ def run(*args: str) -> Result:
 
 def shown_again(folder: Path) -> dict[str, Any]:
     """What `match-runner show --json` says of a series."""
-    found = CliRunner().invoke(main, ["show", str(folder), "--json"])
-    assert found.exit_code == 0, found.output
-    return dict(json.loads(found.stdout))
+    process = CliRunner().invoke(main, ["show", str(folder), "--json"])
+    assert process.exit_code == 0, process.output
+    return dict(json.loads(process.stdout))
 
 
 def test_show_counts_the_matches_that_the_command_did(tmp_path: Path) -> None:
     """Matches that were under way when it was decided are stored, and do not count."""
     until, series = StoppingRule(most=400), series_of("kuhn_poker", *PLAYERS, rounds=200)
-    ended, _ = held(series, tmp_path, Shuffled(), until=until)
-    again = read_series(tmp_path)
-    assert num_matches(tmp_path) > len(again.matches)
-    assert again.matches == ended.matches
-    assert (again.planned, again.ending) == (ended.planned, ended.ending)
+    ended, _ = play(series, tmp_path, Shuffled(), until=until)
+    snapshot = read_series(tmp_path)
+    assert num_matches(tmp_path) > len(snapshot.matches)
+    assert snapshot.matches == ended.matches
+    assert (snapshot.planned, snapshot.ending) == (ended.planned, ended.ending)
 
 
 @pytest.mark.usefixtures("inline")
 def test_the_command_says_what_it_takes_and_why_it_stopped(tmp_path: Path) -> None:
     args = ("--players", *PLAYERS, "--until", "decided", "--out", str(tmp_path))
-    shown = run(*args)
-    assert shown.exit_code == 0, shown.output
-    told = [line for line in shown.stderr.splitlines() if not line.startswith("note: ")]
-    first, *forecasts = told  # a note: that machine code was compiled
+    process = run(*args)
+    assert process.exit_code == 0, process.output
+    messages = [line for line in process.stderr.splitlines() if not line.startswith("note: ")]
+    first, *forecasts = messages  # a note: that machine code was compiled
     assert first == "matches needed to show that one player is better than another by"
     assert [line.split(":")[0].strip() for line in forecasts] == [
         "5 points",
@@ -279,21 +281,21 @@ def test_the_command_says_what_it_takes_and_why_it_stopped(tmp_path: Path) -> No
         "20 points",
     ]
     assert all("rounds" in line for line in forecasts)
-    method, verdict, ending = shown.stdout.splitlines()[-3:]
+    method, verdict, ending = process.stdout.splitlines()[-3:]
     assert method.startswith("99 % intervals by betting: valid after any number of rounds")
     assert verdict == "legal is better than the other (99 % confidence)"
     assert ending == f"stopped after {num_matches(tmp_path)} matches: decided"
-    found = json.loads(run(*args, "--json").stdout)
-    assert shown_again(tmp_path) == found
-    assert found["until"]["outcome"] == DECIDED
-    assert [each["difference"] for each in found["until"]["forecasts"]] == [5, 10, 20]
-    assert found["verdict"]["best"] == "legal"
-    assert {each["score"]["method"] for each in found["players"]} == {BETTING}
+    report = json.loads(run(*args, "--json").stdout)
+    assert shown_again(tmp_path) == report
+    assert report["until"]["outcome"] == DECIDED
+    assert [entry["difference"] for entry in report["until"]["forecasts"]] == [5, 10, 20]
+    assert report["verdict"]["best"] == "legal"
+    assert {entry["score"]["method"] for entry in report["players"]} == {BETTING}
     # Other limits may be given, and matches be added, to what was played.
     assert "undecided after 10 matches" in run(*args, "--most", "11").stdout
     assert shown_again(tmp_path)["until"]["most"] == 11
-    more = run("--players", *PLAYERS, "--matches", "4", "--out", str(tmp_path))
-    assert ": legal scored most, but " in more.stdout
+    extended = run("--players", *PLAYERS, "--matches", "4", "--out", str(tmp_path))
+    assert ": legal scored most, but " in extended.stdout
     assert shown_again(tmp_path)["until"] is None
 
 
@@ -319,9 +321,9 @@ def test_the_command_says_what_it_takes_and_why_it_stopped(tmp_path: Path) -> No
 def test_options_that_do_not_go_together_are_refused(
     tmp_path: Path, args: tuple[str, ...], message: str
 ) -> None:
-    found = run("--players", *PLAYERS, *args, "--out", str(tmp_path))
-    assert found.exit_code == 2
-    assert message in found.stderr
+    process = run("--players", *PLAYERS, *args, "--out", str(tmp_path))
+    assert process.exit_code == 2
+    assert message in process.stderr
 
 
 # ---------------------------------------------------------------- duels of grids
@@ -331,18 +333,18 @@ def test_duels_end_by_themselves_and_show_what_counts(tmp_path: Path) -> None:
     until = StoppingRule(most=400)
     settings = RunSettings(400, False, 0, "auto", tmp_path, until=until)
     duel = Duel("kuhn_poker", PLAYERS, "a")
-    told: list[int] = []
-    played = play_duel(duel, settings, Shuffled(), lambda: told.append(1))
-    assert played.progress.ending is not None
-    assert played.progress.ending.outcome == DECIDED
-    assert len(played.matches) < len(told)
-    shown = stored_duel(duel, settings)
-    assert shown is not None
-    assert len(shown.matches) == len(played.matches)
+    calls: list[int] = []
+    duel_played = play_duel(duel, settings, Shuffled(), lambda: calls.append(1))
+    assert duel_played.progress.ending is not None
+    assert duel_played.progress.ending.outcome == DECIDED
+    assert len(duel_played.matches) < len(calls)
+    duel_stored = stored_duel(duel, settings)
+    assert duel_stored is not None
+    assert len(duel_stored.matches) == len(duel_played.matches)
     everything = stored_duel(duel, replace(settings, until=None, matches=2))
     assert everything is not None
-    assert len(everything.matches) > len(played.matches)
+    assert len(everything.matches) > len(duel_played.matches)
     one_role = Duel("monty_hall", PLAYERS, "b")
-    few = replace(settings, matches=10, until=StoppingRule(most=10))
-    alone = play_duel(one_role, few, InlineExecutor(), lambda: None)
-    assert len(alone.matches) == 10  # of both players together
+    few_matches = replace(settings, matches=10, until=StoppingRule(most=10))
+    single = play_duel(one_role, few_matches, InlineExecutor(), lambda: None)
+    assert len(single.matches) == 10  # of both players together

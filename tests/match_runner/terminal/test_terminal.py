@@ -1,4 +1,4 @@
-"""People at the terminal: what they are shown, what they type, and how they leave."""
+"""People at the terminal: the texts they see, their input, and how they leave."""
 
 from __future__ import annotations
 
@@ -53,12 +53,14 @@ def test_person_plays_a_match_by_number_and_by_text() -> None:
 def test_nothing_hidden_is_shown_before_the_end() -> None:
     for seed in range(4):
         result = play(*KUHN[:-1], str(seed), typed="\n2\n\n1\n\n\n")
-        before, _, after = result.stdout.partition("What really happened")
-        (own,) = set(re.findall(r"dealt (\w+)", before))
-        assert re.search(rf"holds *\n.*\n.*\n *player1 +{own}|holds player1 {own}", before)
-        assert not re.search(r"player2 +(jack|queen|king)", before)
-        assert set(re.findall(r"jack|queen|king", before)) == {own}
-        assert len(set(re.findall(r"dealt (\w+)", after))) == 2
+        play_text, _, epilogue = result.stdout.partition("What really happened")
+        (own_card,) = set(re.findall(r"dealt (\w+)", play_text))
+        assert re.search(
+            rf"holds *\n.*\n.*\n *player1 +{own_card}|holds player1 {own_card}", play_text
+        )
+        assert not re.search(r"player2 +(jack|queen|king)", play_text)
+        assert set(re.findall(r"jack|queen|king", play_text)) == {own_card}
+        assert len(set(re.findall(r"dealt (\w+)", epilogue))) == 2
 
 
 def test_board_of_an_open_game_is_drawn() -> None:
@@ -82,18 +84,18 @@ def test_cells_that_may_or_may_not_be_taken_have_a_question_mark() -> None:
 def test_picture_without_colours_or_symbols_still_says_whose_pieces_are_whose() -> None:
     layout = Layout.of(load("connect_four"))
     facts = [parse_term("(disc 1 1 first)"), parse_term("(disc 2 1 second)")]
-    shown = {}
+    pictures = {}
     for encoding, colours in (("utf-8", False), ("ascii", True)):
         screen = Screen(io.StringIO(), io.StringIO())
         screen.show(*draw(layout.picture(facts).to_json(), encoding, colours=colours))
         assert isinstance(screen.console.file, io.StringIO)
-        shown[encoding] = screen.console.file.getvalue()
-    assert "●f │ ◉s" in shown["utf-8"]
-    assert shown["ascii"].isascii()
-    assert "first | second" in shown["ascii"]
+        pictures[encoding] = screen.console.file.getvalue()
+    assert "●f │ ◉s" in pictures["utf-8"]
+    assert pictures["ascii"].isascii()
+    assert "first | second" in pictures["ascii"]
 
 
-def test_what_is_no_move_is_told_with_the_nearest_and_asked_again() -> None:
+def test_an_invalid_move_gets_a_suggestion_and_another_prompt() -> None:
     result = play(*KUHN, typed="\nchekc\n99\ncheck\n\n")
     assert "chekc is not one of your 2 moves. Did you mean check?" in result.stdout
     assert "99 is not one of your 2 moves." in result.stdout
@@ -125,9 +127,9 @@ def test_person_who_leaves_ends_the_match_and_the_series(
 
 def test_json_is_alone_on_standard_output() -> None:
     result = play(*KUHN, "--json", typed="\n2\n\n1\n\n\n")
-    found = json.loads(result.stdout)
-    assert found["matches"][0]["seed"] == 3
-    assert found["matches"][0]["errors"] == []
+    report = json.loads(result.stdout)
+    assert report["matches"][0]["seed"] == 3
+    assert report["matches"][0]["errors"] == []
     assert "you are player1" in result.stderr
 
 
@@ -159,8 +161,8 @@ def test_a_person_is_told_who_prepares(player: str, waits: bool) -> None:
     players = ("--player", "xplayer=human", "--player", f"oplayer={player}")
     clocks = ("--play-clock", "60", "--start-clock", "1")
     result = play("tic_tac_toe", *players, *clocks, typed="")
-    said = f"{player} may prepare for oplayer for 1 s (--start-clock).\n"
-    assert (said in result.stdout[: result.stdout.index("Turn 1: ")]) == waits
+    message = f"{player} may prepare for oplayer for 1 s (--start-clock).\n"
+    assert (message in result.stdout[: result.stdout.index("Turn 1: ")]) == waits
 
 
 def test_line_that_does_not_come_in_time_is_too_late() -> None:
@@ -196,8 +198,8 @@ def test_clock_runs_and_ctrl_c_leaves_at_a_terminal() -> None:
     os.close(theirs)
     try:
         screen = _Screen(ours)
-        shown = screen.until("Time is up: you play a random legal move.")
-        assert "1 s. " in shown or "2 s. " in shown
+        screen_text = screen.until("Time is up: you play a random legal move.")
+        assert "1 s. " in screen_text or "2 s. " in screen_text
         screen.until("Turn 2: you are player1")
         screen.until("history, quit):")
         os.write(ours, b"\x03")
@@ -218,19 +220,19 @@ class _Screen:
     """What appears at a terminal, piece by piece."""
 
     def __init__(self, file: int) -> None:
-        self._file, self._shown = file, ""
+        self._file, self._unread = file, ""
 
     def until(self, text: str) -> str:
         """Read on to a text that is to come; what came before it."""
         until_s = time.monotonic() + 60
-        while text not in self._shown:
+        while text not in self._unread:
             left_s = until_s - time.monotonic()
-            assert left_s > 0, self._shown
+            assert left_s > 0, self._unread
             if select.select([self._file], [], [], left_s)[0]:
                 try:
-                    self._shown += os.read(self._file, 10_000).decode("utf-8", "replace")
+                    self._unread += os.read(self._file, 10_000).decode("utf-8", "replace")
                 except OSError:  # whoever wrote has ended
-                    assert text in self._shown, self._shown
+                    assert text in self._unread, self._unread
         # One piece may hold more: on a busy machine all that follows.
-        before, _, self._shown = self._shown.partition(text)
-        return before
+        text_before, _, self._unread = self._unread.partition(text)
+        return text_before

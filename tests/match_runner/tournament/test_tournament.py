@@ -1,4 +1,4 @@
-"""Tournaments: what is planned, kept, continued, summed up and refused."""
+"""Tournaments: planning, storing, continuing, summaries and refusals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from match_runner.remote.wire import Replacement
 from match_runner.series.plan import Series, plan_all
 from match_runner.tournament import TournamentSummary, rate, read_tournament, summarize
 from tests.match_runner.remote.http_player import HttpPlayer, free_port, playing
-from tests.match_runner.series.comparisons import CrashingExecutor, StoppedError, held, stored
+from tests.match_runner.series.comparisons import CrashingExecutor, StoppedError, play, stored
 from tests.match_runner.support import timeless
 from tests.support.games import REPOSITORY
 
@@ -38,9 +38,9 @@ def summed_up(
     executor: CrashingExecutor | None = None,
     stop_after: int | None = None,
 ) -> tuple[TournamentSummary, tuple[str, ...]]:
-    """What a tournament comes to, and what could not be played."""
-    found, failures = held(series, folder, executor, stop_after)
-    return summarize(found), failures
+    """The summary of a tournament, and the matches that failed."""
+    snapshot, failures = play(series, folder, executor, stop_after)
+    return summarize(snapshot), failures
 
 
 # ---------------------------------------------------------------- the plan
@@ -71,9 +71,9 @@ def test_states_may_be_equal_in_every_game(tmp_path: Path) -> None:
         '[players]\nfirst = "hyperplay:n=3"\nsecond = "hyperplay2:n=2"\n',
         tmp_path,
     )
-    found, _ = held(series, tmp_path / "out")
-    assert found.budgets.keys() == {"kuhn_poker", "monty_hall"}
-    for match in found.matches:
+    snapshot, _ = play(series, tmp_path / "out")
+    assert snapshot.budgets.keys() == {"kuhn_poker", "monty_hall"}
+    for match in snapshot.matches:
         for role, player in match.planned.seating.items():
             assert ("states=" in match.record.players[role]) == (player == 1)
 
@@ -176,9 +176,7 @@ def test_the_example_of_the_documentation_is_a_tournament(tmp_path: Path) -> Non
         ),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said_in_a_line(
-    text: str, message: str, tmp_path: Path
-) -> None:
+def test_a_faulty_file_is_a_one_line_error(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.toml"
     path.write_text(text)
     result = run("tournament", str(path), "--out", str(tmp_path / "out"))
@@ -241,7 +239,7 @@ def test_a_worker_that_dies_costs_nothing_but_time(tmp_path: Path) -> None:
 def test_another_tournament_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     plan = read(GAMES + PLAYERS, tmp_path)
     summed_up(plan, tmp_path / "out", CrashingExecutor())
-    others = {
+    changes = {
         "seed was 0 and is now 1": "seed = 1\n" + GAMES + PLAYERS,
         "plays.dice was random and is now legal": GAMES + PLAYERS.replace('"random"', '"legal"'),
         "games.kuhn_poker.play_clock was not there and is now 5": "play_clock = 5\n"
@@ -249,7 +247,7 @@ def test_another_tournament_in_the_same_folder_is_refused(tmp_path: Path) -> Non
         + PLAYERS,
         "games.meier was not there and is now there": GAMES.replace("[", '["meier", ') + PLAYERS,
     }
-    for message, text in others.items():
+    for message, text in changes.items():
         with pytest.raises(
             ConfigError, match=r"holds a series with other settings: .*; continue with"
         ) as e:
@@ -290,7 +288,7 @@ def test_scores_and_contests_are_counted_by_player(tmp_path: Path) -> None:
     assert sum(standing.tally.wins for standing in summary.standings) <= 7
 
 
-def test_a_player_alone_has_scores_and_no_rating(tmp_path: Path) -> None:
+def test_a_single_player_has_scores_but_no_rating(tmp_path: Path) -> None:
     summary, _ = summed_up(
         read('games = ["kuhn_poker", "monty_hall"]\n[players]\na = "random"\n', tmp_path),
         tmp_path / "out",
@@ -333,13 +331,13 @@ def test_the_command_plays_in_processes_and_writes_records(tmp_path: Path) -> No
     result = run(*args, "--record", str(tmp_path / "records"), "--json")
     assert result.exit_code == 0, result.output
     assert (tmp_path / "t" / "series.sqlite").exists()
-    found = json.loads(result.stdout)
-    assert (found["planned"], found["played"], found["problems"]) == (4, 4, [])
-    assert found["games"] == [
+    report = json.loads(result.stdout)
+    assert (report["planned"], report["played"], report["problems"]) == (4, 4, [])
+    assert report["games"] == [
         {"game": "exploding_bomb", "backend": "propnet", "play_clock": None, "clock": "cpu"}
     ]
-    assert found["seed"] == 0
-    names = {standing["player"] for standing in found["standings"]}
+    assert report["seed"] == 0
+    names = {standing["player"] for standing in report["standings"]}
     assert names == {"a", "b"}
     records = sorted((tmp_path / "records").iterdir())
     assert len(records) == 4
@@ -347,10 +345,10 @@ def test_the_command_plays_in_processes_and_writes_records(tmp_path: Path) -> No
         held_by_it = record_from_json(json.loads(record.read_text()))
         assert held_by_it.game == "exploding_bomb"
         assert held_by_it.rules == load("exploding_bomb").source.text
-    again = run(*args)
-    assert again.exit_code == 0
+    continued = run(*args)
+    assert continued.exit_code == 0
     for word in ("4 matches, 12 turns", "rating [99 %]", "mean score in", "exploding_bomb", "none"):
-        assert word in again.stdout
+        assert word in continued.stdout
 
 
 def test_faults_of_remote_players_are_counted_and_cost_only_them(tmp_path: Path) -> None:

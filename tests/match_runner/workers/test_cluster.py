@@ -51,20 +51,20 @@ COMMAND = ("compare", "kuhn_poker", "--players", *PLAYERS, "--equal-states", "--
 def cluster(own_cache: None) -> Iterator[Any]:
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
-    ) as made:
-        yield made
+    ) as test_cluster:
+        yield test_cluster
 
 
 @pytest.fixture
 def executor(cluster: Any) -> Iterator[ClusterExecutor]:
-    with open_executor(None, cluster.scheduler_address) as made:
-        assert isinstance(made, ClusterExecutor)
-        yield made
+    with open_executor(None, cluster.scheduler_address) as open_cluster:
+        assert isinstance(open_cluster, ClusterExecutor)
+        yield open_cluster
 
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory, own_cache: None) -> list[tuple[Any, ...]]:
-    """What the same comparison gives on this machine."""
+    """The result of the same comparison on this machine."""
     folder = tmp_path_factory.mktemp("local")
     with open_executor(2, None) as pool, open_store(folder, SERIES) as store:
         assert isinstance(pool, LocalPool)
@@ -97,12 +97,12 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
     cluster: Any, executor: ClusterExecutor, tmp_path: Path, expected: list[tuple[Any, ...]]
 ) -> None:
     victim, address = cluster.workers[0].pid, cluster.workers[0].worker_address
-    played = 0
+    num_played = 0
 
     def kill_one(match: Played) -> None:
-        nonlocal played
-        played += match.planned.kind == "play"
-        if played == 5 and is_alive(victim):
+        nonlocal num_played
+        num_played += match.planned.kind == "play"
+        if num_played == 5 and is_alive(victim):
             os.kill(victim, signal.SIGKILL)
 
     with open_store(tmp_path, SERIES) as store:
@@ -144,14 +144,14 @@ def test_a_call_is_made_in_a_child_of_a_worker(cluster: Any, executor: ClusterEx
 
 
 def test_a_dead_child_costs_one_call_only(executor: ClusterExecutor) -> None:
-    fatal, after = executor.submit(die, ()), executor.submit(add, (2, 2))
+    fatal, following = executor.submit(die, ()), executor.submit(add, (2, 2))
     with pytest.raises(WorkerCrashError, match=r"died \(signal 9\), on the Dask worker tcp://"):
         fatal.result(30)
-    assert after.result(30) == 4
+    assert following.result(30) == 4
 
 
 @pytest.mark.verify
-def test_what_loses_too_many_workers_has_crashed(
+def test_a_task_that_loses_too_many_workers_has_crashed(
     cluster: Any, executor: ClusterExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
@@ -161,7 +161,7 @@ def test_what_loses_too_many_workers_has_crashed(
     assert executor.submit(add, (2, 2)).result(30) == 4
 
 
-def test_what_a_function_raises_is_told(executor: ClusterExecutor) -> None:
+def test_an_exception_of_the_function_is_reported(executor: ClusterExecutor) -> None:
     with pytest.raises(WorkerFailedError, match=r"^on the Dask worker tcp://\S+: no such thing$"):
         executor.submit(refuse, ()).result(30)
 
@@ -192,11 +192,11 @@ def test_rules_that_a_worker_cannot_play_are_one_line(executor: ClusterExecutor)
 def test_a_call_that_takes_too_long_is_broken_off(cluster: Any, tmp_path: Path) -> None:
     started = tmp_path / "started"
     with open_executor(None, cluster.scheduler_address, 2) as executor:
-        hung, after = executor.submit(sleep, (600, str(started))), executor.submit(add, (1, 1))
+        hung, following = executor.submit(sleep, (600, str(started))), executor.submit(add, (1, 1))
         with pytest.raises(WorkerCrashError, match="it took longer than 2 seconds and was stopped"):
             hung.result(30)
         assert not is_alive(int(started.read_text()))
-        assert after.result(30) == 2
+        assert following.result(30) == 2
 
 
 def test_closing_ends_what_runs(cluster: Any, tmp_path: Path) -> None:
@@ -327,8 +327,8 @@ def test_the_recipes_write_job_scripts(
 def test_seeds_of_a_policy_are_learnt_on_it(cluster: Any) -> None:
     text = (REPOSITORY / "games/kuhn_poker.gdl").read_text()
     tasks = [Task("kuhn_poker.gdl", text, "auto", 32, 2, None, seed, "0") for seed in (1, 2)]
-    found = learn_seeds(tasks, scheduler=cluster.scheduler_address)
-    assert sorted(each.seed for each in found) == [1, 2]
-    assert [each.is_exact for each in found] == [True, True]
-    here = sorted(learn_seed(task).given_away for task in tasks)
-    assert [each.given_away for each in found] == here
+    learned = learn_seeds(tasks, scheduler=cluster.scheduler_address)
+    assert sorted(seed.seed for seed in learned) == [1, 2]
+    assert [seed.is_exact for seed in learned] == [True, True]
+    expected = sorted(learn_seed(task).given_away for task in tasks)
+    assert [seed.given_away for seed in learned] == expected

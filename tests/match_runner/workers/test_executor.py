@@ -55,12 +55,12 @@ def sleep(seconds: float, started: str) -> None:
     time.sleep(seconds)
 
 
-def say_goodbye(started: str, said: str) -> None:
+def say_goodbye(started: str, farewell: str) -> None:
     try:
         Path(started).touch()
         time.sleep(60)
     finally:
-        Path(said).write_text("goodbye")
+        Path(farewell).write_text("goodbye")
 
 
 def have_a_child() -> int:
@@ -86,9 +86,9 @@ def read_input() -> str:
 
 @pytest.fixture
 def pool() -> Iterator[LocalPool]:
-    made = LocalPool(1)
-    yield made
-    made.close()
+    new_pool = LocalPool(1)
+    yield new_pool
+    new_pool.close()
 
 
 def test_a_worker_answers_in_a_process_and_session_of_its_own(pool: LocalPool) -> None:
@@ -100,14 +100,16 @@ def test_a_worker_answers_in_a_process_and_session_of_its_own(pool: LocalPool) -
 
 
 def test_a_dead_worker_costs_one_call_only(pool: LocalPool) -> None:
-    first, fatal, after = (pool.submit(*call) for call in ((add, (1, 1)), (die, ()), (add, (2, 2))))
+    first, fatal, following = (
+        pool.submit(*call) for call in ((add, (1, 1)), (die, ()), (add, (2, 2)))
+    )
     assert first.result(30) == 2
     with pytest.raises(WorkerCrashError, match=r"a worker process died \(signal 9\)"):
         fatal.result(30)
-    assert after.result(30) == 4
+    assert following.result(30) == 4
 
 
-def test_what_a_function_raises_is_told(pool: LocalPool) -> None:
+def test_an_exception_of_the_function_is_reported(pool: LocalPool) -> None:
     with pytest.raises(WorkerFailedError, match=r"^no such thing$"):
         pool.submit(refuse, ()).result(30)
     with pytest.raises(WorkerFailedError, match="division by nothing") as caught:
@@ -119,17 +121,17 @@ def test_what_a_function_raises_is_told(pool: LocalPool) -> None:
 def test_a_call_that_takes_too_long_is_broken_off(tmp_path: Path) -> None:
     pool = LocalPool(1, limit_s=1)
     started = tmp_path / "started"
-    hung, after = pool.submit(sleep, (600, str(started))), pool.submit(add, (1, 1))
+    hung, following = pool.submit(sleep, (600, str(started))), pool.submit(add, (1, 1))
     with pytest.raises(WorkerCrashError, match=r"^it took longer than 1 seconds and was stopped"):
         hung.result(30)
     assert not is_alive(int(started.read_text()))
-    assert after.result(30) == 2
+    assert following.result(30) == 2
     time.sleep(1)  # each call has a second of its own
     assert pool.submit(add, (1, 2)).result(30) == 3
     pool.close()
 
 
-def test_what_a_function_reads_is_not_the_next_question(pool: LocalPool) -> None:
+def test_a_function_that_reads_its_input_does_not_take_the_next_question(pool: LocalPool) -> None:
     first, second = pool.submit(read_input, ()), pool.submit(add, (2, 3))
     assert first.result(30) == ""
     assert second.result(30) == 5
@@ -160,11 +162,11 @@ def test_work_that_is_given_up_may_say_goodbye(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     pool = LocalPool(1)
-    started, said = tmp_path / "started", tmp_path / "said"
-    work = pool.submit(say_goodbye, (str(started), str(said)))
+    started, farewell = tmp_path / "started", tmp_path / "said"
+    work = pool.submit(say_goodbye, (str(started), str(farewell)))
     _until_there(started)
     pool.close()
-    assert said.read_text() == "goodbye"
+    assert farewell.read_text() == "goodbye"
     assert isinstance(work.exception(), WorkerCrashError)
     assert capfd.readouterr().err == ""
 
@@ -187,7 +189,7 @@ def test_work_that_does_not_end_is_killed(tmp_path: Path, monkeypatch: pytest.Mo
     assert isinstance(work.exception(), WorkerCrashError)
 
 
-def test_what_an_idle_worker_started_ends_with_it() -> None:
+def test_children_of_an_idle_worker_end_with_it() -> None:
     pool = LocalPool(1)
     child = pool.submit(have_a_child, ()).result()
     pool.close()
@@ -197,7 +199,7 @@ def test_what_an_idle_worker_started_ends_with_it() -> None:
     assert not is_alive(child)
 
 
-def test_idle_workers_go_without_a_word(capfd: pytest.CaptureFixture[str]) -> None:
+def test_idle_workers_exit_silently(capfd: pytest.CaptureFixture[str]) -> None:
     pool = LocalPool(1)
     pid, _ = pool.submit(whoami, ()).result()
     pool.close()

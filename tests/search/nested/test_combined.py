@@ -63,17 +63,19 @@ def test_no_value_leaves_the_goal_range() -> None:
     # A move that wins, and many that are worth twice what playouts say: battleships, ship seen.
     values, playouts = [100.0, 95, 90, 97, 92, 96], [100.0, 48, 45, 50, 47, 52]
     for visits in (4, 16, 50):
-        both = combine(estimates_of(values, 5.0, visits), estimates_of(playouts, 0.1, 9999), RANGE)
-        assert both.values[0] == 100
-        assert (both.values[1:] < 100).all()
+        combined = combine(
+            estimates_of(values, 5.0, visits), estimates_of(playouts, 0.1, 9999), RANGE
+        )
+        assert combined.values[0] == 100
+        assert (combined.values[1:] < 100).all()
     rng = np.random.default_rng(2)
     for _ in range(200):
         size = int(rng.integers(2, 9))
-        each = [rng.choice([0.0, 25, 100], size) for _ in range(2)]
-        noisy = estimates_of(list(each[0]), float(rng.integers(20)), int(rng.integers(1, 40)))
-        both = combine(noisy, estimates_of(list(each[1]), 0.1, 9999), RANGE)
-        assert both.values.min() >= 0
-        assert both.values.max() <= 100
+        samples = [rng.choice([0.0, 25, 100], size) for _ in range(2)]
+        noisy = estimates_of(list(samples[0]), float(rng.integers(20)), int(rng.integers(1, 40)))
+        combined = combine(noisy, estimates_of(list(samples[1]), 0.1, 9999), RANGE)
+        assert combined.values.min() >= 0
+        assert combined.values.max() <= 100
 
 
 def test_no_error_is_none_where_precise_values_decide() -> None:
@@ -84,16 +86,16 @@ def test_no_error_is_none_where_precise_values_decide() -> None:
 def test_exact_values_stay_and_say_nothing_of_others() -> None:
     values = PLAYOUTS.values - 20
     values[2] = 100.0
-    known = np.full(8, np.nan)
-    known[2] = 100.0
-    least, most = (np.where(np.isnan(known), end, known) for end in (-np.inf, np.inf))
-    noisy = estimates_of(list(values), 5.0, 100).within(least, most, exact=True)
-    both = combine(noisy, PLAYOUTS, RANGE)
-    assert both.values[2] == 100.0
-    errors = both.honest_errors(RANGE)
+    exact = np.full(8, np.nan)
+    exact[2] = 100.0
+    lower, most = (np.where(np.isnan(exact), end, exact) for end in (-np.inf, np.inf))
+    noisy = estimates_of(list(values), 5.0, 100).within(lower, most, exact=True)
+    combined = combine(noisy, PLAYOUTS, RANGE)
+    assert combined.values[2] == 100.0
+    errors = combined.honest_errors(RANGE)
     assert np.flatnonzero(errors == 0).tolist() == [2]
-    others = np.arange(8) != 2
-    assert both.values[others] == pytest.approx(values[others], abs=3)
+    unknown = np.arange(8) != 2
+    assert combined.values[unknown] == pytest.approx(values[unknown], abs=3)
 
 
 def test_values_without_playouts_of_all_candidates_stay_as_they_are() -> None:
@@ -108,9 +110,9 @@ def test_the_variance_between_methods_is_rarely_too_small() -> None:
     rng = np.random.default_rng(0)
     truth, noise = 10.0, np.linspace(3, 12, 8) ** 2
     way = np.full(8, 1_000.0)
-    drawn = rng.normal(500, np.sqrt(truth**2 + noise), (2_000, 8))
-    found = np.array([between_variance(differences, noise, way) for differences in drawn])
-    assert (found >= truth**2).mean() == pytest.approx(0.75, abs=0.03)
+    samples = rng.normal(500, np.sqrt(truth**2 + noise), (2_000, 8))
+    estimates = np.array([between_variance(differences, noise, way) for differences in samples])
+    assert (estimates >= truth**2).mean() == pytest.approx(0.75, abs=0.03)
 
 
 @pytest.mark.parametrize(("bias", "most"), [(0.0, 0.4), (3.0, 0.6), (10.0, 0.95), (40.0, 1.1)])
@@ -121,7 +123,7 @@ def test_combined_values_are_better_the_less_playouts_are_biased(bias: float, mo
         truth = rng.normal(50, 8, 8)
         playouts = estimates_of(list(truth + rng.normal(0, bias, 8)), 0.1, 100_000)
         simulations = estimates_of(list(truth + rng.normal(0, 8, 8)), 8.0, 36)
-        both = combine(simulations, playouts, RANGE)
+        combined = combine(simulations, playouts, RANGE)
         of_simulations += float(np.var(simulations.values - truth))
-        of_both += float(np.var(both.values - truth))
+        of_both += float(np.var(combined.values - truth))
     assert of_both < most * of_simulations

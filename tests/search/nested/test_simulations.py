@@ -1,4 +1,4 @@
-"""Simulations in which every role acts on what it knows, against a clock."""
+"""Simulations in which every role acts on its own knowledge, against a clock."""
 
 from __future__ import annotations
 

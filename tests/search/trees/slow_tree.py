@@ -10,6 +10,7 @@ import numpy as np
 from ggp.belief import PathTree
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, FloatArray, States
+from ggp.search.trees.paths_tree import PathsTree
 
 _WORD = (1 << 64) - 1
 
@@ -41,14 +42,19 @@ class SlowAction:
 
 @dataclass
 class SlowNode:
-    """What a role learned at a path."""
+    """The statistics of a role at a path."""
 
     selections: int = 0
     actions: dict[int, SlowAction] = field(default_factory=dict)
 
 
+def grow_without_kernel(tree: PathsTree) -> None:
+    """From now on the tree grows step by step in Python, as on machines without a circuit."""
+    tree._grower.lister = None
+
+
 class SlowTree:
-    """The twin of `PathsTree`; `leaf` says what a state that is played out comes to."""
+    """The twin of `PathsTree`; `leaf` gives the value of a state that is played out."""
 
     def __init__(self, machine: Machine, paths: PathTree, exploration: float, keep: float) -> None:
         self.machine, self.paths = machine, paths
@@ -56,7 +62,9 @@ class SlowTree:
         self.nodes: dict[int, SlowNode] = {}
         self._met: set[tuple[object, ...]] = set()
 
-    def meet(self, states: States, views: list[int], history: tuple[object, ...], own: int) -> bool:
+    def meet(
+        self, states: States, views: list[int], history: tuple[object, ...], own_role: int
+    ) -> bool:
         """Make the nodes of a world met for the first time; whether one is new."""
         if history in self._met:
             return False
@@ -66,7 +74,7 @@ class SlowTree:
             if role == self.machine.random_role:
                 continue
             legal = self.machine.legal(states, role)[0].tolist()
-            if len(legal) > 1 or (legal and (role == own or views[role] in self.nodes)):
+            if len(legal) > 1 or (legal and (role == own_role or views[role] in self.nodes)):
                 fresh |= views[role] not in self.nodes
                 node = self.nodes.setdefault(views[role], SlowNode())
                 for move in legal:
@@ -76,14 +84,14 @@ class SlowTree:
     def lane(self, states: States, views: list[int], particle: int, key: int) -> None:
         """Send one lane down from a particle."""
         machine, random = self.machine, Splitmix(key)
-        chosen: list[tuple[int, SlowAction]] = []
+        path: list[tuple[int, SlowAction]] = []
         history: tuple[object, ...] = (particle,)
         turns, fresh = 0, False
         while not machine.terminal(states)[0] and not fresh:
             joint: list[int] = []
             refused: list[int] = []
             for role in range(len(views)):
-                executed, submitted = self._choose(states, views[role], role, random, chosen)
+                executed, submitted = self._choose(states, views[role], role, random, path)
                 joint.append(executed)
                 refused.append(UNKNOWN if executed == submitted else submitted)
             stepped = machine.step(states, np.array([joint]))
@@ -91,13 +99,13 @@ class SlowTree:
             history = (*history, tuple(joint), tuple(refused))
             for role in range(len(views)):
                 if role != machine.random_role:
-                    told = joint[role], int(stepped.percepts[0, role]), refused[role]
-                    rows = [np.array([x]) for x in (views[role], *told)]
+                    news = joint[role], int(stepped.percepts[0, role]), refused[role]
+                    rows = [np.array([x]) for x in (views[role], *news)]
                     views = [*views]
                     views[role] = int(self.paths.extend(*rows)[0])
             fresh = self.meet(states, views, history, -1)
         goals = (machine.goals(states)[0] / 100) if machine.terminal(states)[0] else leaf(states)
-        for role, action in chosen:
+        for role, action in path:
             action.visits += 1
             action.goals += goals[role]
             action.discounted += 0.5 + self.keep**turns * (goals[role] - 0.5)
@@ -108,7 +116,7 @@ class SlowTree:
         view: int,
         role: int,
         random: Splitmix,
-        chosen: list[tuple[int, SlowAction]],
+        path: list[tuple[int, SlowAction]],
     ) -> tuple[int, int]:
         """The move executed, and the one submitted."""
         if role == self.machine.random_role:
@@ -123,7 +131,7 @@ class SlowTree:
         if node is None:
             return legal[0], legal[0]
         move = self._select(node, random)
-        chosen.append((role, node.actions[move]))
+        path.append((role, node.actions[move]))
         node.selections += 1
         return (move if move in legal else legal[int(random.uniform() * len(legal))]), move
 

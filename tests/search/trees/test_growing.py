@@ -10,11 +10,13 @@ import pytest
 from ggp.belief import PathTree
 from ggp.belief.policy_models import LateMoves
 from ggp.machine import Machine
+from ggp.machine.on_circuit import on_circuit
 from ggp.machine.propnet.play.turns import Lister
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.selection import ByRegret
 from ggp.search.trees.tree_tables import LaneSettings
+from tests.search.trees.slow_tree import grow_without_kernel
 from tests.search.trees.test_paths_tree import BANDIT, SOMETIMES
 from tests.support.games import machine_of_game, machine_of_rules
 
@@ -31,13 +33,13 @@ ODD_GOALS = """
 """Where we went up 1, we have two goal values and the others none."""
 
 
-def grown(
+def grow(
     tree: PathsTree, *, by_kernel: bool, lanes: int = 60, deadline: Deadline | None = None
 ) -> PathsTree:
     """The tree after some waves from the start of the game."""
-    assert tree._grower.lister is not None
+    assert on_circuit(tree.machine)
     if not by_kernel:
-        tree._grower.lister = None
+        grow_without_kernel(tree)
     machine, rng = tree.machine, np.random.default_rng(7)
     views = np.arange(len(machine.roles))[None]
     worlds = tree.add_particles(machine.initial(1), views, 0)
@@ -54,66 +56,68 @@ def contents(tree: PathsTree) -> list[tuple[str, Any]]:
     num_nodes, num_actions = nodes.sizes.tolist()
     over = worlds.over[:num_worlds]
     lengths = {"listed": listed, "chance_move": chances, "chance_cdf": chances}
-    found = [
+    columns = [
         (name, getattr(worlds, name)[: lengths.get(name, num_worlds)].tolist())
         for name in worlds._fields
         if name not in ("sizes", "slots", "first", "value")
     ]
     # Only these are set where the game is over, and elsewhere.
-    found += [("first", worlds.first[:num_worlds][~over].tolist())]
-    found += [("value", worlds.value[:num_worlds][over].tolist())]
+    columns += [("first", worlds.first[:num_worlds][~over].tolist())]
+    columns += [("value", worlds.value[:num_worlds][over].tolist())]
     for name in nodes._fields[1:]:
         column = getattr(nodes, name)
         size = num_nodes if name in ("role", "path", "first_action", "last_action") else 0
         size = size or (num_nodes if name in ("selections", "trust") else num_actions)
-        found.append((name, column[:size].tolist()))
+        columns.append((name, column[:size].tolist()))
     states = tree.machine.fluents(tree._table.states.take(np.arange(num_worlds)))
-    found += [("states", states), ("views", tree._table.views[:num_worlds].tolist())]
+    columns += [("states", states), ("views", tree._table.views[:num_worlds].tolist())]
     paths = tree.paths
-    found += [("paths", paths._rows.tolist()), ("depths", paths._depths[: len(paths)].tolist())]
-    return found
+    columns += [("paths", paths._rows.tolist()), ("depths", paths._depths[: len(paths)].tolist())]
+    return columns
 
 
-def both(machine: Machine, model: bool = False, **settings: Any) -> None:
+def assert_same_trees(machine: Machine, model: bool = False, **settings: Any) -> None:
     """Grow a tree in both ways, and compare all that they hold."""
-    made = []
+    pair = []
     for by_kernel in (True, False):
         paths = PathTree(machine)
         late = LateMoves(machine, paths, 0, lambda move: ((), machine.move_text(move)))
         tree = PathsTree(machine, paths, LaneSettings(**settings), late if model else None)
-        made.append(contents(grown(tree, by_kernel=by_kernel)))
-    for (name, one), (_, other) in zip(*made, strict=True):
-        assert one == other, name
+        pair.append(contents(grow(tree, by_kernel=by_kernel)))
+    for (name, by_kernel_column), (_, plain_column) in zip(*pair, strict=True):
+        assert by_kernel_column == plain_column, name
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_trees_are_the_same(game: str) -> None:
-    both(machine_of_game(game, "propnet"))
+def test_both_ways_grow_the_same_tree(game: str) -> None:
+    assert_same_trees(machine_of_game(game, "propnet"))
 
 
 @pytest.mark.parametrize("rules", [BANDIT, SOMETIMES, ODD_GOALS])
-def test_they_are_with_chance_moves_not_known_to_be_legal_and_odd_goals(rules: str) -> None:
-    both(machine_of_rules(rules, "propnet"))
+def test_both_ways_grow_the_same_tree_with_chance_moves_not_known_to_be_legal_and_odd_goals(
+    rules: str,
+) -> None:
+    assert_same_trees(machine_of_rules(rules, "propnet"))
 
 
-def test_they_are_where_lanes_are_guided_and_roles_may_be_late() -> None:
-    both(machine_of_game("phantom_ttt", "propnet"), guided=True, model=True)
+def test_both_ways_grow_the_same_tree_where_lanes_are_guided_and_roles_may_be_late() -> None:
+    assert_same_trees(machine_of_game("phantom_ttt", "propnet"), guided=True, model=True)
 
 
-def test_they_are_where_worlds_run_out() -> None:
-    both(machine_of_game("krieg_tic_tac_toe", "propnet"), most_worlds=300)
+def test_both_ways_grow_the_same_tree_where_worlds_run_out() -> None:
+    assert_same_trees(machine_of_game("krieg_tic_tac_toe", "propnet"), most_worlds=300)
 
 
-def test_they_are_where_regrets_are_matched() -> None:
-    machine, made = machine_of_game("kuhn_poker", "propnet"), []
+def test_both_ways_grow_the_same_tree_where_regrets_are_matched() -> None:
+    machine, trees = machine_of_game("kuhn_poker", "propnet"), []
     for by_kernel in (True, False):
-        tree = grown(PathsTree(machine, PathTree(machine)), by_kernel=by_kernel, lanes=1)
+        tree = grow(PathsTree(machine, PathTree(machine)), by_kernel=by_kernel, lanes=1)
         rng, learns = np.random.default_rng(3), np.zeros((50, len(machine.roles)), dtype=np.bool_)
         learns[:, 1] = True
         rule = ByRegret(0.4, 1.0, np.ones(50), np.ones(learns.shape))
         tree.wave(np.zeros(50, dtype=np.int64), learns, rng, None, rule)
-        made.append(contents(tree))
-    assert made[0] == made[1]
+        trees.append(contents(tree))
+    assert trees[0] == trees[1]
 
 
 def test_there_is_room_however_little_there_was(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +127,7 @@ def test_there_is_room_however_little_there_was(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(
             Lister, name, lambda *args, w=whole, c=calls: (c.append(1), w(*args))[1]
         )
-        both(machine_of_game("kuhn_poker", "propnet"))
+        assert_same_trees(machine_of_game("kuhn_poker", "propnet"))
         assert calls
 
 
@@ -132,7 +136,7 @@ def test_a_wave_that_is_out_of_time_leaves_nothing_under_way() -> None:
     tree = PathsTree(machine, PathTree(machine))
     looks = iter(range(1000))
     with pytest.raises(OutOfTime):
-        grown(tree, by_kernel=True, deadline=Deadline(3.0, lambda: float(next(looks))))
+        grow(tree, by_kernel=True, deadline=Deadline(3.0, lambda: float(next(looks))))
     assert not tree.nodes.table.pending[: tree.nodes.num_actions].any()
-    tree = grown(tree, by_kernel=True)
+    tree = grow(tree, by_kernel=True)
     assert not tree.nodes.table.pending[: tree.nodes.num_actions].any()

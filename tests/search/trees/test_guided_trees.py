@@ -45,23 +45,23 @@ def test_more_is_explored_where_many_choices_were_made_and_everybody_knows_every
     search.send(64)
     nodes, place = tree.nodes.table, tree.nodes.of_path[0]
     first, actions = nodes.first_action[place], len(search.moves.values)
-    tried = np.full(actions, 50)
-    tried[0] = choices - tried[1:].sum()
+    trials = np.full(actions, 50)
+    trials[0] = choices - trials[1:].sum()
     # A third further behind than the bonus would make up for if it did not grow.
-    behind = 1.3 * CALM * tree.settings.exploration * np.sqrt(np.log(choices) / 50)
-    means = np.full(actions, 0.9 - behind)
+    deficit = 1.3 * CALM * tree.settings.exploration * np.sqrt(np.log(choices) / 50)
+    means = np.full(actions, 0.9 - deficit)
     means[0] = 0.9
     for k in range(actions):
-        nodes.visits[first + k] = tried[k]
-        nodes.goals[first + k] = nodes.discounted[first + k] = tried[k] * means[k]
+        nodes.visits[first + k] = trials[k]
+        nodes.goals[first + k] = nodes.discounted[first + k] = trials[k] * means[k]
     nodes.selections[place] = choices
     search.send(1)
-    assert (nodes.visits[first] == tried[0]) == explores
+    assert (nodes.visits[first] == trials[0]) == explores
 
 
 def test_the_same_seed_gives_the_same_values_and_nothing_is_left_under_way() -> None:
-    (tree, one), (_, other) = guided("tic_tac_toe", 1500), guided("tic_tac_toe", 1500)
-    assert one.estimates().values.tolist() == other.estimates().values.tolist()
+    (tree, first), (_, second) = guided("tic_tac_toe", 1500), guided("tic_tac_toe", 1500)
+    assert first.estimates().values.tolist() == second.estimates().values.tolist()
     nodes = tree.nodes.table
     num_nodes, num_actions = nodes.sizes.tolist()
     visits = np.bincount(nodes.owner[:num_actions], nodes.visits[:num_actions], num_nodes)
@@ -69,12 +69,12 @@ def test_the_same_seed_gives_the_same_values_and_nothing_is_left_under_way() -> 
     assert (visits == nodes.selections[:num_nodes]).all()
 
 
-def test_what_is_proved_is_true() -> None:
+def test_proved_values_are_the_true_values() -> None:
     _, search = guided("tic_tac_toe", 20_000)
-    found = search.estimates()
+    estimates = search.estimates()
     # With best play nobody wins.
-    assert (found.values[search.sure()] == 50).all()
-    assert found.values.max() == pytest.approx(50, abs=15)
+    assert (estimates.values[search.sure()] == 50).all()
+    assert estimates.values.max() == pytest.approx(50, abs=15)
 
 
 def test_only_circuits_draw_by_weight() -> None:
@@ -94,10 +94,10 @@ def test_moves_that_were_worth_more_weigh_more() -> None:
     assert averages.weights[0, 1] == 1
     assert (averages.weights[0, 2:] == UNIT).all()
     assert averages.values[0, :3] == pytest.approx([1, 0, 0.5], abs=0.02)
-    before = averages.weights
+    weights = averages.weights
     averages.credits[0, 0, 1] = 0
     averages.update()
-    assert averages.weights is before  # no news
+    assert averages.weights is weights  # no news
     averages.fade()
     averages.credits *= 2.5
     averages.update()

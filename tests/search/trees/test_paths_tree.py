@@ -17,7 +17,7 @@ from ggp.search.trees import paths_tree
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.tree_search import WAITING_S, Roots, TreeSearch
 from ggp.search.trees.tree_tables import ACTIONS, KEEP, LARGE, LaneSettings, wider
-from tests.search.trees.slow_tree import SlowTree, leaf
+from tests.search.trees.slow_tree import SlowTree, grow_without_kernel, leaf
 from tests.support.games import machine_of_game, machine_of_rules
 
 BANDIT = """
@@ -59,7 +59,7 @@ def tree_of(machine: Machine, **settings: Any) -> PathsTree:
 def search_of(
     machine: Machine, turns: int = 0, seed: int = 0, **settings: Any
 ) -> tuple[PathsTree, TreeSearch]:
-    """A search for the first role, which was told nothing and made its only move for some turns."""
+    """A search for the first role, which got no percepts and made its only move for some turns."""
     tree = tree_of(machine, **settings)
     belief = HyperPlaySampler(machine, tree.paths, capacity=100, keep_views=True)
     rng = np.random.default_rng(seed)
@@ -71,9 +71,9 @@ def search_of(
 
 
 def values_of(search: TreeSearch, machine: Machine) -> dict[str, float]:
-    found = search.estimates()
-    texts = map(machine.move_text, found.moves.values.tolist())
-    return dict(zip(texts, found.values.tolist(), strict=True))
+    estimates = search.estimates()
+    texts = map(machine.move_text, estimates.moves.values.tolist())
+    return dict(zip(texts, estimates.values.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("backend", ["prolog", "propnet"])
@@ -81,14 +81,16 @@ def test_values_of_a_bandit_are_its_chances_and_its_visits_go_to_the_best(backen
     machine = machine_of_rules(BANDIT, backend)
     _, search = search_of(machine)
     search.send(4000)
-    found = search.estimates()
+    estimates = search.estimates()
     values = values_of(search, machine)
     assert values["(pull 2)"] == pytest.approx(75, abs=3)
-    assert found.visits.sum() == 4000
-    assert found.visits.max() > 3000
-    best = int(found.visits.argmax())
-    assert machine.move_text(int(found.moves.values[best])) == "(pull 2)"
-    assert found.stderrs[best] == pytest.approx(100 * np.sqrt(3 / 16 / found.visits[best]), rel=0.1)
+    assert estimates.visits.sum() == 4000
+    assert estimates.visits.max() > 3000
+    best = int(estimates.visits.argmax())
+    assert machine.move_text(int(estimates.moves.values[best])) == "(pull 2)"
+    assert estimates.stderrs[best] == pytest.approx(
+        100 * np.sqrt(3 / 16 / estimates.visits[best]), rel=0.1
+    )
 
 
 @pytest.mark.parametrize(
@@ -100,8 +102,8 @@ def test_statistics_are_those_of_a_plain_tree(game: str, monkeypatch: pytest.Mon
     def made_up(_: object, states: States, *__: object) -> tuple[object, IntArray]:
         lanes = [states.take(np.array([k])) for k in range(len(states))]
         goals = [
-            machine.goals(each)[0] / 100 if machine.terminal(each)[0] else leaf(each)
-            for each in lanes
+            machine.goals(action)[0] / 100 if machine.terminal(action)[0] else leaf(action)
+            for action in lanes
         ]
         shape = (len(states), len(machine.roles))
         return np.array(goals).reshape(shape), np.zeros(len(states), dtype=np.int64)
@@ -120,9 +122,9 @@ def test_statistics_are_those_of_a_plain_tree(game: str, monkeypatch: pytest.Mon
     for path, node in slow.nodes.items():
         sums = tree.nodes.sums(path)
         assert sums.moves.tolist() == list(node.actions)
-        assert sums.visits.tolist() == [each.visits for each in node.actions.values()]
+        assert sums.visits.tolist() == [action.visits for action in node.actions.values()]
         assert sums.goals.tolist() == pytest.approx([a.goals for a in node.actions.values()])
-        mild = [each.discounted for each in node.actions.values()]
+        mild = [action.discounted for action in node.actions.values()]
         assert sums.discounted.tolist() == pytest.approx(mild)
 
 
@@ -144,13 +146,13 @@ def test_a_choice_depends_on_the_node_only() -> None:
     machine = machine_of_rules(SOMETIMES, "propnet")
     tree, search = search_of(machine, turns=1)
     search.send(4000)
-    found = search.estimates()
+    estimates = search.estimates()
     values = values_of(search, machine)
     # Where it is not legal a random legal move is made: half the time 100, else 20.
     assert values["risky"] == pytest.approx(60, abs=3)
     assert values["safe"] == pytest.approx(20)
     assert values["other"] == pytest.approx(20)
-    assert found.visits.sum() == 4000
+    assert estimates.visits.sum() == 4000
     # Where it was refused we know that: it is another path.
     path = int(tree.nodes.table.path[0])
     refused = {int(row[2]) for row in tree.paths.last_turns(np.arange(path + 1, len(tree.paths)))}
@@ -159,8 +161,8 @@ def test_a_choice_depends_on_the_node_only() -> None:
 
 def test_weights_of_particles_are_respected() -> None:
     roots = Roots(np.arange(3), np.array([0.5, 0.3, 0.2]), np.ones((3, 2), dtype=np.bool_))
-    drawn = roots.draw(1000, np.random.default_rng(0))
-    assert np.bincount(drawn).tolist() == pytest.approx([500, 300, 200], abs=1)
+    draws = roots.draw(1000, np.random.default_rng(0))
+    assert np.bincount(draws).tolist() == pytest.approx([500, 300, 200], abs=1)
 
 
 def test_worlds_are_bounded_and_lanes_go_on_without_them() -> None:
@@ -168,9 +170,9 @@ def test_worlds_are_bounded_and_lanes_go_on_without_them() -> None:
     tree, search = search_of(machine, most_worlds=200)
     search.send(5000)
     assert tree.num_worlds == 200
-    found = search.estimates()
-    assert found.visits.sum() == 5000
-    assert (found.visits > 5).all()
+    estimates = search.estimates()
+    assert estimates.visits.sum() == 5000
+    assert (estimates.visits > 5).all()
 
 
 @pytest.mark.parametrize("by_kernel", [False, True])
@@ -180,16 +182,17 @@ def test_a_wave_that_runs_out_of_time_leaves_no_trace(
     machine = machine_of_game("tic_tac_toe", "propnet")
     tree, search = search_of(machine)
     search.send(1000)
-    before = [sums.tolist() for sums in tree.nodes.sums(0)]
+    sums_before = [sums.tolist() for sums in tree.nodes.sums(0)]
     size = tree.num_worlds
     if by_kernel:  # a wave ends before the clock is looked at again
         monkeypatch.setattr(tree.leaves, "of_leaves", lambda *_: _raise())
     else:
-        tree._grower.lister, looks = None, iter([False, True])
+        grow_without_kernel(tree)
+        looks = iter([False, True])
         monkeypatch.setattr(paths_tree, "check", lambda _: _raise() if next(looks) else None)
     with pytest.raises(OutOfTime):
         search.send(50)
-    assert [sums.tolist() for sums in tree.nodes.sums(0)] == before
+    assert [sums.tolist() for sums in tree.nodes.sums(0)] == sums_before
     assert not tree.nodes.table.pending[: tree.nodes.table.sizes[ACTIONS]].any()
     assert tree.num_worlds > size
 
@@ -223,15 +226,15 @@ def test_nodes_of_forgotten_paths_are_forgotten_and_others_are_as_before() -> No
     ]
     living = np.array(children[:1])
     text = paths.texts(children[0])
-    before = tree.nodes.sums(children[0])
-    assert before.visits.sum() > 0
+    sums_before = tree.nodes.sums(children[0])
+    assert sums_before.visits.sum() > 0
     numbers = paths.prune(living, tree.views)
     tree.renumber(numbers)
     assert 0 < len(tree) < size
-    after = tree.nodes.sums(int(numbers[children[0]]))
+    sums_after = tree.nodes.sums(int(numbers[children[0]]))
     assert paths.texts(int(numbers[children[0]])) == text
-    for one, other in zip(before, after, strict=True):
-        assert one.tolist() == other.tolist()
+    for before_column, after_column in zip(sums_before, sums_after, strict=True):
+        assert before_column.tolist() == after_column.tolist()
     num_nodes, num_actions = tree.nodes.table.sizes.tolist()
     assert (tree.nodes.table.owner[:num_actions] < num_nodes).all()
     assert (
@@ -258,11 +261,12 @@ def test_waves_grow_though_each_has_a_cost_of_its_own(monkeypatch: pytest.Monkey
     deadline = Deadline(2.0, lambda: now_s[0])
     search = TreeSearch(tree, belief.start(0), np.random.default_rng(0), deadline)
 
-    def send(size: int) -> None:
+    def wave(worlds: IntArray, *_: object) -> None:
+        size = len(worlds)
         now_s[0] += 0.035 + 1e-5 * size
         sizes.append(size)
 
-    monkeypatch.setattr(search, "_send_wave", send)
+    monkeypatch.setattr(tree, "wave", wave)
     search.run(deadline)
     assert max(sizes) > 500
     assert 1.8 < now_s[0] <= 2.0
@@ -279,13 +283,14 @@ def test_waves_are_not_nearly_all_fixed_cost_also_while_nobody_waits(
     deadline = Deadline(2.0, lambda: now_s[0])
     search = TreeSearch(tree, belief.start(0), np.random.default_rng(0), deadline)
 
-    def send(size: int) -> None:
+    def wave(worlds: IntArray, *_: object) -> None:
+        size = len(worlds)
         took_s = 0.027 + 3e-4 * size  # as in kriegspiel_5x5
         now_s[0] += took_s
         longest_s[0] = max(longest_s[0], took_s)
         lanes[0] += size
 
-    monkeypatch.setattr(search, "_send_wave", send)
+    monkeypatch.setattr(tree, "wave", wave)
     if waits:
         search.wait(deadline)
     else:

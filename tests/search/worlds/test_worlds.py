@@ -65,7 +65,7 @@ COIN = """
 (<= terminal (true over))
 (<= (goal a ?v) (true (paid ?v))) (goal random 0)
 """
-"""What is legal depends on a coin that the role does not see."""
+"""The legal moves depend on a coin that the role does not see."""
 
 MOST = 400_000
 """Joint moves that are enough to solve the games here."""
@@ -80,14 +80,14 @@ def players_of(machine: Machine) -> list[int]:
 
 
 def by_move(machine: Machine, state: States, role: int) -> dict[str, float]:
-    found, solved = clairvoyant_values(machine, state, role, np.random.default_rng(0), MOST)
+    estimates, solved = clairvoyant_values(machine, state, role, np.random.default_rng(0), MOST)
     assert solved
-    assert not found.variances.any()
-    moves = found.moves[0].tolist()
-    return {machine.move_text(m): v for m, v in zip(moves, found.values.tolist(), strict=True)}
+    assert not estimates.variances.any()
+    moves = estimates.moves[0].tolist()
+    return {machine.move_text(m): v for m, v in zip(moves, estimates.values.tolist(), strict=True)}
 
 
-def after(machine: Machine, *turns: Mapping[str, str]) -> States:
+def states_after(machine: Machine, *turns: Mapping[str, str]) -> States:
     """The state after moves; roles that are not named do nothing."""
     state = machine.initial(1)
     for turn in turns:
@@ -121,13 +121,13 @@ def start_of(machine: Machine, role: int, turns: int = 0, exact: int = 300) -> B
 )
 def test_kuhn_poker_with_open_cards(cards: tuple[str, str], expected: dict[str, float]) -> None:
     machine = machine_of_game("kuhn_poker")
-    state = after(machine, {"random": f"(deal {' '.join(cards)})"})
+    state = states_after(machine, {"random": f"(deal {' '.join(cards)})"})
     assert by_move(machine, state, 0) == expected
 
 
 def test_a_bomb_whose_wire_is_known_needs_no_question() -> None:
     machine = machine_of_game("exploding_bomb")
-    state = after(machine, {"random": "(arm red)"})
+    state = states_after(machine, {"random": "(arm red)"})
     assert by_move(machine, state, 0) == {"wait": 100, "ask": 90}
 
 
@@ -209,10 +209,10 @@ def test_a_game_that_cannot_go_on_is_worth_the_middle() -> None:
 def test_worlds_share_their_states_and_keep_their_own_values() -> None:
     machine = fast("kuhn_poker")
     deals = [("jack", "queen"), ("king", "queen"), ("jack", "queen")]
-    states = [after(machine, {"random": f"(deal {' '.join(deal)})"}) for deal in deals]
-    mixed = machine.concatenate([*states, after(machine, {}, {"player1": "check"}, {})][:3])
-    found, _ = clairvoyant_values(machine, mixed, 0, np.random.default_rng(0), MOST)
-    assert found.values.tolist() == [
+    states = [states_after(machine, {"random": f"(deal {' '.join(deal)})"}) for deal in deals]
+    mixed = machine.concatenate([*states, states_after(machine, {}, {"player1": "check"}, {})][:3])
+    estimates, _ = clairvoyant_values(machine, mixed, 0, np.random.default_rng(0), MOST)
+    assert estimates.values.tolist() == [
         value for state in states for value in by_move(machine, state, 0).values()
     ]
 
@@ -220,13 +220,13 @@ def test_worlds_share_their_states_and_keep_their_own_values() -> None:
 def test_a_world_that_is_over_has_no_moves() -> None:
     machine = fast("exploding_bomb")
     turns = ({"random": "(arm red)"}, {"agent": "wait"}, {"agent": "(cut red)"})
-    states = machine.concatenate([after(machine, *turns), after(machine, *turns[:2])])
-    found, solved = clairvoyant_values(machine, states, 0, np.random.default_rng(0), MOST)
+    states = machine.concatenate([states_after(machine, *turns), states_after(machine, *turns[:2])])
+    estimates, solved = clairvoyant_values(machine, states, 0, np.random.default_rng(0), MOST)
     assert solved
-    assert found.moves.counts.tolist() == [0, 2]
-    assert sorted(found.values.tolist()) == [0, 100]
-    found, solved = clairvoyant_values(machine, states.take(np.array([0, 0])), 0, RNG, MOST)
-    assert (solved, found.moves.counts.tolist()) == (True, [0, 0])
+    assert estimates.moves.counts.tolist() == [0, 2]
+    assert sorted(estimates.values.tolist()) == [0, 100]
+    estimates, solved = clairvoyant_values(machine, states.take(np.array([0, 0])), 0, RNG, MOST)
+    assert (solved, estimates.moves.counts.tolist()) == (True, [0, 0])
 
 
 RNG = np.random.default_rng(5)
@@ -235,23 +235,23 @@ RNG = np.random.default_rng(5)
 # ---------------------------------------------------------------- limits
 
 
-def test_what_is_too_large_is_played_out() -> None:
+def test_worlds_that_are_too_large_are_played_out() -> None:
     machine = fast("tic_tac_toe")
-    found, solved = clairvoyant_values(machine, machine.initial(1), 0, RNG, 100)
+    estimates, solved = clairvoyant_values(machine, machine.initial(1), 0, RNG, 100)
     assert not solved
-    assert found.values.min() < found.values.max()  # a draw, if it were solved
-    assert found.variances.all()
+    assert estimates.values.min() < estimates.values.max()  # a draw, if it were solved
+    assert estimates.variances.all()
 
 
 def test_answers_that_are_too_many_are_drawn() -> None:
     machine = machine_of_rules(TWO_AT_ONCE)
     states = machine.initial(400)
-    found, solved = clairvoyant_values(machine, states, 1, RNG, 3)
+    estimates, solved = clairvoyant_values(machine, states, 1, RNG, 3)
     assert not solved
-    assert found.values.tolist() == [50.0] * 800
-    found, solved = clairvoyant_values(machine, states, 0, RNG, 3)
+    assert estimates.values.tolist() == [50.0] * 800
+    estimates, solved = clairvoyant_values(machine, states, 0, RNG, 3)
     assert not solved
-    assert found.values.mean() == pytest.approx(50, abs=5)
+    assert estimates.values.mean() == pytest.approx(50, abs=5)
 
 
 def test_a_layer_whose_states_are_too_many_to_be_valued_is_taken_back() -> None:
@@ -290,9 +290,9 @@ def test_frontiers_are_valued_by_the_evaluation_for_each_role() -> None:
         search = WorldSearch(machine, bag, RNG, CountLimit(500), evaluation=Constant())
         assert (search.solved, search.looks_ahead) == (False, True)
         search.round(1)
-        found = search.estimates()
-        assert set(found.values.tolist()) == {10.0 * role}
-        assert not found.stderrs.any()
+        estimates = search.estimates()
+        assert set(estimates.values.tolist()) == {10.0 * role}
+        assert not estimates.stderrs.any()
 
 
 def test_without_any_layer_values_are_hyperplay_values() -> None:
@@ -300,8 +300,8 @@ def test_without_any_layer_values_are_hyperplay_values() -> None:
     bag = start_of(machine, 0)
     search = WorldSearch(machine, bag, np.random.default_rng(3), CountLimit(0))
     plain = PlayoutSearch(machine, bag, np.random.default_rng(3))
-    for each in (search, plain):
-        each.round(50)
+    for either in (search, plain):
+        either.round(50)
     assert not search.looks_ahead
     assert search.estimates().values.tolist() == plain.estimates().values.tolist()
 
@@ -313,14 +313,14 @@ def test_where_nobody_else_has_a_choice_values_are_those_of_playouts() -> None:
     search = WorldSearch(machine, bag, np.random.default_rng(3), CountLimit(7_000))
     assert (search.solved, search.looks_ahead) == (False, True)
     search.round(40)
-    found = search.estimates()
+    estimates = search.estimates()
     plain = PlayoutSearch(machine, bag, np.random.default_rng(4))
     plain.round(40_000)
     expected = plain.estimates()
     # Each value is a mean over worlds: no maximum was taken of noisy ones.
     assert len(search.worlds.layers.layers) == 1
-    error = 5 * np.sqrt(found.stderrs**2 + expected.stderrs**2).max()
-    assert found.values == pytest.approx(expected.values, abs=error)
+    error = 5 * np.sqrt(estimates.stderrs**2 + expected.stderrs**2).max()
+    assert estimates.values == pytest.approx(expected.values, abs=error)
 
 
 def test_more_rounds_make_errors_smaller_and_values_right() -> None:
@@ -332,24 +332,26 @@ def test_more_rounds_make_errors_smaller_and_values_right() -> None:
         search.round(size)
         errors.append(search.estimates().stderrs.max())
     assert errors[0] > 2 * errors[1] > 4 * errors[2]
-    again = WorldSearch(machine, bag, np.random.default_rng(1), CountLimit(150))
-    again.round(4096)
-    difference = again.estimates().values - search.estimates().values
-    assert (np.abs(difference) < 5 * np.hypot(errors[2], again.estimates().stderrs)).all()
+    repeated = WorldSearch(machine, bag, np.random.default_rng(1), CountLimit(150))
+    repeated.round(4096)
+    difference = repeated.estimates().values - search.estimates().values
+    assert (np.abs(difference) < 5 * np.hypot(errors[2], repeated.estimates().stderrs)).all()
 
 
 def test_only_states_below_the_candidates_chosen_are_played_out() -> None:
     machine = fast("tic_tac_toe")
     search = WorldSearch(machine, start_of(machine, 0), RNG, CountLimit(150))
     search.round(10)
-    before, visits = search.estimates(), machine.states_visited
+    first_estimates, visits = search.estimates(), machine.states_visited
     search.round(1000, np.array([2, 5]))
-    found = search.estimates()
-    assert (found.visits - before.visits).tolist() == [1000 if c in (2, 5) else 0 for c in range(9)]
-    assert (found.values != before.values).tolist() == [c in (2, 5) for c in range(9)]
-    some = machine.states_visited - visits
+    estimates = search.estimates()
+    assert (estimates.visits - first_estimates.visits).tolist() == [
+        1000 if c in (2, 5) else 0 for c in range(9)
+    ]
+    assert (estimates.values != first_estimates.values).tolist() == [c in (2, 5) for c in range(9)]
+    num_first = machine.states_visited - visits
     search.round(1000)
-    assert machine.states_visited - visits - some > 3 * some
+    assert machine.states_visited - visits - num_first > 3 * num_first
 
 
 # ---------------------------------------------------------------- worlds of a bag
@@ -368,10 +370,10 @@ def test_moves_that_may_be_illegal_are_valued_over_all_worlds() -> None:
     machine = machine_of_rules(COIN)
     bag = start_of(machine, 0, turns=1)
     search = WorldSearch(machine, bag, RNG, CountLimit(MOST))
-    found = search.estimates()
+    estimates = search.estimates()
     values = {
         machine.move_text(m): v
-        for m, v in zip(found.moves.values.tolist(), found.values.tolist(), strict=True)
+        for m, v in zip(estimates.moves.values.tolist(), estimates.values.tolist(), strict=True)
     }
     # Side 1: 90 alone is legal; sides 2 and 3: 90 and 30, whose mean is 60.
     assert values == pytest.approx(
@@ -379,10 +381,10 @@ def test_moves_that_may_be_illegal_are_valued_over_all_worlds() -> None:
         | {"(call 3)": (90 + 60 + 90) / 3, "safe": (90 + 30 + 30) / 3}
     )
     assert search.solved
-    assert found.stderrs.tolist() == [0.0] * 4
-    assert found.visits.tolist() == [3] * 4
+    assert estimates.stderrs.tolist() == [0.0] * 4
+    assert estimates.visits.tolist() == [3] * 4
     search.round(10)
-    assert search.estimates().values.tolist() == found.values.tolist()
+    assert search.estimates().values.tolist() == estimates.values.tolist()
 
 
 def test_all_of_an_exact_set_are_worlds_and_samples_are_drawn_from() -> None:
@@ -405,8 +407,8 @@ def test_errors_of_a_sample_tell_how_much_worlds_differ() -> None:
     machine = machine_of_rules(COIN)
     bag = start_of(machine, 0, turns=1, exact=0)
     sets = replace(bag.sets, exact=np.zeros_like(bag.sets.exact))
-    found = WorldSearch(machine, replace(bag, sets=sets), RNG, CountLimit(MOST)).estimates()
-    assert (found.stderrs > 5).all()
+    estimates = WorldSearch(machine, replace(bag, sets=sets), RNG, CountLimit(MOST)).estimates()
+    assert (estimates.stderrs > 5).all()
 
 
 # ---------------------------------------------------------------- clocks
@@ -425,10 +427,10 @@ def test_deadlines_are_kept_and_layers_grow_with_the_time(game: str, seconds: fl
     deadline = Deadline(clock() + seconds, clock)
     limit = CostLimit(clock, seconds, joint_cost=1 / 30_000, playout_cost=10 / 30_000)
     search = WorldSearch(machine, bag, np.random.default_rng(0), limit, deadline)
-    found = run_search(search, machine, 1, deadline)
+    estimates = run_search(search, machine, 1, deadline)
     assert deadline.left_s() > -0.5 - 0.1 * seconds
     if seconds >= 1:
-        assert found.visits.min() >= 8
+        assert estimates.visits.min() >= 8
         assert len(search.worlds.layers.layers) >= (2 if seconds > 1 else 1)
 
 

@@ -26,18 +26,18 @@ def play_by_steps(
 ) -> Playouts:
     """What `Machine.playout` promises, by `terminal`, `goals`, `legal`, `chance` and `step`."""
     parts = [
-        _played(machine, states.take(lanes), rng, max_steps)
+        _play(machine, states.take(lanes), rng, max_steps)
         for lanes in _cut(np.arange(len(states)), _LANES)
     ]
     return Playouts(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def take_lanes(played: Playouts, lanes: IntArray) -> Playouts:
+def take_lanes(playouts: Playouts, lanes: IntArray) -> Playouts:
     """What came of some lanes, in this order."""
-    return Playouts(played.goals[lanes], played.steps[lanes], played.finished[lanes])
+    return Playouts(playouts.goals[lanes], playouts.steps[lanes], playouts.finished[lanes])
 
 
-def _played(machine: Machine, states: States, rng: np.random.Generator, max_steps: int) -> Playouts:
+def _play(machine: Machine, states: States, rng: np.random.Generator, max_steps: int) -> Playouts:
     size = len(states)
     goals = np.zeros((size, len(machine.roles)))
     steps = np.zeros(size, dtype=np.int64)

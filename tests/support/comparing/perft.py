@@ -27,15 +27,15 @@ def perft(machine: Machine, depth: int) -> list[int]:
             joint = list(product(*(moves[i].tolist() for moves in legal)))
             rows += joint
             lanes += [i] * len(joint)
-        taken = states.take(np.array(lanes))
-        after = machine.step(taken, np.array(rows)).states
+        copies = states.take(np.array(lanes))
+        successors = machine.step(copies, np.array(rows)).states
         counts.append(sum(paths[i] for i in lanes))
-        groups = machine.groups(after)
+        groups = machine.groups(successors)
         merged = [0] * (int(groups.max()) + 1)
         for i, group in zip(lanes, groups.tolist(), strict=True):
             merged[group] += paths[i]
         _, first = np.unique(groups, return_index=True)
-        states, paths = after.take(first), merged
+        states, paths = successors.take(first), merged
     return counts
 
 

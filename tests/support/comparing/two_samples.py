@@ -52,7 +52,7 @@ class Summary(NamedTuple):
     smallest_p: float
 
     def stands_out(self, chance: float) -> list[str]:
-        """What is less probable than `chance` if there is no difference."""
+        """Comparisons less probable than `chance` if there is no difference."""
         scores = {
             "the mean of the z-scores": _two_sided(self.mean, self.mean_error),
             "the deviation of the z-scores": _two_sided(self.deviation - 1, self.deviation_error),
@@ -60,15 +60,15 @@ class Summary(NamedTuple):
             "the distribution of the p-values": self.uniformity_p,
             "the smallest p-value": self.smallest_p,
         }
-        return [what for what, p in scores.items() if p < chance]
+        return [test for test, p in scores.items() if p < chance]
 
 
 def z_score(first: FloatArray, second: FloatArray) -> float | None:
     """The difference of the means in standard errors; None if all values are the same."""
-    both = np.concatenate([first, second])
-    if (both == both[0]).all():
+    pooled = np.concatenate([first, second])
+    if (pooled == pooled[0]).all():
         return None
-    error = np.sqrt(both.var(ddof=1) * (1 / len(first) + 1 / len(second)))
+    error = np.sqrt(pooled.var(ddof=1) * (1 / len(first) + 1 / len(second)))
     return float((first.mean() - second.mean()) / error)
 
 
@@ -84,17 +84,18 @@ def table_p(first: IntArray, second: IntArray, rng: np.random.Generator) -> floa
     if totals is None:
         return None
     cells, counts = totals
-    found = np.bincount(cells[: len(first)], minlength=len(counts))
+    table = np.bincount(cells[: len(first)], minlength=len(counts))
     tables = rng.multivariate_hypergeometric(counts, len(first), size=_EXCHANGES)
     expected = counts * (len(first) / len(cells))
     # Both rows of a table differ from what is expected by the same, so one row tells all. Rounded,
     # so that tables that are as far away tie.
-    far, others = (
-        np.round((((each - expected) ** 2) / expected).sum(axis=-1), 9) for each in (found, tables)
+    far, distances = (
+        np.round((((cell_table - expected) ** 2) / expected).sum(axis=-1), 9)
+        for cell_table in (table, tables)
     )
-    larger, same = np.count_nonzero(others > far), np.count_nonzero(others == far)
-    p = float((larger + rng.random() * (same + 1)) / (_EXCHANGES + 1))
-    if larger + same == 0:
+    larger, ties = np.count_nonzero(distances > far), np.count_nonzero(distances == far)
+    p = float((larger + rng.random() * (ties + 1)) / (_EXCHANGES + 1))
+    if larger + ties == 0:
         chi_square = far * len(cells) / len(second)
         p = min(p, float(stats.chi2.sf(chi_square, len(counts) - 1)))
     return p

@@ -25,12 +25,12 @@ def walk_together(machine: Machine, reference: Reference, *, seed: int, max_step
         moves = compare_state(machine, reference, states, state)
         if not moves or step == max_steps:
             return step
-        chosen = {role: rng.choice(moves[role]) for role in machine.roles}
-        expected = reference.step(state, chosen)
-        stepped = machine.step(states, joint_move(machine, chosen))
+        joint = {role: rng.choice(moves[role]) for role in machine.roles}
+        expected = reference.step(state, joint)
+        stepped = machine.step(states, joint_move(machine, joint))
         for role, name in enumerate(machine.roles):
             seen = machine.percept_texts(int(stepped.percepts[0, role]))
-            assert seen == expected.percepts[name], f"percepts of {name} after {chosen}"
+            assert seen == expected.percepts[name], f"percepts of {name} after {joint}"
         states, state = stepped.states, expected.state
     raise AssertionError("unreachable")
 
@@ -39,19 +39,19 @@ def compare_state(
     machine: Machine, reference: Reference, states: States, state: State
 ) -> dict[str, tuple[str, ...]]:
     """Assert that both see one state alike; the legal moves, or {} where the game is over."""
-    where = reference.texts(state)
-    assert machine.fluents(states) == [where]
+    texts = reference.texts(state)
+    assert machine.fluents(states) == [texts]
     goals = machine.goals(states)[0].tolist()
-    assert goals == [reference.goal(state, role) for role in machine.roles], where
+    assert goals == [reference.goal(state, role) for role in machine.roles], texts
     over = reference.terminal(state)
-    assert machine.terminal(states).tolist() == [over], where
+    assert machine.terminal(states).tolist() == [over], texts
     if over:
         return {}
     moves = {}
     for role, name in enumerate(machine.roles):
         legal = machine.legal(states, role)[0].tolist()
         moves[name] = tuple(sorted(machine.move_text(move) for move in legal))
-        assert moves[name] == reference.legal(state, name), f"{name} in {where}"
+        assert moves[name] == reference.legal(state, name), f"{name} in {texts}"
     return moves
 
 

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from ggp.machine.base import Machine, States
-from tests.support.plain.enumeration import one
+from tests.support.plain.enumeration import lane_of
 
 Goals = tuple[float, ...]
 """Of every role."""
@@ -35,15 +35,17 @@ class Recursion:
 
     def __init__(self, machine: Machine, role: int) -> None:
         self._machine, self._role = machine, role
-        others = (r for r in range(len(machine.roles)) if r not in (role, machine.random_role))
-        self._order = (role, *others)
-        self._known: dict[tuple[str, ...], Goals] = {}
+        others_order = (
+            r for r in range(len(machine.roles)) if r not in (role, machine.random_role)
+        )
+        self._order = (role, *others_order)
+        self._memo: dict[tuple[str, ...], Goals] = {}
 
     def of_moves(self, state: States) -> dict[str, float]:
-        """What each of our moves in one state is worth to us."""
+        """The worth of each of our moves in one state."""
         machine = self._machine
         return {
-            machine.move_text(move): self._after(state, {self._role: move}, 1)[self._role]
+            machine.move_text(move): self._values_after(state, {self._role: move}, 1)[self._role]
             for move in machine.legal(state, self._role)[0].tolist()
         }
 
@@ -53,33 +55,33 @@ class Recursion:
         if machine.terminal(state)[0]:
             return tuple(machine.goals(state)[0].tolist())
         key = machine.fluents(state)[0]
-        if key not in self._known:
-            self._known[key] = self._after(state, {}, 0)
-        return self._known[key]
+        if key not in self._memo:
+            self._memo[key] = self._values_after(state, {}, 0)
+        return self._memo[key]
 
-    def _after(self, state: States, chosen: dict[int, int], number: int) -> Goals:
+    def _values_after(self, state: States, joint: dict[int, int], number: int) -> Goals:
         """Values where the first so many roles have chosen."""
         machine = self._machine
         if number == len(self._order):
             if machine.random_role is None:
-                return self._step(state, chosen)
+                return self._step(state, joint)
             _, moves, chances = machine.chance(state)
             parts = [
-                (p, self._step(state, {**chosen, machine.random_role: m}))
+                (p, self._step(state, {**joint, machine.random_role: m}))
                 for m, p in zip(moves.tolist(), chances.tolist(), strict=True)
             ]
             return tuple(sum(p * goals[r] for p, goals in parts) for r in range(len(machine.roles)))
         mover = self._order[number]
         values = [
-            self._after(state, {**chosen, mover: move}, number + 1)
+            self._values_after(state, {**joint, mover: move}, number + 1)
             for move in machine.legal(state, mover)[0].tolist()
         ]
         best = max(value[mover] for value in values)
         top = [value for value in values if value[mover] >= best - 1e-9]
         return tuple(sum(column) / len(top) for column in zip(*top, strict=True))
 
-    def _step(self, state: States, chosen: dict[int, int]) -> Goals:
-        joint = np.array([[chosen[r] for r in range(len(self._machine.roles))]])
+    def _step(self, state: States, moves: dict[int, int]) -> Goals:
+        joint = np.array([[moves[r] for r in range(len(self._machine.roles))]])
         return self.of_state(self._machine.step(state, joint).states)
 
 
@@ -99,8 +101,8 @@ def random_rules(seed: int) -> str:
         for role, number in zip(roles, numbers, strict=True):
             lines += [f"(may {state} {role} m{k})" for k in range(number)]
         for joint in np.ndindex(*numbers):
-            after = rng.choice(middle if state == 0 and rng.random() < 0.8 else last)
-            lines.append(f"(leads {state} {' '.join(f'm{k}' for k in joint)} {after})")
+            successor = rng.choice(middle if state == 0 and rng.random() < 0.8 else last)
+            lines.append(f"(leads {state} {' '.join(f'm{k}' for k in joint)} {successor})")
     for state in last:
         lines += [f"(worth {state} {role} {25 * rng.integers(0, 5)})" for role in roles[:3]]
     return (
@@ -126,8 +128,8 @@ def reached(machine: Machine, turns: int, seed: int) -> States:
         joint = [
             int(rng.choice(machine.legal(state, role)[0])) for role in range(len(machine.roles))
         ]
-        after = machine.step(state, np.array([joint])).states
-        if machine.terminal(after)[0]:
+        successor = machine.step(state, np.array([joint])).states
+        if machine.terminal(successor)[0]:
             break
-        state = one(machine, after)
+        state = lane_of(machine, successor)
     return state

@@ -16,7 +16,7 @@ Path = list[tuple[str | None, tuple[str, ...] | None]]
 """Own executed move and sorted percepts of each turn, in KIF; None for unknown."""
 
 
-def one(machine: Machine, states: States, lane: int = 0) -> States:
+def lane_of(machine: Machine, states: States, lane: int = 0) -> States:
     """A single lane of a batch."""
     return states.take(np.array([lane]))
 
@@ -40,26 +40,28 @@ def complete_paths(
     """
 
     def search(
-        state: States, turn: int, weight: Fraction, done: list[tuple[tuple[int, ...], ...]]
+        state: States, turn: int, weight: Fraction, turns: list[tuple[tuple[int, ...], ...]]
     ) -> Iterator[tuple[States, Fraction, list[tuple[tuple[int, ...], tuple[int, ...]]]]]:
         if machine.terminal(state)[0]:
             return
         if turn == len(path):
-            yield state, weight, done  # type: ignore[misc]
+            yield state, weight, turns  # type: ignore[misc]
             return
         move, percepts = path[turn]
-        own = len(machine.legal(state, role).values)
+        own_legal = len(machine.legal(state, role).values)
         for row, prior in joint_moves(machine, state):
             if move is not None:
                 if machine.move_text(row[role]) != move:
                     continue
-                prior *= own
+                prior *= own_legal
             stepped = machine.step(state, np.array([row]))
             seen = machine.percept_texts(int(stepped.percepts[0, role]))
             if percepts is not None and seen != percepts:
                 continue
-            told = tuple(stepped.percepts[0].tolist())
-            yield from search(stepped.states, turn + 1, weight * prior, [*done, (row, told)])
+            percept_ids = tuple(stepped.percepts[0].tolist())
+            yield from search(
+                stepped.states, turn + 1, weight * prior, [*turns, (row, percept_ids)]
+            )
 
     yield from search(machine.initial(1), 0, Fraction(1), [])
 
@@ -69,11 +71,11 @@ _posteriors: WeakKeyDictionary[Machine, dict[object, dict[Fluents, float]]] = We
 
 def posterior(machine: Machine, role: int, path: Path) -> dict[Fluents, float]:
     """Probability of each state of an information set; enumerated once for each machine."""
-    known = _posteriors.setdefault(machine, {})
+    by_path = _posteriors.setdefault(machine, {})
     key = role, tuple(path)
-    if key not in known:
-        known[key] = _posterior(machine, role, path)
-    return dict(known[key])
+    if key not in by_path:
+        by_path[key] = _posterior(machine, role, path)
+    return dict(by_path[key])
 
 
 def _posterior(machine: Machine, role: int, path: Path) -> dict[Fluents, float]:
@@ -106,7 +108,7 @@ def random_paths(machine: Machine, turns: int, seed: int) -> dict[int, Path]:
     return paths
 
 
-def distance(left: dict[Fluents, float], right: dict[Fluents, float]) -> float:
+def distance(first: dict[Fluents, float], right: dict[Fluents, float]) -> float:
     """Total variation distance of two distributions."""
-    keys: Sequence[Fluents] = sorted(set(left) | set(right))
-    return sum(abs(left.get(k, 0.0) - right.get(k, 0.0)) for k in keys) / 2
+    keys: Sequence[Fluents] = sorted(set(first) | set(right))
+    return sum(abs(first.get(k, 0.0) - right.get(k, 0.0)) for k in keys) / 2

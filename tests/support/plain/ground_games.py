@@ -27,7 +27,7 @@ class GroundGame:
         self._components = self._ordered()
         self._fluents = dict(program.fluents)
         self._moves = [dict(named) for named in program.does]
-        self._known: tuple[object, set[int]] = (None, set())
+        self._memo: tuple[object, set[int]] = (None, set())
 
     def initial(self) -> State:
         """The initial state."""
@@ -54,8 +54,8 @@ class GroundGame:
         model = self._model(state, moves)
         following = frozenset(self._holding(self.program.next, model))
         if not self._is_gdl2:
-            told = tuple(sorted(f"(did {role} {move})" for role, move in moves.items()))
-            return following, dict.fromkeys(self.roles, told)
+            percepts = tuple(sorted(f"(did {role} {move})" for role, move in moves.items()))
+            return following, dict.fromkeys(self.roles, percepts)
         seen = zip(self.roles, self.program.sees, strict=True)
         return following, {role: self._holding(named, model) for role, named in seen}
 
@@ -68,22 +68,22 @@ class GroundGame:
 
     def _model(self, state: State, moves: Mapping[str, str]) -> set[int]:
         key = (state, tuple(sorted(moves.items())))
-        if self._known[0] == key:
-            return self._known[1]
+        if self._memo[0] == key:
+            return self._memo[1]
         model = {ALWAYS} | {self._fluents[fluent] for fluent in state}
         model |= {self._moves[self.roles.index(role)][move] for role, move in moves.items()}
         for component in self._components:
-            grown = True
-            while grown:
-                grown = False
+            changed = True
+            while changed:
+                changed = False
                 for atom in component:
                     if atom not in model and any(
                         all((abs(x) in model) == (x > 0) for x in body)
                         for body in self._rules[atom]
                     ):
                         model.add(atom)
-                        grown = len(component) > 1
-        self._known = key, model
+                        changed = len(component) > 1
+        self._memo = key, model
         return model
 
     def _ordered(self) -> list[list[int]]:
@@ -91,7 +91,7 @@ class GroundGame:
         edges = {
             head: {abs(x) for body in bodies for x in body} for head, bodies in self._rules.items()
         }
-        size = 1 + max((max(x, *found) for x, found in edges.items() if found), default=0)
+        size = 1 + max((max(x, *targets) for x, targets in edges.items() if targets), default=0)
         ordered = []
         for component in strong_components(edges, size):
             members = set(component)
@@ -112,17 +112,17 @@ def play_alike(game: GroundGame, reference: Reference, *, seed: int, max_steps: 
     state = game.initial()
     expected = reference.initial()
     for step in range(max_steps + 1):
-        where = reference.texts(expected)
-        assert game.texts(state) == where
-        assert game.terminal(state) == reference.terminal(expected), where
+        texts = reference.texts(expected)
+        assert game.texts(state) == texts
+        assert game.terminal(state) == reference.terminal(expected), texts
         moves = {role: reference.legal(expected, role) for role in reference.roles}
         for role, legal in moves.items():
-            assert game.legal(state, role) == legal, f"{role} in {where}"
-            assert game.goals(state, role) == reference.goals(expected, role), f"{role} in {where}"
+            assert game.legal(state, role) == legal, f"{role} in {texts}"
+            assert game.goals(state, role) == reference.goals(expected, role), f"{role} in {texts}"
         if step == max_steps or reference.terminal(expected) or not all(moves.values()):
             return step
-        chosen = {role: rng.choice(legal) for role, legal in moves.items()}
-        state, percepts = game.step(state, chosen)
-        expected, told = reference.step(expected, chosen)
-        assert percepts == told, f"{chosen} in {where}"
+        joint = {role: rng.choice(legal) for role, legal in moves.items()}
+        state, percepts = game.step(state, joint)
+        expected, expected_percepts = reference.step(expected, joint)
+        assert percepts == expected_percepts, f"{joint} in {texts}"
     raise AssertionError("unreachable")

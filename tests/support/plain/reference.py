@@ -86,16 +86,16 @@ class Facts:
             return self.own.get(name, set())
         return self._base.rows(name)
 
-    def rows_with(self, name: Name, argument: int, wanted: Value) -> Sequence[Row]:
+    def rows_with(self, name: Name, argument: int, value: Value) -> Sequence[Row]:
         """Those with this argument."""
         if name not in self.own and self._base is not None:
-            return self._base.rows_with(name, argument, wanted)
+            return self._base.rows_with(name, argument, value)
         if (name, argument) not in self._index:
             index: dict[Value, list[Row]] = {}
             for row in self.own.get(name, ()):
                 index.setdefault(row[argument], []).append(row)
             self._index[name, argument] = index
-        return self._index[name, argument].get(wanted, ())
+        return self._index[name, argument].get(value, ())
 
     def add(self, name: Name, row: Row) -> bool:
         """Whether the fact is new."""
@@ -143,7 +143,7 @@ class Reference:
         for i, rule in enumerate(dict.fromkeys(rules)):
             written = starts.setdefault(rule.start if rule.start >= 0 else (i,), len(starts))
             read += _read_rule(rule, written)
-        self._rules = _needed([rule for rule in read if rule.name not in (_TRUE, _DOES)])
+        self._rules = _rules_needed([rule for rule in read if rule.name not in (_TRUE, _DOES)])
         self._groups = _groups(self._rules)
         self._plain = "random" not in self.roles and not any(
             rule.name == ("sees", 2) for rule in self._rules
@@ -154,7 +154,7 @@ class Reference:
         self._state_groups = [g for g in self._groups if g & moving and not g & acting]
         self._move_groups = [g for g in self._groups if g & acting]
         self._static = self._model(Facts(), self._static_groups)
-        self._known: tuple[State, Facts] | None = None
+        self._memo: tuple[State, Facts] | None = None
 
     @classmethod
     def of_program(cls, program: Program) -> Reference:
@@ -183,41 +183,41 @@ class Reference:
     def legal(self, state: State, role: str) -> tuple[str, ...]:
         """The legal moves of a role, sorted."""
         rows = self._of_state(state).rows(("legal", 2))
-        return tuple(sorted(text(move) for who, move in rows if who == role))
+        return tuple(sorted(text(move) for mover, move in rows if mover == role))
 
     def goals(self, state: State, role: str) -> tuple[str, ...]:
         """All goal values of a role, sorted as text."""
         rows = self._of_state(state).rows(("goal", 2))
-        return tuple(sorted(text(value) for who, value in rows if who == role))
+        return tuple(sorted(text(value) for owner, value in rows if owner == role))
 
     def goal(self, state: State, role: str) -> float:
         """The highest goal value that the first rule with any gives a role, 0 if it has none."""
         facts = self._of_state(state)
-        found: dict[int, list[float]] = {}
+        points_of: dict[int, list[float]] = {}
         for rule in self._rules:
             if rule.name == ("goal", 2):
                 for start in self._role_bindings(rule):
                     for full in _all_of(rule.body, start, facts, facts, rule.variables):
-                        who, points = (_ground(arg, full) for arg in rule.args)
-                        if who == role:
-                            found.setdefault(rule.written, []).append(float(text(points)))
-        return max(found[min(found)]) if found else 0.0
+                        owner, points = (_ground(arg, full) for arg in rule.args)
+                        if owner == role:
+                            points_of.setdefault(rule.written, []).append(float(text(points)))
+        return max(points_of[min(points_of)]) if points_of else 0.0
 
     def step(self, state: State, moves: Mapping[str, str]) -> Moved:
-        """What the joint move `moves` (one for every role) leads to."""
+        """The result of the joint move `moves` (one for every role)."""
         facts = Facts(self._of_state(state))
         for role, move in moves.items():
             facts.add(_DOES, (role, value(self._read_move(move))))
         model = self._model(facts, self._move_groups)
         following = frozenset(row[0] for row in model.rows(("next", 1)))
         if self._plain:
-            told = tuple(sorted(f"(did {role} {move})" for role, move in moves.items()))
-            return Moved(following, dict.fromkeys(self.roles, told))
+            percepts = tuple(sorted(f"(did {role} {move})" for role, move in moves.items()))
+            return Moved(following, dict.fromkeys(self.roles, percepts))
         seen = model.rows(("sees", 2))
         return Moved(
             following,
             {
-                role: tuple(sorted(text(percept) for who, percept in seen if who == role))
+                role: tuple(sorted(text(percept) for viewer, percept in seen if viewer == role))
                 for role in self.roles
             },
         )
@@ -237,12 +237,12 @@ class Reference:
         }
 
     def _of_state(self, state: State) -> Facts:
-        if self._known is None or self._known[0] != state:
+        if self._memo is None or self._memo[0] != state:
             facts = Facts(self._static)
             for fluent in state:
                 facts.add(_TRUE, (fluent,))
-            self._known = state, self._model(facts, self._state_groups)
-        return self._known[1]
+            self._memo = state, self._model(facts, self._state_groups)
+        return self._memo[1]
 
     def _model(self, facts: Facts, groups: Sequence[frozenset[Name]]) -> Facts:
         for group in groups:
@@ -262,13 +262,13 @@ class Reference:
                 return too_few
             too_few = better
 
-    def _closure(self, facts: Facts, rules: Sequence[_Rule], others: Facts | None) -> Facts:
-        """The facts that follow; negations are looked up in `others`.
+    def _closure(self, facts: Facts, rules: Sequence[_Rule], negated: Facts | None) -> Facts:
+        """The facts that follow; negations are looked up in `negated`.
 
-        Without `others` they are looked up in, and added to, `facts` itself.
+        Without `negated` they are looked up in, and added to, `facts` itself.
         """
-        result = facts if others is None else Facts(facts)
-        negations = result if others is None else others
+        result = facts if negated is None else Facts(facts)
+        negations = result if negated is None else negated
         while True:
             new = []
             for rule in rules:
@@ -316,18 +316,18 @@ def value(term: Term) -> Value:
 
 
 def _conclude(
-    rule: _Rule, body: _Body, binding: Binding, facts: Facts, others: Facts
+    rule: _Rule, body: _Body, binding: Binding, facts: Facts, negated: Facts
 ) -> list[tuple[Name, Row]]:
-    """Add what a rule says where `body` holds; the facts that are new."""
-    found = [
+    """Add the conclusions of a rule where `body` holds; returns the new facts."""
+    conclusions = [
         tuple(_ground(arg, full) for arg in rule.args)
-        for full in _all_of(body, binding, facts, others, rule.variables)
+        for full in _all_of(body, binding, facts, negated, rule.variables)
     ]
-    return [(rule.name, row) for row in found if facts.add(rule.name, row)]
+    return [(rule.name, row) for row in conclusions if facts.add(rule.name, row)]
 
 
 def _all_of(
-    body: _Body, binding: Binding, facts: Facts, others: Facts, outside: frozenset[str]
+    body: _Body, binding: Binding, facts: Facts, negated: Facts, outside: frozenset[str]
 ) -> Iterator[Binding]:
     """Bindings under which all conditions hold.
 
@@ -337,10 +337,10 @@ def _all_of(
     if not body:
         yield binding
         return
-    chosen = _choose(body, binding, outside)
-    rest = tuple(c for c in body if c is not chosen)
-    for extended in _solve(chosen, binding, facts, others):
-        yield from _all_of(rest, extended, facts, others, outside)
+    condition = _choose(body, binding, outside)
+    rest = tuple(c for c in body if c is not condition)
+    for extended in _solve(condition, binding, facts, negated):
+        yield from _all_of(rest, extended, facts, negated, outside)
 
 
 def _choose(body: _Body, binding: Binding, outside: frozenset[str]) -> _Condition:
@@ -357,7 +357,7 @@ def _choose(body: _Body, binding: Binding, outside: frozenset[str]) -> _Conditio
 
 
 def _solve(
-    condition: _Condition, binding: Binding, facts: Facts, others: Facts
+    condition: _Condition, binding: Binding, facts: Facts, negated: Facts
 ) -> Iterator[Binding]:
     if condition.kind == "atom":
         for row in _candidates(condition, binding, facts):
@@ -365,13 +365,13 @@ def _solve(
             if matched is not None:
                 yield matched
     elif condition.kind == "distinct":
-        left, right = (_ground(arg, binding) for arg in condition.args)
-        if left != right:
+        left_value, right = (_ground(arg, binding) for arg in condition.args)
+        if left_value != right:
             yield binding
     elif not any(
         True
         for body in condition.alternatives
-        for _ in _all_of(body, binding, others, facts, frozenset())
+        for _ in _all_of(body, binding, negated, facts, frozenset())
     ):
         yield binding
 
@@ -393,11 +393,11 @@ def _match(args: Sequence[Pattern], row: Sequence[Value], binding: Binding) -> B
     while pending:
         pattern, ground = pending.pop()
         if isinstance(pattern, Var):
-            known = (extended or binding).get(pattern.name)
-            if known is None:
+            bound = (extended or binding).get(pattern.name)
+            if bound is None:
                 extended = dict(binding) if extended is None else extended
                 extended[pattern.name] = ground
-            elif known != ground:
+            elif bound != ground:
                 return None
         elif isinstance(pattern, str) or isinstance(ground, str):
             if pattern != ground:
@@ -480,24 +480,24 @@ def _uses(condition: _Condition, negated: bool) -> Iterator[tuple[Name, bool]]:
             yield from _uses(inner, not negated)
 
 
-def _needed(rules: Sequence[_Rule]) -> list[_Rule]:
+def _rules_needed(rules: Sequence[_Rule]) -> list[_Rule]:
     """Without rules for viewers and hints, which may not even terminate."""
-    needed = set(_ROOTS)
+    names = set(_ROOTS)
     while True:
-        more = {name for r in rules if r.name in needed for name, _ in r.uses} - needed
-        if not more:
-            return [rule for rule in rules if rule.name in needed]
-        needed |= more
+        added = {name for r in rules if r.name in names for name, _ in r.uses} - names
+        if not added:
+            return [rule for rule in rules if rule.name in names]
+        names |= added
 
 
 def _reaching(rules: Iterable[_Rule], targets: set[Name]) -> set[Name]:
     """The relations that depend on one of `targets`."""
     reached = set(targets)
     while True:
-        more = {r.name for r in rules if any(name in reached for name, _ in r.uses)} - reached
-        if not more:
+        added = {r.name for r in rules if any(name in reached for name, _ in r.uses)} - reached
+        if not added:
             return reached
-        reached |= more
+        reached |= added
 
 
 def _groups(rules: Sequence[_Rule]) -> list[frozenset[Name]]:
@@ -506,16 +506,16 @@ def _groups(rules: Sequence[_Rule]) -> list[frozenset[Name]]:
     below: dict[Name, set[Name]] = {name: set() for name in names}
     for rule in rules:
         below[rule.name] |= {name for name, _ in rule.uses if name in names}
-    grown = True
-    while grown:
-        grown = False
-        for name, found in below.items():
-            more = set().union(*(below[each] for each in found)) - found
-            if more:
-                below[name] |= more
-                grown = True
+    changed = True
+    while changed:
+        changed = False
+        for name, reached in below.items():
+            added = set().union(*(below[name_below] for name_below in reached)) - reached
+            if added:
+                below[name] |= added
+                changed = True
     groups = {
-        frozenset({name} | {other for other in below[name] if name in below[other]})
+        frozenset({name} | {neighbour for neighbour in below[name] if name in below[neighbour]})
         for name in names
     }
     return sorted(groups, key=lambda group: (len(below[next(iter(group))] | group), sorted(group)))

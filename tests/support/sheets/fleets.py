@@ -55,8 +55,8 @@ def covers(ship: Ship) -> tuple[Cell, Cell]:
 
 def fleets(size: int) -> list[frozenset[Ship]]:
     """Two ships that do not meet."""
-    each = combinations(ships(size), 2)
-    return [frozenset(two) for two in each if not {*covers(two[0])} & {*covers(two[1])}]
+    pairs = combinations(ships(size), 2)
+    return [frozenset(two) for two in pairs if not {*covers(two[0])} & {*covers(two[1])}]
 
 
 def rules(size: int) -> str:
@@ -65,7 +65,7 @@ def rules(size: int) -> str:
     facts = [f"(ship {term(ship)})" for ship in names]
     facts += [f"(covers {term(s)} {x} {y})" for s in names for x, y in covers(s)]
     facts += [f"(before {term(s)} {term(t)})" for s, t in combinations(names, 2)]
-    facts += [f"(apart {term(s)} {term(t)})" for s, t in combinations(names, 2) if _apart(s, t)]
+    facts += [f"(apart {term(s)} {term(t)})" for s, t in combinations(names, 2) if _are_apart(s, t)]
     facts += [f"(succ {number} {number + 1})" for number in range(TURNS)]
     return "\n".join([*facts, _RULES, f"(<= terminal (true (turn {TURNS})))"])
 
@@ -75,8 +75,8 @@ def term(ship: Ship) -> str:
     return f"({' '.join(map(str, ship))})"
 
 
-def _apart(left: Ship, right: Ship) -> bool:
-    return not {*covers(left)} & {*covers(right)}
+def _are_apart(first: Ship, second: Ship) -> bool:
+    return not {*covers(first)} & {*covers(second)}
 
 
 _RULES = """

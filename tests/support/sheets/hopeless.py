@@ -15,8 +15,8 @@ def poker(cards: int = CARDS, hand: int = HAND) -> str:
     compare every two of them leave nothing to split off. In a state each place has one card.
     """
     names = [f"?c{i}" for i in range(hand)]
-    held = " ".join(f"(true (hand {i} {name}))" for i, name in enumerate(names))
-    apart = " ".join(f"(above {a} {b})" for a, b in combinations(names, 2))
+    hands = " ".join(f"(true (hand {i} {name}))" for i, name in enumerate(names))
+    distinct_names = " ".join(f"(above {a} {b})" for a, b in combinations(names, 2))
     facts = " ".join(f"(card {i})" for i in range(cards))
     places = " ".join(f"(place {i} {i + 1})" for i in range(hand))
     return f"""(role ann) (role random) {facts} {places} (init (at 0))
@@ -32,7 +32,7 @@ def poker(cards: int = CARDS, hand: int = HAND) -> str:
 (<= (next (at ?j)) (true (at ?i)) (place ?i ?j))
 (<= (next (upside down)) (does ann turn))
 (<= (sees ann ?c) (does random (deal ?c)))
-(<= sorted {held} {apart})
+(<= sorted {hands} {distinct_names})
 (<= terminal (true (at {hand})))
 (<= (goal ann 100) sorted) (<= (goal ann 0) (not sorted)) (goal random 0)
 """

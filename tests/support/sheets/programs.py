@@ -32,7 +32,7 @@ MANY_MOVES = f"""
 (<= (sees seeker (odd ?x)) (does random (hide ?x)) (num ?x))
 (<= terminal (true (step 3))) (goal seeker 50)
 """
-"""One role has 200^5 legal moves, and sees what the other one did."""
+"""One role has 200^5 legal moves, and sees the other's move."""
 
 
 def program(rules: str, *, strict: bool = False) -> Program:
@@ -41,7 +41,7 @@ def program(rules: str, *, strict: bool = False) -> Program:
 
 
 def added(rules: str) -> list[str]:
-    """The normalised rules that `rules` add to those of the frame, as KIF."""
+    """The normalised rules that `rules` add to the frame, as KIF."""
     frame = set(map(str, program("").rules))
     return [str(rule) for rule in program(rules).rules if str(rule) not in frame]
 

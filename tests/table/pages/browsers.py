@@ -63,10 +63,10 @@ def open_browser() -> Iterator[Browser]:
 
 def fits(page: Page) -> bool:
     """Whether nothing of a page sticks out at the side."""
-    found: bool = page.evaluate(
+    is_narrow: bool = page.evaluate(
         "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     )
-    return found
+    return is_narrow
 
 
 @contextmanager
@@ -89,9 +89,11 @@ def window(
     opened.on("pageerror", lambda error: wrong.append(str(error)))
     opened.on("dialog", lambda dialog: wrong.append(dialog.message))
 
-    def note(said: ConsoleMessage) -> None:
-        if said.type == "error" and not (may_fail and said.text.startswith(may_fail)):
-            wrong.append(said.text)
+    def note(console_message: ConsoleMessage) -> None:
+        if console_message.type == "error" and not (
+            may_fail and console_message.text.startswith(may_fail)
+        ):
+            wrong.append(console_message.text)
 
     opened.on("console", note)
     try:

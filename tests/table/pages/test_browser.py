@@ -89,7 +89,7 @@ def test_a_person_plays_a_whole_match_with_the_keyboard(page: Page, table: LiveT
 
 
 class Listener:
-    """Everything that reaches a page: bodies of answers, events of streams, and what it shows."""
+    """Everything that reaches a page: bodies of answers, events of streams, and its text."""
 
     def __init__(self, page: Page) -> None:
         self._page = page
@@ -99,7 +99,7 @@ class Listener:
         link = page.context.new_cdp_session(page)
         link.send("Network.enable")
         link.on(
-            "Network.eventSourceMessageReceived", lambda told: self._events.append(told["data"])
+            "Network.eventSourceMessageReceived", lambda event: self._events.append(event["data"])
         )
 
     def heard(self) -> str:
@@ -118,19 +118,19 @@ def test_two_people_in_two_windows_never_get_the_others_secret(
     browser: Browser, table: LiveTable
 ) -> None:
     players = {"alice": "human", "bob": "human"}
-    begun = table.begin("secrets", players, rules=SECRETS, seed=6)
+    match = table.begin("secrets", players, rules=SECRETS, seed=6)
     with window(browser, None) as alice, window(browser, None) as bob:
         windows = {"alice": alice, "bob": bob}
         listeners = {role: Listener(page) for role, page in windows.items()}
         for role, page in windows.items():
-            page.goto(table.url + begun["links"][role])
+            page.goto(table.url + match["links"][role])
         for page in windows.values():
             page.wait_for_selector("button.move:has-text('high')")
-        heard = {role: listener.heard() for role, listener in listeners.items()}
-        for role, other in (("alice", "bob"), ("bob", "alice")):
-            assert any(word in heard[role] for word in WORDS[role])
-            assert not any(word in heard[role] for word in WORDS[other])
-            assert begun["seats"][other] not in heard[role]
+        events = {role: listener.heard() for role, listener in listeners.items()}
+        for role, opponent in (("alice", "bob"), ("bob", "alice")):
+            assert any(word in events[role] for word in WORDS[role])
+            assert not any(word in events[role] for word in WORDS[opponent])
+            assert match["seats"][opponent] not in events[role]
         for page in windows.values():
             page.locator("button.move", has_text="low").click()
         for page in windows.values():
@@ -139,14 +139,14 @@ def test_two_people_in_two_windows_never_get_the_others_secret(
 
 @pytest.mark.verify
 def test_a_page_that_is_reloaded_in_a_match_shows_the_same(page: Page, table: LiveTable) -> None:
-    begun = table.begin("secrets", {"alice": "human", "bob": "random"}, rules=SECRETS, seed=2)
-    page.goto(table.url + begun["links"]["alice"])
+    match = table.begin("secrets", {"alice": "human", "bob": "random"}, rules=SECRETS, seed=2)
+    page.goto(table.url + match["links"]["alice"])
     page.wait_for_selector("button.move:has-text('high')")
-    before = page.locator("main").inner_text()
+    text = page.locator("main").inner_text()
     page.reload()
     page.wait_for_selector("button.move:has-text('high')")
-    assert page.locator("main").inner_text() == before
-    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
+    assert page.locator("main").inner_text() == text
+    table.post(f"/api/matches/{match['id']}/end", {"key": match["key"]})
     page.wait_for_selector(".status:has-text('ended early')")
 
 
@@ -172,9 +172,9 @@ def test_a_replay_is_stepped_through(page: Page, table: LiveTable) -> None:
 
 @pytest.mark.verify
 def test_a_match_is_followed_while_it_is_played(page: Page, table: LiveTable) -> None:
-    begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "random"})
-    page.goto(f"{table.url}/match/{begun['id']}?key={begun['key']}")
-    (seat,) = seats_of(begun).values()
+    match = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "random"})
+    page.goto(f"{table.url}/match/{match['id']}?key={match['key']}")
+    (seat,) = seats_of(match).values()
     for turn in (1, 2):
         table.play(seat)
         page.wait_for_selector(f"output:text('turn {turn} of {turn}')")
@@ -192,8 +192,8 @@ def test_a_rulesheet_with_a_mistake_is_typed_mended_and_played(
     rules = "(role solo) (init here) (<= terminal (true there))\n(<= (legal solo go) (ture here))"
     page.locator("#rules").fill(rules)
     page.wait_for_selector(".diagnostics li pre")
-    said = page.locator(".diagnostics").inner_text()
-    assert "line 2" in said
+    message = page.locator(".diagnostics").inner_text()
+    assert "line 2" in message
     assert page.locator(".diagnostics pre").first.inner_text().rstrip().endswith("^")
     assert page.locator("button.primary").is_disabled()
     page.locator("#rules").focus()
@@ -217,14 +217,14 @@ def test_names_are_text_and_never_markup(page: Page, table: LiveTable) -> None:
     facts = " ".join(f"(init (holds {word}))" for word in odd)
     rules = f"; <b>Title</b>\n;\n; <i>About</i>\n(role solo) {legal} {facts} (goal solo 1)"
     rules += " (<= terminal (true over)) (<= (next over) (does solo ?x))"
-    begun = table.begin("<b>odd</b>", {"solo": "human"}, rules=rules)
-    page.goto(table.url + begun["links"]["solo"])
+    match = table.begin("<b>odd</b>", {"solo": "human"}, rules=rules)
+    page.goto(table.url + match["links"]["solo"])
     page.wait_for_selector("button.move")
-    for shown in (page, None):
-        if shown is None:
+    for page_shown in (page, None):
+        if page_shown is None:
             page.locator("button.move", has_text="bold").click()
             page.wait_for_selector(".status:has-text('The match is over')")
-            page.goto(f"{table.url}/match/{begun['id']}")
+            page.goto(f"{table.url}/match/{match['id']}")
             page.wait_for_selector("text=Every role's moves and percepts")
         assert page.locator("main script, main img, main i").count() == 0
         assert page.get_by_text("<b>bold</b>").count() > 0
@@ -247,8 +247,8 @@ def test_a_mind_shows_why_hyperplay_does_not_ask(page: Page, table: LiveTable) -
     rows = page.locator(".mind tbody tr").all_inner_texts()
     ask = next(row for row in rows if row.startswith("ask "))
     assert "90.0" in ask
-    chosen = page.locator(".mind tr:has(td.chosen)").all_inner_texts()
-    assert {text.split()[0] for text in chosen} == {"ask", "do"}
+    chosen_rows = page.locator(".mind tr:has(td.chosen)").all_inner_texts()
+    assert {text.split()[0] for text in chosen_rows} == {"ask", "do"}
     page.click("button[aria-label='Lines of play after ask which wire is armed']")
     page.wait_for_selector(".lines li")
     assert page.locator(".lines > li").first.inner_text().startswith("90 points for agent")
@@ -257,42 +257,42 @@ def test_a_mind_shows_why_hyperplay_does_not_ask(page: Page, table: LiveTable) -
 @pytest.mark.verify
 def test_bags_are_told_in_the_words_of_the_commands(page: Page, table: LiveTable) -> None:
     page.goto(table.url)
-    told = [quality.as_json() for quality in IN_WORDS]
+    qualities = [quality.as_json() for quality in IN_WORDS]
     words = "async told => told.map((await import('/static/mind.js')).bagWords)"
-    shown = page.evaluate(words, told)
-    assert shown == list(IN_WORDS.values())
+    words_shown = page.evaluate(words, qualities)
+    assert words_shown == list(IN_WORDS.values())
 
 
 @pytest.mark.verify
 def test_open_minds_show_everything_while_people_play(browser: Browser, tmp_path: Path) -> None:
     with live_table(tmp_path, open_minds=True) as open_table:
         players = {"alice": "human", "bob": "human"}
-        begun = open_table.begin("secrets", players, rules=SECRETS, seed=6)
+        match = open_table.begin("secrets", players, rules=SECRETS, seed=6)
         with window(browser, open_table) as page:
-            for seat in seats_of(begun).values():  # else the page would play the only move there is
+            for seat in seats_of(match).values():  # else the page would play the only move there is
                 open_table.play(seat, "noop")
-            page.goto(open_table.url + begun["links"]["alice"])
+            page.goto(open_table.url + match["links"]["alice"])
             page.click("text=Watch everything, players' minds included")
             page.wait_for_selector("output:text('turn 1 of 1')")
-            shown = page.locator("main").inner_text()
-            assert any(word in shown for word in WORDS["bob"])
+            text = page.locator("main").inner_text()
+            assert any(word in text for word in WORDS["bob"])
             page.click("summary:has-text('mind of bob')")
             page.wait_for_selector("text=exact: 3 states, which are all there can be")
 
 
 @pytest.fixture(scope="module")
 def every_kind(table: LiveTable) -> Iterator[list[tuple[str, str]]]:
-    """The address of a page of every kind, and what is there when it can be looked at."""
+    """The address of a page of every kind, and a sign that it is ready."""
     match = table.begin("breakthrough", {"white": "random", "black": "random"})["id"]
-    begun = table.begin("breakthrough", {"white": "human", "black": "random"})
-    (link,) = begun["links"].values()
+    started = table.begin("breakthrough", {"white": "human", "black": "random"})
+    (link,) = started["links"].values()
     table.over(match)
     yield [
         ("/", "#seat-0"),
         (link, "button.playable"),
         (f"/match/{match}#turn=3", "output:has-text('turn 3')"),
     ]
-    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
+    table.post(f"/api/matches/{started['id']}/end", {"key": started["key"]})
 
 
 @pytest.mark.verify
@@ -307,13 +307,13 @@ def test_machines_that_read_pages_find_no_fault(
             page.wait_for_selector(ready)
             if path == "/":
                 page.click("summary:has-text('Clocks')")
-            found = Axe().run(page).response["violations"]
+            violations = Axe().run(page).response["violations"]
             page.emulate_media(color_scheme="dark")
             colours = {"runOnly": ["color-contrast"]}
-            found += Axe().run(page, options=colours).response["violations"]
+            violations += Axe().run(page, options=colours).response["violations"]
             page.emulate_media(color_scheme="light")
-            shown = [(each["id"], each["nodes"][0]["html"]) for each in found]
-            assert shown == [], json.dumps(shown)
+            places = [(violation["id"], violation["nodes"][0]["html"]) for violation in violations]
+            assert places == [], json.dumps(places)
 
 
 @pytest.mark.verify
@@ -342,20 +342,20 @@ def test_a_page_says_that_the_server_is_gone_and_goes_on_when_it_is_back(
 ) -> None:
     with ExitStack() as windows:
         with live_table(tmp_path) as table:
-            lobby, other = (
+            lobby, match_page = (
                 windows.enter_context(window(browser, table, may_fail="Failed to load resource"))
                 for _ in range(2)
             )
             lobby.goto(table.url)
             lobby.wait_for_selector("#seat-0")
-            other.goto(f"{table.url}/match/none")
-            other.wait_for_selector(".trouble")
+            match_page.goto(f"{table.url}/match/none")
+            match_page.wait_for_selector(".trouble")
             assert not lobby.locator("#gone").is_visible()
-        for page in (lobby, other):
+        for page in (lobby, match_page):
             page.wait_for_selector("#gone:has-text('does not answer')", timeout=5000)
         assert lobby.locator("#seat-0").is_visible()
         with live_table(tmp_path, port=table.port):
-            for page in (lobby, other):
+            for page in (lobby, match_page):
                 page.wait_for_selector("#gone", state="hidden")
             lobby.wait_for_selector("#seat-0")
 
@@ -365,8 +365,8 @@ def test_a_link_on_a_page_of_another_site_leads_to_the_seat(
     browser: Browser, table: LiveTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And so does the file that the command opens. Nothing keeps the token in sight."""
-    begun = table.begin("monty_hall", {"candidate": "human"})
-    link = table.url + begun["links"]["candidate"]
+    match = table.begin("monty_hall", {"candidate": "human"})
+    link = table.url + match["links"]["candidate"]
     page_of_others = tmp_path / "page.html"
     page_of_others.write_text(f'<a href="{link}">play</a>')
     with window(browser, None) as page:
@@ -384,7 +384,7 @@ def test_a_link_on_a_page_of_another_site_leads_to_the_seat(
         page.goto((tmp_path / "open.html").as_uri())
         page.wait_for_selector("#seat-0")
         assert page.url == f"{table.url}/"
-    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
+    table.post(f"/api/matches/{match['id']}/end", {"key": match["key"]})
 
 
 def test_a_bad_player_is_found_before_anything_begins(page: Page, table: LiveTable) -> None:
@@ -393,14 +393,14 @@ def test_a_bad_player_is_found_before_anything_begins(page: Page, table: LiveTab
     page.wait_for_selector("label:has-text('xplayer')")
     page.select_option("#seat-0", "other")
     assert page.locator("button.primary").is_disabled()
-    for text, said in [
+    for text, message in [
         ("hyperplay2:n=x", "option 'n' of player hyperplay2 needs a whole number"),
         ("nobody:Here", "unknown player"),
         ("http://localhost:9147", "must be offered"),
     ]:
         with page.expect_response(lambda answer: answer.url.endswith("/api/player")):
             page.locator("#other-0").fill(text)
-        page.wait_for_selector(f'#problem-0:has-text("{said}")')
+        page.wait_for_selector(f'#problem-0:has-text("{message}")')
         assert page.locator("button.primary").is_disabled()
     page.locator("#other-0").fill("random")
     page.wait_for_selector("button.primary:enabled")
@@ -427,5 +427,5 @@ def test_matches_that_begin_are_counted_and_pasted_rules_are_named(
     page.click("button.primary")
     page.wait_for_selector("text=3 matches began.")
     page.wait_for_selector(".match:has-text('A game of mine')")
-    told = table.get("/api/lobby")["matches"][:3]
-    assert [match["game"] for match in told] == ["A game of mine"] * 3
+    matches = table.get("/api/lobby")["matches"][:3]
+    assert [match["game"] for match in matches] == ["A game of mine"] * 3

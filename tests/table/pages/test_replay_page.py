@@ -74,9 +74,11 @@ def test_values_over_time_lead_to_where_a_mind_was_most_wrong(
 ) -> None:
     page.goto(f"{table.url}/match/{bomb}#turn=0")
     page.wait_for_selector(".chart-mark")
-    told = table.get(f"/api/matches/{bomb}")
-    values = {turn["turn"] - 1: turn["values"]["agent"] for turn in told["turns"] if turn["values"]}
-    goal = told["match"]["goals"]["agent"]
+    record = table.get(f"/api/matches/{bomb}")
+    values = {
+        turn["turn"] - 1: turn["values"]["agent"] for turn in record["turns"] if turn["values"]
+    }
+    goal = record["match"]["goals"]["agent"]
     worst = max(values, key=lambda turn: abs(values[turn] - goal))
     assert page.locator(".chart-mark").count() == len(values) + 1  # and one in the key
     if abs(values[worst] - goal) >= 1:
@@ -89,11 +91,11 @@ def test_a_record_is_downloaded_when_the_match_is_over(
     page: Page, table: LiveTable, bomb: str
 ) -> None:
     page.goto(f"{table.url}/match/{bomb}")
-    with page.expect_download() as found:
+    with page.expect_download() as download:
         page.click("text=Download the record")
-    assert found.value.suggested_filename == f"exploding_bomb-{bomb}.json"
-    record = record_from_json(json.loads(found.value.path().read_text(encoding="utf-8")))
+    assert download.value.suggested_filename == f"exploding_bomb-{bomb}.json"
+    record = record_from_json(json.loads(download.value.path().read_text(encoding="utf-8")))
     assert record.game == "exploding_bomb"
-    begun = table.begin("exploding_bomb", {"agent": "human"})
-    table.get(f"/api/matches/{begun['id']}/record?key={begun['key']}", status=403)
-    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
+    match = table.begin("exploding_bomb", {"agent": "human"})
+    table.get(f"/api/matches/{match['id']}/record?key={match['key']}", status=403)
+    table.post(f"/api/matches/{match['id']}/end", {"key": match["key"]})

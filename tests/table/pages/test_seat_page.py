@@ -1,4 +1,4 @@
-"""A seat in a real browser: what is pressed, where it is, and what is shown."""
+"""A seat in a real browser: its buttons, their places, and its texts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PROMOTION = """
 
 @contextmanager
 def seated(
-    browser: Browser, table: LiveTable, game: str, role: str = "", **more: Any
+    browser: Browser, table: LiveTable, game: str, role: str = "", **match_options: Any
 ) -> Iterator[Page]:
     """A person's seat in a match against random players.
 
@@ -54,13 +54,15 @@ def seated(
         role: the person's; else the first one.
         more: of the match, or of the window (`viewport`, `may_fail`).
     """
-    options = {"viewport": more.pop("viewport", {"width": 1280, "height": 800})}
-    options["may_fail"] = more.pop("may_fail", "")
-    text = more.get("rules") or find_game(game).read_text(encoding="utf-8")
-    roles = [each for each in read_program(text, game).roles if each != RANDOM]
-    players = {each: "human" if each == (role or roles[0]) else "random" for each in roles}
-    begun = table.begin(game, players, **more)
-    (link,) = begun["links"].values()
+    options = {"viewport": match_options.pop("viewport", {"width": 1280, "height": 800})}
+    options["may_fail"] = match_options.pop("may_fail", "")
+    text = match_options.get("rules") or find_game(game).read_text(encoding="utf-8")
+    roles = [role_name for role_name in read_program(text, game).roles if role_name != RANDOM]
+    players = {
+        role_name: "human" if role_name == (role or roles[0]) else "random" for role_name in roles
+    }
+    match = table.begin(game, players, **match_options)
+    (link,) = match["links"].values()
     with window(browser, table, **options) as page:
         page.goto(table.url + link)
         page.wait_for_selector(f"{READY}, {OVER}")
@@ -68,16 +70,16 @@ def seated(
         page.goto("about:blank")  # what comes of the end is nobody's business
     table.request(
         "POST",
-        f"/api/matches/{begun['id']}/end",
-        json.dumps({"key": begun["key"]}).encode(),
+        f"/api/matches/{match['id']}/end",
+        json.dumps({"key": match["key"]}).encode(),
         {"content-type": "application/json"},
     )
 
 
 def box(place: Locator) -> FloatRect:
-    found = place.bounding_box()
-    assert found is not None
-    return found
+    rectangle = place.bounding_box()
+    assert rectangle is not None
+    return rectangle
 
 
 def num_turns(page: Page) -> int:
@@ -86,9 +88,9 @@ def num_turns(page: Page) -> int:
 
 def press(page: Page) -> None:
     """Make some move as a person does, on the board or with a button."""
-    before = num_turns(page)
+    turns_before = num_turns(page)
     for _ in range(8):
-        if num_turns(page) > before or page.locator(OVER).count():
+        if num_turns(page) > turns_before or page.locator(OVER).count():
             break
         if page.locator(".choice:visible").count():
             page.locator(".choice button.move").first.click()
@@ -106,7 +108,7 @@ def press(page: Page) -> None:
 
 
 @pytest.mark.verify
-def test_moves_without_a_choice_play_themselves(browser: Browser, table: LiveTable) -> None:
+def test_forced_moves_are_played_automatically(browser: Browser, table: LiveTable) -> None:
     with seated(browser, table, "monty_hall") as page:
         page.locator(".actions button.move").first.click()
         page.wait_for_selector("button.move:has-text('switch to the other door')")
@@ -117,9 +119,7 @@ def test_moves_without_a_choice_play_themselves(browser: Browser, table: LiveTab
 
 
 @pytest.mark.verify
-def test_a_move_without_a_choice_that_is_lost_is_sent_again(
-    browser: Browser, table: LiveTable
-) -> None:
+def test_a_lost_forced_move_is_sent_again(browser: Browser, table: LiveTable) -> None:
     with seated(browser, table, "monty_hall", may_fail="Failed to load resource") as page:
         lost: list[str] = []
 
@@ -133,11 +133,11 @@ def test_a_move_without_a_choice_that_is_lost_is_sent_again(
         page.route("**/move", lose)
         page.locator(".actions button.move").first.click()
         page.wait_for_selector("button.move:has-text('switch to the other door')")
-        assert ["noop" in each for each in lost] == [False, True, True]
+        assert ["noop" in request for request in lost] == [False, True, True]
 
 
 @pytest.mark.verify
-def test_a_switch_leaves_them_to_the_person(browser: Browser, table: LiveTable) -> None:
+def test_a_switch_leaves_forced_moves_to_the_person(browser: Browser, table: LiveTable) -> None:
     with seated(browser, table, "monty_hall") as page:
         page.uncheck("#set-forced")
         page.locator(".actions button.move").first.click()
@@ -175,12 +175,17 @@ PROGRESS = """async (told) => {
 
 
 @pytest.mark.verify
-def test_what_is_done_before_the_first_turn_is_said_with_a_bar(
+def test_steps_before_the_first_turn_are_shown_with_a_progress_bar(
     page: Page, table: LiveTable
 ) -> None:
     page.goto(table.url)
-    told = {"text": "Getting the players ready", "note": "compiling", "share": 0.4, "until": 0.75}
-    hidden, value, words, hidden_then = page.evaluate(PROGRESS, told)
+    progress = {
+        "text": "Getting the players ready",
+        "note": "compiling",
+        "share": 0.4,
+        "until": 0.75,
+    }
+    hidden, value, words, hidden_then = page.evaluate(PROGRESS, progress)
     assert not hidden
     assert 0.4 <= value < 0.75
     assert words == "Getting the players ready … (compiling)"
@@ -189,13 +194,13 @@ def test_what_is_done_before_the_first_turn_is_said_with_a_bar(
 
 @pytest.mark.verify
 def test_steps_before_the_first_turn_go_on_to_the_end(table: LiveTable) -> None:
-    begun = table.begin("monty_hall", {"candidate": "human"})
-    (link,) = begun["links"].values()
+    match = table.begin("monty_hall", {"candidate": "human"})
+    (link,) = match["links"].values()
     seat = link.removeprefix("/seat/").partition("?")[0]
-    told = table.until(f"/api/seats/{seat}", lambda now: now["frame"])
-    assert told["preparing"]["until"] == 1.0
-    assert told["preparing"]["share"] < 1.0
-    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
+    view = table.until(f"/api/seats/{seat}", lambda now: now["frame"])
+    assert view["preparing"]["until"] == 1.0
+    assert view["preparing"]["share"] < 1.0
+    table.post(f"/api/matches/{match['id']}/end", {"key": match["key"]})
 
 
 # ---------------------------------------------------------------- the board
@@ -283,7 +288,7 @@ def test_many_moves_are_chosen_part_by_part(browser: Browser, table: LiveTable) 
 
 
 @pytest.mark.verify
-def test_what_may_be_where_is_shown_on_demand(browser: Browser, table: LiveTable) -> None:
+def test_possible_places_of_pieces_are_shown_on_demand(browser: Browser, table: LiveTable) -> None:
     with seated(browser, table, "battleships_in_fog", seed=4) as page:
         assert page.locator(".unknown").count() == 16
         page.click("text=Show possibilities")
@@ -296,39 +301,39 @@ def test_what_may_be_where_is_shown_on_demand(browser: Browser, table: LiveTable
 
 
 @pytest.mark.verify
-def test_what_a_seat_may_ask_for_is_made_of_what_it_saw(table: LiveTable) -> None:
+def test_the_possibilities_shown_at_a_seat_depend_only_on_its_percepts(table: LiveTable) -> None:
     """The same for all fleets of the other that fit."""
-    told = set()
+    pictures = set()
     for seed in range(3):
         players = {"admiral": "human", "commodore": "random"}
-        begun = table.begin("battleships_in_fog", players, seed=seed)
-        (link,) = begun["links"].values()
+        match = table.begin("battleships_in_fog", players, seed=seed)
+        (link,) = match["links"].values()
         seat = link.removeprefix("/seat/").partition("?")[0]
         table.play(seat)
         table.until(f"/api/seats/{seat}", lambda now: now["ask"] and now["ask"]["turn"] == 1)
         may = table.get(f"/api/seats/{seat}/may/1")
-        others = [board for board in may["boards"] if "commodore" in board["title"]]
-        told.add(re.sub(r'"share": [\d.]+', "", json.dumps(others)))
+        enemy_boards = [board for board in may["boards"] if "commodore" in board["title"]]
+        pictures.add(re.sub(r'"share": [\d.]+', "", json.dumps(enemy_boards)))
         table.get(f"/api/seats/{seat}/truth/1", status=403)
         table.get(f"/api/seats/{seat}/may/9", status=404)
-        table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
-    assert len(told) == 1
+        table.post(f"/api/matches/{match['id']}/end", {"key": match["key"]})
+    assert len(pictures) == 1
 
 
 @pytest.mark.verify
 def test_rules_and_percepts_are_beside_the_board(browser: Browser, table: LiveTable) -> None:
     with seated(browser, table, "battleships_in_fog") as page:
         page.click("summary:has-text('Rules')")
-        shown = page.locator(".about-game").inner_text()
-        assert "who is scanned: scanned" in shown
-        assert "Percepts" in shown
+        text = page.locator(".about-game").inner_text()
+        assert "who is scanned: scanned" in text
+        assert "Percepts" in text
 
 
 # ---------------------------------------------------------------- when it is over
 
 
 @pytest.mark.verify
-def test_the_truth_is_beside_what_one_knew_and_one_plays_again(
+def test_the_end_page_shows_the_truth_beside_ones_knowledge_and_offers_a_rematch(
     browser: Browser, table: LiveTable
 ) -> None:
     with seated(browser, table, "kuhn_poker", seed=2, play_clock_s=1) as page:
@@ -352,9 +357,9 @@ def test_the_truth_is_beside_what_one_knew_and_one_plays_again(
         page.wait_for_selector(f"{READY}, {OVER}")
         while not page.locator(OVER).count():
             press(page)
-        before = page.url
+        first_url = page.url
         page.click("button:has-text('Stronger: it thinks for half a second')")
-        page.wait_for_url(lambda url: url != before)
+        page.wait_for_url(lambda url: url != first_url)
         page.wait_for_selector(f"{READY}, {OVER}")
         id_ = page.url.rpartition("/")[2].rpartition("-")[0]
         match = table.get("/api/lobby")["matches"][0]
@@ -363,7 +368,7 @@ def test_the_truth_is_beside_what_one_knew_and_one_plays_again(
 
 
 @pytest.mark.verify
-def test_what_was_set_is_remembered_for_the_next_match(page: Page, table: LiveTable) -> None:
+def test_settings_are_remembered_for_the_next_match(page: Page, table: LiveTable) -> None:
     page.goto(table.url)
     page.select_option("#game", "tic_tac_toe")
     page.wait_for_selector("label:has-text('oplayer')")
@@ -409,8 +414,8 @@ OUT_OF_REACH = """(least) => {
 
 def out_of_reach(page: Page) -> list[str]:
     """Everything to be pressed that is too small, or not wholly in sight without scrolling."""
-    found: list[str] = page.evaluate(OUT_OF_REACH, TOUCH_PX)
-    return found
+    targets: list[str] = page.evaluate(OUT_OF_REACH, TOUCH_PX)
+    return targets
 
 
 QUICK = ("meier",)
@@ -421,7 +426,7 @@ PHONE_GAMES = [
 
 @pytest.mark.verify
 @pytest.mark.parametrize("game", PHONE_GAMES)
-def test_a_telephone_has_all_that_is_pressed_in_sight(
+def test_every_control_is_in_sight_on_a_telephone(
     browser: Browser, table: LiveTable, game: str
 ) -> None:
     """In the first turns and at the end, with no press where there is no choice."""

@@ -1,4 +1,4 @@
-"""What is shown of a state to a role that does not know all of it."""
+"""The facts shown to a role that does not know the whole state."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def test_a_cell_that_may_hold_something_is_marked_and_nothing_else_is_told() -> 
     knowledge = Knowledge(build_machine(program), program.roles.index("xplayer"), 0)
     knowledge.observe("(mark 2 2)", (), "(mark 2 2)", in_time=True)
     knowledge.observe("noop", ("your_move",), "noop", in_time=True)
-    known = knowledge.facts()
-    assert (known.states, known.exact) == (8, True)
+    facts = knowledge.facts()
+    assert (facts.states, facts.exact) == (8, True)
     artist = Artist(program)
-    cells = cells_of(artist.certain(known.shares))
+    cells = cells_of(artist.certain(facts.shares))
     assert "xplayer" in cells.pop("2 2")
     assert set(cells.values()) == {"unknown"}
-    sure = artist.certain(dict.fromkeys(known.shares, 1.0))
+    sure = artist.certain(dict.fromkeys(facts.shares, 1.0))
     assert "unknown" not in cells_of(sure).values()
 
 
-def test_what_cannot_have_happened_leaves_nothing_known() -> None:
+def test_an_impossible_path_leaves_no_knowledge() -> None:
     program = load(GAME)
     knowledge = Knowledge(build_machine(program), 0, 0)
     knowledge.observe("noop", ("refused",), "noop", in_time=True)
@@ -52,8 +52,8 @@ def test_words_of_openspiel_say_what_a_role_knows_and_what_its_moves_are() -> No
     knowledge = Knowledge(build_machine(program), 0, 0)
     knowledge.observe("noop", ("(told x1bf41ef6fd6f6f6c)",), "noop", in_time=True)
     knowledge.observe("noop", ("your_move",), "noop", in_time=True)
-    known = knowledge.facts()
-    assert (known.states, known.words) == (2, "2")
-    assert known.lines() == ["2", "(act 0): Pass", "(act 1): Bet"]
-    other = Knowledge(build_machine(load(GAME)), 0, 0)
-    assert other.facts().lines() == []
+    facts = knowledge.facts()
+    assert (facts.states, facts.words) == (2, "2")
+    assert facts.lines() == ["2", "(act 0): Pass", "(act 1): Bet"]
+    without_words = Knowledge(build_machine(load(GAME)), 0, 0)
+    assert without_words.facts().lines() == []

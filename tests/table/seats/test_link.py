@@ -23,11 +23,11 @@ def tell_much() -> str:
 
 
 def repeat() -> int:
-    """Sends back what it hears, until the match is ended; then it tries once more."""
-    heard: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
-    link = WorkerLink(heard.put)
+    """Sends back its messages until the match is ended; then it tries once more."""
+    messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+    link = WorkerLink(messages.put)
     link.send({"kind": "here"})
-    while (message := heard.get()) is not None:
+    while (message := messages.get()) is not None:
         link.send(message)
     link.send({"kind": "too late"})
     return 0
@@ -40,25 +40,28 @@ def _pool() -> Iterator[LocalPool]:
     pool.close()
 
 
-def test_all_that_a_worker_said_is_heard_before_its_work_counts_as_done(pool: LocalPool) -> None:
-    heard: list[Any] = []
-    assert pool.submit(tell_much, (), lambda news: heard.append(json.loads(news))).result() == "all"
-    assert [message["number"] for message in heard] == list(range(FEW))
+def test_all_messages_of_a_worker_arrive_before_its_work_counts_as_done(pool: LocalPool) -> None:
+    news_read: list[Any] = []
+    assert (
+        pool.submit(tell_much, (), lambda news: news_read.append(json.loads(news))).result()
+        == "all"
+    )
+    assert [message["number"] for message in news_read] == list(range(FEW))
 
 
 def test_a_worker_hears_the_server_and_that_the_match_is_ended(pool: LocalPool) -> None:
-    heard: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    messages: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     for turn in range(2):  # what was meant for one match does not reach the next
-        call = pool.submit(repeat, (), heard.put)
-        assert json.loads(heard.get(timeout=60)) == {"kind": "here"}
+        call = pool.submit(repeat, (), messages.put)
+        assert json.loads(messages.get(timeout=60)) == {"kind": "here"}
         for move in ("a", "b" * LARGE):
-            told = {"kind": "move", "move": move, "turn": turn}
-            assert pool.send(call, told)
-            assert json.loads(heard.get(timeout=60)) == told
+            message = {"kind": "move", "move": move, "turn": turn}
+            assert pool.send(call, message)
+            assert json.loads(messages.get(timeout=60)) == message
         for _ in range(2):
             pool.send(call, None)
         with pytest.raises(WorkerFailedError, match="the match was ended") as caught:
             call.result(60)
         assert isinstance(caught.value.__cause__, LinkBrokenError)
         assert not pool.send(call, {"kind": "move"})
-        assert heard.empty()
+        assert messages.empty()

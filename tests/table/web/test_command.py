@@ -1,4 +1,4 @@
-"""`match-runner table` up to where it serves: who is let in, what it says, what it opens."""
+"""`match-runner table` up to where it serves: access, messages, and the browser it opens."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from tests.support.commands import start
 @pytest.fixture
 def halls(monkeypatch: pytest.MonkeyPatch) -> list[MatchManager]:
     """The halls that were to be served; they are closed at once instead."""
-    found: list[MatchManager] = []
+    managers: list[MatchManager] = []
 
     class Server:
         def __init__(self, manager: MatchManager) -> None:
-            found.append(manager)
+            managers.append(manager)
 
         def run(self, **_: Any) -> None:
-            asyncio.run(found[-1].close())
+            asyncio.run(managers[-1].close())
 
     monkeypatch.setattr(server, "table_server", Server)
-    return found
+    return managers
 
 
 def table(folder: Path, *args: str) -> Result:
@@ -74,12 +74,12 @@ def test_it_leaves_no_files_when_it_is_ended(number: signal.Signals, tmp_path: P
     temporary.rmdir()  # which is empty
 
 
-def test_without_a_token_it_is_said_what_that_means(
+def test_a_table_without_a_token_prints_a_warning(
     tmp_path: Path, halls: list[MatchManager]
 ) -> None:
-    told = table(tmp_path, "--no-token")
-    assert "token=" not in told.stdout
-    assert "every user and every program of this machine" in told.stderr
+    process = table(tmp_path, "--no-token")
+    assert "token=" not in process.stdout
+    assert "every user and every program of this machine" in process.stderr
     assert halls[0].token is None
 
 
@@ -89,17 +89,17 @@ def test_without_a_token_it_is_said_what_that_means(
 def test_others_than_this_machine_need_a_token(
     tmp_path: Path, halls: list[MatchManager], elsewhere: tuple[str, ...]
 ) -> None:
-    told = table(tmp_path, "--no-token", *elsewhere)
-    assert told.exit_code == 2
-    assert "--no-token is only for this machine" in told.stderr
+    process = table(tmp_path, "--no-token", *elsewhere)
+    assert process.exit_code == 2
+    assert "--no-token is only for this machine" in process.stderr
     assert halls == []
 
 
 def test_plain_http_for_others_is_warned_of(tmp_path: Path, halls: list[MatchManager]) -> None:
     assert "read and use the tokens" in table(tmp_path, "--host", "0.0.0.0").stderr
-    told = table(tmp_path, "--host", "0.0.0.0", "--url", "https://Table.example/")
-    assert told.stderr == ""
-    assert "the table is at https://table.example/?token=" in told.stdout
+    process = table(tmp_path, "--host", "0.0.0.0", "--url", "https://Table.example/")
+    assert process.stderr == ""
+    assert "the table is at https://table.example/?token=" in process.stdout
     for url in (
         "table.example",
         "ftp://x",
@@ -111,16 +111,16 @@ def test_plain_http_for_others_is_warned_of(tmp_path: Path, halls: list[MatchMan
         assert "must be like" in table(tmp_path, "--url", url).stderr
 
 
-def test_what_is_offered_is_checked_before_anything_begins(
+def test_offers_are_checked_before_the_table_opens(
     tmp_path: Path, halls: list[MatchManager]
 ) -> None:
-    for args, said in [
+    for args, message in [
         (("--offer", "mine"), "must be NAME=SPEC"),
         (("--offer", "mine=nothing:Here"), "--offer mine: unknown player"),
         (("--games", str(tmp_path / "none")), "there is no folder"),
     ]:
-        told = table(tmp_path, *args)
-        assert (told.exit_code, said in told.stderr) == (2, True)
+        process = table(tmp_path, *args)
+        assert (process.exit_code, message in process.stderr) == (2, True)
     assert halls == []
     games = tmp_path / "games"
     games.mkdir()
@@ -150,16 +150,16 @@ def test_machine_code_is_compiled_ahead_once(
 
 
 def test_a_folder_is_for_one_table_at_a_time(tmp_path: Path, halls: list[MatchManager]) -> None:
-    held = MatchManager(TableOptions(tmp_path))
+    manager = MatchManager(TableOptions(tmp_path))
     try:
-        told = table(tmp_path)
-        assert told.exit_code == 2
-        assert f"another process holds the table in {tmp_path}" in told.stderr
-        assert f"process {os.getpid()} on " in told.stderr
-        assert "since 2" in told.stderr
-        assert told.stdout == ""
+        process = table(tmp_path)
+        assert process.exit_code == 2
+        assert f"another process holds the table in {tmp_path}" in process.stderr
+        assert f"process {os.getpid()} on " in process.stderr
+        assert "since 2" in process.stderr
+        assert process.stdout == ""
     finally:
-        asyncio.run(held.close())
+        asyncio.run(manager.close())
     assert table(tmp_path).exit_code == 0
 
 

@@ -20,36 +20,36 @@ OPEN = "/seat", "/static", "/api/alive"
 
 
 @pytest.fixture(scope="module")
-def begun(table: LiveTable) -> Any:
+def started(table: LiveTable) -> Any:
     """A match that two people play, and that goes on."""
     players = {"xplayer": "human", "oplayer": "human"}
     return table.begin("krieg_tic_tac_toe", players)
 
 
-def every_path(begun: Any) -> list[tuple[str, str]]:
+def every_path(started: Any) -> list[tuple[str, str]]:
     """Everything there is to ask for, and more."""
-    match = f"/api/matches/{begun['id']}"
-    seat = f"/api/seats/{seats_of(begun)['xplayer']}"
-    paths = ["/", "/nothing", f"/match/{begun['id']}", f"/seat/{seats_of(begun)['xplayer']}"]
+    match = f"/api/matches/{started['id']}"
+    seat = f"/api/seats/{seats_of(started)['xplayer']}"
+    paths = ["/", "/nothing", f"/match/{started['id']}", f"/seat/{seats_of(started)['xplayer']}"]
     paths += ["/record/x.json", "/static/table.js", "/static/icon.svg", "/static/nothing"]
     paths += ["/api/lobby", "/api/events", "/api/alive", "/api/series", "/api/nothing"]
     paths += [match, f"{match}/events", f"{match}/turns/0", f"{match}/mind?role=xplayer&turn=0"]
-    paths += [f"{match}?key={begun['key']}", "/api/records/x.json", "/api/records/x.json/turns/0"]
+    paths += [f"{match}?key={started['key']}", "/api/records/x.json", "/api/records/x.json/turns/0"]
     paths += [seat, f"{seat}/events", f"{seat}/turns/0", "//", "/static/../api/lobby"]
     posts = ["/api/rules", "/api/player", "/api/matches", f"{match}/end", f"{seat}/move"]
     return [("GET", p) for p in paths] + [("HEAD", p) for p in paths] + [("POST", p) for p in posts]
 
 
-def status_of(table: LiveTable, method: str, path: str, **more: Any) -> int:
-    body = json.dumps(more).encode() if method == "POST" else None
+def status_of(table: LiveTable, method: str, path: str, **data: Any) -> int:
+    body = json.dumps(data).encode() if method == "POST" else None
     return table.request(method, path, body, JSON if body else None)[0]
 
 
-def test_without_a_token_there_is_403_and_nothing_else(table: LiveTable, begun: Any) -> None:
+def test_without_a_token_there_is_403_and_nothing_else(table: LiveTable, started: Any) -> None:
     for cookies in ({}, {f"ggp-table-{table.port}": "guess"}, {"ggp-table-1": table.link[8:]}):
         stranger = table.stranger()
         stranger.cookies = cookies
-        for method, path in every_path(begun):
+        for method, path in every_path(started):
             status, headers, body = stranger.request(method, path, None, JSON)
             assert status == 403, (method, path)
             assert "set-cookie" not in headers
@@ -87,7 +87,7 @@ def test_behind_a_proxy_with_https_the_cookie_is_for_https_only(tmp_path: Path) 
         assert "age" not in headers["set-cookie"].lower()  # until the browser is closed
 
 
-def test_a_link_on_a_page_of_another_site_leads_on_by_a_page_of_ours(table: LiveTable) -> None:
+def test_a_link_from_another_site_passes_through_our_own_page(table: LiveTable) -> None:
     """Browsers send no strict cookie where a redirection of another site's link leads."""
     headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
     status, answer, body = table.stranger().request("GET", table.link, headers=headers)
@@ -96,36 +96,42 @@ def test_a_link_on_a_page_of_another_site_leads_on_by_a_page_of_ours(table: Live
     assert table.link[8:] not in body.decode()
 
 
-def test_a_seats_link_lets_one_sit_there_and_do_nothing_else(table: LiveTable, begun: Any) -> None:
-    person = table.stranger(begun["links"]["xplayer"])
-    seats = seats_of(begun)
-    own = seats["xplayer"]
-    asked = person.until(f"/api/seats/{own}", lambda told: told["ask"])
-    assert (asked["role"], asked["more"], asked["open_minds"]) == ("xplayer", False, False)
-    for path in (f"/seat/{own}", "/static/table.js", f"/api/seats/{own}/turns/0"):
+def test_a_seats_link_lets_one_sit_there_and_do_nothing_else(
+    table: LiveTable, started: Any
+) -> None:
+    person = table.stranger(started["links"]["xplayer"])
+    seats = seats_of(started)
+    own_seat = seats["xplayer"]
+    question = person.until(f"/api/seats/{own_seat}", lambda view: view["ask"])
+    assert (question["role"], question["more"], question["open_minds"]) == ("xplayer", False, False)
+    for path in (f"/seat/{own_seat}", "/static/table.js", f"/api/seats/{own_seat}/turns/0"):
         assert status_of(person, "GET", path) == 200
-    with person.stream(f"/api/seats/{own}/events") as events:
+    with person.stream(f"/api/seats/{own_seat}/events") as events:
         assert next(events)["event"] == "frame"
     with person.stream("/api/alive"):
         pass
-    for method, path in every_path(begun):
-        if own not in path and not path.startswith(OPEN):
-            assert status_of(person, method, path, key=begun["key"]) == 403, path
-    other = f"/api/seats/{seats['oplayer']}"
+    for method, path in every_path(started):
+        if own_seat not in path and not path.startswith(OPEN):
+            assert status_of(person, method, path, key=started["key"]) == 403, path
+    other_seat = f"/api/seats/{seats['oplayer']}"
     move = {"turn": 0, "move": "(mark 1 1)"}
-    assert status_of(person, "GET", other) == status_of(person, "GET", f"{other}/events") == 403
-    assert status_of(person, "POST", f"{other}/move", **move) == 403
+    assert (
+        status_of(person, "GET", other_seat)
+        == status_of(person, "GET", f"{other_seat}/events")
+        == 403
+    )
+    assert status_of(person, "POST", f"{other_seat}/move", **move) == 403
     # The link of one seat opens no other: not under its address, not by another's cookie.
-    token = begun["seats"]["xplayer"]
+    token = started["seats"]["xplayer"]
     assert status_of(table.stranger(), "GET", f"/seat/{seats['oplayer']}?token={token}") == 403
     thief = table.stranger()
     thief.cookies = {f"ggp-seat-{table.port}-{seats['oplayer']}": token}
-    assert status_of(thief, "GET", other) == 403
+    assert status_of(thief, "GET", other_seat) == 403
 
 
-def test_who_has_the_tables_link_sits_in_nobodys_seat(table: LiveTable, begun: Any) -> None:
+def test_the_link_of_the_table_opens_no_seat(table: LiveTable, started: Any) -> None:
     host = table.stranger(table.link)
-    for seat in seats_of(begun).values():
+    for seat in seats_of(started).values():
         for path in (f"/seat/{seat}", f"/api/seats/{seat}", f"/api/seats/{seat}/events"):
             assert status_of(host, "GET", path) == 403
         assert status_of(host, "POST", f"/api/seats/{seat}/move", turn=0, move="noop") == 403
@@ -133,12 +139,12 @@ def test_who_has_the_tables_link_sits_in_nobodys_seat(table: LiveTable, begun: A
 
 
 def test_a_replay_is_not_for_those_with_a_seat_alone(table: LiveTable) -> None:
-    begun = table.begin(GAME, {"candidate": "human"}, seed=1)
-    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
-    person = table.stranger(begun["links"]["candidate"])
-    assert person.get(f"/api/seats/{seats_of(begun)['candidate']}")["match"]["error"]
-    assert status_of(person, "GET", f"/api/matches/{begun['id']}") == 403
-    assert status_of(person, "GET", f"/match/{begun['id']}") == 403
+    match = table.begin(GAME, {"candidate": "human"}, seed=1)
+    table.post(f"/api/matches/{match['id']}/end", {"key": match["key"]})
+    person = table.stranger(match["links"]["candidate"])
+    assert person.get(f"/api/seats/{seats_of(match)['candidate']}")["match"]["error"]
+    assert status_of(person, "GET", f"/api/matches/{match['id']}") == 403
+    assert status_of(person, "GET", f"/match/{match['id']}") == 403
 
 
 def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,16 +152,16 @@ def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -
 
     class Secrets:
         @staticmethod
-        def compare_digest(one: bytes, other: bytes) -> bool:
-            compared.append((one, other))
-            return secrets.compare_digest(one, other)
+        def compare_digest(first: bytes, second: bytes) -> bool:
+            compared.append((first, second))
+            return secrets.compare_digest(first, second)
 
     monkeypatch.setattr(guard, "secrets", Secrets)
-    own = guard.Door("table", {"a-0": "seat"}.get, is_secure=False)
+    door = guard.Door("table", {"a-0": "seat"}.get, is_secure=False)
 
     def seen(cookie: str) -> guard.Visitor:
         scope = {"type": "http", "headers": [(b"cookie", cookie.encode())], "server": ("", 80)}
-        return own.visitor(scope)
+        return door.visitor(scope)
 
     assert seen("ggp-table-80=table").is_host
     assert not seen("ggp-table-80=tabl\xe9").is_host
@@ -168,13 +174,13 @@ def test_secrets_on_disk_stay_the_same_and_are_for_this_user_only(tmp_path: Path
     folder = MatchFolder(tmp_path)
     token = folder.token()
     folder.close()
-    again = MatchFolder(tmp_path)
-    assert again.token() == token
+    reopened = MatchFolder(tmp_path)
+    assert reopened.token() == token
     path = tmp_path / "matches" / "token"
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
     path.write_text("short")
-    assert len(again.token()) == len(token)
+    assert len(reopened.token()) == len(token)
     path.unlink()
-    assert len({token, again.token()}) == 2
-    again.close()
+    assert len({token, reopened.token()}) == 2
+    reopened.close()

@@ -1,4 +1,4 @@
-"""What browsers are told, and that they can ask for what they missed."""
+"""The events that browsers get, and how they ask for those they missed."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def test_each_audience_gets_its_own_entries_in_order() -> None:
         first, second = await _take(log.follow("all", ""), 2)
         assert first.endswith('event: frame\ndata: {"n": 0}\n\n')
         assert second.endswith('event: frame\ndata: {"n": 1}\n\n')
-        (own,) = await _take(log.follow("seat:a", ""), 1)
-        assert '{"own": 0}' in own
+        (own_entry,) = await _take(log.follow("seat:a", ""), 1)
+        assert '{"own": 0}' in own_entry
 
     asyncio.run(check())
 
 
-def test_who_was_away_gets_what_came_after_the_last_it_has_seen() -> None:
+def test_a_reader_that_reconnects_gets_the_entries_after_its_last() -> None:
     async def check() -> None:
         log = EventLog()
         for number in range(5):
@@ -43,12 +43,12 @@ def test_who_was_away_gets_what_came_after_the_last_it_has_seen() -> None:
     asyncio.run(check())
 
 
-def test_who_has_seen_another_servers_log_is_told_to_begin_again() -> None:
+def test_a_reader_of_another_servers_log_has_to_start_over() -> None:
     async def check() -> None:
-        before, log = EventLog(), EventLog()
-        before.add("all", "frame", {})
+        earlier_log, log = EventLog(), EventLog()
+        earlier_log.add("all", "frame", {})
         log.add("all", "frame", {})
-        (text,) = await _take(log.follow("all", before.last), 1)
+        (text,) = await _take(log.follow("all", earlier_log.last), 1)
         assert "event: reset" in text
         assert text.startswith(f"id: {log.last}\n")
 
@@ -73,10 +73,10 @@ def test_news_of_the_moment_are_told_as_they_are_when_somebody_looks() -> None:
 def test_a_reader_that_waits_wakes_up_and_ends_with_the_log() -> None:
     async def check() -> None:
         log = EventLog()
-        heard: list[str] = []
+        texts: list[str] = []
 
         async def read() -> None:
-            heard.extend([text async for text in log.follow("all", "")])
+            texts.extend([text async for text in log.follow("all", "")])
 
         reading = asyncio.create_task(read())
         await asyncio.sleep(0)
@@ -84,13 +84,13 @@ def test_a_reader_that_waits_wakes_up_and_ends_with_the_log() -> None:
         await asyncio.sleep(0)
         log.close()
         await asyncio.wait_for(reading, 5)
-        assert len(heard) == 1
+        assert len(texts) == 1
 
     asyncio.run(check())
 
 
 @pytest.mark.parametrize("place", ["{}-" + "9" * 5000, "{}-9", "{}-", "{}-x", "{}", "{}--1"])
-def test_a_place_that_no_log_has_is_begun_again(place: str) -> None:
+def test_an_unknown_place_in_the_log_starts_over(place: str) -> None:
     async def check() -> None:
         log = EventLog()
         log.add("all", "frame", {})

@@ -1,4 +1,4 @@
-"""Who may ask the table anything, and what its answers carry."""
+"""Who may send requests to the table, and the headers of its answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_this_machine_has_three_names(table: LiveTable, name: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["evil.example", "localhost", "localhost.evil.example:{port}", ""])
-def test_a_name_that_was_made_to_point_here_is_refused(table: LiveTable, host: str) -> None:
+def test_a_host_name_rebound_to_this_machine_is_refused(table: LiveTable, host: str) -> None:
     headers = {"host": host.format(port=table.port)}
     status, _, body = table.request("GET", "/api/lobby", headers=headers)
     assert status == 421
@@ -48,9 +48,9 @@ def test_a_name_that_was_made_to_point_here_is_refused(table: LiveTable, host: s
     ],
 )
 def test_a_page_from_elsewhere_is_refused(table: LiveTable, headers: dict[str, str]) -> None:
-    told = {name: value.format(port=table.port) for name, value in headers.items()}
+    sent_headers = {name: value.format(port=table.port) for name, value in headers.items()}
     for method, body in (("POST", b"{}"), ("GET", None)):
-        status, _, _ = table.request(method, "/api/lobby", body, {**JSON, **told})
+        status, _, _ = table.request(method, "/api/lobby", body, {**JSON, **sent_headers})
         assert status == 403
 
 
@@ -62,7 +62,7 @@ def test_a_link_from_elsewhere_leads_to_the_page(table: LiveTable) -> None:
 @pytest.mark.parametrize(
     "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]
 )
-def test_what_a_form_can_post_is_refused(table: LiveTable, kind: str) -> None:
+def test_content_types_that_a_form_can_post_are_refused(table: LiveTable, kind: str) -> None:
     status, _, _ = table.request("POST", "/api/rules", b"{}", {"content-type": kind})
     assert status == 415
 
@@ -106,7 +106,7 @@ def test_files_beside_the_pages_are_not_served(table: LiveTable) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "said"),
+    ("path", "body", "message"),
     [
         ("/api/matches", b"[]", "object"),
         ("/api/matches", b"{", "not JSON"),
@@ -117,12 +117,12 @@ def test_files_beside_the_pages_are_not_served(table: LiveTable) -> None:
         ("/api/rules", b'{"rules": 7}', "string"),
     ],
 )
-def test_what_is_wrong_with_a_request_is_said(
-    table: LiveTable, path: str, body: bytes, said: str
+def test_a_faulty_request_is_answered_with_its_fault(
+    table: LiveTable, path: str, body: bytes, message: str
 ) -> None:
     status, _, answer = table.request("POST", path, body, JSON)
     assert status == 400
-    assert said in answer.decode()
+    assert message in answer.decode()
 
 
 def test_a_body_that_is_too_long_or_too_slow_is_refused(tmp_path: Path) -> None:
@@ -162,10 +162,10 @@ def answer_to(table: LiveTable, data: bytes, piece: int) -> bytes:
     with socket.create_connection(("127.0.0.1", table.port), timeout=30) as connection:
         for begin in range(0, len(data), piece):
             connection.sendall(data[begin : begin + piece])
-        found = b""
-        while more := connection.recv(1 << 16):
-            found += more
-        return found
+        received = b""
+        while chunk := connection.recv(1 << 16):
+            received += chunk
+        return received
 
 
 @pytest.mark.parametrize("piece", [1 << 22, 1000], ids=["at once", "in pieces"])
@@ -193,9 +193,9 @@ def test_whoever_sends_a_body_that_is_too_long_reads_why_it_is_refused(table: Li
 
 def test_rules_that_nest_too_deep_are_refused_before_anybody_reads_them(table: LiveTable) -> None:
     rules = "(role a)\n ; " + "(" * 200 + "\n" + "(" * 200_000
-    for path, more in (("/api/rules", {}), ("/api/matches", {"players": {"a": "random"}})):
-        told = table.post(path, {"game": "deep", "name": "deep", "rules": rules, **more}, 400)
-        assert told["error"].startswith("rules:3:111: lists nest deeper than the limit of 110")
+    for path, fields in (("/api/rules", {}), ("/api/matches", {"players": {"a": "random"}})):
+        answer = table.post(path, {"game": "deep", "name": "deep", "rules": rules, **fields}, 400)
+        assert answer["error"].startswith("rules:3:111: lists nest deeper than the limit of 110")
 
 
 def test_streams_end_with_the_server(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -208,12 +208,12 @@ def test_streams_end_with_the_server(tmp_path: Path, caplog: pytest.LogCaptureFi
     assert [r.getMessage() for r in caplog.records if r.levelno >= logging.ERROR] == []
 
 
-def test_who_waits_for_an_answer_is_told_that_the_table_was_ended() -> None:
+def test_a_waiting_request_is_answered_when_the_table_closes() -> None:
     async def check() -> None:
-        said: list[Any] = []
+        messages: list[Any] = []
 
         async def send(message: Any) -> None:
-            said.append(message)
+            messages.append(message)
 
         async def wait(*_: Any) -> Any:
             await asyncio.Event().wait()
@@ -227,8 +227,8 @@ def test_who_waits_for_an_answer_is_told_that_the_table_was_ended() -> None:
         guard.stop()
         await waiting
         await guard(scope, wait, send)  # and so is who comes later
-        assert [m["status"] for m in said if "status" in m] == [503, 503]
-        assert b"the table was ended" in said[1]["body"]
+        assert [m["status"] for m in messages if "status" in m] == [503, 503]
+        assert b"the table was ended" in messages[1]["body"]
 
     asyncio.run(check())
 

@@ -1,4 +1,4 @@
-"""What a page may name: games and players, and nothing else of the user's."""
+"""Names that a page may use: games and players, and no other file of the user's."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def test_games_of_the_package_and_of_the_folder_are_named(folder: Path) -> None:
     assert offers.rules_of("../whatever it is called", RULES) == (RULES, None)
 
 
-def test_nothing_else_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_outside_the_offered_games_are_not_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(folder.parent)
     names = ["secret.gdl", "link.gdl", "away/secret.gdl", "../secret.gdl", "notes.txt", "pipe.gdl"]
     names += ["games/mine.gdl", str(folder / "mine.gdl"), "./mine.gdl", "small/../mine.gdl", ""]
@@ -61,9 +63,14 @@ def test_the_game_of_the_command_line_is_whatever_it_names(folder: Path) -> None
     assert Offers(game=path).rules_of(path, None)[0] == "a secret"
     spiel = "openspiel:efg_game(filename=x)"
     assert Offers(game=spiel).rules_of("anything", spiel) == (spiel, None)
-    for asked in (("x", spiel), (spiel, None), ("x", f" {spiel}"), ("x", "openspiel:kuhn_poker")):
+    for arguments in (
+        ("x", spiel),
+        (spiel, None),
+        ("x", f" {spiel}"),
+        ("x", "openspiel:kuhn_poker"),
+    ):
         with pytest.raises(ConfigError, match="must be named on the command line"):
-            Offers(game="openspiel:leduc_poker").rules_of(*asked)
+            Offers(game="openspiel:leduc_poker").rules_of(*arguments)
 
 
 def test_long_files_are_no_rulesheets(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +84,7 @@ def test_players_of_the_package_and_what_is_offered_are_named(tmp_path: Path) ->
     offers = Offers(players=read_offers(f"{name}={spec}" for name, spec in specs.items()))
     assert {name: offers.spec_of(name) for name in specs} == specs
     assert offers.spec_of("hyperplay2:n=4") == "hyperplay2:n=4"
-    for text, said in [
+    for text, message in [
         ("http://localhost:9147", "must be offered"),
         ("hyperplay:80", "must be offered"),
         ("ftp://x", "must be offered"),
@@ -85,12 +92,12 @@ def test_players_of_the_package_and_what_is_offered_are_named(tmp_path: Path) ->
         ("evil:P", "unknown player.*, auto, .*, para, learner, far; offer other players"),
         ("human", "unknown player"),
     ]:
-        with pytest.raises(ConfigError, match=said):
+        with pytest.raises(ConfigError, match=message):
             offers.spec_of(text)
 
 
 @pytest.mark.parametrize(
-    ("texts", "said"),
+    ("texts", "message"),
     [
         (["random"], "must be NAME=SPEC"),
         (["=random"], "must be NAME=SPEC"),
@@ -102,6 +109,6 @@ def test_players_of_the_package_and_what_is_offered_are_named(tmp_path: Path) ->
         (["x=https://there"], "--offer x: .* is not the address"),
     ],
 )
-def test_offers_are_checked(texts: list[str], said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
+def test_offers_are_checked(texts: list[str], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         read_offers(texts)

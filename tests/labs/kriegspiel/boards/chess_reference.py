@@ -18,11 +18,11 @@ SCALE, MARGIN = 1.2, 2.0
 PROTECTED, THREATENED, ADVANCE, CHECK = 0.05, 0.05, 0.05, -0.2
 
 Worth = Callable[[chess.Board, chess.Color], float]
-"""What a board is worth to a colour as it is."""
+"""The worth of a board to a colour, without searching."""
 
 
 def material(board: chess.Board, colour: chess.Color) -> float:
-    """What a board is worth to a colour by its pieces."""
+    """The worth of a board to a colour by its pieces."""
     lead = sum(
         value * (len(board.pieces(kind, colour)) - len(board.pieces(kind, not colour)))
         for kind, value in VALUES.items()
@@ -37,7 +37,7 @@ def kriegspiel(board: chess.Board, colour: chess.Color) -> float:
 
 
 def pieces(board: chess.Board, colour: chess.Color) -> float:
-    """What the pieces of a colour are worth to it, and those of the other that it attacks."""
+    """The worth of a colour's pieces to it, and of the enemy pieces that it attacks."""
     total = 0.0
     attacked = 0
     for square in chess.scan_forward(board.occupied_co[colour]):
@@ -56,7 +56,7 @@ def pieces(board: chess.Board, colour: chess.Color) -> float:
 
 
 def goals(lead: float) -> float:
-    """What it is worth to be so many pawns ahead."""
+    """The worth of being so many pawns ahead."""
     return min(max(50 + SCALE * lead, MARGIN), 100 - MARGIN)
 
 
@@ -69,7 +69,7 @@ def ended(board: chess.Board, colour: chess.Color) -> float | None:
     return 0.0 if board.turn == colour else 100.0
 
 
-def after(board: chess.Board, move: chess.Move) -> chess.Board:
+def board_after(board: chess.Board, move: chess.Move) -> chess.Board:
     board = board.copy(stack=False)
     board.push(move)
     return board
@@ -84,7 +84,7 @@ def quiet(
     square: chess.Square | None = None,
     worth: Worth = material,
 ) -> float:
-    """What a board is worth to a colour once the exchange has been played out."""
+    """The worth of a board to a colour once the exchange has been played out."""
     over = ended(board, colour)
     if over is not None:
         return over
@@ -98,7 +98,7 @@ def quiet(
         low, high = (max(low, best), high) if ours else (low, min(high, best))
         if low >= high:
             break
-        value = quiet(after(board, move), colour, most - 1, low, high, move.to_square, worth)
+        value = quiet(board_after(board, move), colour, most - 1, low, high, move.to_square, worth)
         best = max(best, value) if ours else min(best, value)
     return best
 
@@ -112,7 +112,7 @@ def searched(
     low: float = -1.0,
     high: float = 101.0,
 ) -> float:
-    """What a board is worth to a colour, so many plies ahead and then quiet."""
+    """The worth of a board to a colour, so many plies ahead and then quiet."""
     over = ended(board, colour)
     if over is not None:
         return over
@@ -120,7 +120,7 @@ def searched(
         return quiet(board, colour, most, low, high, worth=worth)
     best = -1.0 if board.turn == colour else 101.0
     for move in board.legal_moves:
-        value = searched(after(board, move), colour, depth - 1, most, worth, low, high)
+        value = searched(board_after(board, move), colour, depth - 1, most, worth, low, high)
         if board.turn == colour:
             best = max(best, value)
             low = max(low, best)
@@ -135,8 +135,8 @@ def searched(
 def by_move(
     board: chess.Board, depth: int, most: int, worth: Worth = material
 ) -> dict[chess.Move, float]:
-    """What each move of the colour on turn is worth to it, so many plies ahead with the move."""
+    """The worth of each move to the colour on turn, so many plies ahead with the move."""
     return {
-        move: searched(after(board, move), board.turn, depth - 1, most, worth)
+        move: searched(board_after(board, move), board.turn, depth - 1, most, worth)
         for move in board.legal_moves
     }

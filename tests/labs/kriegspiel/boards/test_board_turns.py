@@ -43,7 +43,9 @@ STEPS = 1 << 20
 def step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on turns are made, and boards valued, as without a circuit or on large boards."""
     monkeypatch.setattr(refusals, "on_circuit", lambda _: False)
-    monkeypatch.setattr(CircuitTurns, "choices", lambda *asked: JointMoves.of(*asked).counts)
+    monkeypatch.setattr(
+        CircuitTurns, "choices", lambda *arguments: JointMoves.of(*arguments).counts
+    )
     monkeypatch.setattr(BoardValues, "has_masks", False)
 
 
@@ -95,9 +97,9 @@ def test_successors_valued_as_they_are_made_are_those_that_are_written(role: int
     states, values = tried_positions(machine), BoardValues(machine, KS)
     options = joint_moves(machine, states, role)
     lanes, moves = options.some(0, int(options.offsets[-1]))
-    before = options.lists
-    valued = values.valued_turns(states, lanes, moves, role, before)
-    written = machine.turned(states, lanes, moves, percepts=True, before=before)
+    lists_before = options.lists
+    valued = values.valued_turns(states, lanes, moves, role, lists_before)
+    written = machine.turned(states, lanes, moves, percepts=True, before=lists_before)
     assert valued is not None
     assert written is not None
     assert valued.told is not None
@@ -169,8 +171,8 @@ def test_captures_by_attacks_are_those_among_legal_moves() -> None:
 
 
 def played_out(machine: Machine, states: States, role: int, most: int) -> FloatArray:
-    found, _ = quiescence(machine, role, most).values(states, role, np.random.default_rng(0))
-    return found
+    values, _ = quiescence(machine, role, most).values(states, role, np.random.default_rng(0))
+    return values
 
 
 def turn_by_turn(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ HANGING_QUEEN = "e2e4 e7e5 d1h5 b8c6"
 DEFENDED_TWICE = "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6"
 
 
-def played(machine: Machine, moves: list[chess.Move]) -> States:
+def states_after(machine: Machine, moves: list[chess.Move]) -> States:
     states = machine.initial(1)
     for number, move in enumerate(moves):
         row = ["noop", "noop"]
@@ -51,7 +51,7 @@ def position(machine: Machine, text: str) -> tuple[chess.Board, States]:
     moves = [chess.Move.from_uci(word) for word in text.split()]
     for move in moves:
         board.push(move)
-    return board, played(machine, moves)
+    return board, states_after(machine, moves)
 
 
 def random_positions(machine: Machine, number: int, seed: int) -> tuple[list[chess.Board], States]:
@@ -71,7 +71,7 @@ def random_positions(machine: Machine, number: int, seed: int) -> tuple[list[che
             board.push(moves[rng.integers(len(moves))])
         if any(board.legal_moves) and board.halfmove_clock < 40:
             boards.append(board)
-            states.append(played(machine, board.move_stack))
+            states.append(states_after(machine, board.move_stack))
     return boards, machine.concatenate(states)
 
 
@@ -157,7 +157,7 @@ def test_a_move_and_a_reply_are_worth_what_plain_alpha_beta_says() -> None:
 
 
 @pytest.mark.parametrize(("most", "number"), [(0, 5), (8, 2)])
-def test_whose_loss_a_check_is_does_not_depend_on_who_gives_it(most: int, number: int) -> None:
+def test_the_loss_by_a_check_does_not_depend_on_who_gives_it(most: int, number: int) -> None:
     """KS takes something from who gives check: if each role went by its own values, it would not be
     minimax of anything."""
     machine = machine_of_game("kriegspiel", "propnet")
@@ -252,7 +252,7 @@ def test_a_game_whose_file_names_no_captures_has_no_quiescence() -> None:
     assert (played_out == silent.values(states, 0, rng)[0]).all()
 
 
-def test_what_moves_are_noisy_must_say_where_they_go(tmp_path: object) -> None:
+def test_noisy_moves_must_declare_their_target(tmp_path: object) -> None:
     text = find_companion("kriegspiel", ".toml").read_text()
     file = find_companion("kriegspiel", ".toml").__class__(str(tmp_path)) / "values.toml"
     file.write_text(text.replace("?file ?rank)", "?file ?where)"))

@@ -26,7 +26,7 @@ class Kind(NamedTuple):
 
 
 class Rules:
-    """A machine, asked about one state at a time; what it said is remembered."""
+    """A machine that answers about one state at a time, and remembers its answers."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -44,10 +44,10 @@ class Rules:
     def _legal(self, state: Fluents, role: int) -> list[int]:
         states = self._states[state]
         if role == self.machine.random_role:
-            found: list[int] = self.machine.chance(states).moves.tolist()
+            moves: list[int] = self.machine.chance(states).moves.tolist()
         else:
-            found = self.machine.legal(states, role, allow_stuck=True).values.tolist()
-        return found
+            moves = self.machine.legal(states, role, allow_stuck=True).values.tolist()
+        return moves
 
     def _step(self, state: Fluents, row: tuple[int, ...]) -> tuple[Fluents, tuple[int, ...]]:
         stepped = self.machine.step(self._states[state], np.array([row], dtype=np.int64))
@@ -75,7 +75,7 @@ class Reference:
         """The value of each move in an information set."""
         names = {m for state, _ in histories for m in self._rules.legal(state, self._role)}
         return {
-            self._rules.machine.move_text(move): self._after(histories, move, depth, free)
+            self._rules.machine.move_text(move): self._value_after(histories, move, depth, free)
             for move in names
         }
 
@@ -88,7 +88,7 @@ class Reference:
             return float(np.average(values, weights=[weight for _, weight in histories]))
         return max(self.moves(histories, depth, free).values())
 
-    def _after(self, histories: list[History], move: int, depth: int, free: int) -> float:
+    def _value_after(self, histories: list[History], move: int, depth: int, free: int) -> float:
         """The mean or the least of what may follow a move, chance being averaged."""
         outcomes: list[tuple[float, list[tuple[float, float | int]]]] = []
         children: dict[int, list[History]] = {}

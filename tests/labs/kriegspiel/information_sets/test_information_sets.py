@@ -23,7 +23,7 @@ from ggp.search.playouts import PlayoutSearch
 from ggp.search.refusals import refused_tries, turned
 from tests.labs.kriegspiel.information_sets.set_reference import Kind, Reference, Rules
 from tests.support.games import machine_of_game, machine_of_rules
-from tests.support.plain.enumeration import Path, one, random_paths
+from tests.support.plain.enumeration import Path, lane_of, random_paths
 
 
 def worth(fluents: tuple[str, ...]) -> float:
@@ -41,8 +41,8 @@ class Known:
         self, states: States, role: int, rng: object, deadline: object = None
     ) -> tuple[FloatArray, IntArray]:
         self.asked += len(states)
-        found = [worth(fluents) for fluents in self._machine.fluents(states)]
-        return np.array(found), np.ones(len(states), dtype=np.int64)
+        worths = [worth(fluents) for fluents in self._machine.fluents(states)]
+        return np.array(worths), np.ones(len(states), dtype=np.int64)
 
 
 def bag_of(machine: Machine, role: int, path: Path, capacity: int = 200, exact: int = 300) -> Bags:
@@ -66,18 +66,22 @@ def searched(
     seed: int = 0,
     *,
     evaluation: Evaluation | None = None,
-    **ahead: Any,
+    **options: Any,
 ) -> InformationSetSearch:
     rng = np.random.default_rng(seed)
-    search = InformationSetSearch(machine, bags, rng, LookAhead(**ahead), evaluation=evaluation)
+    search = InformationSetSearch(machine, bags, rng, LookAhead(**options), evaluation=evaluation)
     search.round(trials)
     return search
 
 
 def values_of(machine: Machine, search: InformationSetSearch) -> dict[str, float]:
-    found = search.estimates()
+    estimates = search.estimates()
     return dict(
-        zip(map(machine.move_text, found.moves.values.tolist()), found.values.tolist(), strict=True)
+        zip(
+            map(machine.move_text, estimates.moves.values.tolist()),
+            estimates.values.tolist(),
+            strict=True,
+        )
     )
 
 
@@ -134,7 +138,7 @@ def test_values_are_those_of_the_formulas(
             evaluation=Known(machine),
         )
         histories = [
-            (rules.named(one(machine, bags.sets.states, int(lane))), float(weight))
+            (rules.named(lane_of(machine, bags.sets.states, int(lane))), float(weight))
             for lane, weight in zip(bags.lanes_of(0), bags.weights_of(0), strict=True)
         ]
         kind = Kind(paranoid, leaf is Leaf.MIN, 2 * tries)
@@ -177,9 +181,9 @@ def test_refused_tries_are_told_from_other_moves(game: str) -> None:
         refused, lanes, seen = tries_of(machine, states)
         expected = np.array(["refused" in texts for texts in seen], dtype=np.bool_)
         # Where all that is not refused ends the game, nothing tells a refusal.
-        told = np.zeros(len(states), dtype=np.bool_)
-        told[lanes[~expected]] = True
-        assert (refused == (expected & told[lanes])).all()
+        refused_rows = np.zeros(len(states), dtype=np.bool_)
+        refused_rows[lanes[~expected]] = True
+        assert (refused == (expected & refused_rows[lanes])).all()
         num_refused += int(refused.sum())
         joint = np.column_stack(
             [random_moves(machine, states, r, rng) for r in range(len(machine.roles))]
@@ -208,7 +212,7 @@ def test_cells_that_are_crossed_off_are_no_refused_tries() -> None:
 
 
 def test_a_free_try_looks_a_move_further() -> None:
-    """X is told of an O on the only cell it tried; what it tries next is looked at too."""
+    """X learns of an O on the only cell it tried; its next try is searched too."""
     rules, (bags, *_) = sets_of("krieg_tic_tac_toe", "xplayer", 6)
     texts = {
         tries: values_of(
@@ -287,7 +291,7 @@ def test_rounds_add_up() -> None:
         assert (repeated.estimates().visits == 30).all()
 
 
-def test_what_is_exhausted_is_not_searched_again() -> None:
+def test_an_exhausted_search_is_not_repeated() -> None:
     machine = machine_of_game("exploding_bomb", "propnet")
     bags = bag_of(machine, 0, [("noop", ())])
     search = searched(machine, bags, 1, depth=2, paranoid=False)
@@ -353,16 +357,16 @@ def test_a_history_that_does_not_fit_into_the_time_is_left_out() -> None:
     assert not search.estimates().visits.any()
 
 
-def test_of_a_sample_nothing_more_can_be_learned_from_certain_values() -> None:
+def test_a_sample_gains_nothing_from_more_rounds_of_certain_values() -> None:
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
     bags = bag_of(machine, 1, [("noop", ("your_move",))], capacity=3, exact=1)
     assert not bags.exact[0]
-    known = Known(machine, certain=True)
-    search = searched(machine, bags, 50, depth=1, paranoid=False, evaluation=known)
+    evaluation = Known(machine, certain=True)
+    search = searched(machine, bags, 50, depth=1, paranoid=False, evaluation=evaluation)
     assert search.exhausted
-    once = known.asked
+    once = evaluation.asked
     search.round(50)
-    assert known.asked == once
+    assert evaluation.asked == once
     assert not searched(machine, bags, 50, depth=1, paranoid=False).exhausted  # playouts
 
 
@@ -371,12 +375,12 @@ def test_states_are_not_valued_oftener_than_tells_anything_or_than_there_is_memo
 ) -> None:
     machine = machine_of_game("exploding_bomb", "propnet")
     bags = bag_of(machine, role_index(machine, "agent"), [("noop", ())])
-    known = Known(machine, certain=True)
-    search = searched(machine, bags, 10**9, depth=1, paranoid=False, evaluation=known)
+    evaluation = Known(machine, certain=True)
+    search = searched(machine, bags, 10**9, depth=1, paranoid=False, evaluation=evaluation)
     assert search.exhausted
-    once = known.asked
+    once = evaluation.asked
     search.round(10**9)
-    assert known.asked == once < 10
+    assert evaluation.asked == once < 10
     monkeypatch.setattr(information_sets, "MOST_VALUED", 1000)
     noisy = Known(machine)
     search = searched(machine, bags, 10**6, depth=1, paranoid=False, evaluation=noisy)

@@ -1,4 +1,4 @@
-"""An environment says what the Prolog machine says, whatever else is beside a lane."""
+"""An environment agrees with the Prolog machine, whatever the neighbours of a lane do."""
 
 from __future__ import annotations
 
@@ -40,33 +40,33 @@ def names(game: str) -> Names:
     return names_of(load_program(game), machine_of_game(game, "propnet"))
 
 
-def same(one: Turn, other: Turn, lanes: slice = slice(None)) -> None:
+def assert_same(first: Turn, second: Turn, lanes: slice = slice(None)) -> None:
     for name in ARRAYS:
-        found, wanted = getattr(one, name)[lanes], getattr(other, name)
-        assert found.dtype == wanted.dtype, name
-        np.testing.assert_array_equal(found, wanted, err_msg=name)
+        array, expected = getattr(first, name)[lanes], getattr(second, name)
+        assert array.dtype == expected.dtype, name
+        np.testing.assert_array_equal(array, expected, err_msg=name)
 
 
 @pytest.mark.parametrize("game", rarely(MODEST_GAMES, {"breakthrough"}))
-def test_every_array_is_what_prolog_says(game: str) -> None:
+def test_every_array_agrees_with_prolog(game: str) -> None:
     fast = environment(game, 6)
     slow = environment(game, 6, backend="prolog", names=names(game))
-    same(fast.reset(3), slow.reset(3))
+    assert_same(fast.reset(3), slow.reset(3))
     for _ in range(12):
         actions = fast.sample_legal()
-        same(fast.step(actions), slow.step(actions))
+        assert_same(fast.step(actions), slow.step(actions))
 
 
 def test_random_moves_of_players_are_those_of_every_backend() -> None:
     fast = environment("krieg_tic_tac_toe", 4)
     slow = environment("krieg_tic_tac_toe", 4, backend="prolog", names=names("krieg_tic_tac_toe"))
     fast.reset(1), slow.reset(1)
-    drawn = np.full((4, 2), -1)
+    actions = np.full((4, 2), -1)
     for _ in range(20):
-        same(fast.step(drawn), slow.step(drawn))
+        assert_same(fast.step(actions), slow.step(actions))
 
 
-def test_arrays_tell_what_texts_of_a_replay_tell() -> None:
+def test_arrays_hold_the_same_facts_as_texts_of_a_replay() -> None:
     """An oracle that knows nothing of environments: the machine, asked for texts."""
     game, lanes = "phantom_connect_four", 5
     env = environment(game, lanes, restarts=False)
@@ -81,78 +81,78 @@ def test_arrays_tell_what_texts_of_a_replay_tell() -> None:
         stepped = machine.step(states, joint)
         states, turn = stepped.states, env.step(actions)
         for lane in range(lanes):
-            held = [env.names.fluents[f] for f in np.flatnonzero(turn.state_tensor[lane])]
-            assert tuple(sorted(held)) == machine.fluents(states)[lane]
+            fluents_held = [env.names.fluents[f] for f in np.flatnonzero(turn.state_tensor[lane])]
+            assert tuple(sorted(fluents_held)) == machine.fluents(states)[lane]
             for role in range(2):
                 seen = machine.percept_texts(int(stepped.percepts[lane, role]))
                 paths[lane][role] += [texts[lane][role], *seen]
                 tokens = turn.paths[lane, role][turn.paths[lane, role] > 0]
                 assert [env.names.token_text(token) for token in tokens] == paths[lane][role]
-                shown = np.flatnonzero(turn.observations[lane, role])
-                both = (*env.names.moves, *env.names.percepts)
-                assert [both[k] for k in shown] == [texts[lane][role], *seen]
+                bits = np.flatnonzero(turn.observations[lane, role])
+                texts_of_bits = (*env.names.moves, *env.names.percepts)
+                assert [texts_of_bits[k] for k in bits] == [texts[lane][role], *seen]
                 legal = machine.legal(states, role)[lane].tolist()
-                wanted = sorted(map(machine.move_text, legal))
+                legal_texts = sorted(map(machine.move_text, legal))
                 mask = np.flatnonzero(turn.masks[lane, role])
-                assert [env.names.moves[k] for k in mask] == wanted
+                assert [env.names.moves[k] for k in mask] == legal_texts
 
 
 @pytest.mark.parametrize("game", ["kuhn_poker", "krieg_tic_tac_toe", "tic_tac_toe"])
 def test_lane_does_not_depend_on_its_neighbours_or_their_number(game: str) -> None:
-    many = environment(game, 1030, threads=3)
-    few = environment(game, 70)
-    one = environment(game, 1)
-    same(many.reset(7), few.reset(7), slice(70))
-    one.reset(7)
+    large = environment(game, 1030, threads=3)
+    small = environment(game, 70)
+    single = environment(game, 1)
+    assert_same(large.reset(7), small.reset(7), slice(70))
+    single.reset(7)
     for step in range(15):
-        turn = many.step(many.sample_legal(step))
-        same(turn, few.step(few.sample_legal(step)), slice(70))
-        same(turn, one.step(one.sample_legal(step)), slice(1))
+        turn = large.step(large.sample_legal(step))
+        assert_same(turn, small.step(small.sample_legal(step)), slice(70))
+        assert_same(turn, single.step(single.sample_legal(step)), slice(1))
 
 
 def test_neighbours_may_do_something_else() -> None:
-    alike, other = environment("kuhn_poker", 8), environment("kuhn_poker", 8)
-    alike.reset(1), other.reset(1)
+    env, changed_env = environment("kuhn_poker", 8), environment("kuhn_poker", 8)
+    env.reset(1), changed_env.reset(1)
     for _ in range(10):
-        actions, changed = alike.sample_legal(), other.sample_legal(1)
+        actions, changed = env.sample_legal(), changed_env.sample_legal(1)
         changed[3] = actions[3]
-        one, two = alike.step(actions), other.step(changed)
+        plain_turn, two = env.step(actions), changed_env.step(changed)
         for name in ARRAYS:
-            np.testing.assert_array_equal(getattr(one, name)[3], getattr(two, name)[3])
+            np.testing.assert_array_equal(getattr(plain_turn, name)[3], getattr(two, name)[3])
 
 
-def test_nothing_is_left_of_matches_before_a_reset() -> None:
+def test_a_reset_discards_all_earlier_matches() -> None:
     env, fresh = environment("kuhn_poker", 20), environment("kuhn_poker", 20)
     env.reset(1)
     for _ in range(3):
         env.step(env.sample_legal())
-    same(env.reset(2), fresh.reset(2))
+    assert_same(env.reset(2), fresh.reset(2))
     for _ in range(5):
-        same(env.step(env.sample_legal()), fresh.step(fresh.sample_legal()))
+        assert_same(env.step(env.sample_legal()), fresh.step(fresh.sample_legal()))
 
 
-def test_seed_says_everything() -> None:
+def test_the_seed_decides_everything() -> None:
     env = environment("leduc_poker", 30)
 
-    def played(seed: int) -> list[np.ndarray]:
+    def match_paths(seed: int) -> list[np.ndarray]:
         env.reset(seed)
         return [env.step(env.sample_legal()).paths.copy() for _ in range(12)]
 
-    first, again, other = played(4), played(4), played(5)
-    assert all(map(np.array_equal, first, again))
-    assert not all(map(np.array_equal, first, other))
+    first, repeated, reseeded = match_paths(4), match_paths(4), match_paths(5)
+    assert all(map(np.array_equal, first, repeated))
+    assert not all(map(np.array_equal, first, reseeded))
 
 
 def test_lanes_of_other_seeds_play_other_matches() -> None:
     env = environment("krieg_tic_tac_toe", 64)
-    met = set()
+    paths = set()
     for seed in range(8):
         env.reset(seed)
         for _ in range(5):
             turn = env.step(env.sample_legal())
-        met |= {path.tobytes() for path in turn.paths[:, 0]}
+        paths |= {path.tobytes() for path in turn.paths[:, 0]}
     # Were lanes of one seed those of another, there were 64.
-    assert len(met) > 300
+    assert len(paths) > 300
 
 
 def test_chance_is_uniform() -> None:
@@ -216,27 +216,27 @@ def test_lanes_wait_to_begin_anew_where_that_is_asked_for() -> None:
     assert turn.terminated.all()
     assert not turn.masks.any()
     assert np.all(env.sample_legal() == -1)
-    kept = turn.paths.copy()
+    paths = turn.paths.copy()
     waiting = env.step(np.full((40, 2), -1))
     assert waiting.terminated.all()
     assert not waiting.rewards.any()
-    np.testing.assert_array_equal(waiting.paths, kept)
-    some = np.array([3, 17])
-    again = env.restart(some)
-    assert np.flatnonzero(~again.ended).tolist() == some.tolist()
-    assert np.all(again.episodes[some] == 1)
-    assert np.all(again.turns[some] == 0)
+    np.testing.assert_array_equal(waiting.paths, paths)
+    restarted = np.array([3, 17])
+    turn_again = env.restart(restarted)
+    assert np.flatnonzero(~turn_again.ended).tolist() == restarted.tolist()
+    assert np.all(turn_again.episodes[restarted] == 1)
+    assert np.all(turn_again.turns[restarted] == 0)
     assert not env.restart().ended.any()
 
 
 def test_an_illegal_action_changes_nothing() -> None:
     env = environment("tic_tac_toe", 3, threads=2)
-    before = env.reset(0)
+    start = env.reset(0)
     wrong = env.sample_legal()
     wrong[2, 1] = env.names.move("(mark 1 1)")
     with pytest.raises(IllegalMoveError, match=r"in lane 2, \(mark 1 1\) is not legal for oplayer"):
         env.step(wrong)
-    same(copy.deepcopy(env).turn, before)  # made anew from its arrays
+    assert_same(copy.deepcopy(env).turn, start)  # made anew from its arrays
     wrong[2, 1] = 99
     with pytest.raises(IllegalMoveError, match="action 99"):
         env.step(wrong)
@@ -260,14 +260,14 @@ def test_one_role_is_asked_and_the_others_move_at_random() -> None:
     env = environment("krieg_tic_tac_toe", 400, roles=["oplayer"], max_turns=27)
     turn = env.reset(5)
     assert turn.masks.shape == (400, 1, len(env.names.moves))
-    both = environment("krieg_tic_tac_toe", 400, max_turns=27)
-    both.reset(5)
+    all_roles = environment("krieg_tic_tac_toe", 400, max_turns=27)
+    all_roles.reset(5)
     # The one who is not asked draws as it does when it is left to.
     for _ in range(10):
         actions = env.sample_legal()
         turn = env.step(actions)
-        given = np.concatenate([np.full((400, 1), -1), actions], axis=1)
-        whole = both.step(given)
+        joint = np.concatenate([np.full((400, 1), -1), actions], axis=1)
+        whole = all_roles.step(joint)
         np.testing.assert_array_equal(turn.observations[:, 0], whole.observations[:, 1])
         np.testing.assert_array_equal(turn.state_tensor, whole.state_tensor)
 
@@ -293,22 +293,22 @@ def test_environment_without_paths_needs_no_bound() -> None:
 
 def test_games_without_a_circuit_have_names_by_what_rules_say() -> None:
     program = load_program("krieg_tic_tac_toe")
-    known = names("krieg_tic_tac_toe")
-    more = names_of(program, machine_of_game("krieg_tic_tac_toe", "prolog"))
-    assert set(known.moves) <= set(more.moves)
-    assert set(known.percepts) <= set(more.percepts)
-    assert set(known.fluents) <= set(more.fluents)
+    circuit_names = names("krieg_tic_tac_toe")
+    prolog_names = names_of(program, machine_of_game("krieg_tic_tac_toe", "prolog"))
+    assert set(circuit_names.moves) <= set(prolog_names.moves)
+    assert set(circuit_names.percepts) <= set(prolog_names.percepts)
+    assert set(circuit_names.fluents) <= set(prolog_names.fluents)
     env = environment("krieg_tic_tac_toe", 3, backend="prolog")
     fast = environment("krieg_tic_tac_toe", 3)
-    turn, wanted = env.reset(0), fast.reset(0)
+    turn, expected = env.reset(0), fast.reset(0)
     for _ in range(10):
         actions = fast.sample_legal()
         texts = [[fast.names.moves[action] for action in row] for row in actions]
         turn = env.step(np.array([[env.names.move(text) for text in row] for row in texts]))
-        wanted = fast.step(actions)
-        np.testing.assert_array_equal(turn.rewards, wanted.rewards)
+        expected = fast.step(actions)
+        np.testing.assert_array_equal(turn.rewards, expected.rewards)
         columns = [env.names.fluent(text) for text in fast.names.fluents]
-        np.testing.assert_array_equal(turn.state_tensor[:, columns], wanted.state_tensor)
+        np.testing.assert_array_equal(turn.state_tensor[:, columns], expected.state_tensor)
 
 
 def test_terms_that_grow_cannot_be_numbered() -> None:
@@ -333,18 +333,18 @@ def test_digest_is_that_of_rules_and_names() -> None:
 
 @pytest.mark.parametrize("lanes", [np.array([True, False]), np.array([2]), np.array([0.5])])
 def test_lanes_that_do_not_exist_are_refused_and_nothing_has_changed(lanes: np.ndarray) -> None:
-    env, other = environment("kuhn_poker", 2), environment("kuhn_poker", 2)
-    env.reset(3), other.reset(3)
+    env, twin = environment("kuhn_poker", 2), environment("kuhn_poker", 2)
+    env.reset(3), twin.reset(3)
     with pytest.raises(ConfigError, match="lanes"):
         env.reset(4, lanes)
     with pytest.raises(ConfigError, match="lanes"):
         env.restart(lanes)
-    same(env.step(env.sample_legal()), other.step(other.sample_legal()))
+    assert_same(env.step(env.sample_legal()), twin.step(twin.sample_legal()))
 
 
 def test_seeds_may_be_an_array() -> None:
     env = environment("kuhn_poker", 2)
-    same(copy.deepcopy(env).reset(np.array([4, 5])), env.reset([4, 5]))
+    assert_same(copy.deepcopy(env).reset(np.array([4, 5])), env.reset([4, 5]))
 
 
 def test_unknown_names_are_refused() -> None:

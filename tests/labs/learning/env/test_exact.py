@@ -21,11 +21,11 @@ def environment(game: str, lanes: int = 1, **options: Any) -> Environment:
 
 def test_uniform_play_in_kuhn_poker_is_worth_what_is_known() -> None:
     game = ExactGame(environment("kuhn_poker"))
-    found = game.worth(*(np.ones(sets.masks.shape) for sets in game.sets))
+    worths = game.worth(*(np.ones(sets.masks.shape) for sets in game.sets))
     # In chips: 1/8 to player 1, and 11/12 to gain for both together; 25 goals are a chip.
-    np.testing.assert_allclose(found.values, [50 + 25 / 8, 50 - 25 / 8])
-    assert found.nash_conv == pytest.approx(25 * 11 / 12)
-    assert game.worth(*(np.zeros(s.masks.shape) for s in game.sets)).nash_conv == found.nash_conv
+    np.testing.assert_allclose(worths.values, [50 + 25 / 8, 50 - 25 / 8])
+    assert worths.nash_conv == pytest.approx(25 * 11 / 12)
+    assert game.worth(*(np.zeros(s.masks.shape) for s in game.sets)).nash_conv == worths.nash_conv
 
 
 def test_an_equilibrium_of_kuhn_poker_has_nothing_to_gain() -> None:
@@ -47,33 +47,38 @@ def test_an_equilibrium_of_kuhn_poker_has_nothing_to_gain() -> None:
         for row, path in enumerate(sets.paths):
             card = names.token_text(int(path[0, 1])).removeprefix("(dealt ").removesuffix(")")
             opens = sets.masks[row, names.move("bet")]
-            move, other = ("bet", "check") if opens else ("call", "fold")
+            move, alternative = ("bet", "check") if opens else ("call", "fold")
             table[row, names.move(move)] = yes[role, move][card]
-            table[row, names.move(other)] = 1 - yes[role, move][card]
+            table[row, names.move(alternative)] = 1 - yes[role, move][card]
         policies.append(table)
-    found = game.worth(*policies)
-    assert found.nash_conv == pytest.approx(0, abs=1e-9)
-    np.testing.assert_allclose(found.values, [875 / 18, 925 / 18])
+    worths = game.worth(*policies)
+    assert worths.nash_conv == pytest.approx(0, abs=1e-9)
+    np.testing.assert_allclose(worths.values, [875 / 18, 925 / 18])
 
 
 @pytest.mark.parametrize("name", ["kuhn_poker", "spy_vs_spy", "strategy_fusion"])
 def test_sets_are_those_that_come_up_in_play(name: str) -> None:
     env = environment(name, 2000, restarts=False)
     game = ExactGame(env)
-    known = [
-        {path.tobytes(): mask.tobytes() for path, mask in zip(each.paths, each.masks, strict=True)}
-        for each in game.sets
+    known_sets = [
+        {
+            path.tobytes(): mask.tobytes()
+            for path, mask in zip(role_sets.paths, role_sets.masks, strict=True)
+        }
+        for role_sets in game.sets
     ]
-    met: list[set[bytes]] = [set() for _ in known]
+    paths_met: list[set[bytes]] = [set() for _ in known_sets]
     turn = env.reset(3)
     while not turn.ended.all():
         for role in range(len(env.roles)):
             for lane in np.flatnonzero(turn.masks[:, role].sum(axis=1) > 1).tolist():
                 path = turn.paths[lane, role].tobytes()
-                assert known[role][path] == turn.masks[lane, role].tobytes()
-                met[role].add(path)
+                assert known_sets[role][path] == turn.masks[lane, role].tobytes()
+                paths_met[role].add(path)
         turn = env.step(env.sample_legal())
-    assert [len(each) for each in met] == [len(each) for each in known]
+    assert [len(role_sets) for role_sets in paths_met] == [
+        len(role_sets) for role_sets in known_sets
+    ]
 
 
 def test_all_players_are_needed() -> None:

@@ -47,7 +47,7 @@ def written(game: str, folder: Path) -> ModuleType:
     return module
 
 
-def drawn(bits: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def random_actions(bits: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """`[L]` the place of one of the ones of each row, uniformly; 0 where there is none."""
     return np.asarray((rng.random(bits.shape) * bits).argmax(axis=1))
 
@@ -73,17 +73,17 @@ def test_module_agrees_with_the_circuit(game: str, tmp_path: Path) -> None:
     names = names_of(load_program(game), machine)
     engine = CircuitEngine(machine, names)
     lanes, rng = min(1000, STEPS // 10), np.random.default_rng(1)
-    many = {
+    mapped = {
         name: jax.jit(jax.vmap(getattr(module, name)))
         for name in ("legal", "chance", "ended", "rewards", "observe", "play")
     }
     start = jax.vmap(lambda _: module.init())(np.arange(lanes))
     states, mine = start, engine.initial(lanes)
-    made = 0
-    while made < STEPS:
+    num_steps = 0
+    while num_steps < STEPS:
         look = engine.look(mine)
         over = (look[:, 0] & 1).astype(bool)
-        ones = [
+        legal_masks = [
             unpacked(look[:, a:b], size)
             for a, b, size in zip(
                 engine.starts[1:],
@@ -92,33 +92,35 @@ def test_module_agrees_with_the_circuit(game: str, tmp_path: Path) -> None:
                 strict=False,
             )
         ]
-        np.testing.assert_array_equal(many["ended"](states), over)
-        legal = np.stack(ones[: len(names.roles)], axis=1) & ~over[:, None, None]
-        np.testing.assert_array_equal(many["legal"](states), legal)
+        np.testing.assert_array_equal(mapped["ended"](states), over)
+        legal = np.stack(legal_masks[: len(names.roles)], axis=1) & ~over[:, None, None]
+        np.testing.assert_array_equal(mapped["legal"](states), legal)
         rewards = np.zeros((lanes, len(names.roles)), dtype=np.float32)
         ended = np.flatnonzero(over)
         if len(ended):
             rewards[ended] = engine.goals(mine.take(ended))
-        np.testing.assert_array_equal(many["rewards"](states), rewards)
-        actions = np.stack([drawn(bits, rng) for bits in ones], axis=1)
+        np.testing.assert_array_equal(mapped["rewards"](states), rewards)
+        actions = np.stack([random_actions(bits, rng) for bits in legal_masks], axis=1)
         by_chance = actions[:, -1] if names.chance else np.full(lanes, -1)
-        after = many["play"](states, actions[:, : len(names.roles)], by_chance)
+        successors = mapped["play"](states, actions[:, : len(names.roles)], by_chance)
         # A state that is over stays as it is.
-        for old, new in zip(states, after, strict=True):
+        for old, new in zip(states, successors, strict=True):
             np.testing.assert_array_equal(np.asarray(old)[over], np.asarray(new)[over])
         following, seen = engine.play(mine, actions, np.zeros(lanes, dtype=np.uint64))
         mine = engine.merged(following, engine.initial(lanes), ended)
-        states = after._make(map(partial(restarted, over), after, start))
-        held = unpacked(engine.fluent_words(mine), len(names.fluents))
-        np.testing.assert_array_equal(states.fluents, held)
-        shown = np.asarray(many["observe"](states))
+        states = successors._make(map(partial(restarted, over), successors, start))
+        fluents = unpacked(engine.fluent_words(mine), len(names.fluents))
+        np.testing.assert_array_equal(states.fluents, fluents)
+        observations = np.asarray(mapped["observe"](states))
         percepts = unpacked(seen.reshape(lanes * len(names.roles), -1), len(names.percepts))
         percepts = percepts.reshape(lanes, len(names.roles), -1)
         percepts[over] = False
-        np.testing.assert_array_equal(shown[:, :, len(names.moves) :], percepts)
+        np.testing.assert_array_equal(observations[:, :, len(names.moves) :], percepts)
         did = np.arange(len(names.moves)) == actions[:, : len(names.roles), None]
-        np.testing.assert_array_equal(shown[:, :, : len(names.moves)], did & ~over[:, None, None])
-        made += int((~over).sum())
+        np.testing.assert_array_equal(
+            observations[:, :, : len(names.moves)], did & ~over[:, None, None]
+        )
+        num_steps += int((~over).sum())
 
 
 def test_chance_is_uniform_by_keys(tmp_path: Path) -> None:
@@ -129,14 +131,14 @@ def test_chance_is_uniform_by_keys(tmp_path: Path) -> None:
     start = jax.vmap(lambda _: module.init())(keys)
     noop = module.MOVES.index("noop")
     actions = np.full((6000, 2), noop)
-    after = jax.jit(jax.vmap(module.step))(start, actions, keys)
-    counts = np.asarray(after.percepts[:, 0]).sum(axis=0)
+    successors = jax.jit(jax.vmap(module.step))(start, actions, keys)
+    counts = np.asarray(successors.percepts[:, 0]).sum(axis=0)
     cards = [module.PERCEPTS.index(f"(dealt {card})") for card in ("jack", "queen", "king")]
     assert counts.sum() == 6000
     assert np.all(np.abs(counts[cards] - 2000) < 200)
 
 
-def test_what_is_written_imports_only_jax_and_numpy() -> None:
+def test_the_written_module_imports_only_jax_and_numpy() -> None:
     text = jax_module(load_program("leduc_poker"), machine_of_game("leduc_poker", "propnet"))
     imported = {
         name.split(".")[0]
@@ -190,10 +192,10 @@ def test_module_may_be_mapped_twice(tmp_path: Path) -> None:
     keys = jax.random.split(jax.random.key(3), (4, 5))
     starts = jax.vmap(jax.vmap(lambda _: module.init()))(keys)
     actions = np.full((4, 5, 2), module.MOVES.index("noop"))
-    both = jax.jit(jax.vmap(jax.vmap(module.step)))(starts, actions, keys)
-    flat = jax.tree.map(lambda each: each.reshape(20, *each.shape[2:]), starts)
-    one = jax.jit(jax.vmap(module.step))(flat, actions.reshape(20, 2), keys.reshape(20))
-    for nested, plain in zip(both, one, strict=True):
+    nested_turns = jax.jit(jax.vmap(jax.vmap(module.step)))(starts, actions, keys)
+    flat = jax.tree.map(lambda leaf: leaf.reshape(20, *leaf.shape[2:]), starts)
+    flat_turns = jax.jit(jax.vmap(module.step))(flat, actions.reshape(20, 2), keys.reshape(20))
+    for nested, plain in zip(nested_turns, flat_turns, strict=True):
         np.testing.assert_array_equal(np.asarray(nested).reshape(np.asarray(plain).shape), plain)
-    alone = jax.jit(module.step)(module.init(), actions[0, 0], keys[0, 0])
-    np.testing.assert_array_equal(alone.fluents, both.fluents[0, 0])
+    single = jax.jit(module.step)(module.init(), actions[0, 0], keys[0, 0])
+    np.testing.assert_array_equal(single.fluents, nested_turns.fluents[0, 0])

@@ -50,22 +50,22 @@ def test_players_are_asked_where_they_have_a_choice_only() -> None:
     env.reset(seed=1)
     names = env.env.names
     rng = np.random.default_rng(0)
-    asked = []
+    calls = []
     for agent in env.agent_iter():
         seen, _, over, _, _ = env.last()
         mask = seen["action_mask"]
-        asked.append((agent, bool(over)))
+        calls.append((agent, bool(over)))
         if not over:
             assert mask.sum() == 2
-            shown = np.flatnonzero(seen["observation"])
-            texts = [(*names.moves, *names.percepts)[k] for k in shown]
-            assert any(text.startswith("(dealt ") for text in texts) or agent != asked[0][0]
+            bits = np.flatnonzero(seen["observation"])
+            texts = [(*names.moves, *names.percepts)[k] for k in bits]
+            assert any(text.startswith("(dealt ") for text in texts) or agent != calls[0][0]
         env.step(None if over else int(rng.choice(np.flatnonzero(mask))))
-    assert asked[0] == ("player1", False)
-    assert asked[1] == ("player2", False)
+    assert calls[0] == ("player1", False)
+    assert calls[1] == ("player2", False)
 
 
-def test_what_was_seen_while_others_chose_is_told_when_one_is_asked() -> None:
+def test_percepts_of_turns_without_a_choice_are_observed_at_the_next_choice() -> None:
     env = pettingzoo_env.aec_env("krieg_tic_tac_toe")
     env.reset(seed=0)
     names = env.env.names
@@ -73,13 +73,13 @@ def test_what_was_seen_while_others_chose_is_told_when_one_is_asked() -> None:
     assert env.agent_selection == "oplayer"
     env.step(names.move("(mark 1 1)"))
     seen = env.last()[0]
-    shown = [(*names.moves, *names.percepts)[k] for k in np.flatnonzero(seen["observation"])]
-    assert shown == ["(mark 1 1)", "refused"]
+    texts_seen = [(*names.moves, *names.percepts)[k] for k in np.flatnonzero(seen["observation"])]
+    assert texts_seen == ["(mark 1 1)", "refused"]
     env.step(names.move("(mark 2 2)"))
     seen = env.last()[0]
-    shown = [(*names.moves, *names.percepts)[k] for k in np.flatnonzero(seen["observation"])]
+    texts_seen = [(*names.moves, *names.percepts)[k] for k in np.flatnonzero(seen["observation"])]
     assert env.agent_selection == "xplayer"
-    assert shown == ["(mark 1 1)", "noop", "your_move"]
+    assert texts_seen == ["(mark 1 1)", "noop", "your_move"]
 
 
 PENNIES = """(role even) (role odd) (init (turn 1)) (side heads) (side tails)
@@ -113,7 +113,7 @@ FORCED = """(role player) (role random) (init (turn 1)) (side heads) (side tails
 
 
 def test_a_match_without_any_choice_is_paid_as_all_others() -> None:
-    env, other = (
+    env, twin = (
         make(read_program(FORCED)) for make in (pettingzoo_env.aec_env, pettingzoo_env.parallel_env)
     )
     for seed in range(8):
@@ -123,8 +123,8 @@ def test_a_match_without_any_choice_is_paid_as_all_others() -> None:
             _, reward, over, _, _ = env.last()
             paid.append((agent, reward, bool(over)))
             env.step(None)
-        other.reset(seed=seed)
-        (goal,) = other.step({"player": other.env.names.move("noop")})[1].values()
+        twin.reset(seed=seed)
+        (goal,) = twin.step({"player": twin.env.names.move("noop")})[1].values()
         assert paid == [("player", goal, True)]
 
 
@@ -190,13 +190,14 @@ def test_role_plays_against_a_player_of_ours() -> None:
 
 
 def test_players_are_told_what_their_role_saw() -> None:
-    """HyperPlay finds states for all it is told: were that wrong, it would say so."""
+    """HyperPlay finds states for all its percepts: if they were wrong, its decisions would be
+    unsound."""
     env = gymnasium_env.VectorGame(
         "krieg_tic_tac_toe", "oplayer", 2, opponents={"xplayer": "hyperplay:n=2"}
     )
-    one, _ = play(env, 12, seed=1)
-    again, _ = play(env, 12, seed=1)
-    assert one == again
+    first_play, _ = play(env, 12, seed=1)
+    repeated, _ = play(env, 12, seed=1)
+    assert first_play == repeated
     for players in env._opponents._players:
         assert all(player.choose().is_sound for player in players)
 
@@ -209,28 +210,30 @@ def lanes_of(game: str = "kuhn_poker", role: str = "player1", **options: Any) ->
 
 
 def turns(env: Any, seed: int | list[int | None] | None = 3, steps: int = 12) -> list[Any]:
-    """What an environment tells in some steps of random legal play from a seed on."""
-    told = [env.reset(seed=seed)[0]]
+    """The answers of an environment to some steps of random legal play from a seed on."""
+    answers = [env.reset(seed=seed)[0]]
     env.action_space.seed(1)
     for _ in range(steps):
         if env.autoreset_mode.value == "Disabled" and env.env.turn.ended.any():
-            told.append(env.reset(options={"reset_mask": env.env.turn.ended}))
-        told.append(env.step(env.action_space.sample()))
-    return told
+            answers.append(env.reset(options={"reset_mask": env.env.turn.ended}))
+        answers.append(env.step(env.action_space.sample()))
+    return answers
 
 
-def assert_same(one: Any, other: Any) -> None:
+def assert_same(first: Any, second: Any) -> None:
     """Nested values with arrays in them are equal."""
-    if isinstance(one, dict):
-        assert one.keys() == other.keys()
-        for key in one:
-            assert_same(one[key], other[key])
-    elif isinstance(one, list | tuple) or (isinstance(one, np.ndarray) and one.dtype.hasobject):
-        assert len(one) == len(other)
-        for pair in zip(one, other, strict=True):
+    if isinstance(first, dict):
+        assert first.keys() == second.keys()
+        for key in first:
+            assert_same(first[key], second[key])
+    elif isinstance(first, list | tuple) or (
+        isinstance(first, np.ndarray) and first.dtype.hasobject
+    ):
+        assert len(first) == len(second)
+        for pair in zip(first, second, strict=True):
             assert_same(*pair)
     else:
-        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -238,28 +241,28 @@ def test_lanes_begin_anew_as_the_mode_says(mode: str) -> None:
     env = lanes_of(autoreset_mode=mode)
     assert env.metadata["autoreset_mode"].value == mode
     env.reset(seed=1)
-    ended = before = np.zeros(5, dtype=bool)
+    ended = ended_before = np.zeros(5, dtype=bool)
     for _ in range(40):
-        if mode == "Disabled" and before.any():
+        if mode == "Disabled" and ended_before.any():
             with pytest.raises(ConfigError, match="is over: reset it, with options="):
                 env.step(env.action_space.sample())
             paths = env.env.turn.paths[:, 0].copy()
-            seen, _ = env.reset(options={"reset_mask": before})
-            assert not seen["path"][before].any()
-            np.testing.assert_array_equal(seen["path"][~before], paths[~before])
+            seen, _ = env.reset(options={"reset_mask": ended_before})
+            assert not seen["path"][ended_before].any()
+            np.testing.assert_array_equal(seen["path"][~ended_before], paths[~ended_before])
         seen, rewards, terminated, truncated, infos = env.step(env.action_space.sample())
         assert env.observation_space.contains(seen)
         assert not truncated.any()
         if mode == "NextStep":
-            assert not seen["path"][before].any()
-            assert not rewards[before].any()
-            assert not terminated[before].any()
+            assert not seen["path"][ended_before].any()
+            assert not rewards[ended_before].any()
+            assert not terminated[ended_before].any()
             assert seen["path"][terminated].any(axis=(1, 2)).all()
             assert not seen["action_mask"][terminated].any()
         if mode == "SameStep":
             assert not seen["path"][terminated].any()
             assert terminated.any() == ("final_obs" in infos)
-        before, ended = terminated, ended | terminated
+        ended_before, ended = terminated, ended | terminated
     assert ended.all()
 
 
@@ -277,9 +280,9 @@ def single_lane() -> Any:
             return {part: values[0] for part, values in seen.items()}, infos
 
         def step(self, action: Any) -> Any:
-            seen, *told, infos = self.lane.step(np.array([action]))
+            seen, *answers, infos = self.lane.step(np.array([action]))
             first = {part: values[0] for part, values in seen.items()}
-            return (first, *(values[0] for values in told), infos)
+            return (first, *(values[0] for values in answers), infos)
 
     return Lane()
 
@@ -292,18 +295,20 @@ def test_lanes_do_what_a_vector_environment_of_gymnasium_does(mode: str) -> None
     assert_same(ours.reset(seed=[4, 5, 6]), theirs.reset(seed=[4, 5, 6]))
     for turn in range(40):
         if mode == "Disabled" and (ended := ours.env.turn.ended).any():
-            told = [each.reset(options={"reset_mask": ended}) for each in (ours, theirs)]
-            assert_same(*told)
+            answers = [lane.reset(options={"reset_mask": ended}) for lane in (ours, theirs)]
+            assert_same(*answers)
         if turn == 9:
             mask, seeds = np.array([True, False, True]), [1, 2, None]
-            told = [each.reset(seed=seeds, options={"reset_mask": mask}) for each in (ours, theirs)]
-            assert_same(*told)
+            answers = [
+                lane.reset(seed=seeds, options={"reset_mask": mask}) for lane in (ours, theirs)
+            ]
+            assert_same(*answers)
         actions = ours.action_space.sample()
         assert_same(ours.step(actions), theirs.step(actions))
 
 
 def test_all_modes_play_the_same_episodes() -> None:
-    """Where players choose by rule, so that a skipped turn does not change what is drawn."""
+    """Players here choose by rule, so a skipped turn changes no random draw."""
     scores = []
     for mode in MODES:
         env = lanes_of("meier", "player1", autoreset_mode=mode)
@@ -316,11 +321,11 @@ def test_all_modes_play_the_same_episodes() -> None:
             seen, rewards, terminated, _, _ = env.step(mask.argmax(axis=1))
             for lane in np.flatnonzero(terminated).tolist():
                 paid[lane].append(float(rewards[lane]))
-        scores.append([each[:4] for each in paid])
+        scores.append([episode[:4] for episode in paid])
     assert scores[0] == scores[1] == scores[2]
 
 
-def test_a_mode_that_is_none_is_refused() -> None:
+def test_an_unknown_mode_is_refused() -> None:
     with pytest.raises(ConfigError, match="autoreset_mode must be one of NextStep, SameStep"):
         lanes_of(autoreset_mode="Never")
 
@@ -331,36 +336,39 @@ def test_a_mode_that_is_none_is_refused() -> None:
 )
 def test_wrappers_of_gymnasium_take_it(wrapper: str) -> None:
     wrappers = gymnasium_env.gymnasium().wrappers.vector
-    more: dict[str, list[Any]] = {
+    arguments: dict[str, list[Any]] = {
         "FilterObservation": [["observation"]],
         "DtypeObservation": [np.float32],
     }
     env = lanes_of(autoreset_mode="NextStep")
     if wrapper == "DtypeObservation":
         env = wrappers.FlattenObservation(env)
-    env = getattr(wrappers, wrapper)(env, *more.get(wrapper, []))
+    env = getattr(wrappers, wrapper)(env, *arguments.get(wrapper, []))
     env.reset(seed=2)
-    told = False
+    has_statistics = False
     for _ in range(20):
         seen, _, _, _, infos = env.step(env.action_space.sample())
         assert env.observation_space.contains(seen)
-        told = told or "episode" in infos
-    assert told == (wrapper == "RecordEpisodeStatistics")
+        has_statistics = has_statistics or "episode" in infos
+    assert has_statistics == (wrapper == "RecordEpisodeStatistics")
 
 
 def test_a_lane_with_a_seed_of_its_own_plays_as_the_only_one() -> None:
     together = lanes_of("meier", "player1")
     seeds = [7, 8, 7, 9, 8]
     seen, _ = together.reset(seed=seeds)
-    alone = []
+    singles = []
     for seed in seeds:
         env = gymnasium_env.VectorGame("meier", "player1", 1)
-        alone.append((env, env.reset(seed=seed)[0]))
+        singles.append((env, env.reset(seed=seed)[0]))
     for _ in range(20):
         seen, *_ = together.step(seen["action_mask"].argmax(axis=1))
-        alone = [(env, env.step(own["action_mask"].argmax(axis=1))[0]) for env, own in alone]
-        for lane, (_, own) in enumerate(alone):
-            np.testing.assert_array_equal(seen["path"][lane], own["path"][0])
+        singles = [
+            (env, env.step(observation["action_mask"].argmax(axis=1))[0])
+            for env, observation in singles
+        ]
+        for lane, (_, observation) in enumerate(singles):
+            np.testing.assert_array_equal(seen["path"][lane], observation["path"][0])
 
 
 @pytest.mark.parametrize(
@@ -405,18 +413,18 @@ def test_a_refused_step_leaves_the_opponents_as_they_were() -> None:
     )
     seen, _ = env.reset(seed=5)
     seen, *_ = env.step(seen["action_mask"].argmax(axis=1))
-    other = copy.deepcopy(env)
+    twin = copy.deepcopy(env)
     with pytest.raises(IllegalMoveError):
         env.step(seen["action_mask"].argmin(axis=1))
     for _ in range(6):
         actions = seen["action_mask"].argmax(axis=1)
-        told = env.step(actions)
-        assert_same(list(told), list(other.step(actions)))
-        seen = told[0]
+        step = env.step(actions)
+        assert_same(list(step), list(twin.step(actions)))
+        seen = step[0]
 
 
 @pytest.mark.parametrize("kind", [pettingzoo_env.parallel_env, pettingzoo_env.aec_env])
-def test_what_agents_cannot_do_is_said(kind: Any) -> None:
+def test_wrong_actions_of_agents_are_refused(kind: Any) -> None:
     env = kind("kuhn_poker")
     with pytest.raises(ConfigError, match="call reset first"):
         env.step({} if kind is pettingzoo_env.parallel_env else 0)
@@ -441,12 +449,12 @@ def test_masks_and_seeds_together_begin_some_lanes_with_a_seed() -> None:
     seen, _ = env.reset(seed=[11, None, None, None, None], options={"reset_mask": mask})
     assert not seen["path"][mask].any()
     np.testing.assert_array_equal(seen["path"][~mask], paths[~mask])
-    other = gymnasium_env.VectorGame("meier", "player1", 1)
-    own, _ = other.reset(seed=11)
+    single = gymnasium_env.VectorGame("meier", "player1", 1)
+    observation, _ = single.reset(seed=11)
     for _ in range(6):
         seen, *_ = env.step(seen["action_mask"].argmax(axis=1))
-        own, *_ = other.step(own["action_mask"].argmax(axis=1))
-        np.testing.assert_array_equal(seen["path"][0], own["path"][0])
+        observation, *_ = single.step(observation["action_mask"].argmax(axis=1))
+        np.testing.assert_array_equal(seen["path"][0], observation["path"][0])
 
 
 ENVIRONMENTS = {
@@ -480,21 +488,21 @@ def test_a_shallow_copy_shares_nothing_that_is_written() -> None:
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
-@pytest.mark.parametrize("again", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
-def test_a_copy_goes_on_as_the_original_does(name: str, again: Any) -> None:
+@pytest.mark.parametrize("copied_by", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_goes_on_as_the_original_does(name: str, copied_by: Any) -> None:
     env = ENVIRONMENTS[name]()
     turns(env, steps=3)
-    copied = again(env)
+    copied = copied_by(env)
     assert copied.env is not env.env
     for _ in range(8):
-        told = env.step(env.action_space.sample())
-        assert_same(copied.step(copied.action_space.sample()), told)
+        step = env.step(env.action_space.sample())
+        assert_same(copied.step(copied.action_space.sample()), step)
     assert_same(turns(copied, None), turns(env, None))
 
 
 @pytest.mark.parametrize("kind", ["aec_env", "parallel_env"])
-@pytest.mark.parametrize("again", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
-def test_copies_of_environments_of_pettingzoo_go_on(kind: str, again: Any) -> None:
+@pytest.mark.parametrize("copied_by", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_copies_of_environments_of_pettingzoo_go_on(kind: str, copied_by: Any) -> None:
     def step(env: Any) -> Any:
         if kind == "parallel_env":
             return env.step({agent: env.action_space(agent).sample() for agent in env.agents})
@@ -507,7 +515,7 @@ def test_copies_of_environments_of_pettingzoo_go_on(kind: str, again: Any) -> No
         env.action_space(agent).seed(2)
     for _ in range(2):
         step(env)
-    copied = again(env)
+    copied = copied_by(env)
     for _ in range(2):
         assert_same(step(copied), step(env))
         assert_same(copied.state(), env.state())

@@ -1,4 +1,4 @@
-"""The page about environments: what it shows runs."""
+"""The code on the page about environments runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RUN = [block for block in BLOCKS if "import jax" not in block]
 
 
 @pytest.mark.parametrize("block", RUN, ids=lambda block: block.split("\n")[0])
-def test_what_the_page_shows_runs(block: str) -> None:
+def test_the_examples_of_the_page_run_as_shown(block: str) -> None:
     for library in ("pettingzoo", "gymnasium"):
         if library in block:
             pytest.importorskip(library)

@@ -23,7 +23,7 @@ from ggp.players import make_player, parse_spec
 from ggp.solve import Chooser, MakeChooser, build_tree, solve_tree
 from ggp.solve.forest import evaluate
 from tests.solve.games import plain_tree
-from tests.solve.test_exploit import told
+from tests.solve.test_exploit import players_of
 from tests.support.games import machine_of_game, machine_of_rules
 
 ODD_OR_EVEN = """
@@ -55,7 +55,7 @@ class Choice:
 
 
 class Coin:
-    """Draws its moves by lot; it tells that only if asked to."""
+    """Draws its moves by lot; gives its probabilities only on request."""
 
     made = 0
 
@@ -105,39 +105,39 @@ def assert_near(bound: Bound, exact: Mapping[str, float], points: float) -> None
 )
 def test_the_search_finds_best_responses_to_uniform_play(game: str, updates: int) -> None:
     machine = machine_of_game(game, "propnet")
-    found = measure(Rival(machine, None), Budget(updates, None), 4000, seed=1)
-    assert_near(found, best_against_uniform(machine), points=3.0)
+    measured = measure(Rival(machine, None), Budget(updates, None), 4000, seed=1)
+    assert_near(measured, best_against_uniform(machine), points=3.0)
 
 
 @pytest.mark.verify
 def test_the_search_comes_near_in_a_game_too_large_for_a_tree() -> None:
     """The exact values come from enumerating all of the responder's information sets."""
     machine = machine_of_game("phantom_ttt", "propnet")
-    found = measure(Rival(machine, None), Budget(35, None), 4000, seed=1, responders=(Searched,))
-    assert_near(found, {"xplayer": 97.65625, "oplayer": 81.21693}, points=4.0)
+    measured = measure(Rival(machine, None), Budget(35, None), 4000, seed=1, responders=(Searched,))
+    assert_near(measured, {"xplayer": 97.65625, "oplayer": 81.21693}, points=4.0)
 
 
 def test_scores_of_both_sides_add_up() -> None:
-    found = measure(
+    measured = measure(
         Rival(machine_of_game("kuhn_poker", "propnet"), None), Budget(15, None), 500, seed=1
     )
-    assert found.total == 100
-    assert found.nash_conv is not None
-    scores = [each.score.value or 0.0 for each in found.responses.values()]
-    assert found.nash_conv.value == pytest.approx(sum(scores) - 100)
-    for mine, other in (("player1", "player2"), ("player2", "player1")):
-        left, score = found.remainders[mine].value, found.responses[other].score.value
-        assert left is not None
+    assert measured.total == 100
+    assert measured.nash_conv is not None
+    scores = [response.score.value or 0.0 for response in measured.responses.values()]
+    assert measured.nash_conv.value == pytest.approx(sum(scores) - 100)
+    for mine, opponent in (("player1", "player2"), ("player2", "player1")):
+        remainder, score = measured.remainders[mine].value, measured.responses[opponent].score.value
+        assert remainder is not None
         assert score is not None
-        assert left + score == pytest.approx(100)
+        assert remainder + score == pytest.approx(100)
 
 
 def test_a_game_of_one_player_is_only_solved() -> None:
-    found = measure(
+    measured = measure(
         Rival(machine_of_game("monty_hall", "propnet"), None), Budget(12, None), 2000, seed=1
     )
-    assert (found.remainders, found.total, found.nash_conv) == ({}, None, None)
-    (response,) = found.responses.values()
+    assert (measured.remainders, measured.total, measured.nash_conv) == ({}, None, None)
+    (response,) = measured.responses.values()
     assert response.score.value == pytest.approx(200 / 3, abs=4)
 
 
@@ -156,28 +156,30 @@ def test_the_same_seed_gives_the_same_bound() -> None:
 
 def test_an_equilibrium_yields_no_more_than_its_value() -> None:
     tree = plain_tree("kuhn_poker")
-    make = told(tree, solve_tree(tree).profile.strategies)
-    found = measure(Rival(tree.machine, make, tells=True), Budget(15, None), 3000, seed=1)
-    assert_near(found, {"player1": 875 / 18, "player2": 925 / 18}, points=3.0)
+    make = players_of(tree, solve_tree(tree).profile.strategies)
+    measured = measure(Rival(tree.machine, make, tells=True), Budget(15, None), 3000, seed=1)
+    assert_near(measured, {"player1": 875 / 18, "player2": 925 / 18}, points=3.0)
 
 
 @pytest.mark.parametrize("tells", [False, True])
 def test_a_player_that_tosses_coins_cannot_be_exploited(tells: bool) -> None:
-    """If what it once drew were kept, a response would always be right."""
+    """If its first draws were kept, a response would always be right."""
 
     def make(role: int, rng: np.random.Generator) -> Chooser:
         return Coin(rng, tells)
 
     Coin.made = 0
-    found = measure(Rival(machine_of_rules(ODD_OR_EVEN), make, tells), Budget(3, None), 200, seed=1)
-    for response in found.responses.values():
+    measured = measure(
+        Rival(machine_of_rules(ODD_OR_EVEN), make, tells), Budget(3, None), 200, seed=1
+    )
+    for response in measured.responses.values():
         assert response.score.low is not None
         assert response.score.low < 50
         assert (response.score.value or 0.0) < 60
     assert (Coin.made == 2) == tells
 
 
-def test_told_moves_are_made_as_often_as_told() -> None:
+def test_moves_of_a_told_policy_are_made_with_its_probabilities() -> None:
     machine = machine_of_rules(ODD_OR_EVEN)
     rng, paths = np.random.default_rng(1), PathTree(machine)
     spec = maker(machine, "random")
@@ -198,9 +200,9 @@ def test_told_moves_are_made_as_often_as_told() -> None:
     assert goals.sum(axis=1) == pytest.approx(100)
     counted = PolicyTeller(machine, paths, hider, shares(0.8), rng)
     legal = machine.legal(machine.initial(4000), hider)
-    drawn = counted.moves(np.arange(4000), np.full(4000, hider), legal)
+    moves = counted.moves(np.arange(4000), np.full(4000, hider), legal)
     odd = machine.move_id("(hide odd)")
-    assert np.mean(drawn == odd) == pytest.approx(0.8, abs=0.03)
+    assert np.mean(moves == odd) == pytest.approx(0.8, abs=0.03)
     assert counted.num_known == 1
 
 
@@ -208,12 +210,12 @@ def test_a_policy_that_is_forgotten_is_asked_about_anew(monkeypatch: pytest.Monk
     machine = machine_of_game("kuhn_poker", "propnet")
     rng, paths = np.random.default_rng(1), PathTree(machine)
     role = machine.roles.index("player1")
-    asked: list[int] = []
+    paths_asked: list[int] = []
 
     class Noting(PathPolicy):
         def _ask(self, paths: IntArray, legal: Ragged) -> None:
             for path in paths.tolist():
-                asked.append(path)
+                paths_asked.append(path)
                 self._note(path, legal.values.tolist(), [1.0] * len(legal.values))
 
     policy = Noting(machine, paths, role, rng)
@@ -221,10 +223,10 @@ def test_a_policy_that_is_forgotten_is_asked_about_anew(monkeypatch: pytest.Monk
     legal = Ragged(np.array([0, 2]), np.array([0, 1]))
     for path in (role, role, int(later[0])):
         policy.moves(np.arange(1), np.array([path]), legal)
-    assert (asked, policy.num_known) == ([role, int(later[0])], 2)
+    assert (paths_asked, policy.num_known) == ([role, int(later[0])], 2)
     monkeypatch.setattr(movers, "MOST_KNOWN", 1)
     policy.moves(np.arange(1), np.array([role]), legal)
-    assert (asked, policy.num_known) == ([role, int(later[0]), role], 1)
+    assert (paths_asked, policy.num_known) == ([role, int(later[0]), role], 1)
 
 
 def test_moves_that_are_not_legal_become_random_legal_ones() -> None:
@@ -235,8 +237,8 @@ def test_moves_that_are_not_legal_become_random_legal_ones() -> None:
     machine = machine_of_rules(ODD_OR_EVEN)
     rng, paths = np.random.default_rng(1), PathTree(machine)
     hider, guesser = machine.roles.index("hider"), machine.roles.index("guesser")
-    asked = AskedPlayer(machine, hider, lambda role, rng: Wrong(rng, tells=False), rng)
-    goals = play(machine, paths, {hider: asked, guesser: Uniform(rng)}, 400, rng)
+    player = AskedPlayer(machine, hider, lambda role, rng: Wrong(rng, tells=False), rng)
+    goals = play(machine, paths, {hider: player, guesser: Uniform(rng)}, 400, rng)
     assert np.nanmean(goals[:, guesser]) == pytest.approx(50, abs=10)
 
 
@@ -244,7 +246,7 @@ def test_moves_that_are_not_legal_become_random_legal_ones() -> None:
 def test_a_net_learns_to_respond(player: str | None) -> None:
     """Asked for its policy or made at random by kernels, uniform play is the same."""
     machine = machine_of_game("kuhn_poker", "propnet")
-    found = measure(
+    measured = measure(
         Rival(
             machine,
             None if player is None else maker(machine, player),
@@ -256,17 +258,17 @@ def test_a_net_learns_to_respond(player: str | None) -> None:
         seed=1,
         responders=(learnt,),
     )
-    assert_near(found, {"player1": 62.5, "player2": 50 + 125 / 12}, points=4.0)
-    assert {judged.by for each in found.responses.values() for judged in each.over_time} == {
-        "learnt"
-    }
+    assert_near(measured, {"player1": 62.5, "player2": 50 + 125 / 12}, points=4.0)
+    assert {
+        judged.by for response in measured.responses.values() for judged in response.over_time
+    } == {"learnt"}
 
 
 @pytest.mark.verify
 def test_a_net_learns_from_players_that_are_asked_in_each_match(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It is judged while matches go on, of which players must not be told."""
+    """It is judged while matches go on; players must not notice."""
     odd = replace(responding.SETTINGS, turns=17)
     monkeypatch.setattr(responding, "SETTINGS", odd)
 
@@ -277,31 +279,31 @@ def test_a_net_learns_from_players_that_are_asked_in_each_match(
         def choose(self) -> Choice:
             return Choice("(guess odd)" if self.told else "(hide odd)")
 
-    found = measure(
+    measured = measure(
         Rival(machine_of_rules(ODD_OR_EVEN), make, program=normalize(parse(ODD_OR_EVEN))),
         Budget(10, None),
         50,
         seed=1,
         responders=(learnt,),
     )
-    assert min(each.score.value or 0.0 for each in found.responses.values()) > 85
+    assert min(response.score.value or 0.0 for response in measured.responses.values()) > 85
 
 
 @pytest.mark.verify
 def test_few_players_that_are_asked_are_there_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of them may have a belief and a tree: a thousand side by side would fill the memory."""
-    begun: list[int] = []
+    num_matches: list[int] = []
     begin = AskedPlayer.begin
 
     def watched(self: AskedPlayer, matches: np.ndarray) -> None:
-        begun.append(len(matches))
+        num_matches.append(len(matches))
         begin(self, matches)
 
     monkeypatch.setattr(AskedPlayer, "begin", watched)
     machine = machine_of_game("kuhn_poker", "propnet")
-    found = measure(Rival(machine, maker(machine, "legal")), Budget(2, None), 100, seed=1)
-    assert max(begun) == 32
-    assert {len(each.goals) for each in found.responses.values()} == {100}
+    measured = measure(Rival(machine, maker(machine, "legal")), Budget(2, None), 100, seed=1)
+    assert max(num_matches) == 32
+    assert {len(response.goals) for response in measured.responses.values()} == {100}
 
 
 def test_with_few_matches_an_update_responders_learn_from_as_many_whoever_plays() -> None:
@@ -311,8 +313,8 @@ def test_with_few_matches_an_update_responders_learn_from_as_many_whoever_plays(
         def make(role: int, rng: np.random.Generator) -> Chooser:
             return Coin(rng, tells=tells)
 
-        found = measure(Rival(machine, make, tells, few=True), Budget(3, None), 20, seed=1)
-        (response, *_) = found.responses.values()
+        measured = measure(Rival(machine, make, tells, few=True), Budget(3, None), 20, seed=1)
+        (response, *_) = measured.responses.values()
         return [(judged.by, judged.matches) for judged in response.over_time]
 
     assert learned_from(tells=True) == learned_from(tells=False)
@@ -322,5 +324,5 @@ def test_a_game_without_rules_is_searched() -> None:
     pytest.importorskip("pyspiel")
     game = load_program("openspiel:kuhn_poker")
     machine = build_machine(game)
-    found = measure(Rival(machine, None, program=game), Budget(1, None), 4, seed=1)
-    assert {each.by for each in found.responses.values()} == {"searched"}
+    measured = measure(Rival(machine, None, program=game), Budget(1, None), 4, seed=1)
+    assert {response.by for response in measured.responses.values()} == {"searched"}

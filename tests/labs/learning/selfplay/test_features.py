@@ -1,4 +1,4 @@
-"""Rows that are kept up to date turn by turn are those of whole paths."""
+"""Rows that are updated turn by turn equal the rows of whole paths."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def test_every_bit_that_is_set_is_an_input() -> None:
     env = make("battleships_in_fog", 40)
     features = features_of(env.names, bound_of(env))
     reader, turn = Reader(features, 40), env.reset(2)
-    known = np.packbits(features.input_of >= 0, bitorder="little").view(np.uint64)
+    known_bits = np.packbits(features.input_of >= 0, bitorder="little").view(np.uint64)
     assert len(np.unique(features.input_of)) == features.num_inputs + 1
     for _ in range(60):
-        assert not (reader.read(turn) & ~known).any()
+        assert not (reader.read(turn) & ~known_bits).any()
         turn = env.step(env.sample_legal())
 
 
@@ -81,9 +81,9 @@ def test_joined_rows_have_the_inputs_of_all_their_parts() -> None:
     words = parts[0].num_words
     first, second = joined.input_of[: 64 * words], joined.input_of[64 * words :]
     np.testing.assert_array_equal(first, parts[0].input_of)
-    used = parts[1].input_of >= 0
-    np.testing.assert_array_equal(second[used], parts[1].input_of[used] + parts[0].num_inputs)
-    assert (second[~used] == -1).all()
+    inputs = parts[1].input_of >= 0
+    np.testing.assert_array_equal(second[inputs], parts[1].input_of[inputs] + parts[0].num_inputs)
+    assert (second[~inputs] == -1).all()
     large = Features(1 << 19, 0, 0, 0, 0, reads_state=True)
     with pytest.raises(ConfigError, match="too large"):
         Joined([large] * 3)

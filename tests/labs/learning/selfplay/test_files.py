@@ -27,7 +27,7 @@ def environment(game: str = "kuhn_poker") -> Environment:
 
 
 @cache
-def kept() -> PolicyFile:
+def learned_policy() -> PolicyFile:
     learner = Learner(environment(), settings=QUICK, seed=3)
     learner.learn(updates=3)
     return learner.snapshot("kuhn_poker", "1.2.3")
@@ -35,41 +35,41 @@ def kept() -> PolicyFile:
 
 def test_a_policy_comes_back_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "a.policy.npz"
-    write_policy(path, kept())
-    found = read_policy(path)
-    record = json.loads(json.dumps(kept().about.record))
-    assert found.about == replace(kept().about, record=record)
-    for one, other in zip(found.arrays, kept().arrays, strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert set(found.policies()) == {"player1", "player2"}
+    write_policy(path, learned_policy())
+    policy = read_policy(path)
+    record = json.loads(json.dumps(learned_policy().about.record))
+    assert policy.about == replace(learned_policy().about, record=record)
+    for first, second in zip(policy.arrays, learned_policy().arrays, strict=True):
+        np.testing.assert_array_equal(first, second)
+    assert set(policy.policies()) == {"player1", "player2"}
     with np.load(path, allow_pickle=False) as plain:
         assert sorted(plain) == ["about", "critic", "role 0", "role 1"]
 
 
 def test_learning_goes_on_where_it_ended() -> None:
     learner = Learner(environment(), settings=QUICK, seed=3)
-    learner.resume(kept(), "it")
-    before = learner.policies()["player1"].net.weights.flat
-    np.testing.assert_array_equal(before, kept().policies()["player1"].net.weights.flat)
+    learner.resume(learned_policy(), "it")
+    weights = learner.policies()["player1"].net.weights.flat
+    np.testing.assert_array_equal(weights, learned_policy().policies()["player1"].net.weights.flat)
     learner.learn(updates=2)
     assert [point["updates"] for point in learner.curve] == [1, 2, 3, 4, 5]
-    assert (learner.policies()["player1"].net.weights.flat != before).any()
+    assert (learner.policies()["player1"].net.weights.flat != weights).any()
 
 
 def test_learning_goes_on_only_with_a_critic_that_reads_the_same() -> None:
     informed = replace(QUICK, informed=True)
     learner = Learner(environment(), settings=informed, seed=3)
     with pytest.raises(ConfigError, match="critic, read other bits"):
-        learner.resume(kept(), "it")
+        learner.resume(learned_policy(), "it")
     learner.learn(updates=1)
-    other = Learner(environment(), settings=informed, seed=4)
-    other.resume(learner.snapshot("kuhn_poker", "1"), "it")
-    assert other.learn(updates=1).updates == 2
+    stranger = Learner(environment(), settings=informed, seed=4)
+    stranger.resume(learner.snapshot("kuhn_poker", "1"), "it")
+    assert stranger.learn(updates=1).updates == 2
 
 
 def test_files_from_before_critics_read_paths_are_read(tmp_path: Path) -> None:
     path = tmp_path / "old.policy.npz"
-    write_policy(path, kept())
+    write_policy(path, learned_policy())
     with np.load(path) as plain:
         members = dict(plain)
     about = json.loads(members["about"].tobytes())
@@ -81,10 +81,10 @@ def test_files_from_before_critics_read_paths_are_read(tmp_path: Path) -> None:
 
 def test_other_games_and_other_layers_are_refused() -> None:
     with pytest.raises(ConfigError, match="other rules"):
-        Learner(environment("krieg_tic_tac_toe"), settings=QUICK).resume(kept(), "it")
-    other = Settings(hidden=(9,), critic=(8,))
+        Learner(environment("krieg_tic_tac_toe"), settings=QUICK).resume(learned_policy(), "it")
+    settings = Settings(hidden=(9,), critic=(8,))
     with pytest.raises(ConfigError, match="layers"):
-        Learner(environment(), settings=other).resume(kept(), "it")
+        Learner(environment(), settings=settings).resume(learned_policy(), "it")
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,10 @@ def test_other_games_and_other_layers_are_refused() -> None:
 )
 def test_features_that_the_game_does_not_have_are_refused(change: dict[str, Any]) -> None:
     """Whoever copies the digest of a game cannot make kernels read or write beyond their arrays."""
-    about = replace(kept().about, features=replace(kept().about.features, **change))
-    forged = PolicyFile(about, kept().arrays)
+    about = replace(
+        learned_policy().about, features=replace(learned_policy().about.features, **change)
+    )
+    forged = PolicyFile(about, learned_policy().arrays)
     with pytest.raises(ConfigError, match="does not have"):
         forged.check_game(environment().names, "it")
     with pytest.raises(ConfigError, match="does not have"):
@@ -102,32 +104,36 @@ def test_features_that_the_game_does_not_have_are_refused(change: dict[str, Any]
 
 
 def test_learning_does_not_go_on_from_policies_that_read_other_bits() -> None:
-    about = replace(kept().about, features=replace(kept().about.features, num_timed=0))
+    about = replace(
+        learned_policy().about, features=replace(learned_policy().about.features, num_timed=0)
+    )
     with pytest.raises(ConfigError, match="other bits"):
-        Learner(environment(), settings=QUICK).resume(PolicyFile(about, kept().arrays), "it")
+        Learner(environment(), settings=QUICK).resume(
+            PolicyFile(about, learned_policy().arrays), "it"
+        )
 
 
 def test_weights_that_overflow_still_give_probabilities() -> None:
     exact = ExactGame(make("kuhn_poker"))
     for value in (1e38, -1e38):
-        arrays = tuple(np.full_like(array, value) for array in kept().arrays)
-        policies = PolicyFile(kept().about, arrays).policies()
+        arrays = tuple(np.full_like(array, value) for array in learned_policy().arrays)
+        policies = PolicyFile(learned_policy().about, arrays).policies()
         shares = policies["player1"].at_sets(exact.sets[0])
         np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-5)
 
 
 def write(path: Path, text: dict[str, Any], **arrays: Any) -> None:
     """Write a file with some entries of its text changed, and some arrays, or without them."""
-    write_policy(path, kept())
+    write_policy(path, learned_policy())
     with np.load(path) as plain:
         members = dict(plain)
     about = json.loads(members["about"].tobytes()) | text
     members["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
     members |= arrays
-    np.savez(path, **{name: each for name, each in members.items() if each is not None})
+    np.savez(path, **{name: array for name, array in members.items() if array is not None})
 
 
-RECORD: dict[str, Any] = json.loads(json.dumps(kept().about.record))
+RECORD: dict[str, Any] = json.loads(json.dumps(learned_policy().about.record))
 
 WRONG: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "another format": ({"format": 2}, {}),
@@ -146,15 +152,15 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "no critic": ({}, {"critic": None}),
     "objects": ({}, {"critic": np.array([{}], dtype=object)}),
     "doubles": ({}, {"critic": np.zeros((4, 5))}),
-    "infinities": ({}, {"role 0": np.full_like(kept().arrays[0], np.inf)}),
+    "infinities": ({}, {"role 0": np.full_like(learned_policy().arrays[0], np.inf)}),
     "text that is no text": ({}, {"about": np.zeros((2, 2))}),
 }
 
 
-@pytest.mark.parametrize("what", WRONG)
-def test_wrong_files_are_refused(what: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("fault", WRONG)
+def test_wrong_files_are_refused(fault: str, tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
-    text, arrays = WRONG[what]
+    text, arrays = WRONG[fault]
     write(path, text, **arrays)
     with pytest.raises(ConfigError, match=r"a\.npz: it is no policy file"):
         read_policy(path)
@@ -170,7 +176,7 @@ def test_an_archive_that_unfolds_into_too_much_is_refused(tmp_path: Path) -> Non
 
 def test_damaged_and_missing_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
-    write_policy(path, kept())
+    write_policy(path, learned_policy())
     data = path.read_bytes()
     rng = np.random.default_rng(1)
     for _ in range(60):

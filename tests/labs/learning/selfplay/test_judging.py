@@ -36,8 +36,8 @@ def test_responders_gain_nearly_as_much_as_best_responses() -> None:
     learner.learn(updates=2)
     policies = learner.policies()
     tables = (policies[r].at_sets(s) for r, s in zip(env.roles, exact.sets, strict=True))
-    found = gained(env, policies, updates=40, seed=1)
-    assert sorted(found) == sorted(env.roles)
+    gains_of = gained(env, policies, updates=40, seed=1)
+    assert sorted(gains_of) == sorted(env.roles)
     nash_conv = exact.worth(*tables).nash_conv
-    assert 0.7 * nash_conv < sum(found.values()) < 1.1 * nash_conv
-    assert found == gained(env, policies, updates=40, seed=1)
+    assert 0.7 * nash_conv < sum(gains_of.values()) < 1.1 * nash_conv
+    assert gains_of == gained(env, policies, updates=40, seed=1)

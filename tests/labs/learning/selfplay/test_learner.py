@@ -29,9 +29,9 @@ def test_self_play_comes_near_the_equilibrium_of_kuhn_poker() -> None:
         ).nash_conv
 
     assert nash_conv() > 15
-    told = learner.learn(updates=150)
-    assert told.updates == 150
-    assert told.states == 150 * 8 * 512
+    report = learner.learn(updates=150)
+    assert report.updates == 150
+    assert report.states == 150 * 8 * 512
     assert nash_conv() < 4
 
 
@@ -64,7 +64,7 @@ def test_rates_fall_below_a_tenth_and_go_on_from_a_tenth() -> None:
     assert settings.rate_at(1, goes_on=True) == pytest.approx(0.1)
 
 
-def test_who_stops_it_in_a_segment_loses_no_more_than_that() -> None:
+def test_stopping_in_a_segment_loses_only_that_segment() -> None:
     learner = Learner(make("kuhn_poker", 32, paths=False), settings=QUICK, seed=1)
     seen: list[np.ndarray] = []
 
@@ -95,14 +95,14 @@ def test_a_best_response_is_learnt_against_a_fixed_opponent() -> None:
     env = make("kuhn_poker", 512)
     exact = ExactGame(make("kuhn_poker", 1))
 
-    def others(turn: Turn) -> np.ndarray:
+    def opponents(turn: Turn) -> np.ndarray:
         """Player 2 makes its first legal move, whatever it knows."""
         assert turn.paths.shape[2]
         return np.asarray(turn.masks.argmax(axis=2))
 
     # As responders learn: nobody answers them, so they need no entropy in the end.
     settings = replace(QUICK, slower=1.0, warm=0.05, cold=0.005)
-    learner = Learner(env, roles=["player1"], others=others, settings=settings, seed=1)
+    learner = Learner(env, roles=["player1"], others=opponents, settings=settings, seed=1)
     learner.learn(updates=100)
     (policy,) = learner.policies().values()
     first = np.zeros(exact.sets[1].masks.shape)
@@ -127,10 +127,10 @@ def test_the_same_seed_learns_the_same_with_any_number_of_threads() -> None:
 @pytest.mark.verify
 def test_budgets_are_kept_and_progress_is_told() -> None:
     learner = Learner(make("connect_four", 64, paths=False), settings=QUICK)
-    told: list[LearningReport] = []
-    learner.learn(states=8 * 64 * 3 - 1, progress=told.append)
-    assert [each.updates for each in told] == [1, 2, 3]
-    assert set(told[0].entropy) == set(told[0].rewards) == {"first", "second"}
+    reports: list[LearningReport] = []
+    learner.learn(states=8 * 64 * 3 - 1, progress=reports.append)
+    assert [report.updates for report in reports] == [1, 2, 3]
+    assert set(reports[0].entropy) == set(reports[0].rewards) == {"first", "second"}
     ticks = iter(range(1000))
     learner.learn(seconds=10, clock=lambda: float(next(ticks)))
     assert learner.updates > 4
@@ -152,17 +152,18 @@ def test_lanes_that_do_not_begin_anew_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "found", [np.zeros((4, 1), dtype=np.int64), np.zeros((4, 2)), np.zeros(2, dtype=np.int64), None]
+    "answer",
+    [np.zeros((4, 1), dtype=np.int64), np.zeros((4, 2)), np.zeros(2, dtype=np.int64), None],
 )
-def test_others_that_answer_with_something_else_are_refused(found: Any) -> None:
+def test_others_that_answer_with_something_else_are_refused(answer: Any) -> None:
     env = make("kuhn_poker", 4, paths=False)
-    learner = Learner(env, roles=["player1"], others=lambda turn: found, settings=QUICK)
+    learner = Learner(env, roles=["player1"], others=lambda turn: answer, settings=QUICK)
     with pytest.raises(ConfigError, match=r"whole numbers of shape \(4, 2\), lanes and roles"):
         learner.learn(updates=1)
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("options", "message"),
     [
         ({"turns": 0}, "turns must be at least 1, not 0"),
         ({"block": 0}, "block must be at least 1"),
@@ -175,7 +176,7 @@ def test_others_that_answer_with_something_else_are_refused(found: Any) -> None:
     ],
 )
 def test_settings_that_nothing_can_be_learnt_with_are_refused(
-    given: dict[str, Any], message: str
+    options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
-        Settings(**given)
+        Settings(**options)

@@ -1,4 +1,4 @@
-"""Nets compute what numpy computes, and gradients are those of finite differences."""
+"""Nets agree with numpy, and gradients with finite differences."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ def all_rows(choices: Choices) -> RowChanges:
 @pytest.mark.parametrize("hidden", HIDDEN)
 def test_a_net_computes_what_numpy_computes(hidden: tuple[int, ...]) -> None:
     net, choices, packed, dense = net_and_rows(hidden)
-    wanted = naive(net.weights.flat, net.shape, dense)
-    np.testing.assert_allclose(run(net, all_rows(choices)), wanted, atol=1e-4)
-    np.testing.assert_allclose(net(packed), wanted, atol=1e-4)
+    expected = naive(net.weights.flat, net.shape, dense)
+    np.testing.assert_allclose(run(net, all_rows(choices)), expected, atol=1e-4)
+    np.testing.assert_allclose(net(packed), expected, atol=1e-4)
     for rows in choices.blocks(4):
-        np.testing.assert_allclose(run(net, rows), wanted[rows.order], atol=1e-4)
+        np.testing.assert_allclose(run(net, rows), expected[rows.order], atol=1e-4)
         assert (rows.order % LANES // 4 == rows.order[0] % LANES // 4).all()
 
 
@@ -106,7 +106,7 @@ def test_gradients_are_those_of_finite_differences(hidden: tuple[int, ...]) -> N
     rows = all_rows(choices)
     rng = np.random.default_rng(2)
     legal = dense[:, :MOVES] > 0
-    chosen = np.array([rng.choice(np.flatnonzero(each)) for each in legal])
+    actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in legal])
     gains = rng.normal(size=ROWS).astype(np.float32)
     logs = np.full(ROWS, np.log(0.3), dtype=np.float32)
 
@@ -115,23 +115,23 @@ def test_gradients_are_those_of_finite_differences(hidden: tuple[int, ...]) -> N
         shares = np.exp(logits - logits.max(axis=1, keepdims=True))
         shares /= shares.sum(axis=1, keepdims=True)
         entropy = -(np.log(np.where(legal, shares, 1)) * shares).sum(axis=1)
-        ratio = shares[np.arange(ROWS), chosen] / np.exp(logs)
+        ratio = shares[np.arange(ROWS), actions] / np.exp(logs)
         won = np.minimum(ratio * gains, np.clip(ratio, 0.8, 1.2) * gains)
         return float(-(won + 0.3 * entropy).mean())
 
-    optimiser, told = Optimiser(net), np.zeros(2, dtype=np.float32)
+    optimiser, clip_sums = Optimiser(net), np.zeros(2, dtype=np.float32)
     logits, spare = run(net, rows), np.zeros((2, MOVES), dtype=np.float32)
-    improve(rows.masks, logits, chosen, logs, gains, 0.3, 0.2, spare, told)
+    improve(rows.masks, logits, actions, logs, gains, 0.3, 0.2, spare, clip_sums)
     slopes = net.backward(logits, optimiser.gradient)
     net.backward_sums(rows, slopes, optimiser.gradient)
     flat = net.weights.flat.astype(np.float64)
-    used = np.concatenate([np.flatnonzero(optimiser.gradient.flat), np.arange(5)])
-    assert 0 < told[1] < ROWS
-    for k in rng.choice(used, 150, replace=False):
+    indices = np.concatenate([np.flatnonzero(optimiser.gradient.flat), np.arange(5)])
+    assert 0 < clip_sums[1] < ROWS
+    for k in rng.choice(indices, 150, replace=False):
         step = np.zeros_like(flat)
         step[k] = 1e-6
-        wanted = (loss(flat + step) - loss(flat - step)) / 2e-6
-        assert optimiser.gradient.flat[k] == pytest.approx(wanted, abs=2e-4)
+        slope = (loss(flat + step) - loss(flat - step)) / 2e-6
+        assert optimiser.gradient.flat[k] == pytest.approx(slope, abs=2e-4)
 
 
 def test_probabilities_are_of_legal_moves_and_draws_follow_them() -> None:
@@ -142,12 +142,12 @@ def test_probabilities_are_of_legal_moves_and_draws_follow_them() -> None:
     probabilities(packed, 1, shares)
     np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-5)
     assert not shares[dense[:, :MOVES] == 0].any()
-    chosen, logs = np.zeros(ROWS, dtype=np.int64), np.zeros(ROWS, dtype=np.float32)
+    actions, logs = np.zeros(ROWS, dtype=np.int64), np.zeros(ROWS, dtype=np.float32)
     counts = np.zeros((ROWS, MOVES))
     for key in range(4000):
-        draw(rows.masks, logits.copy(), np.uint64(key * 1_000_003), chosen, logs)
-        counts[np.arange(ROWS), chosen] += 1
-    np.testing.assert_allclose(np.exp(logs), shares[np.arange(ROWS), chosen], rtol=1e-4)
+        draw(rows.masks, logits.copy(), np.uint64(key * 1_000_003), actions, logs)
+        counts[np.arange(ROWS), actions] += 1
+    np.testing.assert_allclose(np.exp(logs), shares[np.arange(ROWS), actions], rtol=1e-4)
     assert np.abs(counts / 4000 - shares).max() < 0.04
 
 
@@ -162,14 +162,14 @@ def test_advantages_are_those_of_the_definition() -> None:
     advantages(values, rewards, ended, 0.9, gains)
     for lane in range(lanes):
         for t in range(turns):
-            wanted, weight = 0.0, 1.0
+            expected, weight = 0.0, 1.0
             for s in range(t, turns):
-                after = 0.0 if ended[s, lane] else values[s + 1, lane, 0]
-                wanted += weight * (rewards[s, lane, 0] + after - values[s, lane, 0])
+                next_value = 0.0 if ended[s, lane] else values[s + 1, lane, 0]
+                expected += weight * (rewards[s, lane, 0] + next_value - values[s, lane, 0])
                 weight *= 0.9
                 if ended[s, lane]:
                     break
-            assert gains[t, lane, 0] == pytest.approx(wanted, abs=1e-5)
+            assert gains[t, lane, 0] == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("hidden", [(), (0,), (MOST_WEIGHTS,)])

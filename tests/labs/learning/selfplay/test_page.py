@@ -1,4 +1,4 @@
-"""The page about learning: what it shows runs."""
+"""The code on the page about learning runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.games import REPOSITORY
 PAGE = (REPOSITORY / "docs" / "use" / "learning.md").read_text(encoding="utf-8")
 
 
-def test_what_the_page_shows_runs() -> None:
+def test_the_examples_of_the_page_run_as_shown() -> None:
     (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     names: dict[str, object] = {}
     exec(block, names)

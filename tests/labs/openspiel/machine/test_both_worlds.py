@@ -54,7 +54,7 @@ def test_matches_are_the_same_in_our_rules_and_in_openspiel(name: str) -> None:
     for _ in range(15):
         acts, choices, goals = match_of(theirs, rng)
         state, bets = ours.initial(), 0
-        together = [list(each) for _, each in groupby(acts, lambda act: act[0] == "random")]
+        together = [list(group) for _, group in groupby(acts, lambda act: act[0] == "random")]
         # Cards that are dealt one by one are dealt by one move of ours.
         turns = [
             t
@@ -79,7 +79,7 @@ def test_matches_are_the_same_in_our_rules_and_in_openspiel(name: str) -> None:
 
 
 def match_of(machine: Machine, rng: np.random.Generator) -> tuple[Acts, list[int], np.ndarray]:
-    """A random match: what was done, how many moves players had each time, and the goals."""
+    """A random match: its actions, the number of legal moves at each, and the goals."""
     state, noop = machine.initial(), machine.move_id("noop")
     acts: Acts = []
     choices: list[int] = []

@@ -1,4 +1,4 @@
-"""What our players are told against OpenSpiel's information states, over whole games."""
+"""The percepts of our players against OpenSpiel's information states, over whole games."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def paths_and_states(machine: Machine) -> dict[int, set[tuple[int, str]]]:
     assert isinstance(machine, Wordy)
     roles = range(len(machine.roles))
     numbers: dict[tuple[int, int, int], int] = {}
-    found: dict[int, set[tuple[int, str]]] = defaultdict(set)
+    pairs_of: dict[int, set[tuple[int, str]]] = defaultdict(set)
     states, paths = machine.initial(), [(-1,) * len(roles)]
     while len(states):
         legal = [machine.legal(states, role) for role in roles]
         noop = machine.move_id("noop")
         lanes, rows = [], []
         for lane, path in enumerate(paths):
-            one = states.take(np.array([lane]))
+            lane_state = states.take(np.array([lane]))
             for role in roles:
                 if role != machine.random_role and legal[role][lane].tolist() not in ([], [noop]):
-                    found[role].add((path[role], machine.knowledge_words(one, role)))
+                    pairs_of[role].add((path[role], machine.knowledge_words(lane_state, role)))
             for row in product(*(legal[role][lane].tolist() for role in roles)):
                 lanes.append(lane)
                 rows.append(row)
@@ -54,12 +54,12 @@ def paths_and_states(machine: Machine) -> dict[int, set[tuple[int, str]]]:
             )
             for lane, row, seen in zip(lanes, rows, percepts.tolist(), strict=True)
         ]
-    return found
+    return pairs_of
 
 
 @pytest.mark.parametrize("name", GAMES)
 def test_paths_are_information_states_one_to_one(name: str) -> None:
-    found = paths_and_states(machine_of_game(f"openspiel:{name}", "openspiel"))
-    for pairs in found.values():
+    pairs_of = paths_and_states(machine_of_game(f"openspiel:{name}", "openspiel"))
+    for pairs in pairs_of.values():
         assert len(pairs) == len({path for path, _ in pairs}) == len({text for _, text in pairs})
-    assert sum(map(len, found.values())) > 1
+    assert sum(map(len, pairs_of.values())) > 1

@@ -21,8 +21,10 @@ MOST_STATES = 200_000
 """Means of 3,500 to 30,000 were needed from the start of the game, and 57,000 at most."""
 
 
-def told(name: str, role: int, seed: int, num_turns: int) -> tuple[SpielMachine, np.ndarray]:
-    """A machine, and `[T, 3]` what a role knows of the first turns of a random match on it."""
+def machine_and_turns(
+    name: str, role: int, seed: int, num_turns: int
+) -> tuple[SpielMachine, np.ndarray]:
+    """A machine, and `[T, 3]` the path of a role in the first turns of a random match on it."""
     machine = build_machine(load_program(f"openspiel:{name}"))
     assert isinstance(machine, SpielMachine)
     rng, turns = np.random.default_rng(seed), []
@@ -40,8 +42,8 @@ def random_row(machine: Machine, state: States, rng: np.random.Generator) -> np.
 
 
 def path_in(redraws: Redraws) -> KnownPath:
-    found: KnownPath = redraws._path  # type: ignore[attr-defined]
-    return found
+    known_path: KnownPath = redraws._path  # type: ignore[attr-defined]
+    return known_path
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -53,7 +55,7 @@ def path_in(redraws: Redraws) -> KnownPath:
 def test_a_history_is_mended_from_the_start_of_the_game(
     name: str, role: int, match: int, num_turns: int, seed: int
 ) -> None:
-    machine, turns = told(name, role, match, num_turns)
+    machine, turns = machine_and_turns(name, role, match, num_turns)
     redraws = machine.redraws(role, turns, np.random.default_rng(seed))
     path = path_in(redraws)
     mender = Mender(path, np.random.default_rng(seed), Random(seed))
@@ -68,20 +70,20 @@ def test_a_history_is_mended_from_the_start_of_the_game(
 
 @pytest.mark.parametrize(("name", "num_turns"), [("skat", 45), ("hearts", 80)])
 def test_a_changed_history_is_kept_where_each_turn_agrees(name: str, num_turns: int) -> None:
-    machine, turns = told(name, 1, 0, num_turns)
+    machine, turns = machine_and_turns(name, 1, 0, num_turns)
     redraws = machine.redraws(1, turns, np.random.default_rng(0))
     path, lots = path_in(redraws), Random(0)
     states = redraws.draw(machine.initial(), 1, lambda: False).states
     history = path.agreeing(states.nodes[0].state.history())  # type: ignore[attr-defined]
-    kept = 0
+    num_kept = 0
     for _ in range(300):
-        cards, others = dealt(history), not_of(history, 1)
-        one, other, at = lots.choice(cards), lots.choice(cards), lots.choice(others)
+        cards, deals_to_others = dealt(history), not_of(history, 1)
+        first, second, at = lots.choice(cards), lots.choice(cards), lots.choice(deals_to_others)
         action = lots.choice(path.state_after(history.actions[:at]).legal_actions())
         change = lots.choice(
             [
-                traded(history, one, other),
-                renamed(history, 1, [at, other], history.act(at), history.act(other)),
+                traded(history, first, second),
+                renamed(history, 1, [at, second], history.act(at), history.act(second)),
                 replaced(history, at, action),
             ]
         )
@@ -90,26 +92,26 @@ def test_a_changed_history_is_kept_where_each_turn_agrees(name: str, num_turns: 
         assert (new is not None) == (len(slow) == num_turns)
         if new is not None:
             assert (new.actions, new.players, new.names) == (slow.actions, slow.players, slow.names)
-            kept += new.actions != history.actions
+            num_kept += new.actions != history.actions
             history = new
-    assert kept > 20
+    assert num_kept > 20
 
 
 def test_priors_are_those_of_the_machine() -> None:
-    machine, turns = told("hearts", 2, 0, 70)
+    machine, turns = machine_and_turns("hearts", 2, 0, 70)
     path = path_in(machine.redraws(2, turns, np.random.default_rng(0)))
-    drawn = machine.redraws(2, turns, np.random.default_rng(0)).draw(
+    redrawn = machine.redraws(2, turns, np.random.default_rng(0)).draw(
         machine.initial(), 1, lambda: False
     )
-    actions = drawn.states.nodes[0].state.history()  # type: ignore[attr-defined]
-    found = path.log_priors(actions)
-    assert found[30:] == path.log_priors(actions, 30)
+    actions = redrawn.states.nodes[0].state.history()  # type: ignore[attr-defined]
+    priors = path.log_priors(actions)
+    assert priors[30:] == path.log_priors(actions, 30)
     state: States = machine.initial()
-    for row, log_prior in zip(drawn.joint_moves[0], found, strict=True):
-        wanted = 0.0
+    for row, log_prior in zip(redrawn.joint_moves[0], priors, strict=True):
+        expected = 0.0
         for role in set(range(4)) - {2}:
-            wanted -= math.log(len(machine.legal(state, role).values))
+            expected -= math.log(len(machine.legal(state, role).values))
         chance = machine.chance(state)
-        wanted += math.log(chance.probabilities[chance.moves == row[machine.random_role]][0])
-        assert log_prior == pytest.approx(wanted)
+        expected += math.log(chance.probabilities[chance.moves == row[machine.random_role]][0])
+        assert log_prior == pytest.approx(expected)
         state = machine.step(state, row[None]).states

@@ -19,19 +19,19 @@ def test_name_with_parameters_is_all_there_is_of_the_rules() -> None:
     program = load_program("openspiel:leduc_poker(players=3)")
     assert program.roles == ("p0", "p1", "p2", "random")
     assert program.source.text == "openspiel:leduc_poker(players=3)"
-    again = read_program(program.source.text, "the same")
-    assert again.digest == program.digest
-    assert again.digest != load_program("openspiel:leduc_poker").digest
+    reread = read_program(program.source.text, "the same")
+    assert reread.digest == program.digest
+    assert reread.digest != load_program("openspiel:leduc_poker").digest
     assert load_program("openspiel:tic_tac_toe").roles == ("p0", "p1")
 
 
-@pytest.mark.parametrize("given", ["", "()", "(gameversion=abrupt)"])
-def test_players_are_told_the_number_of_turns_where_the_game_can(given: str) -> None:
-    text = load_program(f"openspiel:phantom_ttt{given}").source.text
+@pytest.mark.parametrize("parameters", ["", "()", "(gameversion=abrupt)"])
+def test_players_are_told_the_number_of_turns_where_the_game_can(parameters: str) -> None:
+    text = load_program(f"openspiel:phantom_ttt{parameters}").source.text
     assert "obstype=reveal-numturns" in text
-    assert ("gameversion=abrupt" in text) == bool(given.strip("()"))
-    asked = "openspiel:phantom_ttt(obstype=reveal-nothing)"
-    assert load_program(asked).source.text == asked
+    assert ("gameversion=abrupt" in text) == bool(parameters.strip("()"))
+    name = "openspiel:phantom_ttt(obstype=reveal-nothing)"
+    assert load_program(name).source.text == name
 
 
 WRAPPED = (
@@ -132,24 +132,24 @@ pyspiel.register_game(KIND, Pennies)
 
 def test_modules_of_others_are_imported_in_every_process(tmp_path: Path) -> None:
     (tmp_path / "my_pennies.py").write_text(PENNIES)
-    name, given = "openspiel:my_pennies", ("--import", "my_pennies")
+    name, imports = "openspiel:my_pennies", ("--import", "my_pennies")
 
     def called(module: str, *args: str) -> str:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-m", module, *args],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
             capture_output=True,
             text=True,
         )
-        return done.stdout + done.stderr
+        return process.stdout + process.stderr
 
     assert "unknown game of OpenSpiel 'my_pennies'" in called("ggp", "solve", name)
-    assert "50.000000" in called("ggp", "solve", name, *given)
-    played = ("play", name, "--player", "p0=random", "--jobs", "1", "--record", "kept", *given)
-    assert "p0" in called("match_runner", *played)
+    assert "50.000000" in called("ggp", "solve", name, *imports)
+    arguments = ("play", name, "--player", "p0=random", "--jobs", "1", "--record", "kept", *imports)
+    assert "p0" in called("match_runner", *arguments)
     (record,) = (tmp_path / "kept").iterdir()
-    assert "not checked" not in called("match_runner", "replay", str(record), *given)
+    assert "not checked" not in called("match_runner", "replay", str(record), *imports)
     assert "cannot be imported, as --import says: ModuleNotFoundError" in called(
         "ggp", "solve", name, "--import", "nowhere"
     )
@@ -190,7 +190,7 @@ def test_games_that_hide_turns_come_with_one_warning(caplog: pytest.LogCaptureFi
         ("crossword", "actions are structures"),
     ],
 )
-def test_what_cannot_be_played_is_refused_with_the_reason(name: str, message: str) -> None:
+def test_unplayable_games_are_refused_with_the_reason(name: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         load_program(f"openspiel:{name}")
 

@@ -1,4 +1,4 @@
-"""What is particular to machines of OpenSpiel's games."""
+"""Features that only machines of OpenSpiel's games have."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.comparing.batches import live, mixed_states, random_joint_mov
 from tests.support.games import machine_of_game
 
 
-def played(machine: Machine, *rows: tuple[str, ...]) -> list[list[tuple[str, ...]]]:
+def percepts_of(machine: Machine, *rows: tuple[str, ...]) -> list[list[tuple[str, ...]]]:
     """What every role sees in each turn of a match."""
     state = machine.initial()
     seen = []
@@ -25,7 +25,7 @@ def played(machine: Machine, *rows: tuple[str, ...]) -> list[list[tuple[str, ...
 
 def test_one_node_is_one_turn_and_the_others_do_nothing() -> None:
     machine = machine_of_game("openspiel:kuhn_poker", "openspiel")
-    seen = played(
+    seen = percepts_of(
         machine,
         ("noop", "noop", "(act 2)"),
         ("noop", "noop", "(act 1)"),
@@ -56,16 +56,16 @@ def test_players_move_at_the_same_time_where_openspiel_says_so() -> None:
     for role in (0, 1):
         assert machine.legal(machine.initial(), role).counts.tolist() == [3]
     rock, paper = machine.move_id("(act 0)"), machine.move_id("(act 1)")
-    after = machine.step(machine.initial(), np.array([[rock, paper]])).states
-    assert machine.goals(after).tolist() == [[0, 100]]
+    successor = machine.step(machine.initial(), np.array([[rock, paper]])).states
+    assert machine.goals(successor).tolist() == [[0, 100]]
 
 
 def test_everybody_sees_every_move_where_the_game_is_open() -> None:
     machine = machine_of_game("openspiel:tic_tac_toe", "openspiel")
     assert is_open(machine)
     assert not is_open(machine_of_game("openspiel:kuhn_poker", "openspiel"))
-    ((one, other),) = played(machine, ("(act 4)", "noop"))
-    assert one == other == ("(did p0 (act 4))", "(did p1 noop)")
+    ((first, second),) = percepts_of(machine, ("(act 4)", "noop"))
+    assert first == second == ("(did p0 (act 4))", "(did p1 noop)")
 
 
 def test_positions_are_equal_however_they_came_about() -> None:
@@ -116,12 +116,12 @@ def test_only_what_matches_is_kept_without_telling_the_others(name: str) -> None
     stepped = machine.step(states.take(lanes), moves)
     for role in range(len(machine.roles)):
         # What the first of each lane sees; nobody knows what they saw in every third lane.
-        wanted = np.full(len(states), UNKNOWN)
-        wanted[lanes[::-1]] = stepped.percepts[::-1, role]
-        wanted[::3] = UNKNOWN
-        found = machine.step_matching(states, lanes, moves, role, wanted)
-        assert found is not None
-        match = (wanted[lanes] == stepped.percepts[:, role]) | (wanted[lanes] == UNKNOWN)
-        assert found[0].tolist() == np.flatnonzero(match).tolist()
-        kept = stepped.states.take(found[0])
-        assert machine.fluents(found[1]) == machine.fluents(kept)
+        expected = np.full(len(states), UNKNOWN)
+        expected[lanes[::-1]] = stepped.percepts[::-1, role]
+        expected[::3] = UNKNOWN
+        matching = machine.step_matching(states, lanes, moves, role, expected)
+        assert matching is not None
+        match = (expected[lanes] == stepped.percepts[:, role]) | (expected[lanes] == UNKNOWN)
+        assert matching[0].tolist() == np.flatnonzero(match).tolist()
+        survivors = stepped.states.take(matching[0])
+        assert machine.fluents(matching[1]) == machine.fluents(survivors)

@@ -71,8 +71,8 @@ def test_sampled_cfr_improves(name: str, solver: Any) -> None:
 def test_the_best_response_alone_is_the_optimum() -> None:
     game = open_game("exploding_bomb")
     uniform = policy.UniformRandomPolicy(game)
-    found = best_response.BestResponsePolicy(game, 0, uniform).value(game.new_initial_state())
-    assert found == pytest.approx(90)
+    optimum = best_response.BestResponsePolicy(game, 0, uniform).value(game.new_initial_state())
+    assert optimum == pytest.approx(90)
 
 
 @pytest.mark.parametrize("name", ZERO_SUM)
@@ -104,10 +104,10 @@ def test_information_set_search_plays_to_the_end(name: str) -> None:
 
 @pytest.mark.parametrize("name", GAMES)
 def test_a_playthrough_can_be_repeated(name: str) -> None:
-    shown = generate_playthrough.playthrough(f"gdl(rules={name})", None, seed=1)
-    actions = [int(action) for action in re.findall(r"^action: (\d+)$", shown, re.MULTILINE)]
+    text = generate_playthrough.playthrough(f"gdl(rules={name})", None, seed=1)
+    actions = [int(action) for action in re.findall(r"^action: (\d+)$", text, re.MULTILINE)]
     assert actions
-    assert generate_playthrough.playthrough(f"gdl(rules={name})", actions) == shown
+    assert generate_playthrough.playthrough(f"gdl(rules={name})", actions) == text
 
 
 def test_the_uniform_policy_is_worth_what_random_play_is_worth() -> None:
@@ -122,7 +122,7 @@ def test_the_examples_of_the_page_run() -> None:
     section = page.split("## Rulesheets in OpenSpiel")[1].split("\n## ")[0]
     blocks = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
     assert len(blocks) >= 3
-    known: dict[str, Any] = {}
+    namespace: dict[str, Any] = {}
     for block in blocks:
-        exec(block, known)
-    assert sorted(known["environment"].possible_agents) == ["player_0", "player_1"]
+        exec(block, namespace)
+    assert sorted(namespace["environment"].possible_agents) == ["player_0", "player_1"]

@@ -40,25 +40,31 @@ def leduc(state: Any, name: str) -> list[str]:
 def test_a_poker_of_both_worlds_is_the_same_game(
     rules: str, theirs: str, translated: Any, scale: int
 ) -> None:
-    ours, other = open_game(rules), pyspiel.load_game(theirs)
+    ours, twin = open_game(rules), pyspiel.load_game(theirs)
     shares: defaultdict[tuple[int, ...], float] = defaultdict(float)
     expected: dict[tuple[int, ...], float] = {}
-    known: set[tuple[str, str]] = set()
-    play = same_play(ours.new_initial_state(), other.new_initial_state(), translated)
-    for state, same, share in play:
-        assert state.current_player() == same.current_player()
-        assert len(state.legal_actions()) == len(same.legal_actions()) or state.is_chance_node()
+    knowledge: set[tuple[str, str]] = set()
+    play = same_play(ours.new_initial_state(), twin.new_initial_state(), translated)
+    for state, twin_state, share in play:
+        assert state.current_player() == twin_state.current_player()
+        assert (
+            len(state.legal_actions()) == len(twin_state.legal_actions()) or state.is_chance_node()
+        )
         if state.is_player_node():
-            known.add((state.information_state_string(), same.information_state_string()))
+            knowledge.add((state.information_state_string(), twin_state.information_state_string()))
         if state.is_terminal():
-            assert state.returns() == pytest.approx([scale * each for each in same.returns()])
-            history = tuple(same.history())
+            assert state.returns() == pytest.approx([scale * goal for goal in twin_state.returns()])
+            history = tuple(twin_state.history())
             shares[history] += share
-            expected[history] = chance_share(other, history)
+            expected[history] = chance_share(twin, history)
     assert shares == pytest.approx(expected)
     assert sum(expected.values()) > 0
-    assert len(known) == len({one for one, _ in known}) == len({two for _, two in known})
-    assert len(known) == {"kuhn_poker": 12, "leduc_poker": 288}[rules]
+    assert (
+        len(knowledge)
+        == len({our_text for our_text, _ in knowledge})
+        == len({two for _, two in knowledge})
+    )
+    assert len(knowledge) == {"kuhn_poker": 12, "leduc_poker": 288}[rules]
 
 
 def chance_share(game: Any, history: tuple[int, ...]) -> float:
@@ -72,23 +78,23 @@ def chance_share(game: Any, history: tuple[int, ...]) -> float:
 
 
 def test_tic_tac_toe_of_both_worlds_is_the_same_game() -> None:
-    ours, other = open_game("tic_tac_toe"), pyspiel.load_game("tic_tac_toe")
+    ours, twin = open_game("tic_tac_toe"), pyspiel.load_game("tic_tac_toe")
     rng = np.random.default_rng(0)
     for _ in range(60):
-        state, same = ours.new_initial_state(), other.new_initial_state()
+        state, twin_state = ours.new_initial_state(), twin.new_initial_state()
         while not state.is_terminal():
             cells = {
                 cell_of(state.action_to_string(action)): action for action in state.legal_actions()
             }
-            assert state.current_player() == same.current_player()
-            assert sorted(cells) == same.legal_actions()
-            cell = int(rng.choice(same.legal_actions()))
+            assert state.current_player() == twin_state.current_player()
+            assert sorted(cells) == twin_state.legal_actions()
+            cell = int(rng.choice(twin_state.legal_actions()))
             state.apply_action(cells[cell])
-            same.apply_action(cell)
-            if len(same.legal_actions()) == 1:  # a forced move, which we make at once
-                same.apply_action(same.legal_actions()[0])
-        assert same.is_terminal()
-        assert state.returns() == pytest.approx([50 * each for each in same.returns()])
+            twin_state.apply_action(cell)
+            if len(twin_state.legal_actions()) == 1:  # a forced move, which we make at once
+                twin_state.apply_action(twin_state.legal_actions()[0])
+        assert twin_state.is_terminal()
+        assert state.returns() == pytest.approx([50 * goal for goal in twin_state.returns()])
 
 
 def cell_of(move: str) -> int:

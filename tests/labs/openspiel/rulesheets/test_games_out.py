@@ -90,11 +90,11 @@ def test_roles_choose_in_order_then_chance_and_forced_moves_vanish(together: Pat
 
 def test_a_player_does_not_see_what_was_chosen_before_it_in_the_turn(together: Path) -> None:
     state = open_game(together).new_initial_state()
-    left = state.information_state_string(0)
+    knowledge = state.information_state_string(0)
     heads, tails = (state.child(action) for action in state.legal_actions())
     assert heads.information_state_string(2) == tails.information_state_string(2) == "right"
-    assert heads.information_state_string(0) == f"{left}\nheads / ?"
-    assert tails.information_state_string(0) == f"{left}\ntails / ?"
+    assert heads.information_state_string(0) == f"{knowledge}\nheads / ?"
+    assert tails.information_state_string(0) == f"{knowledge}\ntails / ?"
 
 
 def test_percepts_of_a_turn_are_known_when_it_is_over(together: Path) -> None:
@@ -140,7 +140,7 @@ def test_states_outlive_their_game_and_copies_share_their_position() -> None:
     gc.collect()
     state.apply_action(0)
     copies = [state.clone(), copy.deepcopy(state)]
-    assert all(each.position == state.position for each in copies)
+    assert all(copied.position == state.position for copied in copies)
     copies[0].apply_action(copies[0].legal_actions()[0])
     assert state.history() == [0]
     assert copies[0].history()[:1] == [0]
@@ -158,12 +158,12 @@ def test_states_and_games_come_back_from_text_in_any_folder(
     text = pyspiel.serialize_game_and_state(game, state)
     pickled = pickle.dumps(game)
     os.chdir("/")
-    same_game, same = pyspiel.deserialize_game_and_state(text)
+    same_game, restored_game = pyspiel.deserialize_game_and_state(text)
     assert str(same_game) == str(game) == str(pickle.loads(pickled))
-    assert str(same) == str(state)
-    assert same.history() == state.history()
-    assert same.information_state_string() == state.information_state_string()
-    same.apply_action(same.legal_actions()[0])
+    assert str(restored_game) == str(state)
+    assert restored_game.history() == state.history()
+    assert restored_game.information_state_string() == state.information_state_string()
+    restored_game.apply_action(restored_game.legal_actions()[0])
 
 
 def test_a_state_is_drawn_among_those_that_the_player_cannot_tell_apart() -> None:
@@ -171,9 +171,9 @@ def test_a_state_is_drawn_among_those_that_the_player_cannot_tell_apart() -> Non
     for state in decisions(open_game("leduc_poker")):
         if state.move_number() != 5:
             continue
-        other = state.resample_from_infostate(state.current_player(), rng.random)
-        assert other.information_state_string() == state.information_state_string()
-        assert other.move_number() == state.move_number()
+        redrawn = state.resample_from_infostate(state.current_player(), rng.random)
+        assert redrawn.information_state_string() == state.information_state_string()
+        assert redrawn.move_number() == state.move_number()
         break
 
 
@@ -182,10 +182,12 @@ def test_states_are_drawn_by_their_probability() -> None:
     state.apply_action(state.string_to_action("(deal jack queen)"))
     state.apply_action(state.string_to_action("check"))
     rng = np.random.default_rng(0)
-    drawn = [state.resample_from_infostate(1, rng.random).history()[0] for _ in range(200)]
-    names = {state.get_game().new_initial_state().action_to_string(-1, each) for each in drawn}
+    actions = [state.resample_from_infostate(1, rng.random).history()[0] for _ in range(200)]
+    names = {
+        state.get_game().new_initial_state().action_to_string(-1, action) for action in actions
+    }
     assert names == {"(deal jack queen)", "(deal king queen)"}
-    assert 70 < drawn.count(drawn[0]) < 130
+    assert 70 < actions.count(actions[0]) < 130
 
 
 def test_an_illegal_action_is_refused_with_the_legal_ones() -> None:
@@ -210,8 +212,8 @@ def test_a_path_that_openspiel_cannot_read_again_is_refused(tmp_path: Path) -> N
 
 
 def test_a_rulesheet_that_was_changed_is_read_again(together: Path) -> None:
-    before = open_game(together)
+    original = open_game(together)
     together.write_text(TOGETHER.replace("idle", "lazy"))
     os.utime(together, ns=(1, 1))
-    assert before.sheet.names == ["left", "idle", "right"]
+    assert original.sheet.names == ["left", "idle", "right"]
     assert open_game(together).sheet.names == ["left", "lazy", "right"]

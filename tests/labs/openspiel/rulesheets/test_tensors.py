@@ -49,14 +49,14 @@ def test_parts_of_tensors_have_names() -> None:
     game = open_game("kuhn_poker")
     state = game.new_initial_state()
     state.apply_action(0)
-    told = make_observation(game, pyspiel.IIGObservationType(perfect_recall=True))
-    told.set_from(state, 0)
-    coder = game._coder
-    names = [*coder.names.moves, *coder.names.percepts]
-    assert [names[k] for k in np.flatnonzero(told.dict["turns"][0])] == ["noop", "(dealt jack)"]
-    assert not told.dict["turns"][1:].any()
-    assert told.dict["player"].tolist() == [1, 0]
-    assert told.tensor.shape == tuple(game.information_state_tensor_shape())
+    observer = make_observation(game, pyspiel.IIGObservationType(perfect_recall=True))
+    observer.set_from(state, 0)
+    env = Environment(load_program("kuhn_poker"), machine_of_game("kuhn_poker", "propnet"), 1)
+    names = [*env.names.moves, *env.names.percepts]
+    assert [names[k] for k in np.flatnonzero(observer.dict["turns"][0])] == ["noop", "(dealt jack)"]
+    assert not observer.dict["turns"][1:].any()
+    assert observer.dict["player"].tolist() == [1, 0]
+    assert observer.tensor.shape == tuple(game.information_state_tensor_shape())
     seen = make_observation(game)
     state.apply_action(state.legal_actions()[0])
     seen.set_from(state, 1)
@@ -66,20 +66,20 @@ def test_parts_of_tensors_have_names() -> None:
     assert state.observation_tensor(1) == seen.tensor.tolist()
 
 
-def test_what_a_player_chose_in_a_turn_is_part_of_what_it_knows() -> None:
+def test_a_move_of_the_turn_is_part_of_the_knowledge_of_its_player() -> None:
     game = open_game("cooperative_spies")
     state = game.new_initial_state()
     while state.is_chance_node() or state.current_player() != 0:
         state.apply_action(state.legal_actions()[0])
-    told = make_observation(game, pyspiel.IIGObservationType(perfect_recall=True))
-    before = state.clone()
+    observer = make_observation(game, pyspiel.IIGObservationType(perfect_recall=True))
+    earlier = state.clone()
     action = state.legal_actions()[1]
     state.apply_action(action)
     if state.information_state_string(0).endswith("/ ?"):
-        told.set_from(state, 0)
-        assert np.flatnonzero(told.dict["chosen"]).tolist() == [action]
-    told.set_from(before, 0)
-    assert not told.dict["chosen"].any()
+        observer.set_from(state, 0)
+        assert np.flatnonzero(observer.dict["chosen"]).tolist() == [action]
+    observer.set_from(earlier, 0)
+    assert not observer.dict["chosen"].any()
 
 
 @pytest.mark.parametrize("name", ["krieg_tic_tac_toe", "tic_tac_toe"])
@@ -88,7 +88,7 @@ def test_rows_are_those_of_environments(name: str) -> None:
     machine = machine_of_game(name, "propnet")
     env = Environment(load_program(name), machine, 1, Episodes(restarts=False))
     env.reset(0)
-    told = make_observation(game, pyspiel.IIGObservationType(perfect_recall=True))
+    observer = make_observation(game, pyspiel.IIGObservationType(perfect_recall=True))
     state = game.new_initial_state()
     rng = np.random.default_rng(3)
     noop = env.names.move("noop")
@@ -98,10 +98,10 @@ def test_rows_are_those_of_environments(name: str) -> None:
         actions = np.full((1, 2), noop)
         actions[0, player] = action
         turn = env.step(actions)
-        for each in range(2):
-            told.set_from(state, each)
-            row = told.dict["turns"][int(turn.turns[0]) - 1]
-            np.testing.assert_array_equal(row, turn.observations[0, each])
+        for seat in range(2):
+            observer.set_from(state, seat)
+            row = observer.dict["turns"][int(turn.turns[0]) - 1]
+            np.testing.assert_array_equal(row, turn.observations[0, seat])
     # What is forced at the end passes by itself in OpenSpiel.
     assert turn.turns[0] > 4
 
@@ -112,18 +112,21 @@ def test_length_that_nothing_proves_can_be_given() -> None:
     kinds = unknown.get_type()
     assert not kinds.provides_information_state_tensor
     assert kinds.provides_observation_tensor
-    given = pyspiel.load_game("gdl(rules=phantom_ttt,max_turns=2)")
-    assert given.information_state_tensor_shape()[0] == 2 + 2 * given._coder.width + 10
-    state = given.new_initial_state()
+    bounded = pyspiel.load_game("gdl(rules=phantom_ttt,max_turns=2)")
+    observer = make_observation(bounded, pyspiel.IIGObservationType(perfect_recall=True))
+    turns, width = observer.dict["turns"].shape
+    assert turns == 2
+    assert bounded.information_state_tensor_shape()[0] == 2 + turns * width + 10
+    state = bounded.new_initial_state()
     for _ in range(2):
         state.apply_action(state.legal_actions()[0])
     assert sum(state.information_state_tensor(0)) > 0
     state.apply_action(state.legal_actions()[-1])
     with pytest.raises(MachineError, match="larger max_turns"):
-        given.make_py_observer(pyspiel.IIGObservationType(perfect_recall=True)).set_from(state, 0)
+        bounded.make_py_observer(pyspiel.IIGObservationType(perfect_recall=True)).set_from(state, 0)
 
 
-def test_there_is_nothing_that_all_players_are_known_to_share() -> None:
+def test_public_observations_are_empty() -> None:
     game = open_game("kuhn_poker")
     private = pyspiel.PrivateInfoType
     public = game.make_py_observer(pyspiel.IIGObservationType(True, False, private.NONE))
@@ -138,8 +141,8 @@ def test_environments_of_openspiel_show_information_states() -> None:
     step = env.reset()
     while not step.last():
         player = step.observations["current_player"]
-        shown = step.observations["info_state"][player]
-        assert len(shown) == env.observation_spec()["info_state"][0]
-        assert sum(shown) > 1
+        tensor = step.observations["info_state"][player]
+        assert len(tensor) == env.observation_spec()["info_state"][0]
+        assert sum(tensor) > 1
         step = env.step([step.observations["legal_actions"][player][0]])
     assert sum(step.rewards) == 0

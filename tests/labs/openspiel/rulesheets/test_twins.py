@@ -62,16 +62,16 @@ class Both:
         return {self.twin.legal(self.theirs, actions[0]) for actions in moves}
 
     def play(self) -> None:
-        chosen = [int(self.rng.choice(moves)) for moves in self.moves]
-        for role, move in enumerate(chosen):
+        joint = [int(self.rng.choice(moves)) for moves in self.moves]
+        for role, move in enumerate(joint):
             self.twin.play(self.theirs, self.twin.actions(self.roles[role], *self._texts([move])))
-        stepped = self.machine.step(self.ours, np.array([chosen]))
+        stepped = self.machine.step(self.ours, np.array([joint]))
         self.ours = stepped.states
-        told = zip(self.paths, chosen, stepped.percepts[0].tolist(), strict=True)
-        self.paths = [(*path, (move, percepts)) for path, move, percepts in told]
+        turns = zip(self.paths, joint, stepped.percepts[0].tolist(), strict=True)
+        self.paths = [(*path, (move, percepts)) for path, move, percepts in turns]
 
     def knowledge(self, player: int) -> Any:
-        """What a player knows in OpenSpiel."""
+        """The knowledge of a player in OpenSpiel."""
         if self.twin.hides:
             return self.theirs.information_state_string(player)
         return tuple(self.theirs.history())
@@ -80,13 +80,13 @@ class Both:
         return [self.machine.move_text(move) for move in moves]
 
 
-def decisions(both: Both) -> Iterator[int]:
+def decisions(pair: Both) -> Iterator[int]:
     """Plays a match; the role on turn before each move."""
-    while not both.machine.terminal(both.ours)[0]:
-        role = both.on_turn()
+    while not pair.machine.terminal(pair.ours)[0]:
+        role = pair.on_turn()
         if role is not None:
             yield role
-        both.play()
+        pair.play()
 
 
 @pytest.mark.parametrize("name", twins())
@@ -95,19 +95,19 @@ def test_a_game_and_its_twin_are_the_same_game(name: str) -> None:
     theirs_of: dict[tuple[int, Known], Any] = {}
     ours_of: dict[tuple[int, Any], Known] = {}
     for _ in range(MANY if THOROUGH else MATCHES.get(name, FEW)):
-        both = Both(twin, rng)
-        for role in decisions(both):
-            player = both.player_of(role)
-            assert both.theirs.current_player() == player
-            assert both.actions_of(role) == set(both.theirs.legal_actions())
+        pair = Both(twin, rng)
+        for role in decisions(pair):
+            player = pair.player_of(role)
+            assert pair.theirs.current_player() == player
+            assert pair.actions_of(role) == set(pair.theirs.legal_actions())
             if player >= 0:  # chance knows nothing
-                known, path = both.knowledge(player), both.paths[role]
-                assert theirs_of.setdefault((player, path), known) == known
-                assert ours_of.setdefault((player, known), path) == path
-        assert both.theirs.is_terminal()
-        goals = both.machine.goals(both.ours)[0].tolist()
-        expected = [twin.goal(utility) for utility in both.theirs.returns()]
-        assert [goals[both.roles.index(role)] for role in twin.roles] == pytest.approx(expected)
+                knowledge, path = pair.knowledge(player), pair.paths[role]
+                assert theirs_of.setdefault((player, path), knowledge) == knowledge
+                assert ours_of.setdefault((player, knowledge), path) == path
+        assert pair.theirs.is_terminal()
+        goals = pair.machine.goals(pair.ours)[0].tolist()
+        expected = [twin.goal(utility) for utility in pair.theirs.returns()]
+        assert [goals[pair.roles.index(role)] for role in twin.roles] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("name", [name for name, twin in twins().items() if twin.hides])
@@ -123,7 +123,7 @@ def test_the_table_says_whether_openspiel_draws_states(name: str) -> None:
     assert twins()[name].draws == draws
 
 
-def test_a_twin_is_found_by_the_rules_whatever_their_file_is_called() -> None:
+def test_a_twin_is_recognised_by_its_rules_not_its_file_name() -> None:
     text = find_game("phantom_ttt").read_text()
     assert find_twin(read_program(text, "mine")) is twins()["phantom_ttt"]
     assert find_twin(read_program(text.replace("(mark 9 xplayer 5)", ""), "phantom_ttt")) is None
@@ -131,7 +131,7 @@ def test_a_twin_is_found_by_the_rules_whatever_their_file_is_called() -> None:
     assert find_twin(load_program("openspiel:tic_tac_toe")) is None
 
 
-def test_a_move_that_the_table_does_not_have_is_told() -> None:
+def test_a_move_missing_from_the_table_is_reported() -> None:
     twin = twins()["connect_four"]
     with pytest.raises(MachineError, match=r"does not know the move \(lift 3\) of first"):
         twin.actions("first", "(lift 3)")

@@ -28,14 +28,14 @@ def same_play(
     """
     waiting = [(ours, theirs, 1.0)]
     while waiting:
-        own, other, share = waiting.pop()
-        yield own, other, share
-        if own.is_terminal():
+        original, twin, share = waiting.pop()
+        yield original, twin, share
+        if original.is_terminal():
             continue
-        chances = dict(own.chance_outcomes()) if own.is_chance_node() else {}
-        for action in own.legal_actions():
-            name = own.action_to_string(own.current_player(), action)
-            after = other.clone()
-            for text in translated(other, name):
-                after.apply_action(after.string_to_action(text))
-            waiting.append((own.child(action), after, share * chances.get(action, 1.0)))
+        chances = dict(original.chance_outcomes()) if original.is_chance_node() else {}
+        for action in original.legal_actions():
+            name = original.action_to_string(original.current_player(), action)
+            successor = twin.clone()
+            for text in translated(twin, name):
+                successor.apply_action(successor.string_to_action(text))
+            waiting.append((original.child(action), successor, share * chances.get(action, 1.0)))

@@ -105,16 +105,16 @@ def test_deals_do_not_depend_on_how_they_are_grouped() -> None:
     assert measure_deals(Deals(SUIT, 1, 1, seed=4)) != batch[1:]
 
 
-def some(deals: Deals) -> list[DealProperties]:
+def fixed_properties(deals: Deals) -> list[DealProperties]:
     """As the paper's, but for Hearts."""
-    left = 0.85 if deals.kind == HEARTS else 0.61
-    return [DealProperties(0.95, 0.7, left)] * deals.count
+    factor = 0.85 if deals.kind == HEARTS else 0.61
+    return [DealProperties(0.95, 0.7, factor)] * deals.count
 
 
 def test_densities_stand_above_what_pimc_loses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(figure6, "measure_deals", some)
+    monkeypatch.setattr(figure6, "measure_deals", fixed_properties)
     monkeypatch.setattr(tree_cells, "measure", stub)
     steps: list[int] = []
     run_settings = settings(tmp_path, 20)
@@ -139,5 +139,5 @@ def test_densities_stand_above_what_pimc_loses(
 
 def test_groups_leave_it_out_without_openspiel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli, "find_spec", lambda name: None)
-    assert "003-figure6" not in [each.name for each in cli.experiments_of("003")]
-    assert [each.name for each in cli.experiments_of("003-figure6")] == ["003-figure6"]
+    assert "003-figure6" not in [experiment.name for experiment in cli.experiments_of("003")]
+    assert [experiment.name for experiment in cli.experiments_of("003-figure6")] == ["003-figure6"]

@@ -53,27 +53,27 @@ def grid_of(duels: Sequence[Duel]) -> DuelGrid:
     return replace(strength.STRENGTH, duels=lambda: duels)
 
 
-def settings(folder: Path, matches: int = 4, **more: object) -> RunSettings:
+def settings(folder: Path, matches: int = 4, **changes: object) -> RunSettings:
     run_settings = RunSettings(matches, long=False, seed=0, backend="auto", folder=folder)
-    return replace(run_settings, **more)  # type: ignore[arg-type]
+    return replace(run_settings, **changes)  # type: ignore[arg-type]
 
 
 class BreakingOff(InlineExecutor):
     """Breaks matches off after some turns, and calls them drawn."""
 
     def submit(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Future[Any]:
-        def begun(task: MatchTask) -> MatchRecord:
+        def started(task: MatchTask) -> MatchRecord:
             conditions = replace(task.conditions, max_turns=60)
             record: MatchRecord = function(replace(task, conditions=conditions))
             return replace(record, error=None, goals=dict.fromkeys(record.roles, 50.0))
 
-        return super().submit(begun, args)
+        return super().submit(started, args)
 
 
-def made(
+def grid_result(
     grid: DuelGrid, run_settings: RunSettings, executor: InlineExecutor | None = None
 ) -> tuple[Made, int]:
-    """What a grid gives, and how many matches it told of."""
+    """The result of a grid, and the number of matches that it reported."""
     steps: list[int] = []
     result = grid.run(run_settings, executor or InlineExecutor(), lambda: steps.append(1))
     return result, len(steps)
@@ -185,32 +185,32 @@ def test_shares_are_judged_from_ten_rounds_on(
 # ---------------------------------------------------------------- running them
 
 
-def test_what_was_played_is_shown_and_not_played_again(tmp_path: Path) -> None:
+def test_matches_already_played_are_shown_and_not_repeated(tmp_path: Path) -> None:
     grid = grid_of(QUICK)
-    nothing, steps = made(grid, settings(tmp_path, seconds=0.0))
+    nothing, steps = grid_result(grid, settings(tmp_path, seconds=0.0))
     assert (nothing.points, steps) == ((), 0)
     assert (
         "Of the 2 duels of the grid, 0 were played; of the 12 matches, 0, in which"
         in nothing.method
     )
-    part, steps = made(grid, settings(tmp_path, only=("kuhn_poker",)))
+    part, steps = grid_result(grid, settings(tmp_path, only=("kuhn_poker",)))
     assert [point.at for point in part.points] == ["kuhn_poker"]
     assert steps == 4
-    whole, steps = made(grid, settings(tmp_path, only=("monty_hall",)))
+    whole, steps = grid_result(grid, settings(tmp_path, only=("monty_hall",)))
     assert [point.at for point in whole.points] == ["kuhn_poker", "monty_hall"]
     assert steps == 8
     assert "2 were played; of the 12 matches, 12, in which" in whole.method
-    repeated, _ = made(grid, settings(tmp_path, seconds=0.0))
+    repeated, _ = grid_result(grid, settings(tmp_path, seconds=0.0))
     assert repeated == whole
 
 
-def test_what_another_process_plays_is_left_to_it(
+def test_matches_of_another_process_are_left_to_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     grid, run_settings = grid_of(QUICK), settings(tmp_path)
-    made(grid, replace(run_settings, matches=2, only=("kuhn_poker",)))
+    grid_result(grid, replace(run_settings, matches=2, only=("kuhn_poker",)))
     with locked(tmp_path / "matches" / QUICK[0].folder, "plays a series in", "end it"):
-        result, _ = made(grid, run_settings)
+        result, _ = grid_result(grid, run_settings)
     # Its matches so far are shown beside our own.
     assert [(point.at, point.count) for point in result.points] == [
         ("kuhn_poker", 2),
@@ -218,7 +218,7 @@ def test_what_another_process_plays_is_left_to_it(
     ]
     assert result.method.endswith("Duels left to other processes, which were playing them: 1.")
     assert "left out: another process plays a series in" in caplog.text
-    repeated, _ = made(grid, run_settings)
+    repeated, _ = grid_result(grid, run_settings)
     assert repeated.points[0].count == 4
     assert "left to other" not in repeated.method
 
@@ -229,7 +229,7 @@ def test_auto_is_judged_and_everybody_rated(tmp_path: Path) -> None:
         Duel("kuhn_poker", ("auto", "legal"), "a", play_clock_s=5.0),
         Duel("kuhn_poker", ("random", "legal"), "b", play_clock_s=5.0),
     ]
-    result, _ = made(grid_of(duels), settings(tmp_path, 20))
+    result, _ = grid_result(grid_of(duels), settings(tmp_path, 20))
     claims = claims_of(result)
     lost = claims["auto loses significantly to no player on any game"]
     assert lost.agrees is True
@@ -279,9 +279,9 @@ def test_the_command_plays_a_part_and_writes_it_down(
     nothing = run("strength", "--minutes", "0", "--out", str(tmp_path / "empty"))
     assert "no matches yet" in nothing.stdout
     folder = ("--out", str(tmp_path))
-    shown = run("strength", "--quick", "--only", "kuhn_poker", *folder)
-    assert shown.exit_code == 0, shown.output
-    assert "Ratings [99 %] in plain games" in shown.stdout
+    output = run("strength", "--quick", "--only", "kuhn_poker", *folder)
+    assert output.exit_code == 0, output.output
+    assert "Ratings [99 %] in plain games" in output.stdout
     report = (tmp_path / "strength.md").read_text()
     assert report.startswith("# Measurements\n")
     assert "Of the 2 duels of the grid, 1 were played; of the 6 matches, 2, in which" in report
@@ -289,11 +289,11 @@ def test_the_command_plays_a_part_and_writes_it_down(
     assert "Seconds are wall-clock time. Of" in report
     refused = run("strength", "--minutes", "0", "--clock", "cpu", *folder)
     assert "was made with --clock wall, not cpu" in refused.stderr
-    found = json.loads(run("strength", "--minutes", "0", "--json", *folder).stdout)
-    (result,) = found["results"]
+    stored_report = json.loads(run("strength", "--minutes", "0", "--json", *folder).stdout)
+    (result,) = stored_report["results"]
     assert (result["clock"], result["backends"]) == ("wall", {"kuhn_poker": "propnet"})
     assert "\nPlayed on propnet.\n" in report
-    assert shown.stdout.startswith(f"{result['title']}, on propnet, wall clock\n")
+    assert output.stdout.startswith(f"{result['title']}, on propnet, wall clock\n")
     assert [(point["at"], point["count"]) for point in result["points"]] == [("kuhn_poker", 2)]
     assert result["panels"][0]["x_names"] == list(strength.GAMES)
     assert None in result["panels"][0]["values"][0]
@@ -307,15 +307,15 @@ def test_duels_of_a_grid_may_end_by_themselves(
     duel = Duel("kuhn_poker", ("legal", "random"), "a")
     monkeypatch.setattr(cli, "GRIDS", {"strength": grid_of([duel])})
     until = ("strength", "--until", "decided", "--out", str(tmp_path))
-    shown = run(*until, "--most", "9", "--worth", "5")
-    assert shown.exit_code == 0, shown.output
+    output = run(*until, "--most", "9", "--worth", "5")
+    assert output.exit_code == 0, output.output
     report = (tmp_path / "strength.md").read_text()
     assert (
         "Of the 1 duels of the grid, 1 were played; of the at most 8 matches, 8, in which" in report
     )
     assert "surely smaller than 5, in 0; 1 came to an end undecided, and 0 can go on." in report
     assert "- 99 % intervals by betting: valid after any number of rounds" in report
-    result, _ = made(grid_of([duel]), settings(tmp_path, 400, until=StoppingRule(40.0, 400)))
+    result, _ = grid_result(grid_of([duel]), settings(tmp_path, 400, until=StoppingRule(40.0, 400)))
     assert 8 < result.points[0].count < 100
     assert "smaller than 40, in 1;" in result.method
     for options in (("--matches", "4"), ("--quick",)):

@@ -1,4 +1,4 @@
-"""`match-runner reproduce`: tables and figures in small, and what is written of them."""
+"""`match-runner reproduce`: small tables and figures, and the files written about them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class Here(InlineExecutor):
-    """Does at once, in this process, what it is given, and counts it."""
+    """Runs every task immediately in this process, and counts the tasks."""
 
     def __init__(self) -> None:
         self.done = 0
@@ -82,7 +82,7 @@ def claims_of(result: Made) -> dict[str, bool | None]:
     return {claim.text: claim.agrees for claim in result.claims}
 
 
-def test_expectations() -> None:
+def test_expected_scores_are_those_worked_out_by_hand() -> None:
     assert random_useful_questions(1) == 100
     assert random_useful_questions() == pytest.approx(89.552, abs=0.001)
     assert random_against_greedy() == pytest.approx((125 / 11 + 50) / 2)
@@ -179,7 +179,7 @@ def test_figure_5_tells_who_scanned(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.verify
-def test_of_matches_that_were_all_lost_nothing_is_said(tmp_path: Path) -> None:
+def test_experiments_whose_matches_all_crash_claim_nothing(tmp_path: Path) -> None:
     results = [
         experiment.run(settings(tmp_path, 2), Crashing(9), lambda: None)
         for experiment in (only(FIGURE_3, 1), Limitation())
@@ -192,7 +192,7 @@ def test_of_matches_that_were_all_lost_nothing_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.verify
-def test_what_was_played_is_not_played_again(tmp_path: Path) -> None:
+def test_matches_already_played_are_not_repeated(tmp_path: Path) -> None:
     limitation = Limitation()
     first, _ = make(limitation, settings(tmp_path))
     executor = Here()
@@ -239,28 +239,28 @@ def test_all_writes_a_table_and_a_figure_of_each_and_one_report(
     names = ("table1", "table2", "figure3", "figure4", "limitation")
     report = (tmp_path / "report.md").read_text()
     data = json.loads((tmp_path / "report.json").read_text())
-    assert tuple(each["name"] for each in data) == names
-    for name, each in zip(names, data, strict=True):
+    assert tuple(entry["name"] for entry in data) == names
+    for name, entry in zip(names, data, strict=True):
         rows = list(csv.DictReader((tmp_path / f"{name}.csv").open()))
-        assert len(rows) == len(each["points"])
-        for row, point in zip(rows, each["points"], strict=True):
+        assert len(rows) == len(entry["points"])
+        for row, point in zip(rows, entry["points"], strict=True):
             assert (row["series"], row["at"]) == (point["series"], point["at"])
             assert float(row["value"]) == point["value"]["value"]
         picture = imread(tmp_path / f"{name}.png")
         assert picture.shape[:2] == (630, 1050)
         assert picture.std() > 0.05
-        assert f"![{each['title']}]({name}.png)" in report
+        assert f"![{entry['title']}]({name}.png)" in report
     line = "| round 1: ask, HyperPlay-II | paper: 90.00 ± 0.00 | 90.00 ± 0.00 | agree |  |"
     assert line in report
     assert "Table 1: values in the Exploding Bomb, on propnet\n" in result.stdout
     assert f"report: {tmp_path / 'report.md'}\n" in result.stdout
 
 
-def test_json(tmp_path: Path) -> None:
+def test_json_lists_the_results(tmp_path: Path) -> None:
     result = run("table2", "--matches", "2", "--out", str(tmp_path), "--json")
     assert result.exit_code == 0
     report = json.loads(result.stdout)
-    assert [each["name"] for each in report["results"]] == ["table2"]
+    assert [entry["name"] for entry in report["results"]] == ["table2"]
     assert report["files"] == [
         str(tmp_path / f"table2.{ending}") for ending in ("md", "json", "csv", "png")
     ]
@@ -299,7 +299,9 @@ def test_misuse_is_one_line_and_exit_code_2(args: tuple[str, ...], message: str)
     assert result.stderr.count("\n") == 1
 
 
-def test_an_interrupt_keeps_what_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_keeps_files_that_are_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Stopped:
         name = "stopped"
 
@@ -318,7 +320,9 @@ def test_an_interrupt_keeps_what_is_made(tmp_path: Path, monkeypatch: pytest.Mon
     assert "interrupted after 1 of 2; the same command continues\n" in result.stderr
 
 
-def test_an_error_keeps_what_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_keeps_files_that_are_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Broken:
         name = "broken"
 

@@ -47,7 +47,7 @@ def stub(trees: Trees) -> list[TreeScores]:
     ]
 
 
-def made(name: str, folder: Path, matches: int = 2) -> Result:
+def figure_result(name: str, folder: Path, matches: int = 2) -> Result:
     (figure,) = (figure for figure in TREE_FIGURES if figure.name == name)
     steps: list[int] = []
     result = figure.run(settings(folder, matches), InlineExecutor(), lambda: steps.append(1))
@@ -144,7 +144,7 @@ def test_a_figure_has_three_panels_of_what_it_shows(
     name: str, rows: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tree_cells, "measure", stub)
-    result = made(name, tmp_path)
+    result = figure_result(name, tmp_path)
     assert [panel.row for panel in result.panels] == rows
     assert [panel.title for panel in result.panels[:3]] == [
         "(a) disambiguation 0.3",
@@ -168,7 +168,7 @@ def test_claims_are_judged_from_twenty_trees_on(
     matches: int, verdicts: set[bool | None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tree_cells, "measure", stub)
-    result = made("003-figure3", tmp_path, matches)
+    result = figure_result("003-figure3", tmp_path, matches)
     agree = {claim.text: claim.agrees for claim in result.claims}
     assert set(agree.values()) == verdicts
     if matches == 20:
@@ -244,7 +244,7 @@ def test_003_writes_heat_maps_and_one_report(
     assert imread(tmp_path / "003-table1.png").std() > 0.01
     assert "| PIMC, player 1, against a best response | paper: -0.083 | -1/6 = -0.167 |" in report
     data = json.loads((tmp_path / "003.json").read_text())
-    assert [len(each["panels"]) for each in data] == [6, 3, 3, 0]
+    assert [len(entry["panels"]) for entry in data] == [6, 3, 3, 0]
 
 
 @pytest.mark.verify

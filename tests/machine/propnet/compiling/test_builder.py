@@ -1,4 +1,4 @@
-"""Gates that are made many at a time are those that are made one by one."""
+"""Gates that are built in bulk equal gates built one by one."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ def test_gates_made_together_are_those_made_one_by_one(seed: int) -> None:
     rng = random.Random(seed)
     several, single = Builder(4), Builder(4)
     for _ in range(4):
-        wanted = [
+        literals_of_gates = [
             [rng.choice((FALSE, *[TRUE] * 3, *range(2, 10))) for _ in range(rng.randrange(5))]
             for _ in range(rng.randrange(12))
         ]
-        made = several.all_of_each(
-            np.array([len(literals) for literals in wanted], dtype=np.int64),
-            np.array([x for literals in wanted for x in literals], dtype=np.int32),
+        gate_literals = several.all_of_each(
+            np.array([len(literals) for literals in literals_of_gates], dtype=np.int64),
+            np.array([x for literals in literals_of_gates for x in literals], dtype=np.int32),
         )
-        assert made.tolist() == [single.all_of(literals) for literals in wanted]
+        assert gate_literals.tolist() == [single.all_of(literals) for literals in literals_of_gates]
         assert several.gates == single.gates
 
 
-def test_of_nothing_everything_holds() -> None:
+def test_a_conjunction_of_nothing_is_true() -> None:
     nothing = np.zeros(0, dtype=np.int32)
     assert Builder(1).all_of_each(np.zeros(2, dtype=np.int64), nothing).tolist() == [TRUE, TRUE]
     assert Builder(1).all_of_each(np.zeros(0, dtype=np.int64), nothing).tolist() == []

@@ -78,7 +78,7 @@ def count_children(monkeypatch: pytest.MonkeyPatch, *, real: bool = False) -> li
 
 
 class Kept(NamedTuple):
-    """A game, what was built of it, and the file in which that is kept."""
+    """A game, its circuit, and the file that stores it."""
 
     program: Program
     built: Built
@@ -86,19 +86,19 @@ class Kept(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     folder, program = tmp_path_factory.mktemp("kept"), load("kuhn_poker")
-    built = build(program, LIMITS, DiskCache(folder))
+    circuit = build(program, LIMITS, DiskCache(folder))
     (path,) = folder.glob("*.circuit")
-    return Kept(program, built, path)
+    return Kept(program, circuit, path)
 
 
 def test_circuit_reads_back_as_it_was_written(cache: DiskCache) -> None:
-    built = build(load("krieg_tic_tac_toe"), LIMITS, cache)
-    again = from_bytes(to_bytes(built, "rules"), "rules")
-    assert isinstance(again, Built)
-    assert again.reports == built.reports
-    assert to_bytes(again, "rules") == to_bytes(built, "rules")
+    circuit = build(load("krieg_tic_tac_toe"), LIMITS, cache)
+    reread = from_bytes(to_bytes(circuit, "rules"), "rules")
+    assert isinstance(reread, Built)
+    assert reread.reports == circuit.reports
+    assert to_bytes(reread, "rules") == to_bytes(circuit, "rules")
 
 
 def test_second_start_needs_no_grounding(cache: DiskCache, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,10 +111,10 @@ def test_second_start_needs_no_grounding(cache: DiskCache, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "foreign", "empty", "other key"])
 def test_damaged_file_is_ignored_and_written_anew(
-    damage: str, kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    damage: str, stored: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good = kept.path.read_bytes()
-    path = tmp_path / kept.path.name
+    good = stored.path.read_bytes()
+    path = tmp_path / stored.path.name
     flipped = bytearray(good)
     flipped[len(good) // 2] ^= 1
     path.write_bytes(
@@ -126,7 +126,7 @@ def test_damaged_file_is_ignored_and_written_anew(
             "other key": make((load("tic_tac_toe"), LIMITS, "other key")),
         }[damage]
     )
-    assert_rebuilt(kept.program, path, good, monkeypatch)
+    assert_rebuilt(stored.program, path, good, monkeypatch)
 
 
 def assert_rebuilt(
@@ -137,14 +137,14 @@ def assert_rebuilt(
     assert build(program, LIMITS, DiskCache(path.parent)).circuit.roles == program.roles
     assert len(started) == 1
     # Seconds differ from run to run; the circuit does not.
-    written, before = (read(data, path.stem) for data in (path.read_bytes(), good))
-    assert to_bytes(written._replace(reports=[]), "") == to_bytes(before._replace(reports=[]), "")
+    written, original = (read(data, path.stem) for data in (path.read_bytes(), good))
+    assert to_bytes(written._replace(reports=[]), "") == to_bytes(original._replace(reports=[]), "")
 
 
 def read(data: bytes, key: str) -> Built:
-    built = from_bytes(data, key)
-    assert isinstance(built, Built)
-    return built
+    circuit = from_bytes(data, key)
+    assert isinstance(circuit, Built)
+    return circuit
 
 
 def broken(circuit: Circuit, how: str) -> Circuit:
@@ -216,12 +216,12 @@ def broken(circuit: Circuit, how: str) -> Circuit:
     ],
 )
 def test_file_with_wrong_content_is_made_anew(
-    how: str, kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    how: str, stored: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / kept.path.name
-    wrong = kept.built._replace(circuit=broken(kept.built.circuit, how))
+    path = tmp_path / stored.path.name
+    wrong = stored.built._replace(circuit=broken(stored.built.circuit, how))
     path.write_bytes(to_bytes(wrong, path.stem))
-    assert_rebuilt(kept.program, path, kept.path.read_bytes(), monkeypatch)
+    assert_rebuilt(stored.program, path, stored.path.read_bytes(), monkeypatch)
 
 
 @pytest.mark.verify
@@ -232,18 +232,18 @@ def test_file_that_cannot_be_played_is_made_anew(
     monkeypatch.setattr(building, "user_cache", lambda: cache)
     build(program, LIMITS, cache)
     started = count_children(monkeypatch)
-    played: list[int] = []
+    moves_started: list[int] = []
     real = PropnetMachine.lay_out
 
     def lay_out(machine: PropnetMachine) -> None:
-        played.append(len(started))
-        if len(played) == 1:
+        moves_started.append(len(started))
+        if len(moves_started) == 1:
             raise IndexError("index 7 is out of bounds")
         real(machine)
 
     monkeypatch.setattr(PropnetMachine, "lay_out", lay_out)
     machine = build_machine(program, "auto")
-    assert (machine.backend, played, len(started)) == ("propnet", [0, 1], 1)
+    assert (machine.backend, moves_started, len(started)) == ("propnet", [0, 1], 1)
 
 
 def test_other_code_or_libraries_make_other_files(
@@ -252,12 +252,12 @@ def test_other_code_or_libraries_make_other_files(
     program = load("kuhn_poker")
     started = count_children(monkeypatch)
     build(program, LIMITS, cache)
-    for where, changed in (
+    for target, changed in (
         ("ggp.machine.compiling.disk_cache.FILES", caching.FILES[1:]),
         ("ggp.machine.compiling.disk_cache.metadata.version", lambda _: "5.0"),
         ("numpy.__version__", "1.0"),
     ):
-        monkeypatch.setattr(where, changed)
+        monkeypatch.setattr(target, changed)
         makers_version.cache_clear()
         build(program, LIMITS, cache)
     makers_version.cache_clear()
@@ -275,13 +275,13 @@ def test_every_module_that_makes_circuits_counts_for_their_version() -> None:
     counted = {f"ggp.{name.replace('/', '.')}" for name in (*caching.FILES, *caching.FOLDERS)}
     # They pack, run and store what the others make.
     names = ("", ".compile", ".compile.cache", ".compile.child")
-    others = {f"ggp.machine.propnet{name}" for name in names}
-    used = set(ran.stdout.split())
-    assert "ggp.machine.propnet.compile.rewriting.translate" in used
+    uncounted = {f"ggp.machine.propnet{name}" for name in names}
+    modules_used = set(ran.stdout.split())
+    assert "ggp.machine.propnet.compile.rewriting.translate" in modules_used
     assert {
         module
-        for module in used - others
-        if not any(f"{module}.".startswith(f"{each}.") for each in counted)
+        for module in modules_used - uncounted
+        if not any(f"{module}.".startswith(f"{prefix}.") for prefix in counted)
     } == set()
 
 
@@ -307,7 +307,7 @@ def test_full_or_read_only_disk_does_not_matter(
     def fail(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC if failing == "write" else errno.EROFS, "no")
 
-    where = {
+    targets = {
         "write": "ggp.machine.compiling.disk_cache.os.fdopen",
         "replace": "ggp.machine.compiling.disk_cache.os.replace",
         "mkdir": "pathlib.Path.mkdir",
@@ -315,7 +315,7 @@ def test_full_or_read_only_disk_does_not_matter(
     }[failing]
     cache = DiskCache(tmp_path / "circuits")
     with monkeypatch.context() as patched:
-        patched.setattr(where, fail)
+        patched.setattr(targets, fail)
         cache.put("key", b"data")
     assert cache.get("key") is None
     assert not list(tmp_path.rglob("*.part"))
@@ -365,8 +365,8 @@ def test_killed_child_leaves_the_game_to_another_backend(caplog: pytest.LogCaptu
     killer.join()
     assert machine.backend == "relational"
     assert "killed" in caplog.text
-    played = machine.playout(machine.initial(1), np.random.default_rng(0), 2)
-    assert played.steps.tolist() == [2]
+    playouts = machine.playout(machine.initial(1), np.random.default_rng(0), 2)
+    assert playouts.steps.tolist() == [2]
 
 
 # -------------------------------------------------------------------- what could not be done
@@ -484,9 +484,9 @@ def test_circuit_the_clock_cut_off_is_made_anew_until_it_is_complete(
     children = count_children(monkeypatch)
     for _ in range(3):
         in_a_new_process(monkeypatch)
-        built = build(program, LIMITS, cache)
-        assert built.complete
-        assert built.reports
+        circuit = build(program, LIMITS, cache)
+        assert circuit.complete
+        assert circuit.reports
     assert len(children) == 1
 
 
@@ -522,9 +522,9 @@ def test_another_try_that_fails_leaves_the_circuit_there_is(
     monkeypatch.setattr(building, "run_limited", fail)
     for tries in (2, 3, 3):
         in_a_new_process(monkeypatch)
-        again = build(program, LIMITS, cache)
-        assert again.tries == tries
-        assert again.circuit.literals.tolist() == first.circuit.literals.tolist()
+        retried = build(program, LIMITS, cache)
+        assert retried.tries == tries
+        assert retried.circuit.literals.tolist() == first.circuit.literals.tolist()
 
 
 # -------------------------------------------------------------------- where it is

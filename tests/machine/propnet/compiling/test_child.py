@@ -78,10 +78,10 @@ def pid_in(path: Path) -> int:
 
 def test_child_grounds_as_this_process_does() -> None:
     program = load("kuhn_poker")
-    there = pickle.loads(run("grounded", program))
-    here = ground(program)
-    assert there.conditions.tolist() == here.conditions.tolist()
-    assert (there.fluents, there.does) == (here.fluents, here.does)
+    child_program = pickle.loads(run("grounded", program))
+    ground_here = ground(program)
+    assert child_program.conditions.tolist() == ground_here.conditions.tolist()
+    assert (child_program.fluents, child_program.does) == (ground_here.fluents, ground_here.does)
 
 
 def test_same_rules_give_the_same_bytes() -> None:
@@ -157,8 +157,8 @@ def test_too_little_memory_to_begin_with_is_named() -> None:
 def test_endless_grounding_passes_a_limit(seconds: float, memory_bytes: int, reached: str) -> None:
     """That of the process, or one of the grounder's own: a fast machine comes to these first."""
     program = normalize(parse(INFINITE))
-    own = "limit of 3,000,000 letters|functions in one term"
-    with pytest.raises(MachineError, match=f"{reached}|{own}"):
+    own_limits = "limit of 3,000,000 letters|functions in one term"
+    with pytest.raises(MachineError, match=f"{reached}|{own_limits}"):
         run("grounded", program, seconds=seconds, memory_bytes=memory_bytes)
 
 

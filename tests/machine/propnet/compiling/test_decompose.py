@@ -33,16 +33,16 @@ BOARD = NUMBERS + (
 
 def split_rules(rules: str, leave: frozenset[Signature] = frozenset()) -> list[str]:
     """What becomes of the last of some rules about the board, new relations last."""
-    made = program(BOARD + rules)
-    last = max(rule.start for rule in made.rules)
-    normal = project_locals(made.rules)
-    split = decompose(normal, extents_of(made), leave)
+    parsed = program(BOARD + rules)
+    last = max(rule.start for rule in parsed.rules)
+    normal = project_locals(parsed.rules)
+    split = decompose(normal, extents_of(parsed), leave)
     old = {str(rule) for rule in normal if rule.start != last}
     return [str(rule) for rule in split if str(rule) not in old]
 
 
-def extents_of(made: Program) -> Extents:
-    normal = project_locals(made.rules)
+def extents_of(parsed: Program) -> Extents:
+    normal = project_locals(parsed.rules)
     static = {signature(rule.head) for rule in normal} - relations_reaching(normal, (TRUE, DOES))
     return Extents(normal, frozenset(static), {})
 
@@ -51,21 +51,21 @@ def extents_of(made: Program) -> Extents:
 
 
 def test_variable_local_to_a_negation_is_projected() -> None:
-    made = program("(init (at 1)) (<= terminal (true (at ?x)) (not (true (on ?x ?x ?y))))")
-    rules = list(map(str, project_locals(made.rules)))
+    parsed = program("(init (at 1)) (<= terminal (true (at ?x)) (not (true (on ?x ?x ?y))))")
+    rules = list(map(str, project_locals(parsed.rules)))
     assert "(<= terminal (true (at ?x)) (not (some;0 ?x)))" in rules
     assert rules[-1] == "(<= (some;0 ?x) (true (on ?x ?x ?y)))"
 
 
 def test_equal_projections_are_shared() -> None:
-    made = program(
+    parsed = program(
         "(init (p 1 2)) (<= (next (p ?x ?y)) (true (p ?x ?y)))"
         "(<= terminal (true (p ?x ?y)) (not (true (p ?y ?z))))"
         "(<= (goal white 7) (true (p ?a ?b)) (not (true (p ?b ?c))))"
         "(<= (goal white 8) (true (p ?a ?b)) (not (true (p ?c ?c))))"
         "(<= (goal white 9) (true (p ?a ?b)) (not (true (p ?c ?b))))"
     )
-    new = [str(rule) for rule in project_locals(made.rules) if ";" in str(rule.head)]
+    new = [str(rule) for rule in project_locals(parsed.rules) if ";" in str(rule.head)]
     assert new == [
         "(<= (some;0 ?y) (true (p ?y ?z)))",
         "(<= some;1 (true (p ?c ?c)))",
@@ -137,8 +137,8 @@ def test_recursive_relation_is_left_as_it_is() -> None:
 
 
 def test_part_is_not_made_of_itself() -> None:
-    made = load(path_of_shared("gdl1/coloredtrails.kif"))
-    for rule in decompose(project_locals(made.rules), extents_of(made)):
+    parsed = load(path_of_shared("gdl1/coloredtrails.kif"))
+    for rule in decompose(project_locals(parsed.rules), extents_of(parsed)):
         if rule.head.name.startswith("part;"):
             assert rule.head.name not in {literal.atom.name for literal in rule.body}, str(rule)
 
@@ -148,8 +148,8 @@ def test_part_is_not_made_of_itself() -> None:
     [("gdl2/mastermind.gdl", 0.1), ("gdl2/vis_pacman3p.gdl", 0.1), ("gdl2/kriegTTT_4x4.gdl", 0.5)],
 )
 def test_splitting_pays(name: str, share: float) -> None:
-    made = load(path_of_shared(name))
-    whole, split = ground(made, split=False), ground(made)
+    parsed = load(path_of_shared(name))
+    whole, split = ground(parsed, split=False), ground(parsed)
     assert len(split.conditions) < share * len(whole.conditions)
 
 
@@ -175,10 +175,10 @@ def random_rules(seed: int) -> str:
             ]
         )
 
-    def rule(head: str, used: str, *, moves: bool = True) -> str:
+    def rule(head: str, variable: str, *, moves: bool = True) -> str:
         body = [condition() for _ in range(rng.randint(2, 5))]
         body = [x for x in body if moves or "does" not in x] or ["(true (g ?u))"]
-        body += [f"(num ?{name})" for name in used if f"?{name}" not in " ".join(body)]
+        body += [f"(num ?{name})" for name in variable if f"?{name}" not in " ".join(body)]
         bound = [name for name in names if f"?{name}" in " ".join(body)]
         for _ in range(rng.randint(0, 2)):
             a, b = rng.choices(bound, k=2)
@@ -217,9 +217,9 @@ def test_random_rules_mean_the_same_when_split(seed: int, monkeypatch: pytest.Mo
     monkeypatch.setattr(module, "WORTH", 1.0)
     monkeypatch.setattr(module, "MIN_GAIN", 0.0)
     text = random_rules(seed)
-    made = normalize(parse(text))
-    reference = Reference.of_program(made)
+    parsed = normalize(parse(text))
+    reference = Reference.of_program(parsed)
     for split in (True, False):
-        game = GroundGame(ground(made, split=split))
+        game = GroundGame(ground(parsed, split=split))
         for match in range(2):
             play_alike(game, reference, seed=match, max_steps=4)

@@ -1,4 +1,4 @@
-"""Rules for what is asked for: they say the same as all rules do, and there are fewer of them."""
+"""Rules that are restricted to queries: the same meaning with fewer ground rules."""
 
 from __future__ import annotations
 
@@ -125,13 +125,13 @@ def test_no_rules_are_made_for_what_nobody_asks_for(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("ggp.machine.propnet.compile.rewriting.decompose.MIN_GAIN", 1e9)
     whole = ground(program)
     monkeypatch.setattr(splits, "LARGE", 0.0)
-    asked = ground(program)
-    assert len(asked.heads) < 60 < 1_500 < len(whole.heads)
-    assert asked.legal[0][0][0] == whole.legal[0][0][0]
-    assert [name for name, _ in asked.legal[0]] == [name for name, _ in whole.legal[0]]
+    with_queries = ground(program)
+    assert len(with_queries.heads) < 60 < 1_500 < len(whole.heads)
+    assert with_queries.legal[0][0][0] == whole.legal[0][0][0]
+    assert [name for name, _ in with_queries.legal[0]] == [name for name, _ in whole.legal[0]]
 
 
-def test_what_is_asked_for_counts_where_relations_range_over_much(
+def test_relations_over_large_domains_are_restricted_to_queries(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As in chess: 16 names of rows and columns, and six arguments that may be any of them."""

@@ -1,4 +1,4 @@
-"""Ground rules that are expected, against those that there are."""
+"""The forecast number of ground rules against the real one."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ HOPELESS = {
 
 def true_count(program: Program, monkeypatch: pytest.MonkeyPatch) -> int:
     """Rules that gringo writes."""
-    found: list[Ground] = []
+    grounds: list[Ground] = []
     result = AspifReader.result
 
-    def kept(reader: AspifReader) -> Ground:
-        found.append(result(reader))
-        return found[-1]
+    def keep_result(reader: AspifReader) -> Ground:
+        grounds.append(result(reader))
+        return grounds[-1]
 
-    monkeypatch.setattr(AspifReader, "result", kept)
+    monkeypatch.setattr(AspifReader, "result", keep_result)
     ground(program)
-    return len(found[0].rules.heads) + len(found[0].inputs)
+    return len(grounds[0].rules.heads) + len(grounds[0].inputs)
 
 
 def test_independent_conditions_are_counted_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,10 +60,10 @@ def test_independent_conditions_are_counted_exactly(monkeypatch: pytest.MonkeyPa
             "(<= (next (on ?k)) (does a (go ?x ?y ?k)))"
         )
     )
-    found = foresee(program, LIMITS)
-    assert found.relations["seen/3"] == 4 * 4 * 2
-    assert found.relations["legal/2"] == 4 * 4 * 2 + 2  # and each role may wait
-    assert found.rules == pytest.approx(true_count(program, monkeypatch), rel=0.15)
+    forecast = foresee(program, LIMITS)
+    assert forecast.relations["seen/3"] == 4 * 4 * 2
+    assert forecast.relations["legal/2"] == 4 * 4 * 2 + 2  # and each role may wait
+    assert forecast.rules == pytest.approx(true_count(program, monkeypatch), rel=0.15)
 
 
 @pytest.mark.parametrize("name", MODEST_GAMES)
@@ -71,22 +71,22 @@ def test_expected_rules_are_within_a_factor_of_those_there_are(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = load(name)
-    found = foresee(program, LIMITS)
-    ratio = found.rules / true_count(program, monkeypatch)
+    forecast = foresee(program, LIMITS)
+    ratio = forecast.rules / true_count(program, monkeypatch)
     assert 1 / 5 < ratio < 5
-    assert found.verdict(LIMITS) == "yes"
+    assert forecast.verdict(LIMITS) == "yes"
     assert hopeless(program, LIMITS) is None
-    written = sum(found.relations.values())
-    assert 0.3 * found.rules < written <= found.rules
+    written = sum(forecast.relations.values())
+    assert 0.3 * forecast.rules < written <= forecast.rules
 
 
 @pytest.mark.parametrize("name", HOPELESS)
 def test_hopeless_rules_are_known_by_the_one_that_explodes(name: str) -> None:
     text, culprit = HOPELESS[name]
     program = normalize(parse(text))
-    found = foresee(program, LIMITS)
-    assert found.verdict(LIMITS) == "no"
-    worst = found.costly[0]
+    forecast = foresee(program, LIMITS)
+    assert forecast.verdict(LIMITS) == "no"
+    worst = forecast.costly[0]
     assert worst.rule.startswith(culprit)
     assert text[worst.start :].startswith(culprit)
     assert worst.ground_rules > most_rules(LIMITS)
@@ -102,25 +102,25 @@ def test_the_same_rules_with_less_in_them_are_expected_to_be_ground() -> None:
 
 def test_count_of_one_rule_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
     program = normalize(parse(rolls(5)))
-    found = foresee(program, LIMITS)
-    assert found.relations["legal/2"] == 6**5
-    assert found.rules == pytest.approx(true_count(program, monkeypatch), rel=0.05)
+    forecast = foresee(program, LIMITS)
+    assert forecast.relations["legal/2"] == 6**5
+    assert forecast.rules == pytest.approx(true_count(program, monkeypatch), rel=0.05)
 
 
 def test_grounding_ends_when_too_many_rules_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
     program = normalize(parse(rolls(5)))
     expected = foresee(program, LIMITS).rules
-    few = replace(LIMITS, grounding_seconds=0.6 * expected / module.RULES_PER_SECOND)
+    small_limits = replace(LIMITS, grounding_seconds=0.6 * expected / module.RULES_PER_SECOND)
     foreseen: list[GroundingForecast] = []
     ended: list[ReasonerLimitError] = []
     written: list[int] = []
     monkeypatch.setattr(module, "BETWEEN", 1_000)
     with pytest.raises(ReasonerLimitError, match="ground rules"):
-        ground(program, watch=Watch(few, foreseen.append, written.append, ended.append))
-    assert foreseen[0].verdict(few) == "perhaps"
-    assert [error.reached for error in ended] == [most_rules(few)]
+        ground(program, watch=Watch(small_limits, foreseen.append, written.append, ended.append))
+    assert foreseen[0].verdict(small_limits) == "perhaps"
+    assert [error.reached for error in ended] == [most_rules(small_limits)]
     assert written
-    assert most_rules(few) < written[-1] < 1.1 * expected
+    assert most_rules(small_limits) < written[-1] < 1.1 * expected
 
 
 def test_conditions_count_as_memory() -> None:
@@ -133,13 +133,13 @@ def test_conditions_count_as_memory() -> None:
 
 def test_nothing_is_refused_where_terms_may_grow() -> None:
     rules = f"{FRAME} (init (at z)) (<= (next (at (s ?x))) (true (at ?x))) (legal a wait)"
-    found = foresee(normalize(parse(rules + "(legal b wait)")), LIMITS)
-    assert found.verdict(replace(LIMITS, grounding_bytes=1)) == "perhaps"
+    forecast = foresee(normalize(parse(rules + "(legal b wait)")), LIMITS)
+    assert forecast.verdict(replace(LIMITS, grounding_bytes=1)) == "perhaps"
 
 
 def test_forecast_is_read_as_it_was_written() -> None:
-    found = foresee(load("kuhn_poker"), LIMITS)
-    assert from_bytes(to_bytes(found)) == found
+    forecast = foresee(load("kuhn_poker"), LIMITS)
+    assert from_bytes(to_bytes(forecast)) == forecast
     for wrong in (b"{}", b"[]", b"no"):
         with pytest.raises(MachineError, match="not a forecast"):
             from_bytes(wrong)
@@ -153,6 +153,6 @@ def test_relations_are_not_counted_where_facts_are_many(monkeypatch: pytest.Monk
     )
     counted: list[object] = []
     monkeypatch.setattr(grounding, "_counted", counted.append)
-    found = foresee(normalize(parse(text)), LIMITS)
+    forecast = foresee(normalize(parse(text)), LIMITS)
     assert not counted
-    assert found.relations["far/4"] == pytest.approx(60 * 59 * 58 * 57, rel=0.1)
+    assert forecast.relations["far/4"] == pytest.approx(60 * 59 * 58 * 57, rel=0.1)

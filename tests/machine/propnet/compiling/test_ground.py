@@ -1,10 +1,11 @@
-"""Ground rules say what the rules say: every game, every odd thing a rulesheet may do."""
+"""Ground rules agree with the rules: every game, every odd construct of a rulesheet."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -136,7 +137,7 @@ def of_text(text: str, *, split: bool = True) -> GroundProgram:
 
 
 def check(text: str, *, matches: int = 3, max_steps: int = 6) -> None:
-    """Play the ground rules against what the rules as written mean."""
+    """Play the ground rules against the reference, which evaluates the rules as written."""
     rulesheet = parse(text)
     program = normalize(rulesheet)
     for split in (True, False):
@@ -206,8 +207,8 @@ def test_goals_are_in_the_order_in_which_they_count() -> None:
     (<= (goal a ?v) (or (v ?v) (w ?v))) (w 100) (w win)
     """
     program = of_text(f"(role a) (role b) {rules} {goals}")
-    found = [[text for text, _ in named] for named in program.goals]
-    assert found == [["50", "075", "7", "50", "win", "100"], ["1"]]
+    goal_names = [[text for text, _ in named] for named in program.goals]
+    assert goal_names == [["50", "075", "7", "50", "win", "100"], ["1"]]
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -217,17 +218,17 @@ def test_atoms_are_numbered_without_gaps_and_defined_once(name: str) -> None:
         atom for named in program.does for _, atom in named
     }
     heads = set(program.heads.tolist())
-    used = {abs(atom) for atom in program.conditions.tolist()}
-    assert used <= heads | inputs
+    atoms_used = {abs(atom) for atom in program.conditions.tolist()}
+    assert atoms_used <= heads | inputs
     assert not heads & inputs
     assert heads | inputs == set(range(1, len(heads | inputs) + 1))
-    assert ALWAYS not in heads | inputs | used
+    assert ALWAYS not in heads | inputs | atoms_used
     assert program.offsets[0] == 0
     assert program.offsets[-1] == len(program.conditions)
     assert (program.offsets[1:] > program.offsets[:-1]).all()
 
 
-def test_what_always_holds_has_no_rules() -> None:
+def test_atoms_that_always_hold_have_no_rules() -> None:
     program = of_text(FRAME + "(init x) (next x) (<= terminal (true x)) (<= (sees a y) (goal b 2))")
     assert program.next == (("x", ALWAYS),)
     assert program.legal == ((("wait", ALWAYS),),) * 2
@@ -348,21 +349,21 @@ def test_rules_are_read_as_they_are_written_however_they_are_cut(
         )
     ]
     assert (number["c"], [-number["b(f1(2,3))"], number["a"]]) in rules
-    for one, other in zip(
+    for first, second in zip(
         whole.rules.__dict__.values(), pieces.rules.__dict__.values(), strict=True
     ):
-        assert np.array_equal(one, other)
+        assert np.array_equal(first, second)
 
 
 def test_rules_that_depend_on_nothing_are_ground_once(monkeypatch: pytest.MonkeyPatch) -> None:
     texts: list[str] = []
-    run = module._Clingo.ground
+    add = Control.add
 
-    def watched(self: module._Clingo, text: str) -> Control:
+    def watched(control: Control, part: str, parameters: Sequence[str], text: str) -> None:
         texts.append(text)
-        return run(self, text)
+        add(control, part, parameters, text)
 
-    monkeypatch.setattr(module._Clingo, "ground", watched)
+    monkeypatch.setattr(Control, "add", watched)
     rules = (
         f"{FRAME} (s 1 2) (s 2 3) (s 3 1) (init (at 1))"
         "(<= (s2 ?x ?z) (s ?x ?y) (s ?y ?z)) (<= (legal a (to ?y)) (true (at ?x)) (s2 ?x ?y))"

@@ -1,4 +1,4 @@
-"""Ground rules mean the same without what is decided before play."""
+"""Ground rules keep their meaning without the atoms that are decided before play."""
 
 from __future__ import annotations
 
@@ -39,15 +39,17 @@ def listed(rules: GroundRules) -> list[Rule]:
     return list(zip(rules.heads.tolist(), bodies, strict=True))
 
 
-def model(rules: Sequence[Rule], given: set[int], groups: Sequence[Sequence[int]]) -> set[int]:
+def model(
+    rules: Sequence[Rule], true_inputs: set[int], groups: Sequence[Sequence[int]]
+) -> set[int]:
     """The atoms that hold, evaluated group after group."""
-    found = set(given)
+    true_atoms = set(true_inputs)
     for group in groups:
         for _ in group:
             for head, body in rules:
-                if head in group and all((abs(x) in found) == (x > 0) for x in body):
-                    found.add(head)
-    return found
+                if head in group and all((abs(x) in true_atoms) == (x > 0) for x in body):
+                    true_atoms.add(head)
+    return true_atoms
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,7 @@ def test_decided_atoms_have_no_number(
 
 
 @pytest.mark.parametrize(
-    ("rules", "kept"),
+    ("rules", "remaining"),
     [
         ([(3, [1, 2]), (3, [2, 1])], [(3, [1, 2])]),
         ([(3, [1, 2]), (4, [2, 1])], [(3, [1, 2]), (4, [1, 2])]),
@@ -85,8 +87,8 @@ def test_decided_atoms_have_no_number(
         ([(3, [1, 4]), (3, [2, -4]), (4, [5, -5])], [(3, [2])]),
     ],
 )
-def test_repeated_and_useless_rules_go(rules: list[Rule], kept: list[Rule]) -> None:
-    assert listed(simplified(rules, [1, 2])) == kept
+def test_repeated_and_useless_rules_go(rules: list[Rule], remaining: list[Rule]) -> None:
+    assert listed(simplified(rules, [1, 2])) == remaining
 
 
 @pytest.mark.parametrize("seed", range(100))
@@ -107,8 +109,10 @@ def test_random_rules_mean_the_same(seed: int) -> None:
     numbers = smaller.atoms.tolist()
     assert {abs(x) for x in smaller.conditions.tolist()} <= set(numbers) - {ALWAYS, NEVER}
     moved = [[numbers[atom] for atom in group if atom < len(numbers)] for group in groups]
-    for given in ({1}, {2, 3}, {1, 2, 3}, set[int]()):
-        before = model(rules, given, groups)
-        after = model(listed(smaller), {numbers[atom] for atom in given}, moved) | {ALWAYS}
+    for true_inputs in ({1}, {2, 3}, {1, 2, 3}, set[int]()):
+        atoms_before = model(rules, true_inputs, groups)
+        atoms_after = model(listed(smaller), {numbers[atom] for atom in true_inputs}, moved) | {
+            ALWAYS
+        }
         for atom in range(1, len(numbers)):
-            assert (atom in before) == (numbers[atom] in after), atom
+            assert (atom in atoms_before) == (numbers[atom] in atoms_after), atom

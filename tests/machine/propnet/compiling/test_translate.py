@@ -18,14 +18,14 @@ NAMES = {"init", "true", "next", "does", "legal", "sees", "goal", "terminal", "p
 
 
 def lines(rules: str) -> list[str]:
-    """The lines that rules add to those of the frame, names restored."""
+    """The lines of rules, without those of the frame, with names restored."""
     frame = set(_restored(program("")))
     return [line for line in _restored(program(rules)) if line not in frame]
 
 
-def _restored(made: Program) -> list[str]:
+def _restored(parsed: Program) -> list[str]:
     """The lines of a program with `[name]` for numbers."""
-    translation = translate(made.roles, project_locals(made.rules))
+    translation = translate(parsed.roles, project_locals(parsed.rules))
     body = translation.text.splitlines()[4:]
     return [
         re.sub(r"\b([pf]?)([0-9]+)\b", lambda m: f"{m[1]}[{translation.names[int(m[2])]}]", line)
@@ -97,9 +97,9 @@ def test_equal_rules_give_equal_text() -> None:
 
 
 def test_local_variable_must_have_been_projected() -> None:
-    made = program("(<= terminal (not (true (at ?x)))) (<= (next (at b)) (true start))")
+    parsed = program("(<= terminal (not (true (at ?x)))) (<= (next (at b)) (true start))")
     with pytest.raises(ValueError, match="a variable of its own"):
-        translate(made.roles, made.rules)
+        translate(parsed.roles, parsed.rules)
 
 
 @pytest.mark.parametrize("predicate", ["init", "true", "player", "terminal"])

@@ -1,4 +1,4 @@
-"""What is found out about the fluents of a game, and what that makes possible."""
+"""Invariants of the fluents of a game, and the simplifications that follow from them."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ def net(circuit: Circuit, fluent: str) -> int:
     return 1 + circuit.fluents.index(fluent)
 
 
-def test_what_never_changes_is_no_fluent() -> None:
+def test_facts_that_never_change_are_no_fluents() -> None:
     circuit = walker()
     assert circuit.constant == ("(wall 6)", "awake")
     assert circuit.legal[0].names == ("right", "stay")
 
 
-def test_what_follows_from_constants_is_constant() -> None:
+def test_gates_of_constants_are_constant() -> None:
     a, b, c, d, go, jump = (2 * net for net in range(1, 7))
     circuit = Circuit(
         roles=("r",),
@@ -99,17 +99,17 @@ def test_what_follows_from_constants_is_constant() -> None:
 
 
 def test_fluents_that_exclude_each_other_are_found() -> None:
-    known = knowledge()
-    circuit = use_invariants(walker(), known)
+    facts = knowledge()
+    circuit = use_invariants(walker(), facts)
     cells = tuple(f"(at {cell})" for cell in range(1, 6))
-    assert ExclusiveFluents(cells, exact=True) in known.groups
+    assert ExclusiveFluents(cells, exact=True) in facts.groups
     assert "(at 6)" not in circuit.fluents
     assert set(circuit.fluents) < set(walker().fluents)
 
 
 def test_any_but_one_becomes_not_that_one() -> None:
-    known = knowledge()
-    circuit = complement(use_invariants(walker(), known), known)
+    facts = knowledge()
+    circuit = complement(use_invariants(walker(), facts), facts)
     elsewhere = circuit.goals[0].literals[circuit.goals[0].names.index("100")]
     assert elsewhere == 2 * net(circuit, "(at 2)") + 1
 
@@ -153,13 +153,13 @@ def test_nothing_is_guessed_where_too_little_could_be_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     circuit = circuit_of("breakthrough")
-    known = CircuitKnowledge(Work(invariants.MIN_QUESTIONS * circuit.num_gates))
-    assert invariants.use_invariants(circuit, known) is circuit
-    assert not known.work.spent
-    assert not known.groups
+    facts = CircuitKnowledge(Work(invariants.MIN_QUESTIONS * circuit.num_gates))
+    assert invariants.use_invariants(circuit, facts) is circuit
+    assert not facts.work.spent
+    assert not facts.groups
 
 
-def test_what_there_was_no_work_left_for_is_not_proved() -> None:
+def test_guesses_beyond_the_work_limit_are_not_proved() -> None:
     circuit = circuit_of("tic_tac_toe")
     wrong = [
         Guess(1, (2 * net(circuit, name),))
@@ -173,10 +173,10 @@ def test_what_there_was_no_work_left_for_is_not_proved() -> None:
 
 
 def test_only_the_strongest_guesses_about_groups_are_kept() -> None:
-    wide, narrow, other = (2, 4, 6, 8), (4, 6), (8, 10)
-    at_most = [Guess(2, narrow), Guess(2, wide), Guess(2, other)]
+    wide, narrow, third = (2, 4, 6, 8), (4, 6), (8, 10)
+    at_most = [Guess(2, narrow), Guess(2, wide), Guess(2, third)]
     at_least = [Guess(0, wide), Guess(0, narrow)]
-    assert set(strongest(at_most)) == {Guess(2, wide), Guess(2, other)}
+    assert set(strongest(at_most)) == {Guess(2, wide), Guess(2, third)}
     assert strongest(at_least) == [Guess(0, narrow)]
 
 
@@ -184,8 +184,8 @@ def test_fluents_that_were_always_alike_are_guessed_to_be_equal() -> None:
     circuit = circuit_of("tic_tac_toe")
     values = sample(circuit, num_words=1, num_steps=12, seed=3)
     becomes = equal_fluents(circuit, values)
-    one, other = (1 + place for place, name in enumerate(circuit.fluents) if "control" in name)
-    assert becomes == {other: 2 * one + 1}
+    first, second = (1 + place for place, name in enumerate(circuit.fluents) if "control" in name)
+    assert becomes == {second: 2 * first + 1}
 
 
 def test_sampled_states_are_reachable() -> None:

@@ -1,4 +1,4 @@
-"""Passes make circuits smaller, and never change what they say about a game."""
+"""Passes make circuits smaller, and never change their meaning."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from ggp.machine.propnet.optimise.proofs import Evaluator
 from tests.machine.propnet.circuits import (
     circuit_of,
     differences,
+    outputs_of,
     random_circuit,
     random_walk,
     reachable,
-    said,
 )
 from tests.machine.propnet.evaluate import evaluate
 from tests.machine.propnet.test_circuit import REACH, assert_well_made
@@ -70,12 +70,12 @@ def circuit_of_rules(rules: str) -> Circuit:
 )
 def test_every_pass_leaves_games_as_they_are(game: str) -> None:
     circuit = circuit_of(game)
-    known = knowledge()
+    facts = knowledge()
     for seed, (name, run) in enumerate(PASSES):
-        before, circuit = circuit, run(circuit, known)
-        if circuit is not before:
-            walk = random_walk(before, seed, lanes=10, depth=10)
-            assert differences(before, circuit, walk) == [], name
+        original, circuit = circuit, run(circuit, facts)
+        if circuit is not original:
+            walk = random_walk(original, seed, lanes=10, depth=10)
+            assert differences(original, circuit, walk) == [], name
             assert_well_made(circuit)
     walk = random_walk(circuit_of(game), 99, lanes=10, depth=30)
     assert differences(circuit_of(game), circuit, walk) == []
@@ -87,11 +87,11 @@ def test_every_pass_leaves_games_as_they_are(game: str) -> None:
 def test_circuits_stay_the_same_wherever_a_game_can_get(seed: int, with_loop: bool) -> None:
     circuit = random_circuit(seed, with_loop=with_loop)
     everywhere = reachable(circuit)
-    known = knowledge()
+    facts = knowledge()
     for name, run in PASSES:
-        circuit = run(circuit, known)
-        found = differences(random_circuit(seed, with_loop=with_loop), circuit, everywhere)
-        assert found == [], name
+        circuit = run(circuit, facts)
+        messages = differences(random_circuit(seed, with_loop=with_loop), circuit, everywhere)
+        assert messages == [], name
     assert_well_made(circuit)
 
 
@@ -113,17 +113,17 @@ def test_kernels_of_passes_make_the_same_gates_of_anything(
     circuit = random_circuit(seed, with_loop=False)
     expected = [run(circuit, knowledge()) for run in (factor, fold_constants, flatten)]
     monkeypatch.setattr(drafting, "FOR_KERNELS", 0)
-    found = [run(circuit, knowledge()) for run in (factor, fold_constants, flatten)]
-    for one, other in zip(expected, found, strict=True):
-        assert_equal(one, other)
+    circuits = [run(circuit, knowledge()) for run in (factor, fold_constants, flatten)]
+    for plain_circuit, kernel_circuit in zip(expected, circuits, strict=True):
+        assert_equal(plain_circuit, kernel_circuit)
 
 
 def test_wide_gates_are_sorted_and_folded_by_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     circuit = circuit_of("mastermind")
     rng = np.random.default_rng(0)
     finished = []
-    for least in (0, circuit.num_literals + 1):
-        monkeypatch.setattr(drafting, "FOR_KERNELS", least)
+    for threshold in (0, circuit.num_literals + 1):
+        monkeypatch.setattr(drafting, "FOR_KERNELS", threshold)
         draft = Draft(circuit)
         rng = np.random.default_rng(0)
         for net in list(draft.free_gates())[1::3]:
@@ -143,17 +143,17 @@ def test_circle_is_an_error_for_the_kernel_too(monkeypatch: pytest.MonkeyPatch) 
         draft.finish()
 
 
-def assert_equal(one: Circuit, other: Circuit) -> None:
+def assert_equal(first: Circuit, second: Circuit) -> None:
     """Fail unless two circuits have the same gates and outputs."""
-    for name, value in vars(one).items():
-        for each, like in zip(_arrays(value), _arrays(vars(other)[name]), strict=True):
-            np.testing.assert_equal(each, like, err_msg=name)
+    for name, value in vars(first).items():
+        for left_array, like in zip(_arrays(value), _arrays(vars(second)[name]), strict=True):
+            np.testing.assert_equal(left_array, like, err_msg=name)
 
 
 def _arrays(value: object) -> list[object]:
     """The arrays, texts and numbers that a field of a circuit is made of."""
     if isinstance(value, tuple):
-        return [each for part in value for each in _arrays(part)]
+        return [array for part in value for array in _arrays(part)]
     if isinstance(value, Outputs):
         return [value.names, value.literals]
     return [value]
@@ -163,15 +163,15 @@ def _arrays(value: object) -> list[object]:
 @pytest.mark.parametrize("seed", range(20))
 def test_boolean_passes_hold_for_any_input(run: Pass, seed: int) -> None:
     circuit = random_circuit(seed, with_loop=seed % 2 == 1)
-    after = run(circuit, knowledge())
+    optimised = run(circuit, knowledge())
     rng = np.random.default_rng(seed)
     states = rng.random((200, 5)) < 0.5
     moves = rng.random((200, 6)) < 0.5
     never = np.zeros(200, dtype=np.bool_)
-    expected = said(circuit, evaluate(circuit, states, moves), never)
-    got = said(after, evaluate(after, states, moves), never)
-    for what in expected:
-        assert np.array_equal(expected[what], got.get(what, never)), what
+    expected = outputs_of(circuit, evaluate(circuit, states, moves), never)
+    got = outputs_of(optimised, evaluate(optimised, states, moves), never)
+    for key in expected:
+        assert np.array_equal(expected[key], got.get(key, never)), key
 
 
 @pytest.mark.parametrize(
@@ -179,15 +179,15 @@ def test_boolean_passes_hold_for_any_input(run: Pass, seed: int) -> None:
     rarely([game for game in MODEST_GAMES if game not in LARGE][::4], {"breakthrough", "meier"}),
 )
 def test_optimising_is_repeatable(game: str) -> None:
-    one, reports, complete = optimise(circuit_of(game))
-    other = optimise(circuit_of(game)).circuit
+    first, reports, complete = optimise(circuit_of(game))
+    second = optimise(circuit_of(game)).circuit
     assert complete
-    assert one.literals.tolist() == other.literals.tolist()
-    assert one.offsets.tolist() == other.offsets.tolist()
+    assert first.literals.tolist() == second.literals.tolist()
+    assert first.offsets.tolist() == second.offsets.tolist()
     assert [report.name for report in reports] == [name for name, _ in PASSES]
     assert (reports[-1].gates_after, reports[-1].literals_after) == (
-        one.num_gates,
-        one.num_literals,
+        first.num_gates,
+        first.num_literals,
     )
 
 
@@ -212,9 +212,9 @@ def test_where_passes_stop_does_not_depend_on_the_clock(monkeypatch: pytest.Monk
     started_s = time.monotonic()
     now = time.monotonic
     monkeypatch.setattr(time, "monotonic", lambda: started_s + 10 * (now() - started_s))
-    found = optimise(circuit, max_steps=steps)
-    assert found.circuit.literals.tolist() == expected.circuit.literals.tolist()
-    assert found.circuit.offsets.tolist() == expected.circuit.offsets.tolist()
+    optimised = optimise(circuit, max_steps=steps)
+    assert optimised.circuit.literals.tolist() == expected.circuit.literals.tolist()
+    assert optimised.circuit.offsets.tolist() == expected.circuit.offsets.tolist()
 
 
 def test_a_pass_in_vain_is_not_run_again_on_the_same_circuit(
@@ -226,16 +226,16 @@ def test_a_pass_in_vain_is_not_run_again_on_the_same_circuit(
         ran.append("idle")
         return circuit
 
-    def learning(circuit: Circuit, known: CircuitKnowledge) -> Circuit:
+    def learning(circuit: Circuit, facts: CircuitKnowledge) -> Circuit:
         ran.append("learning")
-        known.groups += (ExclusiveFluents(("(at 1)", "(at 2)"), exact=False),)
+        facts.groups += (ExclusiveFluents(("(at 1)", "(at 2)"), exact=False),)
         return circuit
 
     passes = (("idle", idle), ("idle", idle), ("learning", learning), ("idle", idle))
     monkeypatch.setattr("ggp.machine.propnet.optimise.PASSES", passes)
-    made = optimise(circuit_of("breakthrough"))
+    optimised = optimise(circuit_of("breakthrough"))
     assert ran == ["idle", "learning", "idle"]
-    assert [report.name for report in made.reports] == [name for name, _ in passes]
+    assert [report.name for report in optimised.reports] == [name for name, _ in passes]
 
 
 def test_a_pass_the_clock_breaks_off_counts_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,20 +286,20 @@ def test_no_move_but_some_becomes_one_of_the_others() -> None:
 def test_common_factors_are_taken_out() -> None:
     # not (f1 & f2) & not (f1 & f3) & not (f1 & f4), which is: not (f1 & (f2 or f3 or f4)).
     circuit = gates_on_fluents([[2, 4], [2, 6], [2, 8], [13, 15, 17]], terminal=18)
-    after = factor(circuit, knowledge())
-    assert (after.num_gates, after.num_literals) == (2, 5)
+    factored = factor(circuit, knowledge())
+    assert (factored.num_gates, factored.num_literals) == (2, 5)
 
 
 def test_factors_are_taken_out_where_several_leave_the_same() -> None:
     # f1 & f3 or f1 & f4 & f5 alone stays as it is, beside f2 & f3 or f2 & f4 & f5 it does not:
     # f3 or f4 & f5 is made only once.
-    one = [[2, 6], [2, 8, 10], [13, 15]]
-    alone = gates_on_fluents(one, terminal=16)
-    assert factor(alone, knowledge()) is alone
-    both = gates_on_fluents([*one, [4, 6], [4, 8, 10], [19, 21]], terminal=16)
-    both = replace(both, next=np.array([22, 4, 6, 8, 10], dtype=np.int32))
-    after = factor(both, knowledge())
-    assert (after.num_gates, after.num_literals) == (4, 8)
+    bodies = [[2, 6], [2, 8, 10], [13, 15]]
+    single = gates_on_fluents(bodies, terminal=16)
+    assert factor(single, knowledge()) is single
+    pair = gates_on_fluents([*bodies, [4, 6], [4, 8, 10], [19, 21]], terminal=16)
+    pair = replace(pair, next=np.array([22, 4, 6, 8, 10], dtype=np.int32))
+    factored = factor(pair, knowledge())
+    assert (factored.num_gates, factored.num_literals) == (4, 8)
 
 
 def test_common_parts_are_shared() -> None:
@@ -307,8 +307,8 @@ def test_common_parts_are_shared() -> None:
     gates = [[*inner, 10], [*inner, 11], [3, *inner[1:], 10]]
     circuit = gates_on_fluents(gates, terminal=12, goals=(14, 16))
     circuit = replace(circuit, next=np.array([12, 14, 16, 2, 4], dtype=np.int32))
-    after = extract(circuit, knowledge())
-    assert after.num_literals < circuit.num_literals
+    shared = extract(circuit, knowledge())
+    assert shared.num_literals < circuit.num_literals
 
 
 def gates_on_fluents(
@@ -346,16 +346,16 @@ def gates_on_fluents(
 )
 def test_games_in_which_nothing_happens_are_optimised(rules: str) -> None:
     circuit = circuit_of_rules(rules)
-    after, reports, _ = optimise(circuit)
+    optimised, reports, _ = optimise(circuit)
     assert len(reports) == len(PASSES)
-    assert differences(circuit, after, random_walk(circuit, 1, lanes=3, depth=4)) == []
+    assert differences(circuit, optimised, random_walk(circuit, 1, lanes=3, depth=4)) == []
 
 
 def test_loops_are_kept_and_broken_up() -> None:
     circuit = circuit_of_rules(REACH)
-    after = optimise(circuit).circuit
-    assert differences(circuit, after, random_walk(circuit, 7, depth=6)) == []
-    assert len(after.loops) == 1
+    optimised = optimise(circuit).circuit
+    assert differences(circuit, optimised, random_walk(circuit, 7, depth=6)) == []
+    assert len(optimised.loops) == 1
 
 
 @pytest.mark.parametrize("game", ["gdl1/cubicup_3player.kif", "gdl2/transit.gdl"])

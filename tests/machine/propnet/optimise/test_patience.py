@@ -56,20 +56,20 @@ def test_questions_may_be_broken_off_at_any_moment() -> None:
     assert run.stdout == "came to its end\n", run.stderr
 
 
-def test_what_is_unbroken_is_broken_off_afterwards() -> None:
-    done = []
+def test_an_interrupt_in_an_unbroken_section_comes_after_it() -> None:
+    events = []
     with (  # noqa: PT012
         pytest.raises(TookTooLong),
         patience(WorkDeadline(clock_s=time.monotonic() + 0.02)),
     ):
         with unbroken():
             time.sleep(0.05)
-            done.append("inside")
-        done.append("behind")
-    assert done == ["inside"]
+            events.append("inside")
+        events.append("behind")
+    assert events == ["inside"]
 
 
-def test_what_is_over_in_time_is_not_broken_off() -> None:
+def test_work_that_ends_in_time_is_not_interrupted() -> None:
     with patience(WorkDeadline(time.process_time() + 60, time.monotonic() + 60)), unbroken():
         pass
     with patience(NEVER), unbroken():

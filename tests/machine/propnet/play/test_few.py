@@ -21,7 +21,7 @@ def reached(machine: PropnetMachine, lanes: int) -> tuple[PropnetStates, np.ndar
     for turn in range(4):
         legal = [machine.legal(states, role) for role in range(len(machine.roles))]
         moves = np.array(
-            [[rng.choice(each[lane]) for each in legal] for lane in range(len(states))]
+            [[rng.choice(role_legal[lane]) for role_legal in legal] for lane in range(len(states))]
         )
         if turn == 3:
             break
@@ -43,25 +43,31 @@ def test_how_arrays_lie_in_memory_does_not_matter(game: str, lanes: int) -> None
     as_columns = PropnetStates(machine, np.asfortranarray(states.packed))
     with_gaps = PropnetStates(machine, every_other[:, ::2])
     repeated = np.arange(lanes + NARROW) % lanes
-    many = states.take(repeated)
-    for again in (states, as_columns, with_gaps):
+    repeated_states = states.take(repeated)
+    for laid_out_states in (states, as_columns, with_gaps):
         for role in range(len(machine.roles)):
-            expected = machine.legal(many, role)
-            found = machine.legal(again, role)
+            expected = machine.legal(repeated_states, role)
+            legal = machine.legal(laid_out_states, role)
             for lane in range(lanes):
-                assert found[lane].tolist() == expected[lane].tolist()
-        assert (machine.terminal(again) == machine.terminal(many)[:lanes]).all()
-    following = machine.step(many, moves[repeated])
+                assert legal[lane].tolist() == expected[lane].tolist()
+        assert (
+            machine.terminal(laid_out_states) == machine.terminal(repeated_states)[:lanes]
+        ).all()
+    following = machine.step(repeated_states, moves[repeated])
     assert isinstance(following.states, PropnetStates)
-    for again in (states, as_columns, with_gaps):
-        for made in (moves, np.asfortranarray(moves), np.repeat(moves, 2, axis=1)[:, ::2]):
-            found_next = machine.step(again, made)
+    for laid_out_states in (states, as_columns, with_gaps):
+        for laid_out_moves in (
+            moves,
+            np.asfortranarray(moves),
+            np.repeat(moves, 2, axis=1)[:, ::2],
+        ):
+            found_next = machine.step(laid_out_states, laid_out_moves)
             assert isinstance(found_next.states, PropnetStates)
             assert (found_next.states.packed == following.states.packed[:lanes]).all()
             assert (found_next.percepts == following.percepts[:lanes]).all()
 
 
-def test_moves_that_are_none_are_told_for_one_state_as_for_many() -> None:
+def test_a_move_that_does_not_exist_is_reported_for_one_state_as_for_many() -> None:
     machine = build_machine(load("meier"), "propnet")
     for wrong in (-1, 10**6):
         for lanes in (1, NARROW + 1):
@@ -74,17 +80,17 @@ def test_answers_about_one_state_are_not_overwritten_by_the_next() -> None:
     machine = build_machine(load("meier"), "propnet")
     assert isinstance(machine, PropnetMachine)
     states, moves = reached(machine, 8)
-    kept = []
+    answers = []
     for lane in range(8):
-        one = states.take(np.array([lane]))
-        legal = [machine.legal(one, role) for role in range(len(machine.roles))]
-        kept.append((machine.step(one, moves[lane : lane + 1]), legal))
+        state = states.take(np.array([lane]))
+        legal = [machine.legal(state, role) for role in range(len(machine.roles))]
+        answers.append((machine.step(state, moves[lane : lane + 1]), legal))
     together = machine.step(states, moves)
     assert isinstance(together.states, PropnetStates)
-    for lane, (stepped, legal) in enumerate(kept):
+    for lane, (stepped, legal) in enumerate(answers):
         assert isinstance(stepped.states, PropnetStates)
         assert (stepped.states.packed[0] == together.states.packed[lane]).all()
         assert (stepped.percepts[0] == together.percepts[lane]).all()
-        for role, found in enumerate(legal):
+        for role, role_legal in enumerate(legal):
             expected = machine.legal(states, role)[lane]
-            assert found[0].tolist() == expected.tolist()
+            assert role_legal[0].tolist() == expected.tolist()

@@ -1,4 +1,4 @@
-"""However gates are ordered, put together and given rows, kernels say what the circuit says."""
+"""However gates are ordered, put together and given rows, kernels agree with the circuit."""
 
 from __future__ import annotations
 
@@ -31,34 +31,34 @@ LANES = (1, FEW, FEW + 1, NARROW, NARROW + 1)
 
 def stepped(machine: PropnetMachine, states: Bits, moves: IntArray) -> Bits:
     """Next states and percepts of all roles as bits, by the kernels for so many states."""
-    found = machine.step(machine.from_fluent_bits(states), moves)
-    assert isinstance(found.states, PropnetStates)
+    next_step = machine.step(machine.from_fluent_bits(states), moves)
+    assert isinstance(next_step.states, PropnetStates)
     seen = [
         [name in machine.percept_texts(int(percept)) for name in outputs.names]
-        for lane in found.percepts
+        for lane in next_step.percepts
         for percept, outputs in zip(lane, machine.circuit.sees, strict=True)
     ]
     bits = np.array(seen, dtype=np.bool_).reshape(len(states), -1)
-    return np.concatenate([unpack(found.states.packed, states.shape[1]), bits], axis=1)
+    return np.concatenate([unpack(next_step.states.packed, states.shape[1]), bits], axis=1)
 
 
 def by_gates(circuit: Circuit, states: Bits, moves: IntArray) -> tuple[Bits, Bits]:
-    """What follows, and what is terminal and legal, gate by gate."""
+    """The next state, percepts, end and legal moves, gate by gate."""
     num_moves = len(circuit.legal[0].names)
-    made = np.zeros((len(states), 2 * num_moves), dtype=np.bool_)
+    move_bits = np.zeros((len(states), 2 * num_moves), dtype=np.bool_)
     for role in range(2):
-        made[np.arange(len(states)), role * num_moves + moves[:, role]] = True
-    nets = evaluate(circuit, states, made)
-    shown = [read(nets, each.literals) for each in circuit.sees]
-    said = [np.array([circuit.terminal]), *(each.literals for each in circuit.legal)]
-    return np.concatenate([read(nets, circuit.next), *shown], axis=1), read(
-        nets, np.concatenate(said).astype(np.int32)
+        move_bits[np.arange(len(states)), role * num_moves + moves[:, role]] = True
+    nets = evaluate(circuit, states, move_bits)
+    percepts_read = [read(nets, outputs.literals) for outputs in circuit.sees]
+    literals = [np.array([circuit.terminal]), *(outputs.literals for outputs in circuit.legal)]
+    return np.concatenate([read(nets, circuit.next), *percepts_read], axis=1), read(
+        nets, np.concatenate(literals).astype(np.int32)
     )
 
 
 @pytest.mark.parametrize("piece", [3, tape_layout.PIECE])
 @pytest.mark.parametrize("with_loop", [False, True])
-def test_few_and_many_states_say_what_gates_say(
+def test_few_and_many_states_agree_with_the_gates(
     piece: int, with_loop: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tape_layout, "PIECE", piece)
@@ -69,14 +69,14 @@ def test_few_and_many_states_say_what_gates_say(
         for lanes in LANES:
             states = rng.random((lanes, len(circuit.fluents))) < 0.5
             moves = rng.integers(0, 3, (lanes, 2))
-            after, said = by_gates(circuit, states, moves)
-            assert np.array_equal(stepped(machine, states, moves), after)
+            next_bits, answers = by_gates(circuit, states, moves)
+            assert np.array_equal(stepped(machine, states, moves), next_bits)
             batch = machine.from_fluent_bits(states)
-            over = said[:, 0]
+            over = answers[:, 0]
             assert np.array_equal(machine.terminal(batch), over)
             for role in range(2):
                 legal = machine.legal(batch, role, allow_stuck=True)
-                expected = said[:, 1 + 3 * role : 4 + 3 * role] & ~over[:, None]
+                expected = answers[:, 1 + 3 * role : 4 + 3 * role] & ~over[:, None]
                 texts = [machine.move_text(int(move)) for move in legal.values]
                 names = circuit.legal[role].names
                 assert texts == [names[k] for k in np.nonzero(expected)[1]]
@@ -97,7 +97,7 @@ def test_playouts_are_the_same_whatever_is_put_together(
     monkeypatch.setattr(phases, "MIN_REACH_LITERALS", 0)
     monkeypatch.setattr(phases, "MIN_LITERALS", 0)
     monkeypatch.setattr(queries, "SPARSE", 8)
-    played = []
+    playout_lists = []
     for plain in (False, True):
         if plain:
             monkeypatch.setattr(tape_layout, "PIECE", 1 << 30)
@@ -113,9 +113,9 @@ def test_playouts_are_the_same_whatever_is_put_together(
         assert plan.always.all() == plain
         assert (plan.act.segments[:, 8] == WHOLE).all() == plain
         for states in (machine.initial(lanes), machine.from_fluent_bits(stray)):
-            found = machine.playout(states, np.random.default_rng(3), 40)
-            played.append([each.tolist() for each in found])
-    assert played[:2] == played[2:]
+            playouts = machine.playout(states, np.random.default_rng(3), 40)
+            playout_lists.append([column.tolist() for column in playouts])
+    assert playout_lists[:2] == playout_lists[2:]
 
 
 def written_nowhere(*arguments: object) -> Bits:
@@ -127,40 +127,42 @@ def written_nowhere(*arguments: object) -> Bits:
 
 def test_given_moves_are_made_in_phases_too(monkeypatch: pytest.MonkeyPatch) -> None:
     circuit = turning_stones(6)
-    found = []
+    results_by_role = []
     for smallest in (phases.MIN_LITERALS, 1 << 30):
         monkeypatch.setattr(phases, "MIN_LITERALS", smallest)
         machine = PropnetMachine(circuit, is_gdl2=False)
         start = machine.initial(1)
         waits, moves = machine.legal(start, 1).values, machine.legal(start, 0).values
-        then = machine.step(start, np.array([[moves[0], waits[0]]])).states
-        for role, states in ((0, start), (1, then)):
-            known = machine.legal(states, role).values
-            size = len(known)
+        second_states = machine.step(start, np.array([[moves[0], waits[0]]])).states
+        for role, states in ((0, start), (1, second_states)):
+            legal = machine.legal(states, role).values
+            size = len(legal)
             into = np.arange(size)
             counts = np.full(size, 700)
-            trials = TrialBatch(into * 0, known, counts, into, np.ones(size), size)
+            trials = TrialBatch(into * 0, legal, counts, into, np.ones(size), size)
             sums = machine.playouts_after(
                 states, role, trials, np.random.default_rng(1), cut_value=50.0, spread=True
             )
-            found.append((sums.goals.tolist(), sums.steps.tolist()))
-    assert found[:2] == found[2:]
+            results_by_role.append((sums.goals.tolist(), sums.steps.tolist()))
+    assert results_by_role[:2] == results_by_role[2:]
 
 
 def test_phases_are_those_of_whose_turn_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(phases, "MIN_LITERALS", 0)
     circuit = circuit_of("tic_tac_toe")
-    found = phases_of(circuit)
-    assert len(found.circuits) == 2
-    assert all("control" in circuit.fluents[fluent] for fluent in found.fluents)
-    for held, part in zip(found.values, found.circuits, strict=True):
+    phases_found = phases_of(circuit)
+    assert len(phases_found.circuits) == 2
+    assert all("control" in circuit.fluents[fluent] for fluent in phases_found.fluents)
+    for fluents_held, part in zip(phases_found.values, phases_found.circuits, strict=True):
         assert part.num_literals < 0.8 * circuit.num_literals
         states = np.random.default_rng(0).random((50, len(circuit.fluents))) < 0.5
-        states[:, found.fluents] = held
+        states[:, phases_found.fluents] = fluents_held
         idle = np.zeros((50, circuit.num_inputs - len(circuit.fluents)), dtype=np.bool_)
-        whole, said = evaluate(circuit, states, idle), evaluate(part, states, idle)
-        for before, after in zip(circuit.legal, part.legal, strict=True):
-            assert np.array_equal(read(whole, before.literals), read(said, after.literals))
+        whole, part_nets = evaluate(circuit, states, idle), evaluate(part, states, idle)
+        for whole_outputs, part_outputs in zip(circuit.legal, part.legal, strict=True):
+            assert np.array_equal(
+                read(whole, whole_outputs.literals), read(part_nets, part_outputs.literals)
+            )
     # Whose turn it is here depends on moves.
     assert not phases_of(circuit_of("krieg_tic_tac_toe")).circuits
 
@@ -171,7 +173,7 @@ def test_plans_with_phases_are_of_the_same_types_as_others(monkeypatch: pytest.M
     plan = playout_plan(circuit_of("tic_tac_toe"))
     assert plan.phases.shape == (2, 2)
     parts = [part if isinstance(part, tuple) else (part,) for part in plan]
-    arrays = [each for part in parts for each in part if isinstance(each, np.ndarray)]
+    arrays = [array for part in parts for array in part if isinstance(array, np.ndarray)]
     assert all(array.flags.c_contiguous for array in arrays)
 
 
@@ -190,29 +192,29 @@ def test_rows_are_used_again() -> None:
     assert step.num_rows - inputs < 0.5 * circuit.num_gates
 
 
-def test_what_a_later_stage_reads_outlives_a_stage_that_may_be_left_out() -> None:
+def test_rows_read_by_a_later_stage_outlive_an_optional_stage() -> None:
     for seed in range(20):
         circuit = random_circuit(seed)
-        look = np.concatenate([each.literals for each in circuit.legal])
-        goals = np.concatenate([each.literals for each in circuit.goals])
+        look = np.concatenate([outputs.literals for outputs in circuit.legal])
+        goals = np.concatenate([outputs.literals for outputs in circuit.goals])
         stages = [Stage(look), Stage(goals, optional=True), Stage(circuit.next)]
         inputs = range(1, 1 + circuit.num_inputs)
         laid = lay_out(circuit, inputs, stages)
         rng = np.random.default_rng(seed)
-        held = rng.random(circuit.num_inputs) < 0.5
-        fluents, moves = np.split(held, [len(circuit.fluents)])
+        bits = rng.random(circuit.num_inputs) < 0.5
+        fluents, moves = np.split(bits, [len(circuit.fluents)])
         nets = evaluate(circuit, fluents[None], moves[None])
         for tapes in ((0, 1, 2), (0, 2)):
-            rows = [False, *held.tolist(), *[True] * (laid.num_rows - circuit.num_inputs - 1)]
+            rows = [False, *bits.tolist(), *[True] * (laid.num_rows - circuit.num_inputs - 1)]
             for number in tapes:
                 run_plainly(laid.tapes[number], rows)
                 wires = laid.wires[number]
-                found = np.array(rows)[wires.rows] ^ (wires.inverted != 0)
-                assert np.array_equal(found, read(nets, stages[number].targets)[0])
+                values = np.array(rows)[wires.rows] ^ (wires.inverted != 0)
+                assert np.array_equal(values, read(nets, stages[number].targets)[0])
                 if number == 1:  # these are still needed
                     wires = laid.wires[0]
-                    found = np.array(rows)[wires.rows] ^ (wires.inverted != 0)
-                    assert np.array_equal(found, read(nets, look)[0])
+                    values = np.array(rows)[wires.rows] ^ (wires.inverted != 0)
+                    assert np.array_equal(values, read(nets, look)[0])
 
 
 def test_blocks_begin_with_a_line_of_a_cache() -> None:
@@ -231,36 +233,38 @@ def test_states_of_a_whole_word_that_are_alike_play_like_others() -> None:
     later = machine.step(first, np.array([moves])).states
     mixed = np.repeat([0, 1, 0, 1], [130, 3, 64, 1000])
     batch = machine.concatenate([first, later]).take(mixed)
-    played = machine.playout(batch, np.random.default_rng(0))
+    playouts = machine.playout(batch, np.random.default_rng(0))
     # Of nine cells, five moves at least end a match.
-    assert (played.steps[mixed == 0] >= 5).all()
-    assert (played.steps[mixed == 1] >= 4).all()
-    assert (played.steps[mixed == 0] <= 9).all()
-    assert (played.steps[mixed == 1] <= 8).all()
-    assert (played.steps == 9).any()
-    assert played.goals.sum(axis=1).tolist() == [100.0] * len(mixed)
+    assert (playouts.steps[mixed == 0] >= 5).all()
+    assert (playouts.steps[mixed == 1] >= 4).all()
+    assert (playouts.steps[mixed == 0] <= 9).all()
+    assert (playouts.steps[mixed == 1] <= 8).all()
+    assert (playouts.steps == 9).any()
+    assert playouts.goals.sum(axis=1).tolist() == [100.0] * len(mixed)
 
 
-def cone_of(circuit: Circuit, targets: Literals, known: Bits, *, through_time: bool) -> set[int]:
+def cone_of(
+    circuit: Circuit, targets: Literals, known_nets: Bits, *, through_time: bool
+) -> set[int]:
     """What literals depend on, net by net."""
     base = 1 + circuit.num_inputs
-    pending = [net for net in (targets >> 1).tolist() if not known[net]]
+    pending = [net for net in (targets >> 1).tolist() if not known_nets[net]]
     reached: set[int] = set()
     while pending:
         net = pending.pop()
         if net in reached:
             continue
         reached.add(net)
-        needed: list[int] = []
+        nets_needed: list[int] = []
         if net >= base:
             first, end = circuit.offsets[net - base : net - base + 2]
-            needed += (circuit.literals[first:end] >> 1).tolist()
+            nets_needed += (circuit.literals[first:end] >> 1).tolist()
             for loop in circuit.loops:
                 if loop.start <= net - base < loop.end:
-                    needed += range(base + loop.start, base + loop.end)
+                    nets_needed += range(base + loop.start, base + loop.end)
         elif through_time and 0 < net <= len(circuit.fluents):
-            needed.append(int(circuit.next[net - 1] >> 1))
-        pending += [each for each in needed if not known[each]]
+            nets_needed.append(int(circuit.next[net - 1] >> 1))
+        pending += [net for net in nets_needed if not known_nets[net]]
     return reached
 
 
@@ -275,27 +279,29 @@ def test_a_cone_has_all_that_literals_depend_on(
         nets = 1 + circuit.num_inputs + circuit.num_gates
         targets = rng.integers(0, 2 * nets, 3).astype(np.int32)
         # Gates of a loop are known together.
-        known = (rng.random(nets) < 0.2) & (np.arange(nets) <= circuit.num_inputs)
+        known_nets = (rng.random(nets) < 0.2) & (np.arange(nets) <= circuit.num_inputs)
         for through_time in (False, True):
-            for some in (known, np.zeros(nets, dtype=np.bool_)):
-                found = cone(circuit, targets, excluded=some, through_time=through_time)
-                expected = cone_of(circuit, targets, some, through_time=through_time)
-                assert set(np.flatnonzero(found).tolist()) == expected
+            for excluded_nets in (known_nets, np.zeros(nets, dtype=np.bool_)):
+                cone_nets = cone(
+                    circuit, targets, excluded=excluded_nets, through_time=through_time
+                )
+                expected = cone_of(circuit, targets, excluded_nets, through_time=through_time)
+                assert set(np.flatnonzero(cone_nets).tolist()) == expected
 
 
 def laid_out(circuit: Circuit) -> list[IntArray]:
-    """All arrays of what is laid out for a circuit."""
+    """All arrays in the layout of a circuit."""
     queries = Queries(circuit)
     roles = range(len(circuit.roles))
-    found = [queries.terminal, queries.goals, queries.step, *map(queries.legal, roles)]
-    pending: list[object] = [*found, queries.playout]
+    queries_laid_out = [queries.terminal, queries.goals, queries.step, *map(queries.legal, roles)]
+    pending: list[object] = [*queries_laid_out, queries.playout]
     arrays = []
     while pending:
-        each = pending.pop()
-        if isinstance(each, tuple):
-            pending += each
+        part = pending.pop()
+        if isinstance(part, tuple):
+            pending += part
         else:
-            arrays.append(np.asarray(each))
+            arrays.append(np.asarray(part))
     return arrays
 
 
@@ -305,11 +311,11 @@ def test_kernels_lay_out_as_they_are_written(piece: int, monkeypatch: pytest.Mon
     monkeypatch.setattr(phases, "MIN_LITERALS", 0)
     random = [random_circuit(seed, with_loop=seed % 2 == 1) for seed in range(8)]
     for circuit in (*random, circuit_of("tic_tac_toe"), turning_stones(5)):
-        found = []
+        layouts = []
         for smallest in (0, 1 << 30):
             monkeypatch.setattr(circuits, "LARGE", smallest)
-            found.append(laid_out(circuit))
-        for kernel, written in zip(*found, strict=True):
+            layouts.append(laid_out(circuit))
+        for kernel, written in zip(*layouts, strict=True):
             assert kernel.dtype == written.dtype
             assert np.array_equal(kernel, written)
 

@@ -41,29 +41,31 @@ WRITING = """
 
 
 @pytest.mark.parametrize("name", [None, "tic_tac_toe", "krieg_tic_tac_toe", "exploding_bomb"])
-def test_what_matches_come_to_is_reachable(
+def test_states_of_random_matches_are_within_the_reachable_bounds(
     name: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(phases, "MIN_REACH_LITERALS", 0)
     monkeypatch.setattr(phases, "WORTH", 1)
     circuit = dealing() if name is None else circuit_of(name)
     machine = PropnetMachine(circuit, is_gdl2=True)
-    within = phases.reachable(circuit)
-    assert len(within) > 0
+    bounds = phases.reachable(circuit)
+    assert len(bounds) > 0
     rng = np.random.default_rng(0)
     states: States = machine.initial(200)
     for step in range(20):
         assert isinstance(states, PropnetStates)
-        held = unpack(states.packed, len(circuit.fluents))
-        fits = [(may[1] | ~held) & (may[0] | held) for may in within]
-        assert np.any([each.all(axis=1) for each in fits], axis=0).all()
-        if step < len(within):
+        bits = unpack(states.packed, len(circuit.fluents))
+        fits = [(may[1] | ~bits) & (may[0] | bits) for may in bounds]
+        assert np.any([fit.all(axis=1) for fit in fits], axis=0).all()
+        if step < len(bounds):
             assert fits[step].all()
         states = states.take(np.flatnonzero(~machine.terminal(states)))
         if not len(states):
             break
-        drawn = [random_moves(machine, states, role, rng) for role in range(len(machine.roles))]
-        states = machine.step(states, np.stack(drawn, axis=1)).states
+        role_moves = [
+            random_moves(machine, states, role, rng) for role in range(len(machine.roles))
+        ]
+        states = machine.step(states, np.stack(role_moves, axis=1)).states
 
 
 def test_cards_that_are_never_dealt_are_left_out() -> None:
@@ -71,16 +73,16 @@ def test_cards_that_are_never_dealt_are_left_out() -> None:
     assert len(phases.reachable(circuit)) == 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(phases, "MIN_REACH_LITERALS", 0)
-        within = phases.reachable(circuit)
+        bounds = phases.reachable(circuit)
         patch.setattr(phases, "MIN_LITERALS", 0)
-        found = phases_of(circuit)
-    holds = within[:, 1].any(axis=0)
+        phases_found = phases_of(circuit)
+    holds = bounds[:, 1].any(axis=0)
     hands = {circuit.fluents[f] for f in np.flatnonzero(holds)}
     assert "(hand red 4)" in hands
     assert "(hand red 5)" not in hands
-    assert found.is_tested.tolist() == [True, False]
-    assert found.circuits[0].num_literals < 0.8 * found.circuits[1].num_literals
-    assert found.circuits[1].num_literals < 0.6 * circuit.num_literals
+    assert phases_found.is_tested.tolist() == [True, False]
+    assert phases_found.circuits[0].num_literals < 0.8 * phases_found.circuits[1].num_literals
+    assert phases_found.circuits[1].num_literals < 0.6 * circuit.num_literals
 
 
 def test_lanes_play_on_after_an_opening(
@@ -95,9 +97,9 @@ def test_lanes_play_on_after_an_opening(
     assert {circuit.fluents[f] for f in opening} == {f"(line {n})" for n in range(1, 5)}
     assert plan.tested.all()
     size = 20_000
-    played = machine.playout(machine.initial(size), np.random.default_rng(0))
-    assert played.finished.all()
-    assert (played.steps > 4).all()
+    playouts = machine.playout(machine.initial(size), np.random.default_rng(0))
+    assert playouts.finished.all()
+    assert (playouts.steps > 4).all()
     # After four steps, one of six ends it. What is drawn last was written first by one of six.
-    assert abs(played.steps.mean() - 10) < 5 * np.sqrt(30 / size)
-    assert abs((played.goals[:, 0] == 100).mean() - 1 / 6) < 5 * np.sqrt(5 / 36 / size)
+    assert abs(playouts.steps.mean() - 10) < 5 * np.sqrt(30 / size)
+    assert abs((playouts.goals[:, 0] == 100).mean() - 1 / 6) < 5 * np.sqrt(5 / 36 / size)

@@ -25,15 +25,15 @@ def test_states_come_out_of_a_block_as_they_went_in(share: float, lanes: int) ->
     rng = np.random.default_rng(lanes)
     states = rng.random((lanes // 3 + 1, FLUENTS)) < share
     # Some neighbours are equal, and some alone.
-    held = states[np.sort(rng.integers(0, len(states), lanes))]
+    bits = states[np.sort(rng.integers(0, len(states), lanes))]
     inverted = rng.random(FLUENTS) < 0.1
     literals = (2 * np.arange(1, 1 + FLUENTS) + inverted).astype(np.int32)
-    asked = query_of(_circuit(), [literals])
-    packed = pack_rows(held)
-    out = np.full((lanes, asked.starts[-1]), 7, dtype=np.uint64)
-    scratch = aligned_words(asked.num_rows * words_of(WIDTH)), np.empty(64, dtype=np.uint64)
-    run_query(asked, packed, np.zeros((lanes, 0), dtype=np.int32), out, *scratch, WIDTH)
-    assert (unpack(out, FLUENTS) == held ^ inverted).all()
+    query = query_of(_circuit(), [literals])
+    packed = pack_rows(bits)
+    out = np.full((lanes, query.starts[-1]), 7, dtype=np.uint64)
+    scratch = aligned_words(query.num_rows * words_of(WIDTH)), np.empty(64, dtype=np.uint64)
+    run_query(query, packed, np.zeros((lanes, 0), dtype=np.int32), out, *scratch, WIDTH)
+    assert (unpack(out, FLUENTS) == bits ^ inverted).all()
 
 
 @pytest.mark.parametrize("count", [1, 64, 150])
@@ -49,13 +49,13 @@ def test_lanes_of_a_block_hold_their_states_and_are_cleared_again(count: int) ->
     row_of = rng.permutation(FLUENTS).astype(np.int32)
     rows = np.zeros(FLUENTS * words, dtype=np.uint64)
     written = _loaded(packed, lanes, first, count, row_of, rows, words)
-    found = unpack(rows.reshape(FLUENTS, words), 64 * words)[row_of]
-    assert (states[lanes[first:]] == found[:, :count].T).all()
-    assert not found[:, count:].any()
-    for much in (written, 0, 1 << 20):
-        left = rows.copy()
-        _cleared(packed, lanes, first, count, row_of, left, words, much)
-        assert not left.any()
+    unpacked = unpack(rows.reshape(FLUENTS, words), 64 * words)[row_of]
+    assert (states[lanes[first:]] == unpacked[:, :count].T).all()
+    assert not unpacked[:, count:].any()
+    for written_words in (written, 0, 1 << 20):
+        leftover = rows.copy()
+        _cleared(packed, lanes, first, count, row_of, leftover, words, written_words)
+        assert not leftover.any()
 
 
 @kernel

@@ -33,6 +33,6 @@ def test_kernels_say_the_same(name: str) -> None:
     lanes[0] = machine.initial().packed[0]
     roles = range(len(machine.roles))
     for query in (queries.terminal, queries.goals, *map(queries.legal, roles)):
-        found = answers.evaluate(query, lanes, np.zeros((len(lanes), 0), dtype=np.int32))
-        assert (evaluate_plainly(query, lanes) == found).all()
-        assert len(np.unique(found)) > 1 or query is queries.terminal
+        values = answers.evaluate(query, lanes, np.zeros((len(lanes), 0), dtype=np.int32))
+        assert (evaluate_plainly(query, lanes) == values).all()
+        assert len(np.unique(values)) > 1 or query is queries.terminal

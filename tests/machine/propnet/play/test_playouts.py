@@ -68,6 +68,11 @@ def lanes_of(masks: NDArray[np.uint64]) -> IntArray:
     return np.flatnonzero(np.unpackbits(masks.view(np.uint8), bitorder="little"))
 
 
+def moves_of_role(machine: PropnetMachine, role: int) -> IntArray:
+    """The ids of all moves of a role, in the order of the circuit."""
+    return np.array([machine.move_id(text) for text in machine.circuit.legal[role].names])
+
+
 def moves_made(machine: PropnetMachine, states: PropnetStates, rows: list[BoolArray]) -> IntArray:
     """`[L, R]` the move of each role, of which `[moves, L]` rows are given; one in every lane.
 
@@ -75,14 +80,14 @@ def moves_made(machine: PropnetMachine, states: PropnetStates, rows: list[BoolAr
     nobody reads them. So a move counts if it is legal too.
     """
     columns = []
-    for role, made in enumerate(rows):
-        numbers, legal = machine._moves.numbers[role], machine.legal(states, role)
+    for role, role_moves in enumerate(rows):
+        numbers, legal = moves_of_role(machine, role), machine.legal(states, role)
         lanes = np.repeat(np.arange(len(states)), legal.counts)
-        taken = np.zeros(made.shape, dtype=np.bool_)
-        taken[np.searchsorted(numbers, legal.values), lanes] = True
-        taken &= made
-        assert (taken.sum(axis=0) == 1).all()
-        columns.append(numbers[taken.argmax(axis=0)])
+        moves_taken = np.zeros(role_moves.shape, dtype=np.bool_)
+        moves_taken[np.searchsorted(numbers, legal.values), lanes] = True
+        moves_taken &= role_moves
+        assert (moves_taken.sum(axis=0) == 1).all()
+        columns.append(numbers[moves_taken.argmax(axis=0)])
     return np.stack(columns, axis=1)
 
 
@@ -91,7 +96,8 @@ def test_every_lane_of_a_block_plays_a_legal_match(name: str) -> None:
     machine = machine_of(name)
     words = words_of(WIDTH)
     num = 3 * 64 * words + 77
-    plan = machine._queries.playout
+    plan = machine.playout_plan
+    role_moves = [moves_of_role(machine, role) for role in range(len(machine.roles))]
     current = machine.initial(num).packed.copy()
     queue = machine.queue_of(PropnetStates(machine, current.copy()))
     for sums in (queue.goals, queue.spread, queue.unfinished):
@@ -99,29 +105,29 @@ def test_every_lane_of_a_block_plays_a_legal_match(name: str) -> None:
     block = new_block(plan, WIDTH)
     begin(block, (0, num), (12345,))
     steps = np.zeros(num, dtype=np.int64)
-    done = False
+    ended_all = False
     first = True
-    while not done:
+    while not ended_all:
         if first:  # lanes come in within the first step
-            before, places = np.arange(64 * words), np.arange(64 * words)
+            lanes_before, places = np.arange(64 * words), np.arange(64 * words)
         else:
-            before, places = lanes_of(block.masks[:words]), block.entry_of.copy()
+            lanes_before, places = lanes_of(block.masks[:words]), block.entry_of.copy()
         first = False
         ended = queue.spread[:, 0] > 0
-        done = play(plan, queue, block, 1000, 1, WIDTH)
-        moved = before[~((queue.spread[:, 0] > 0) & ~ended)[places[before]]]
+        ended_all = play(plan, queue, block, 1000, 1, WIDTH)
+        moved = lanes_before[~((queue.spread[:, 0] > 0) & ~ended)[places[lanes_before]]]
         if not len(moved):
             continue
         lanes = places[moved]
         states = PropnetStates(machine, current[lanes])
         rows = [
             bits(block, plan.move_rows[first_move:][: len(numbers)], words)[:, moved]
-            for first_move, numbers in zip(plan.role_moves[0], machine._moves.numbers, strict=False)
+            for first_move, numbers in zip(plan.role_moves[0], role_moves, strict=False)
         ]
         joint = moves_made(machine, states, rows)
-        after = machine.step(states, joint).states
-        assert isinstance(after, PropnetStates)
-        current[lanes] = after.packed
+        successors = machine.step(states, joint).states
+        assert isinstance(successors, PropnetStates)
+        current[lanes] = successors.packed
         steps[lanes] += 1
     final = PropnetStates(machine, current)
     assert not queue.unfinished.any()
@@ -136,8 +142,8 @@ def test_moves_are_uniform_and_lanes_independent() -> None:
     expected = 1 - (8 / 9) ** 9
     assert won.mean() == pytest.approx(expected, abs=4 * (expected * (1 - expected) / 2e5) ** 0.5)
     # Neighbours, and lanes one word apart, win together as often as any two lanes.
-    for apart in (1, 64, 512, 1024):
-        together = (won[apart:] & won[:-apart]).mean()
+    for distance in (1, 64, 512, 1024):
+        together = (won[distance:] & won[:-distance]).mean()
         assert together == pytest.approx(expected**2, abs=0.006)
 
 
@@ -161,22 +167,22 @@ def test_each_of_many_moves_is_as_likely_as_the_others(choices: int) -> None:
 
 @pytest.mark.parametrize("threads", [2, 3])
 def test_number_of_threads_changes_nothing(threads: int) -> None:
-    one = machine_of("krieg_tic_tac_toe")
-    other = PropnetMachine(one.circuit, is_gdl2=True, threads=threads)
+    machine = machine_of("krieg_tic_tac_toe")
+    threaded = PropnetMachine(machine.circuit, is_gdl2=True, threads=threads)
     num = 40_000
-    found = [m.playout(m.initial(num), np.random.default_rng(7)) for m in (one, other)]
-    for a, b in zip(found[0], found[1], strict=True):
+    playouts = [m.playout(m.initial(num), np.random.default_rng(7)) for m in (machine, threaded)]
+    for a, b in zip(playouts[0], playouts[1], strict=True):
         assert np.array_equal(a, b)
-    over = [m.terminal(m.initial(num)) for m in (one, other)]
+    over = [m.terminal(m.initial(num)) for m in (machine, threaded)]
     assert np.array_equal(over[0], over[1])
 
 
 def test_threads_add_up_trials_as_one_does() -> None:
-    one = machine_of("krieg_tic_tac_toe")
-    other = PropnetMachine(one.circuit, is_gdl2=True, threads=3)
+    sole = machine_of("krieg_tic_tac_toe")
+    threaded = PropnetMachine(sole.circuit, is_gdl2=True, threads=3)
     role, num = 0, 90
-    found = []
-    for machine in (one, other):
+    trials = []
+    for machine in (sole, threaded):
         states = machine.initial(num)
         moves = machine.legal(states, role)
         size = len(moves.values)
@@ -186,8 +192,8 @@ def test_threads_add_up_trials_as_one_does() -> None:
             owner, moves.values, np.full(size, 100), owner // 2, np.linspace(0.5, 1.5, size), num
         )
         rng = np.random.default_rng(7)
-        found.append(machine.playouts_after(states, role, batch, rng, cut_value=50.0, spread=True))
-    for a, b in zip(*found, strict=True):
+        trials.append(machine.playouts_after(states, role, batch, rng, cut_value=50.0, spread=True))
+    for a, b in zip(*trials, strict=True):
         assert np.array_equal(a, b)
 
 
@@ -195,31 +201,31 @@ def test_playouts_stop_in_time_and_say_how_far_they_came() -> None:
     endless = "(role a) (init p) (legal a m) (<= (next p) (true p)) (goal a 0)"
     endless += "(<= terminal (true q)) (<= (next q) (true q))"
     machine = machine_of_rules(endless, "propnet")
-    played = machine.playout(machine.initial(1000), np.random.default_rng(0), 1 << 40, 0.3)
-    assert not played.finished.any()
-    assert (played.steps > 0).all()
+    playouts = machine.playout(machine.initial(1000), np.random.default_rng(0), 1 << 40, 0.3)
+    assert not playouts.finished.any()
+    assert (playouts.steps > 0).all()
 
 
-def test_neighbours_full_of_garbage_change_nothing() -> None:
+def test_garbage_in_other_lanes_changes_nothing() -> None:
     machine = machine_of("gdl2/kriegTTT_4x4.gdl")
     rng = np.random.default_rng(3)
     words = machine.initial(1).packed.shape[1]
-    used = np.uint64(2 ** (len(machine.circuit.fluents) % 64) - 1)
+    last_bits = np.uint64(2 ** (len(machine.circuit.fluents) % 64) - 1)
     garbage = rng.integers(0, 1 << 64, size=(900, words), dtype=np.uint64)
-    garbage[:, -1] &= used
+    garbage[:, -1] &= last_bits
     mixed = garbage.copy()
     lanes = np.arange(0, 900, 7)
     mixed[lanes] = machine.initial(1).packed[0]
-    alone, among = machine.initial(len(lanes)), PropnetStates(machine, mixed)
-    assert np.array_equal(machine.terminal(among)[lanes], machine.terminal(alone))
-    legal = [machine.legal(alone, role) for role in range(2)]
+    plain_states, among = machine.initial(len(lanes)), PropnetStates(machine, mixed)
+    assert np.array_equal(machine.terminal(among)[lanes], machine.terminal(plain_states))
+    legal = [machine.legal(plain_states, role) for role in range(2)]
     crowd = [machine.legal(among, role, allow_stuck=True) for role in range(2)]
     for role in range(2):
         for i, lane in enumerate(lanes.tolist()):
             assert np.array_equal(crowd[role][lane], legal[role][i])
     moves = np.stack([np.zeros(900, dtype=np.int64) + legal[r][0][0] for r in range(2)], axis=1)
     moves[lanes] = np.stack([legal[r].values[legal[r].offsets[:-1]] for r in range(2)], axis=1)
-    stepped, expected = machine.step(among, moves), machine.step(alone, moves[lanes])
+    stepped, expected = machine.step(among, moves), machine.step(plain_states, moves[lanes])
     assert machine.fluents(stepped.states.take(lanes)) == machine.fluents(expected.states)
     assert np.array_equal(stepped.percepts[lanes], expected.percepts)
 
@@ -228,13 +234,13 @@ def test_neighbours_full_of_garbage_change_nothing() -> None:
 def test_playouts_do_not_depend_on_how_far_the_circuit_was_optimised(name: str) -> None:
     program = load(name if name in GAMES else path_of_shared(name))
     raw = build_circuit(ground(program))
-    found = []
+    playout_lists = []
     for steps in (0, 50_000, MAX_STEPS):
         circuit = optimise(raw, max_steps=steps).circuit
         machine = PropnetMachine(circuit, is_gdl2=program.is_gdl2)
-        played = machine.playout(machine.initial(100), np.random.default_rng(1))
-        found.append((played.goals.tolist(), played.steps.tolist()))
-    assert found[0] == found[1] == found[2]
+        playouts = machine.playout(machine.initial(100), np.random.default_rng(1))
+        playout_lists.append((playouts.goals.tolist(), playouts.steps.tolist()))
+    assert playout_lists[0] == playout_lists[1] == playout_lists[2]
 
 
 def test_joint_moves_must_fit_the_batch() -> None:
@@ -246,19 +252,19 @@ def test_joint_moves_must_fit_the_batch() -> None:
             machine.step(states, wrong)
 
 
-def tried(machine: PropnetMachine, seed: int) -> tuple[PropnetStates, int, TrialBatch]:
+def trial_batch(machine: PropnetMachine, seed: int) -> tuple[PropnetStates, int, TrialBatch]:
     """Moves of a role, legal or not, in states of a few random matches."""
     rng = np.random.default_rng(seed)
     role = next(r for r in range(len(machine.roles)) if r != machine.random_role)
     mixed = mixed_states(machine, seed=seed)
     states = mixed.take(np.flatnonzero(~machine.terminal(mixed)))
     assert isinstance(states, PropnetStates)
-    known = machine.legal(states, role, allow_stuck=True).values
+    legal = machine.legal(states, role, allow_stuck=True).values
     size = 60
     into = rng.integers(0, 20, size)
     batch = TrialBatch(
         np.sort(rng.integers(0, len(states), size)),
-        rng.choice(known, size),
+        rng.choice(legal, size),
         rng.integers(0, 400, size),
         into,
         rng.random(size),
@@ -271,25 +277,25 @@ def tried(machine: PropnetMachine, seed: int) -> tuple[PropnetStates, int, Trial
 def test_trials_are_worth_what_they_are_step_by_step(name: str) -> None:
     """Against moves made one by one, with the machine's own `legal` and `step`."""
     machine = machine_of(name)
-    states, role, batch = tried(machine, seed=4)
+    states, role, batch = trial_batch(machine, seed=4)
     rng = np.random.default_rng(1)
     sums = machine.playouts_after(states, role, batch, rng, cut_value=50.0, spread=True)
     assert sums.finished
     lanes = np.repeat(batch.lanes, batch.counts)
-    before = states.take(lanes)
+    states_before = states.take(lanes)
     submitted = {role: np.repeat(batch.moves, batch.counts)}
     joint_moves = np.zeros((len(lanes), len(machine.roles)), dtype=np.int64)
     for j in range(len(machine.roles)):
-        drawn = random_moves(machine, before, j, rng)
+        role_moves = random_moves(machine, states_before, j, rng)
         if j in submitted:
-            legal = is_legal(machine, before, j, submitted[j])
-            drawn = np.where(legal, submitted[j], drawn)
-        joint_moves[:, j] = drawn
-    after = machine.playout(machine.step(before, joint_moves).states, rng)
+            legal = is_legal(machine, states_before, j, submitted[j])
+            role_moves = np.where(legal, submitted[j], role_moves)
+        joint_moves[:, j] = role_moves
+    playouts = machine.playout(machine.step(states_before, joint_moves).states, rng)
     owner = np.repeat(batch.into, batch.counts)
     weight = np.repeat(batch.weights, batch.counts)
-    goals, steps = after.goals[:, role], 1.0 + after.steps
-    for found, values in (
+    goals, steps = playouts.goals[:, role], 1.0 + playouts.steps
+    for estimated, values in (
         (sums.goals, goals),
         (sums.squares, goals**2),
         (sums.steps, steps),
@@ -298,7 +304,7 @@ def test_trials_are_worth_what_they_are_step_by_step(name: str) -> None:
         expected = np.bincount(owner, weight * values, minlength=20)
         # Both are random: each has about the variance of the one that is known lane by lane.
         spread = np.bincount(owner, (weight * (values - values.mean())) ** 2, minlength=20)
-        assert (np.abs(found - expected) <= 5 * np.sqrt(2 * spread) + 1e-6).all()
+        assert (np.abs(estimated - expected) <= 5 * np.sqrt(2 * spread) + 1e-6).all()
 
 
 def test_moves_that_are_given_are_made() -> None:
@@ -314,10 +320,10 @@ def test_moves_that_are_given_are_made() -> None:
     counts = np.array([1, 0, 3000, 7, 64, 65, 1, 1, 500, 2, 1024])
     batch = TrialBatch(np.zeros(11, dtype=np.int64), moves, counts, np.arange(11), np.ones(11), 11)
     rng = np.random.default_rng(0)
-    found = machine.playouts_after(machine.initial(1), 0, batch, rng, cut_value=50.0, spread=True)
-    assert found.goals.tolist() == (values * counts).tolist()
-    assert found.squares.tolist() == (values**2 * counts).tolist()
-    assert found.steps.tolist() == counts.tolist()
+    trials = machine.playouts_after(machine.initial(1), 0, batch, rng, cut_value=50.0, spread=True)
+    assert trials.goals.tolist() == (values * counts).tolist()
+    assert trials.squares.tolist() == (values**2 * counts).tolist()
+    assert trials.steps.tolist() == counts.tolist()
 
 
 def test_trials_that_do_not_end_count_as_they_are_told_to() -> None:
@@ -330,13 +336,13 @@ def test_trials_that_do_not_end_count_as_they_are_told_to() -> None:
         np.zeros(2, dtype=np.int64), moves, np.array([3, 2000]), np.arange(2), np.ones(2), 2
     )
     rng = np.random.default_rng(0)
-    found = machine.playouts_after(
+    trials = machine.playouts_after(
         machine.initial(1), 0, batch, rng, cut_value=50.0, spread=True, limits=PlayoutLimits(10)
     )
-    assert not found.finished
-    assert found.goals.tolist() == [150.0, 100_000.0]
-    assert found.steps.tolist() == [30.0, 20_000.0]
-    assert found.goal_steps.tolist() == [1_500.0, 1_000_000.0]
+    assert not trials.finished
+    assert trials.goals.tolist() == [150.0, 100_000.0]
+    assert trials.steps.tolist() == [30.0, 20_000.0]
+    assert trials.goal_steps.tolist() == [1_500.0, 1_000_000.0]
 
 
 @pytest.mark.parametrize("name", [*MODEST_GAMES, "kriegspiel_5x5", *SHARED])
@@ -346,23 +352,23 @@ def test_steps_that_match_are_those_of_all_steps_that_do(name: str) -> None:
     mixed = mixed_states(machine, seed=6)
     states = mixed.take(np.flatnonzero(~machine.terminal(mixed)))
     lanes = np.sort(rng.integers(0, len(states), 3_000))
-    before = states.take(lanes)
+    states_before = states.take(lanes)
     joint_moves = np.stack(
-        [random_moves(machine, before, j, rng) for j in range(len(machine.roles))], axis=1
+        [random_moves(machine, states_before, j, rng) for j in range(len(machine.roles))], axis=1
     )
-    after = machine.step(before, joint_moves)
+    stepped = machine.step(states_before, joint_moves)
     for role in range(len(machine.roles)):
         # What one of the moves of a state shows, or anything.
-        wanted = np.full(len(states), UNKNOWN)
-        wanted[lanes] = after.percepts[:, role]
-        wanted[rng.random(len(states)) < 0.2] = UNKNOWN
-        found = machine.step_matching(states, lanes, joint_moves, role, wanted)
-        if found is None:
+        percept_wanted = np.full(len(states), UNKNOWN)
+        percept_wanted[lanes] = stepped.percepts[:, role]
+        percept_wanted[rng.random(len(states)) < 0.2] = UNKNOWN
+        matching = machine.step_matching(states, lanes, joint_moves, role, percept_wanted)
+        if matching is None:
             assert not machine.circuit.sees[role].names or not machine._is_gdl2
             continue
-        target = wanted[lanes]
-        expected = np.flatnonzero((after.percepts[:, role] == target) | (target == UNKNOWN))
-        assert found[0].tolist() == expected.tolist()
-        assert isinstance(found[1], PropnetStates)
-        assert isinstance(after.states, PropnetStates)
-        assert np.array_equal(found[1].packed, after.states.packed[expected])
+        target = percept_wanted[lanes]
+        expected = np.flatnonzero((stepped.percepts[:, role] == target) | (target == UNKNOWN))
+        assert matching[0].tolist() == expected.tolist()
+        assert isinstance(matching[1], PropnetStates)
+        assert isinstance(stepped.states, PropnetStates)
+        assert np.array_equal(matching[1].packed, stepped.states.packed[expected])

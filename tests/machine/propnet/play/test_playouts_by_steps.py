@@ -56,7 +56,7 @@ def test_playouts_end_where_steps_do(
         bits = np.random.default_rng(seed).random((LANES, len(machine.circuit.fluents))) < 0.5
         states, rng = machine.from_fluent_bits(bits), np.random.default_rng(0)
         expected = play_by_steps(machine, states, rng, STEPS)
-        for found, each in zip(machine.playout(states, rng, STEPS), expected, strict=True):
-            assert np.array_equal(found, each), seed
+        for by_playout, by_steps in zip(machine.playout(states, rng, STEPS), expected, strict=True):
+            assert np.array_equal(by_playout, by_steps), seed
         ended += int(np.count_nonzero(expected.finished & (expected.steps > 0)))
     assert ended > 500

@@ -25,13 +25,13 @@ def random_states(machine: PropnetMachine, turns: int, seed: int) -> States:
     """States of random play that are not over, of all lengths up to so many turns."""
     rng = np.random.default_rng(seed)
     states: States = machine.initial(60)
-    found = [states]
+    batches = [states]
     for _ in range(turns):
         joint = [random_moves(machine, states, role, rng) for role in range(len(machine.roles))]
         states = machine.step(states, np.stack(joint, axis=1)).states
         states = states.take(np.flatnonzero(~machine.terminal(states)))
-        found.append(states)
-    joined = machine.concatenate(found)
+        batches.append(states)
+    joined = machine.concatenate(batches)
     return joined.take(np.sort(rng.permutation(len(joined))[:60]))
 
 
@@ -41,44 +41,52 @@ def test_turns_are_those_of_single_questions(game: str) -> None:
     states = random_states(machine, 20, 0)
     options = joint_moves(machine, states, 0)
     lanes, joint = options.some(0, min(1500, int(options.offsets[-1])))
-    made = machine.turned(states, lanes, joint, percepts=True, before=options.lists)
+    turned = machine.turned(states, lanes, joint, percepts=True, before=options.lists)
     plain = machine.step(states.take(lanes), joint)
-    assert made is not None
-    assert made.told is not None
-    assert (machine.fluent_words(made.states) == machine.fluent_words(plain.states)).all()
-    assert (made.percepts == plain.percepts).all()
+    assert turned is not None
+    assert turned.told is not None
+    assert (machine.fluent_words(turned.states) == machine.fluent_words(plain.states)).all()
+    assert (turned.percepts == plain.percepts).all()
     over = machine.terminal(plain.states)
-    assert (made.over == over).all()
+    assert (turned.over == over).all()
     on = np.flatnonzero(~over)
-    after = JointMoves.of(machine, plain.states.take(on))
-    assert (made.told.choices[on] == np.minimum(after.counts, 2)).all()
-    for role, (own, before) in enumerate(zip(after.lists, options.lists, strict=True)):
+    options_after = JointMoves.of(machine, plain.states.take(on))
+    assert (turned.told.choices[on] == np.minimum(options_after.counts, 2)).all()
+    for role, (list_before, list_after) in enumerate(
+        zip(options_after.lists, options.lists, strict=True)
+    ):
         for row, k in enumerate(on.tolist()):
-            then = set(own.values[own.offsets[row] : own.offsets[row + 1]].tolist())
+            moves_after = set(
+                list_before.values[list_before.offsets[row] : list_before.offsets[row + 1]].tolist()
+            )
             state = lanes[k]
-            known = before.values[before.offsets[state] : before.offsets[state + 1]].tolist()
-            assert made.told.news[k, role] == bool(then - set(known))
-            assert made.told.agains[k, role] == (joint[k, role] in then)
+            moves_before = list_after.values[
+                list_after.offsets[state] : list_after.offsets[state + 1]
+            ].tolist()
+            assert turned.told.news[k, role] == bool(moves_after - set(moves_before))
+            assert turned.told.agains[k, role] == (joint[k, role] in moves_after)
     # The scratch is as it was: the same again, without what is not wanted.
-    again = machine.turned(states, lanes, joint, percepts=False)
-    assert again is not None
-    assert again.told is None
-    assert not len(again.percepts)
-    assert (machine.fluent_words(again.states) == machine.fluent_words(plain.states)).all()
-    assert (again.over == over).all()
+    without_percepts = machine.turned(states, lanes, joint, percepts=False)
+    assert without_percepts is not None
+    assert without_percepts.told is None
+    assert not len(without_percepts.percepts)
+    assert (
+        machine.fluent_words(without_percepts.states) == machine.fluent_words(plain.states)
+    ).all()
+    assert (without_percepts.over == over).all()
 
 
 @pytest.mark.parametrize("game", GAMES)
 def test_moves_are_counted_as_they_are_listed(game: str) -> None:
     machine = circuit_of(game)
     states = random_states(machine, 20, 1)
-    after = JointMoves.of(machine, states)
-    found = machine.choices(states)
-    assert found is not None
-    assert (found == np.minimum(after.counts, 2)).all()
+    options_after = JointMoves.of(machine, states)
+    counts = machine.choices(states)
+    assert counts is not None
+    assert (counts == np.minimum(options_after.counts, 2)).all()
 
 
-def test_moves_that_are_none_are_named() -> None:
+def test_moves_that_do_not_exist_are_named() -> None:
     machine = circuit_of("krieg_tic_tac_toe")
     wrong = np.array([[0, 1 << 20]])
     with pytest.raises(MachineError, match="no move number 1048576"):

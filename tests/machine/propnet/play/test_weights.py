@@ -1,4 +1,4 @@
-"""Playouts whose moves are drawn by weight, and what they credit moves with."""
+"""Playouts whose moves are drawn by weight, and the credits of their moves."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def test_moves_are_drawn_in_proportion_to_their_weights(most: int) -> None:
     size, rng = 40_000, np.random.default_rng(most)
     weights = rng.integers(1, most + 1, size=(2, machine.num_moves))
     credits = no_credits(machine)
-    played = machine.playout_by_weights(machine.initial(size), weights, credits, rng)
-    assert played.finished.all()
+    playouts = machine.playout_by_weights(machine.initial(size), weights, credits, rng)
+    assert playouts.finished.all()
     for role in range(2):
         counts = credits[role, :, 0]
         expected = size * weights[role] / weights[role].sum()
@@ -70,7 +70,7 @@ def test_moves_are_drawn_in_proportion_to_their_weights(most: int) -> None:
         assert counts.sum() == size
         assert chi_square < 8 + 5 * sqrt(2 * 8)
     won = machine.move_id("(draw 3)")
-    assert credits[0, won, 1] == 100 * credits[0, won, 0] == played.goals[:, 0].sum()
+    assert credits[0, won, 1] == 100 * credits[0, won, 0] == playouts.goals[:, 0].sum()
     assert (credits[1, :, 1] == 50 * credits[1, :, 0]).all()
 
 
@@ -81,13 +81,13 @@ def plainly(
     states, lanes = machine.initial(size), np.arange(size)
     num_roles = len(machine.roles)
     goals, steps = np.zeros((size, num_roles)), np.zeros(size, dtype=np.int64)
-    made = np.zeros((size, *weights.shape))
+    move_counts = np.zeros((size, *weights.shape))
     while True:
         over = machine.terminal(states)
         goals[lanes[over]] = machine.goals(states.take(np.flatnonzero(over)))
         states, lanes = states.take(np.flatnonzero(~over)), lanes[~over]
         if not len(lanes):
-            return goals, steps, made
+            return goals, steps, move_counts
         joint_moves = np.zeros((len(lanes), num_roles), dtype=np.int64)
         for role in range(num_roles):
             if role == machine.random_role:
@@ -100,7 +100,7 @@ def plainly(
                 moves = legal[lane]
                 odds = weights[role, moves] / weights[role, moves].sum()
                 joint_moves[lane, role] = rng.choice(moves, p=odds)
-            made[lanes, role, joint_moves[:, role]] = 1.0
+            move_counts[lanes, role, joint_moves[:, role]] = 1.0
         states = machine.step(states, joint_moves).states
         steps[lanes] += 1
 
@@ -109,40 +109,42 @@ def plainly(
 def test_weighed_playouts_are_those_of_a_plain_reference(name: str) -> None:
     machine, rng = machine_of(name), np.random.default_rng(7)
     weights = rng.integers(1, 20, size=(len(machine.roles), machine.num_moves))
-    few, many = 600, 20_000
-    goals, steps, made = plainly(machine, few, weights, rng)
+    num_plain, num_playouts = 600, 20_000
+    goals, steps, move_counts = plainly(machine, num_plain, weights, rng)
     credits = no_credits(machine)
-    played = machine.playout_by_weights(machine.initial(many), weights, credits, rng)
+    playouts = machine.playout_by_weights(machine.initial(num_playouts), weights, credits, rng)
     pairs: list[tuple[Any, Any, float]] = [
-        (steps[:, None], played.steps[:, None].mean(axis=0), 0.0)
+        (steps[:, None], playouts.steps[:, None].mean(axis=0), 0.0)
     ]
-    pairs.append((goals, played.goals.mean(axis=0), 0.0))
+    pairs.append((goals, playouts.goals.mean(axis=0), 0.0))
     for role in range(len(machine.roles)):
         if role != machine.random_role:
-            won = made[:, role] * goals[:, role, None]
-            pairs.append((made[:, role], credits[role, :, 0] / many, 1.0))
-            pairs.append((won, credits[role, :, 1] / many, 100.0))
+            won = move_counts[:, role] * goals[:, role, None]
+            pairs.append((move_counts[:, role], credits[role, :, 0] / num_playouts, 1.0))
+            pairs.append((won, credits[role, :, 1] / num_playouts, 100.0))
     for sample, mean, most in pairs:
         # What is rare may not be in the sample at all: then the mean says how much it varies.
         variance = np.maximum(sample.var(axis=0), most * mean)
-        assert (np.abs(sample.mean(axis=0) - mean) <= 5 * np.sqrt(variance / few) + 1e-9).all()
+        assert (
+            np.abs(sample.mean(axis=0) - mean) <= 5 * np.sqrt(variance / num_plain) + 1e-9
+        ).all()
 
 
-def test_lanes_are_not_credited_with_what_lost_ones_made_before_them() -> None:
+def test_a_lane_is_not_credited_with_moves_of_the_lane_it_replaces() -> None:
     machine, most_steps = machine_of("connect_four"), 20
-    made = []
+    moves_a_step = []
     for size in (1000, 4000):  # all lanes are let in at once, or some in place of others
         credits = no_credits(machine)
         start, rng = machine.initial(size), np.random.default_rng(1)
-        played = machine.playout_by_weights(start, even(machine), credits, rng, most_steps)
-        assert 0 < played.finished.sum() < size
-        steps = played.steps[played.finished].sum()
+        playouts = machine.playout_by_weights(start, even(machine), credits, rng, most_steps)
+        assert 0 < playouts.finished.sum() < size
+        steps = playouts.steps[playouts.finished].sum()
         # In each step of a finished playout one of the two drops a disc, and the other waits.
         discs = [move for move in range(machine.num_moves) if machine.move_text(move) != "noop"]
         dropped = credits[:, discs, 0].sum()
         assert dropped <= steps
-        made.append(dropped / steps)
-    assert made[0] == pytest.approx(made[1], rel=0.02)
+        moves_a_step.append(dropped / steps)
+    assert moves_a_step[0] == pytest.approx(moves_a_step[1], rel=0.02)
 
 
 def test_weights_that_kernels_have_no_room_for_are_refused() -> None:
