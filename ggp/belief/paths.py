@@ -24,6 +24,10 @@ from ggp.machine.rows import RowTable, number_lanes
 DRAWN = -2
 """An unknown refused move: known is only that the executed move was drawn at random."""
 
+AFTERMATH = 20
+"""For this many turns after a gap, a turn of unknown percepts, what becomes known tells more of the
+gap than of the present."""
+
 
 class FollowsPaths(Protocol):
     """A holder of nodes of a `PathTree`, which may forget and renumber nodes."""
@@ -161,6 +165,12 @@ class PathTree:
         for _ in range(int(self._depths[nodes].max(initial=0)) if last is None else last - 1):
             nodes_by_turn.append(self.parents(nodes_by_turn[-1]))
         return nodes_by_turn[::-1]
+
+    def has_gap(self, node: int) -> bool:
+        """Whether the percepts of one of the last `AFTERMATH` turns of a path are unknown."""
+        last = min(self.depth(node), AFTERMATH)
+        nodes = self.beginnings(np.array([node]), last) if last else []
+        return any(self._rows[n, 2] == UNKNOWN for (n,) in nodes)
 
     def texts(self, node: int) -> list[str]:
         """Every turn of a path as in `text`, first to last."""

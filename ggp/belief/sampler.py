@@ -135,6 +135,7 @@ class Enumerates(Protocol):
 #     finding.earlier.HistoryFinder      a machine that draws histories   whole histories
 #     finding.earlier.Earlier            the bags of one match            samples from earlier bags
 #     solving.finder.Solving             a circuit that can be unrolled   solutions, moved by chains
+#                                        or unknown turns lately          paths followed on
 #     finding.earlier.Forward            nothing                          ever more samples from the
 #                                                                         last exact set, or it all
 #     finding.last_resorts.Larger        nothing                          states alone, with larger

@@ -119,9 +119,9 @@ class Earlier(Finder):
 
     def adds(self, paths: IntArray) -> bool:
         """Whether the last exact set is long ago, and there are bags since then."""
-        if len(paths) != 1 or not self._trail:
-            return False
         tree, node = self._setting.tree, paths
+        if len(paths) != 1 or not self._trail or tree.has_gap(int(paths[0])):
+            return False
         for _ in range(LONG_AGO):
             if not tree.depth(int(node[0])) or self._exact.holds(node)[0]:
                 return False
@@ -162,7 +162,9 @@ class Earlier(Finder):
         return self._trail.starts(self._setting.tree, int(paths[0]))
 
     def learn(self, path: int, sets: Segments) -> None:
-        self._trail.keep(path, self._setting.tree.depth(path), sets)
+        # A bag in a gap, or soon after, has hardly a state that will agree with what follows.
+        if not self._setting.tree.has_gap(path):
+            self._trail.keep(path, self._setting.tree.depth(path), sets)
 
     @property
     def views(self) -> IntArray:

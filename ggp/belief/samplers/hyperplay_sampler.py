@@ -75,7 +75,7 @@ class HyperPlaySampler(Setting):
         if follows and rescues:
             earlier = Earlier(self, self._exact, self._forward, trail, leaves_time=may_solve)
             self._earlier_finders = HistoryFinder(self, trail), earlier
-        self._solving = Solving(self, self._exact, trail) if may_solve else None
+        self._solving = Solving(self, self._exact, trail) if solves and rescues else None
 
     @property
     def _finders(self) -> tuple[Finder, ...]:

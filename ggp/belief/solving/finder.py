@@ -32,12 +32,14 @@ from ggp.belief.solving.unrolling import (
     IncompletePath,
     Paths,
     Spent,
+    TriedTurn,
     Window,
+    is_solvable,
     try_turn,
 )
 from ggp.belief.turns.open_moves import MOST_COMPLETIONS
 from ggp.belief.turns.walks import set_of
-from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine, States
+from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, States
 from ggp.machine.on_circuit import on_circuit
 
 STEPS_BACK = (5, 10, 20, 40, 80)
@@ -92,6 +94,22 @@ class _Opened:
         return range(len(self.past), len(self.past) + len(self.window.turns))
 
 
+@dataclass(frozen=True, eq=False)
+class CompletePaths:
+    """Complete paths that agree with the last turns of an incomplete path.
+
+    Attributes:
+        bag: the set of states in which they begin.
+        first: number of turns before these.
+        turns: `[T, 3]` all turns of the role's path up to their ends; see `PathTree.last_turns`.
+    """
+
+    bag: Segments
+    first: int
+    turns: IntArray
+    paths: Paths
+
+
 class SolvedFinder:
     """Solves for bags of paths.
 
@@ -101,11 +119,15 @@ class SolvedFinder:
         machine: see `is_solvable`.
         tree: numbers the paths.
         model: predicts the moves of the other roles.
+
+    Attributes:
+        solution: the complete paths of the last bag; None if none was found.
     """
 
     def __init__(self, machine: Machine, tree: PathTree, model: MoveModel) -> None:
         self._machine, self._tree, self._model = machine, tree, model
         self._opened: _Opened | None = None
+        self.solution: CompletePaths | None = None
 
     def find(
         self,
@@ -117,6 +139,7 @@ class SolvedFinder:
         stop: Callable[[], bool],
         *,
         timed: bool,
+        near: CompletePaths | None = None,
     ) -> Segments | None:
         """The bag of a path; None if no path was found.
 
@@ -125,23 +148,27 @@ class SolvedFinder:
             capacity: most entries.
             stop: when true, the search ends, with the paths found so far.
             timed: whether only `stop` ends it.
+            near: paths of the first of these turns: guesses begin like them, so that solutions
+                are found much sooner.
 
         Returns:
             a bag; it is exact and empty if it is proved that there is no path.
         """
         budget = Spent(1 << 60 if timed else MOST_CONFLICTS, stop)
-        nodes = np.array([node for (node,) in self._tree.beginnings(np.array([path]))[1:]])
-        turns = self._tree.last_turns(nodes.astype(np.int64))
+        self.solution = None
+        turns = _turns_of(self._tree, path)
         for window, bag in self._windows(role, turns, starts, rng):
             if budget.is_over:
                 return None
             old_conflicts = budget.conflicts
-            paths = self._paths(window, bag, turns, capacity, budget, rng)
+            paths = self._paths(window, bag, turns, capacity, budget, rng, near)
             assert on_circuit(self._machine)
             # A conflict counts as a state visited.
             self._machine.states_visited += old_conflicts - budget.conflicts
             if paths is not None:
-                return self._bag(role, path, bag, paths)
+                first = len(turns) - len(window.turns)
+                self.solution = CompletePaths(bag, first, turns, paths)
+                return self.bag_of(role, path, bag, paths)
             if window.is_empty and bag.exact[0]:
                 return self._nothing(bag.views is not None)
             if window.is_too_large:
@@ -199,17 +226,22 @@ class SolvedFinder:
         capacity: int,
         budget: Spent,
         rng: np.random.Generator,
+        near: CompletePaths | None,
     ) -> Paths | None:
         assert self._opened is not None
         window_turns = turns[self._opened.depths.start :]
         if not window.open(window_turns, budget):
             return None
-        witnesses = window.witnesses(WITNESSES, budget, rng)
+        if near is not None and len(near.turns) == len(turns):
+            return None  # they need no help, but a later turn may
+        is_near = near is not None and near.bag.states is bag.states
+        guesses = near.paths if near is not None and is_near else None
+        witnesses = window.witnesses(WITNESSES, budget, rng, guesses)
         if witnesses is None:
             return None
         return sampled(window.path, witnesses, bag, capacity, rng, budget.stop)
 
-    def _bag(self, role: int, path: int, start: Segments, paths: Paths) -> Segments:
+    def bag_of(self, role: int, path: int, start: Segments, paths: Paths) -> Segments:
         """The ends of paths as one set, equal ends merged."""
         views = None
         if start.views is not None:
@@ -226,6 +258,12 @@ class SolvedFinder:
         """The exact set of an impossible path: empty."""
         empty = depleted_segments(self._machine, 1, keep_views=keep_views)
         return replace(empty, exact=np.ones(1, dtype=np.bool_), sizes=np.zeros(1))
+
+
+def _turns_of(tree: PathTree, path: int) -> IntArray:
+    """`[T, 3]` all turns of a path; see `PathTree.last_turns`."""
+    nodes = [node for (node,) in tree.beginnings(np.array([path]))[1:]]
+    return tree.last_turns(np.array(nodes, dtype=np.int64))
 
 
 def _spread(starts: Sequence[WindowStart]) -> list[WindowStart]:
@@ -361,10 +399,7 @@ def sampled(
     """
     logs = witnesses.log_priors.sum(axis=1) + bag.log_weights[witnesses.starts]
     first = _distinct(witnesses)
-    weights = np.exp(logs[first] - logs[first].max())
-    upto = np.cumsum(weights / weights.sum())
-    points = (rng.random() + np.arange(count)) / count
-    paths = witnesses.take(first[np.minimum(np.searchsorted(upto, points), len(first) - 1)])
+    paths = witnesses.take(first[_drawn(logs[first], count, rng)])
     for _ in range(CHAIN_STEPS):
         if stop():
             break
@@ -372,10 +407,76 @@ def sampled(
     return paths
 
 
+def _drawn(logs: FloatArray, count: int, rng: np.random.Generator) -> IntArray:
+    """`[count]` indices, a systematic sample by weight."""
+    weights = np.exp(logs - logs.max())
+    upto = np.cumsum(weights / weights.sum())
+    points = (rng.random() + np.arange(count)) / count
+    return np.minimum(np.searchsorted(upto, points), len(upto) - 1)
+
+
 def _distinct(paths: Paths) -> IntArray:
     """Indices of the distinct paths."""
     flat = np.column_stack([paths.starts, paths.moves.reshape(len(paths), -1)])
     return np.sort(np.unique(flat, axis=0, return_index=True)[1])
+
+
+# ------------------------------------------------------------------------
+# Gaps: turns of which the role knows nothing, because their messages were lost.
+#
+# After a gap, what the role sees and does tells where its own pieces are, turn by turn, and bags of
+# states, which cannot change their minds about the gap, die. So complete paths are followed from
+# the last bag before the gap: each turn lengthens those that agree, and chains then move them all,
+# in the gap as well (resample-move; Gilks & Berzuini, J. R. Statist. Soc. B 63, 2001).
+#
+# turn         7         8 to 13     14                15                16
+# known        (a b)     nothing     our move          our move, a check
+# 256 paths    begin     all go on   40 agree: 256     3 agree: 256      ...
+#                                    and 8 steps       and 10 steps
+
+FOLLOWED = 256
+"""Most paths that are followed through a gap."""
+
+LENGTHENED, MOVED, RETRIED = 32, 10, 10
+"""Most draws of a turn for each path; most steps of each chain before the next turn; and most
+attempts, each after as many steps, at a turn with which none agrees, if it cannot be solved."""
+
+
+def _beginning(machine: Machine, bag: Segments, count: int, rng: np.random.Generator) -> Paths:
+    """Paths without turns from states of a bag, drawn by weight."""
+    starts = _drawn(bag.log_weights, count, rng)
+    nothing = np.zeros((count, 0))
+    moves = np.zeros((count, 0, len(machine.roles)), dtype=np.int64)
+    return Paths(starts, moves, (bag.states.take(starts),), nothing, nothing)
+
+
+def _longer(path: IncompletePath, paths: Paths, rng: np.random.Generator) -> tuple[Paths, float]:
+    """As many paths one turn longer, drawn by weight, and the share of the old ones that agree.
+
+    Args:
+        path: one turn longer than the paths.
+    """
+    turn, count = len(path.turns) - 1, len(paths)
+    any_move = np.full((count, len(path.machine.roles)), UNKNOWN)
+    tries: list[TriedTurn] = []
+    while len(tries) < LENGTHENED and sum(len(tried.lanes) for tried in tries) < count:
+        tries.append(try_turn(path, turn, paths.ends, any_move, rng))
+    lanes, moves, priors, counts = (
+        np.concatenate([columns[k] for columns in tries]) for k in (0, 1, 3, 4)
+    )
+    if not len(lanes):
+        return paths.take(lanes), 0.0
+    # A turn was drawn evenly among its completions: its weight is its prior times their number.
+    rows = _drawn(priors + counts, count, rng)
+    old, ends = paths.take(lanes[rows]), path.machine.concatenate([tried.states for tried in tries])
+    longer = Paths(
+        old.starts,
+        np.concatenate([old.moves, moves[rows, None]], axis=1),
+        (*old.states, ends.take(rows)),
+        np.column_stack([old.log_priors, priors[rows]]),
+        np.column_stack([old.log_counts, counts[rows]]),
+    )
+    return longer, len(np.unique(lanes)) / count
 
 
 # ------------------------------------------------------------------------
@@ -391,10 +492,10 @@ this many, because more chains could not be interrupted at any time."""
 
 
 class Solving(Finder):
-    """A `Finder` that solves for complete paths.
+    """A `Finder` that solves for complete paths, and follows them through gaps on any machine.
 
     Args:
-        setting: of a machine that can be unrolled, see `is_solvable`.
+        setting: of any machine; it solves only if that can be unrolled, see `is_solvable`.
         trail: bags of earlier turns.
 
     Attributes:
@@ -404,41 +505,109 @@ class Solving(Finder):
     def __init__(self, setting: Setting, exact: ExactSets, trail: BagHistory) -> None:
         self._setting, self._exact, self._trail = setting, exact, trail
         self._solver = SolvedFinder(setting.machine, setting.tree, setting.model)
+        self._solves = is_solvable(setting.machine)
+        self._followed: CompletePaths | None = None
+        self._lost_at = -1  # the turn with which none of them agreed
         self.solved_path = -1
 
     def helps(self, bags: Bags) -> BoolArray:
-        return np.asarray((bags.sets.counts == 0) & (len(bags) == 1))
+        if len(bags) != 1:
+            return np.zeros(len(bags), dtype=np.bool_)
+        if self._setting.tree.has_gap(int(bags.paths[0])):
+            return self._setting.lacking(bags.sets)
+        return np.asarray((bags.sets.counts == 0) & self._solves)
 
     def fill(self, bags: Bags, rng: np.random.Generator) -> Segments:
+        for _ in range(1 if self._solves else RETRIED):
+            followed = self._follow(bags, rng)
+            if followed is not None:
+                return followed
+        if len(bags.sets.states) or not self._solves:
+            return bags.sets
         room = self._setting.most_entries
         solved = self._solve(bags, self._starts(int(bags.paths[0])), room, rng)
         return bags.sets if solved is None else solved
 
     def adds(self, paths: IntArray) -> bool:
-        """Whether to solve: once for a path, if there is a clock and the bag is likely to die."""
-        is_one = len(paths) == 1 and self._setting.timed and self._setting.at_risk
-        return is_one and self.solved_path != int(paths[0])
+        """Whether to solve: once for a path, if there is a clock and the bag is likely to die; and
+        after a gap, whenever there is a clock."""
+        if len(paths) != 1 or not self._setting.timed:
+            return False
+        is_new = self._solves and self.solved_path != int(paths[0])
+        return self._setting.tree.has_gap(int(paths[0])) or (self._setting.at_risk and is_new)
 
     def add_sample(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
+        followed = self._follow(bags, rng)
+        if not self._solves or self.solved_path == int(bags.paths[0]):
+            return followed
+        bags = bags if followed is None else replace(bags, sets=followed)
         # Only larger bags of earlier turns contain states that this bag has lost.
         *earlier, last = self._starts(int(bags.paths[0]))
-        rich = [start for start in earlier if start.bag.counts[0] >= RICHER * len(bags.sets.states)]
+        least = RICHER * len(bags.sets.states) if self._followed is None else 0
+        rich = [start for start in earlier if start.bag.counts[0] >= least]
         size_limit = min(self._setting.most_entries, MOST_ADDED)
         solved = self._solve(bags, [*rich, last], size_limit, rng)
         if solved is None or not len(solved.states):
-            return None
+            return followed
         union = extended(self._setting.machine, bags.sets, solved)
         return union.thinned(self._setting.most_entries, rng)
+
+    def _follow(self, bags: Bags, rng: np.random.Generator) -> Segments | None:
+        """One bag with the ends of followed paths added, if there is a gap, and any path agrees."""
+        setting, path = self._setting, int(bags.paths[0])
+        if not setting.tree.has_gap(path):
+            self._followed = None
+            return None
+        turns = _turns_of(setting.tree, path)
+        followed, stop = self._followed, setting.stop
+        covered = turns[:0] if followed is None else turns[: len(followed.turns)]
+        if followed is None or not np.array_equal(followed.turns, covered):
+            self._followed, self._lost_at = None, -1
+            start = self._starts(path)[0]
+            first = len(turns) - start.back
+            bag, count = start.bag.thinned(MOST_STARTS, rng), min(FOLLOWED, setting.lanes_at_once())
+            paths = _beginning(setting.machine, bag, max(count, 1), rng)
+            followed = CompletePaths(bag, first, turns[:first], paths)
+        if self._solves and len(followed.turns) == self._lost_at < len(turns):
+            return None  # to solve is faster than to move on the chains
+        is_retried = len(followed.turns) in (self._lost_at, len(turns))
+        steps = MOVED if is_retried else 0
+        while True:
+            known = followed.turns[followed.first :]
+            part = IncompletePath(setting.machine, bags.role, known, setting.model)
+            paths = followed.paths
+            for _ in range(steps):
+                paths = step_chains(part, paths, followed.bag, rng, stop)
+            self._followed = followed = replace(followed, paths=paths)
+            if len(followed.turns) == len(turns):
+                ends = self._solver.bag_of(bags.role, path, followed.bag, paths)
+                if not len(bags.sets.states):
+                    return ends
+                return extended(setting.machine, bags.sets, ends).thinned(setting.most_entries, rng)
+            turn = len(followed.turns)
+            part = part._replace(turns=turns[followed.first : turn + 1])
+            paths, share = _longer(part, paths, rng)
+            if not len(paths):
+                self._lost_at = turn
+            if stop() or not len(paths):
+                return None  # a later call continues
+            followed = replace(followed, turns=turns[: turn + 1], paths=paths)
+            steps = int(np.ceil(MOVED * (1 - share)))
 
     def learn(self, path: int, sets: Segments) -> None:
         self._solver.forget(self._setting.tree.depth(path))
 
     @property
     def views(self) -> IntArray:
-        return self._solver.views
+        starts = None if self._followed is None else self._followed.bag.views
+        followed = np.zeros(0, dtype=np.int64) if starts is None else starts.ravel()
+        return np.concatenate([self._solver.views, followed])
 
     def renumber(self, numbers: IntArray) -> None:
         self._solver.renumber(numbers)
+        if self._followed is not None:
+            bag = self._followed.bag.renumbered(numbers)
+            self._followed = replace(self._followed, bag=bag)
         self.solved_path = int(numbers[self.solved_path]) if self.solved_path >= 0 else -1
 
     def _solve(
@@ -446,10 +615,21 @@ class Solving(Finder):
     ) -> Segments | None:
         setting, path = self._setting, int(bags.paths[0])
         solved = self._solver.find(
-            bags.role, path, starts, capacity, rng, setting.stop, timed=setting.timed
+            bags.role,
+            path,
+            starts,
+            capacity,
+            rng,
+            setting.stop,
+            timed=setting.timed,
+            near=self._followed,
         )
         if solved is not None:
             self.solved_path = path
+        solution, self._solver.solution = self._solver.solution, None
+        if solution is not None and self._followed is not None:
+            few = np.linspace(0, len(solution.paths) - 1, FOLLOWED).astype(np.int64)
+            self._followed, self._lost_at = replace(solution, paths=solution.paths.take(few)), -1
         return solved
 
     def _starts(self, path: int) -> list[WindowStart]:
@@ -462,4 +642,8 @@ class Solving(Finder):
             starts.append(WindowStart(exact, self._exact.get(nodes[exact])))
         if exact is None or starts[-1].bag.counts[0] > MOST_STARTS:
             starts.append(WindowStart(len(nodes) - 1, self._setting.beginning(1)))
+        if self._followed is not None:
+            back = len(nodes) - 1 - self._followed.first
+            further = [start for start in starts if start.back > back]
+            starts = [WindowStart(back, self._followed.bag), *further]
         return starts

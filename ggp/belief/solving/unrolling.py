@@ -319,12 +319,22 @@ class Unrolling:
 
     # ---------------------------------------------------------------- models
 
-    def guess(self, rng: np.random.Generator) -> list[int]:
+    def guess(self, rng: np.random.Generator, near: Paths | None = None) -> list[int]:
         """A guess of a model, as literals of clauses: a random match from one of the starts, with
-        any percepts of the role."""
+        any percepts of the role.
+
+        Args:
+            near: paths of the first turns; the match begins like one of them.
+        """
         start = int(rng.integers(len(self.starts)))
         values = np.zeros(self._num_props + 1, dtype=np.bool_)
         lots = rng.random(len(self._groups.first))
+        if near is not None:
+            path = int(rng.integers(len(near)))
+            start, moves = int(near.starts[path]), near.moves[path]
+            for group, (turn, role, ids, _) in enumerate(self.choices):
+                if turn < len(moves) and (ids == moves[turn, role]).any():
+                    lots[group] = -1 - int(np.argmax(ids == moves[turn, role]))
         simulate(
             self._props,
             self._groups,
@@ -534,18 +544,31 @@ class Window:
             self._solver.close()
             self._solver = None
 
-    def witnesses(self, count: int, budget: Spent, rng: np.random.Generator) -> Paths | None:
+    def witnesses(
+        self,
+        count: int,
+        budget: Spent,
+        rng: np.random.Generator,
+        near: Paths | None = None,
+    ) -> Paths | None:
         """Up to `count` paths, which may be equal; None if none was found.
 
         Then `is_empty` says whether this proves that there is none.
+
+        Args:
+            near: paths of the first turns, with which half of the guesses begin.
         """
         if self._solver is None:
             return None
         starts: list[int] = []
         moves: list[IntArray] = []
         while len(starts) < count and not self.is_empty and not budget.is_over:
-            self._solver.guess(self._unrolling.guess(rng))
-            is_satisfiable = self._solve(self._solver, budget)
+            # Near guesses are repaired in no time if any can be, and otherwise lead astray.
+            begins = near if near is not None and rng.random() < 0.5 else None
+            self._solver.guess(self._unrolling.guess(rng, begins))
+            is_satisfiable = self._solve(self._solver, budget, once=near is not None)
+            if is_satisfiable is None and near is not None:
+                continue  # another guess may be nearer
             if is_satisfiable is False:
                 self.is_empty = True
             if not is_satisfiable:
@@ -559,12 +582,12 @@ class Window:
         paths = replayed(self.path, first_states, np.array(starts), np.stack(moves), rng)
         return paths if len(paths) else None
 
-    def _solve(self, solver: ClauseSolver, budget: Spent) -> bool | None:
+    def _solve(self, solver: ClauseSolver, budget: Spent, *, once: bool) -> bool | None:
         while not budget.is_over:
             old_conflicts = solver.conflicts
             is_satisfiable = solver.solve(min(CONFLICTS_AT_ONCE, budget.conflicts))
             budget.conflicts -= max(solver.conflicts - old_conflicts, 1)
-            if is_satisfiable is not None:
+            if is_satisfiable is not None or once:
                 return is_satisfiable
         return None
 

@@ -382,7 +382,7 @@ def simulate(
         start: `[F]` fluents of the first state of the match.
         first_start: proposition that it begins in the first of `num_starts` states.
         begun_in: index of the state in which it begins.
-        lots: `[G]` random numbers from 0 to 1, one for each choice.
+        lots: `[G]` one for each choice: a random number from 0 to 1, or -1 - k for its k-th move.
         values: `[V + 1]` out.
     """
     values[1] = True
@@ -410,10 +410,10 @@ def simulate(
                 literal = groups.literals[first_legal + k]
                 num_legal += values[abs(literal)] == (literal > 0)
             num_skipped = int(lots[group] * num_legal)
-            choice = -1
+            choice = -1 - int(lots[group]) if lots[group] < 0 else -1
             for k in range(count):
                 literal = groups.literals[first_legal + k]
-                if values[abs(literal)] == (literal > 0):
+                if lots[group] >= 0 and values[abs(literal)] == (literal > 0):
                     if num_skipped == 0:
                         choice = k
                     num_skipped -= 1

@@ -272,7 +272,8 @@ class Tracker:
             deadline: checked every few milliseconds.
             others: see `prune`.
         """
-        if (self._growth.is_at_risk or self.bag.depleted[0]) and self._may_grow():
+        at_risk = self._growth.is_at_risk or self._is_after_gap or bool(self.bag.depleted[0])
+        if at_risk and self._may_grow():
             self._solve(deadline.part(SOLVING_SHARE))
         fruitless = 0
         while fruitless < MOST_FRUITLESS and self._may_grow() and not deadline.passed():
@@ -292,7 +293,13 @@ class Tracker:
     @property
     def is_scarce(self) -> bool:
         """Whether the bag may soon be empty."""
-        return self._growth.is_scarce
+        return self._growth.is_scarce or (self._is_after_gap and self._may_grow())
+
+    @property
+    def _is_after_gap(self) -> bool:
+        """Whether turns lately were unknown, but the last one is not."""
+        has_percepts = bool(self.tree.last_turns(self.bag.paths)[0, 1] != UNKNOWN)
+        return has_percepts and self.tree.has_gap(int(self.bag.paths[0]))
 
     def _solve(self, deadline: Deadline) -> None:
         """Let the sampler solve for paths: always if the bag is empty, otherwise only if there is

@@ -1,0 +1,125 @@
+"""Particles go on through gaps: turns of which neither our move nor our percepts are known."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from ggp.belief import Bags, HyperPlaySampler, PathTree
+from ggp.belief.solving import finder
+from ggp.machine import Machine
+from tests.belief.solving.test_solving import turns_of, window_of
+from tests.belief.test_bags import distribution, move_array, percept_array
+from tests.support.games import machine_of_rules
+from tests.support.plain.enumeration import Fluents, Path
+
+KNOWN = 2
+"""Turns before the gap."""
+
+
+def locks(number: int) -> str:
+    """So many locks, one a turn: each opens if one of two roles pushes, of which nothing is seen.
+    Then it is told of one lock after the other whether it is open."""
+    return (
+        "(role smith) (role ghost) (init (at 0)) "
+        + "".join(f"(after {k} {k + 1}) " for i in range(2) for k in range(i, 2 * number + 1, 2))
+        + "".join(f"(early {k}) (told {number + k} {k}) " for k in range(number))
+        + f"""
+        (<= pushing (true (at ?n)) (early ?n))
+        (<= (legal smith push) pushing) (<= (legal smith rest) pushing)
+        (<= (legal ghost push) pushing) (<= (legal ghost rest) pushing)
+        (<= (legal ghost hide) pushing)
+        (<= (legal ?r wait) (role ?r) (not pushing))
+        (<= (next (at ?n)) (true (at ?m)) (after ?m ?n))
+        (<= (next (open ?n)) (true (at ?n)) (does smith push) (not (does ghost push)))
+        (<= (next (open ?n)) (true (at ?n)) (does smith rest) (does ghost push))
+        (<= (next (open ?n)) (true (open ?n)))
+        (<= (sees smith open) (true (at ?m)) (told ?m ?n) (true (open ?n)))
+        (<= terminal (true (at {2 * number + 1}))) (<= (goal ?r 50) (role ?r))
+        """
+    )
+
+
+def path_of(number: int, seed: int) -> tuple[Path, list[bool]]:
+    """The smith's path with a gap, and which locks are open."""
+    rng = np.random.default_rng(seed)
+    pushes, opens = rng.random(number) < 0.5, rng.random(number) < 1 / 3
+    known: Path = [("push" if push else "rest", ()) for push in pushes[:KNOWN]]
+    is_open = (pushes ^ opens).tolist()
+    seen: Path = [("wait", ("open",) if each else ()) for each in is_open]
+    return [*known, *[(None, None)] * (number - KNOWN), *seen], is_open
+
+
+def chances(path: Path, number: int, told: int, is_open: list[bool]) -> list[float]:
+    """The probability of each lock that it is open, after some were told of."""
+    by_move = {"push": 2 / 3, "rest": 1 / 3, None: 1 / 2}
+    return [float(is_open[k]) if k < told else by_move[path[k][0]] for k in range(number)]
+
+
+def every_state(at: int, chances: list[float]) -> dict[Fluents, float]:
+    """All states and their probabilities, by enumeration."""
+    found: dict[Fluents, float] = {}
+    for bits in product([False, True], repeat=len(chances)):
+        weight = float(np.prod([p if bit else 1 - p for p, bit in zip(chances, bits, strict=True)]))
+        if weight:
+            fluents = [f"(at {at})", *(f"(open {k})" for k, bit in enumerate(bits) if bit)]
+            found[tuple(sorted(fluents))] = weight
+    return found
+
+
+def followed(machine: Machine, path: Path, *, exact: int, capacity: int = 16) -> list[Bags]:
+    """The bags of a path, turn by turn, as of a player without a clock."""
+    belief = HyperPlaySampler(
+        machine, PathTree(machine), capacity=capacity, exact=exact, follows=True, solves=True
+    )
+    rng, bags = np.random.default_rng(0), [belief.start(0)]
+    for turn in path:
+        move, percepts = move_array(machine, turn[0]), percept_array(machine, turn[1])
+        bags.append(belief.advance(bags[-1], move, percepts, rng))
+    return bags
+
+
+@pytest.mark.parametrize("gap", [1, 3, 8])
+def test_small_sets_are_enumerated_through_a_gap(gap: int) -> None:
+    number = KNOWN + gap
+    machine, (path, is_open) = machine_of_rules(locks(number), "propnet"), path_of(number, gap)
+    for turn, bag in enumerate(followed(machine, path, exact=2_000)[number:], start=number):
+        assert bag.exact[0]
+        truth = every_state(turn, chances(path, number, turn - number, is_open))
+        found = {tuple(sorted(state)): p for state, p in distribution(machine, bag).items()}
+        assert found == pytest.approx(truth)
+
+
+@pytest.mark.parametrize("solves", [True, False])
+def test_large_sets_are_sampled_and_looked_back_from_what_is_told_afterwards(
+    solves: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Of a bag of 16 a few turns leave nothing, and of 2^20 states one agrees in the end.
+    monkeypatch.setattr(finder, "is_solvable", lambda machine: solves)
+    number = KNOWN + 20
+    machine, (path, is_open) = machine_of_rules(locks(number), "propnet"), path_of(number, 20)
+    for turn, bag in enumerate(followed(machine, path, exact=0)[number:], start=number):
+        truth = chances(path, number, turn - number, is_open)
+        states = machine.fluents(bag.states_of(0))
+        assert states, turn
+        for state in states:
+            for k, chance in enumerate(truth):
+                assert chance not in (0.0, 1.0) or (f"(open {k})" in state) == bool(chance)
+
+
+def test_solutions_begin_like_paths_of_earlier_turns() -> None:
+    number = KNOWN + 10
+    machine, (path, _) = machine_of_rules(locks(number), "propnet"), path_of(number, 10)
+    turns, rng = turns_of(machine, path), np.random.default_rng(0)
+    window, budget = window_of(machine, 0, turns[: number + 7])
+    near = window.witnesses(4, budget, rng)
+    assert near is not None
+    assert window.open(turns[: number + 8], budget)
+    paths = window.witnesses(8, budget, rng, near)
+    assert paths is not None
+    told = slice(KNOWN, 7)  # locks that near paths were told of
+    same = [(moves[told] == near.moves[:, told]).all(axis=(1, 2)).any() for moves in paths.moves]
+    assert sum(same) >= len(same) / 4
+    window.close()
