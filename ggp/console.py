@@ -41,7 +41,7 @@ from ggp.errors import (
     ReasonerLimitError,
 )
 from ggp.gdl.nearest import unknown
-from ggp.gdl.source import MOST_SHOWN, Diagnostic, errors, printable
+from ggp.gdl.source import MAX_SHOWN, Diagnostic, errors, printable
 from ggp.launch import EXIT_INTERRUPTED as EXIT_INTERRUPTED
 from ggp.launch import Loading
 from ggp.registry import Registry
@@ -409,9 +409,9 @@ def show_failure(error: GGPError) -> None:
     if not problems:
         show_error(str(error))
         return
-    show_diagnostics(problems[:MOST_SHOWN])
-    if len(problems) > MOST_SHOWN:
-        num_hidden = len(problems) - MOST_SHOWN
+    show_diagnostics(problems[:MAX_SHOWN])
+    if len(problems) > MAX_SHOWN:
+        num_hidden = len(problems) - MAX_SHOWN
         show_error(f"{num_hidden} more errors; `ggp validate -v {problems[0].name}` shows all")
 
 

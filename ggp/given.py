@@ -19,13 +19,13 @@ from ggp.gdl.program import TRUE
 from ggp.gdl.syntax.printer import to_kif
 from ggp.gdl.terms import Term, signature, variables
 from ggp.run.clocks import Clock
-from ggp.seeds import MOST_SEED, check_seed
+from ggp.seeds import MAX_SEED, check_seed
 
 FLUENT = position(TRUE, 0)
 """The argument position in which fluents stand: the first of `true`."""
 
-_MOST_SHOWN = 60
-_MOST_LISTED = 8
+_MAX_SHOWN = 60
+_MAX_LISTED = 8
 
 
 def checked_text(game: object) -> str:
@@ -48,13 +48,13 @@ def checked_seed(seed: object) -> int:
     """A seed as an integer.
 
     Raises:
-        ConfigError: it is not an integer, or negative, or greater than `MOST_SEED`.
+        ConfigError: it is not an integer, or negative, or greater than `MAX_SEED`.
     """
     try:
         value = operator.index(seed)  # type: ignore[arg-type]
     except TypeError:
         raise ConfigError(
-            f"a seed must be a whole number from 0 to {MOST_SEED}, not {_brief(seed)}"
+            f"a seed must be a whole number from 0 to {MAX_SEED}, not {_brief(seed)}"
         ) from None
     check_seed(value, "a seed")
     return value
@@ -129,7 +129,7 @@ def _expected(part: Term, at: Position, domains: Domains) -> str:
     """The terms that may stand in place of a part of a fluent, as the end of a message."""
     constants, functions = domains.constants(at), domains.functions(at)
     listed = [*constants, *(f"({name}{' ?' * arity})" for name, arity in functions)]
-    choices = ", ".join(listed[:_MOST_LISTED]) + (", ..." if len(listed) > _MOST_LISTED else "")
+    choices = ", ".join(listed[:_MAX_LISTED]) + (", ..." if len(listed) > _MAX_LISTED else "")
     hint = did_you_mean(signature(part)[0], (*constants, *(name for name, _ in functions)))
     place = "the fluents are" if at == FLUENT else f"in place of {to_kif(part)} there can be"
     return f"{place} {choices or 'nothing'}{hint}"
@@ -138,4 +138,4 @@ def _expected(part: Term, at: Position, domains: Domains) -> str:
 def _brief(value: object) -> str:
     """The `repr` of a value, shortened."""
     text = repr(value)
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."

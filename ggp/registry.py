@@ -29,7 +29,7 @@ class Registry(Mapping[str, _T], Generic[_T]):
 
     A plug-in never overrides an object of the core, nor one of our labs.
 
-        >>> seeds = Registry("no.such.group", "limit", {"seed": "ggp.seeds:MOST_SEED"})
+        >>> seeds = Registry("no.such.group", "limit", {"seed": "ggp.seeds:MAX_SEED"})
         >>> list(seeds), seeds["seed"] == 2**63 - 1
         (['seed'], True)
 

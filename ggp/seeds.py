@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ggp.errors import ConfigError
 
-MOST_SEED = (1 << 63) - 1
+MAX_SEED = (1 << 63) - 1
 """The largest integer that every file and database with seeds can hold."""
 
 _SHOWN_BITS = 200
@@ -18,8 +18,8 @@ def check_seed(seed: int, name: str = "seed") -> None:
         name: its name in messages.
 
     Raises:
-        ConfigError: it is negative, or larger than `MOST_SEED`.
+        ConfigError: it is negative, or larger than `MAX_SEED`.
     """
-    if not 0 <= seed <= MOST_SEED:
+    if not 0 <= seed <= MAX_SEED:
         suffix = f", not {seed}" if seed.bit_length() < _SHOWN_BITS else ""
-        raise ConfigError(f"{name} must be a whole number from 0 to {MOST_SEED}{suffix}")
+        raise ConfigError(f"{name} must be a whole number from 0 to {MAX_SEED}{suffix}")

@@ -38,10 +38,10 @@ from ggp.protocol.messages import Dialect
 from match_runner.match.records import Fault, MatchRecord, TurnRecord
 from match_runner.remote.wire import RemoteSide
 
-MOST_MB = 100
+MAX_MB = 100
 """Most megabytes of a match or of a list of matches. A file of JSON Lines may have any size."""
 
-_MOST_BYTES = MOST_MB << 20
+_MAX_BYTES = MAX_MB << 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 _Line = tuple[int, bytes]
@@ -78,7 +78,7 @@ def matches_in(file: Path) -> Iterator[Unread]:
 
 
 def _matches(file: Path, stream: BinaryIO) -> Iterator[Unread]:
-    lines = iter(partial(stream.readline, _MOST_BYTES), b"")
+    lines = iter(partial(stream.readline, _MAX_BYTES), b"")
     numbered = _not_blank(lines, 1)
     head = list(islice(numbered, 2))
     first = head[0][1].removeprefix(_BYTE_ORDER_MARK).lstrip() if head else b""
@@ -87,7 +87,7 @@ def _matches(file: Path, stream: BinaryIO) -> Iterator[Unread]:
     if len(head) > 1 and _is_object(first):
         yield from _of_lines(file, chain(head, numbered))
         return
-    rest = stream.read(_MOST_BYTES)
+    rest = stream.read(_MAX_BYTES)
     try:
         yield from _of_whole(file, b"".join(line for _, line in head) + rest)
     except MatchError:
@@ -122,8 +122,8 @@ def _of_whole(file: Path, data: bytes) -> Iterator[Unread]:
     Raises:
         MatchError: it is too large, not JSON, or an empty list; raised before the first match.
     """
-    if len(data) >= _MOST_BYTES:
-        raise MatchError(f"it is larger than {MOST_MB} MB; give a larger archive as JSON Lines")
+    if len(data) >= _MAX_BYTES:
+        raise MatchError(f"it is larger than {MAX_MB} MB; give a larger archive as JSON Lines")
     if data.removeprefix(_BYTE_ORDER_MARK).lstrip()[:1] == b"<":
         yield Unread(str(file), "", partial(read_xml, data))
         return

@@ -509,7 +509,7 @@ def _fits(symbol: str, encoding: str) -> bool:
 # It reads lines from the file descriptor, not through Python's buffers: only then can a clock run
 # out while nobody types.
 
-_MOST_BYTES = 65_536
+_MAX_BYTES = 65_536
 """Most bytes of a line; longer ones are cut."""
 
 
@@ -566,8 +566,8 @@ class Screen:
                 if not select.select([self._file], [], [], left_s)[0]:
                     self.console.print()
                     raise TimeIsUpError
-            read = os.read(self._file, _MOST_BYTES)
-            self._buffer = (self._buffer + read)[-_MOST_BYTES:]
+            read = os.read(self._file, _MAX_BYTES)
+            self._buffer = (self._buffer + read)[-_MAX_BYTES:]
             if not read:
                 if not self._buffer:
                     raise EOFError
@@ -620,7 +620,7 @@ _NEGATIONS: Mapping[Signature, str] = {
 _OWN = "What these words mean"
 _FACTS = "What is always true"
 
-_MOST_FACTS = 40
+_MAX_FACTS = 40
 """Most facts of one relation that we list."""
 
 
@@ -639,11 +639,11 @@ def rules_in_words(rules: Iterable[Rule]) -> dict[str, list[str]]:
         else:
             sentences[_TITLES.get(relation, _OWN)].append(sentence(rule))
     for relation, listed in facts.items():
-        num_hidden = len(listed) - _MOST_FACTS
+        num_hidden = len(listed) - _MAX_FACTS
         end = f", and {num_hidden:,} more" if num_hidden > 0 else ""
         lines = sentences[_TITLES.get(relation, _FACTS)]
         first = 0 if relation in _TITLES else len(lines)
-        lines.insert(first, ", ".join(listed[:_MOST_FACTS]) + end)
+        lines.insert(first, ", ".join(listed[:_MAX_FACTS]) + end)
     return {title: lines for title, lines in sentences.items() if lines}
 
 

@@ -288,7 +288,7 @@ def rate(players: Sequence[int], contests: Iterable[Mapping[int, float]]) -> dic
 # ------------------------------------------------------------------------
 # Tables that show a tournament.
 
-MOST_PROBLEMS = 10
+MAX_PROBLEMS = 10
 """Most problems that we show; `--json` has all."""
 
 
@@ -330,11 +330,11 @@ def _parts(summary: TournamentSummary) -> Iterator[RenderableType]:
     yield from methods_text(row.score for row in standings)
     if summary.problems:
         yield Text(f"faults and errors ({len(summary.problems)}):", style="red")
-    for problem in summary.problems[:MOST_PROBLEMS]:
+    for problem in summary.problems[:MAX_PROBLEMS]:
         player = "" if problem.player is None else f", {problem.player}"
         yield plain(f"  {problem.game} {problem.number}{player}: {problem.text}")
-    if len(summary.problems) > MOST_PROBLEMS:
-        yield f"  and {len(summary.problems) - MOST_PROBLEMS} more; see --json"
+    if len(summary.problems) > MAX_PROBLEMS:
+        yield f"  and {len(summary.problems) - MAX_PROBLEMS} more; see --json"
 
 
 def faults_text(faults: Mapping[str, int]) -> str:
@@ -352,7 +352,7 @@ def rating_text(rating: Rating | None) -> str:
 # ------------------------------------------------------------------------
 # Reads a tournament: a series described in TOML.
 
-MOST_ROUNDS = 100_000
+MAX_ROUNDS = 100_000
 
 
 def read_tournament(path: Path) -> Series:
@@ -388,7 +388,7 @@ def _one_of(names: Iterable[str]) -> _Setting:
 
 
 _SETTINGS: Mapping[str, _Setting] = {
-    "rounds": _Setting("a whole number above 0", lambda v: _is_whole(v) and 1 <= v <= MOST_ROUNDS),
+    "rounds": _Setting("a whole number above 0", lambda v: _is_whole(v) and 1 <= v <= MAX_ROUNDS),
     "start_clock": _Setting(
         "a whole number of seconds", lambda v: _is_whole(v) and 0 <= v <= MAX_CLOCK_S
     ),

@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[1]
 STATIC = ROOT / "match_runner" / "table" / "static"
 Scheme = Literal["light", "dark"]
 
-MOST_TURNS = 40
+MAX_TURNS = 40
 """Turns of a match that are played before the picture is taken, at most."""
 
 _PAGE = """<!doctype html><meta charset="utf-8"><style>
@@ -96,10 +96,10 @@ def state_in_the_middle(game: Game, seed: int) -> list[Term]:
     """The fluents half way through a random match."""
     rng = random.Random(seed)
     states = [game.initial()]
-    while not states[-1].terminal and len(states) <= 2 * MOST_TURNS:
+    while not states[-1].terminal and len(states) <= 2 * MAX_TURNS:
         joint = {role: rng.choice(states[-1].legal(role)) for role in game.roles}
         states.append(states[-1].play(joint).state)
-    half = states[min(MOST_TURNS, (len(states) + 1) // 2)]
+    half = states[min(MAX_TURNS, (len(states) + 1) // 2)]
     return [parse_term(fluent) for fluent in half.fluents]
 
 

@@ -20,7 +20,7 @@ DRAWING = PROJECT / "docs" / "figures" / "rooms.svg"
 
 PACKAGES = ("ggp", "match_runner")
 LABS = "ggp.labs."
-MOST_NAMES = 3
+MAX_NAMES = 3
 """Names beside an arrow."""
 
 ROW, GAP, BOX_WIDTH, BEND = 140, 36, 256, 90
@@ -232,7 +232,7 @@ def _flow(names: Counter[str], user: Box, place: int) -> str:
     """The classes that are taken most, at the foot of the box of who takes them."""
     classes = [name for name in names if name[0].isupper() and not name.isupper()]
     told = [name for name in classes if not name.endswith("Array")]
-    most = sorted(told, key=lambda name: (-names[name], name))[:MOST_NAMES]
+    most = sorted(told, key=lambda name: (-names[name], name))[:MAX_NAMES]
     y = user.y + user.height + 16 + 14 * place
     return f'<text class="flow" x="{user.x + 10}" y="{y}">{escape(", ".join(most))}</text>'
 

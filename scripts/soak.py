@@ -39,8 +39,8 @@ from tests.support.process_tree import entry_of, started_by
 WARM_UP_SHARE = 0.15
 """The first part of a run does not count: caches fill."""
 
-MOST_GROWTH_MB = 8.0
-MOST_GROWTH_SHARE = 0.1
+MAX_GROWTH_MB = 8.0
+MAX_GROWTH_SHARE = 0.1
 """Memory is flat if its straight line over the run rises by less than the larger of these."""
 
 _START_CLOCK_S = 10
@@ -199,7 +199,7 @@ def report(samples: Sequence[Sample], played: Counter[str]) -> bool:
     rows, flat = [], True
     for name in ("server_mb", "server_files", "workers", "largest_mb", "workers_mb"):
         mean, rise = growth(samples, name)
-        is_flat = rise <= max(MOST_GROWTH_MB, MOST_GROWTH_SHARE * mean)
+        is_flat = rise <= max(MAX_GROWTH_MB, MAX_GROWTH_SHARE * mean)
         flat &= is_flat
         rows.append((name, f"{mean:.1f}", f"{rise:+.1f}", "flat" if is_flat else "RISES"))
     print_rich(Table(("", "#mean", "#rise over the run", ""), rows))

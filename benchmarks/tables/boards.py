@@ -42,7 +42,7 @@ BOARDS = {1: 512, 2: 64}
 HISTORIES = {1: 256, 2: 16, 3: 1}
 """How many are searched, by depth."""
 
-MOST_TRIES = 20
+MAX_TRIES = 20
 """How often random play is begun for the positions of a game."""
 
 STEPS = 1_000_000
@@ -137,7 +137,7 @@ def _cpu_ms(once: Callable[[], None], seconds: float, rounds: int) -> float:
 def _positions(machine: Machine, number: int, rng: np.random.Generator) -> States:
     """States after random play in which the first role has a choice."""
     positions = _positions_of_a_try(machine, number, rng)
-    for _ in range(MOST_TRIES):
+    for _ in range(MAX_TRIES):
         if len(positions) >= number:
             return positions.take(np.arange(number))
         positions = machine.concatenate([positions, _positions_of_a_try(machine, number, rng)])

@@ -30,7 +30,7 @@ GAMES = (
     *("battleships_in_fog", "othello"),
 )
 
-MOST_TURNS = {"othello": 130}
+MAX_TURNS = {"othello": 130}
 """Where nothing proves how long a match may be."""
 
 
@@ -90,7 +90,7 @@ def _timed(steps: Iterator[int], seconds: float) -> Speed:
 
 
 def _ours(game: str, threads: int) -> Iterator[int]:
-    env = make(game, LANES, threads=threads, max_turns=MOST_TURNS.get(game))
+    env = make(game, LANES, threads=threads, max_turns=MAX_TURNS.get(game))
     env.reset(seed=1)
     while True:
         turn = env.step(env.sample_legal())

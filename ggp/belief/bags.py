@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ggp.belief.paths import PathTree
-from ggp.belief.turns.open_moves import MOST_COMPLETIONS
+from ggp.belief.turns.open_moves import MAX_COMPLETIONS
 from ggp.belief.turns.resample import choose_entries
 from ggp.errors import BeliefDepletedError
 from ggp.machine.arrays import first_seen, first_seen_columns, log_sums, offsets_of, take_segments
@@ -291,7 +291,7 @@ def extended(machine: Machine, sets: Segments, sample: Segments) -> Segments:
         union.states.take(first),
         summed - np.log(total),
         np.zeros(1, dtype=np.bool_),
-        np.maximum(sets.sizes, len(first)) if old_size else np.full(1, MOST_COMPLETIONS),
+        np.maximum(sets.sizes, len(first)) if old_size else np.full(1, MAX_COMPLETIONS),
         sets.log_masses + np.log(total / old_size) if old_size else np.zeros(1),
         None if union.views is None else union.views[first],
     )

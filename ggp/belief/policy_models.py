@@ -39,10 +39,10 @@ from ggp.run.whole_files import write_whole
 PRIOR_COUNTS = 2.0
 """Weight of the prior at every information set, in counted moves."""
 
-LEAST_COUNT = 0.01
+MIN_COUNT = 0.01
 """Smaller counts of a move in a match are dropped."""
 
-MOST_ENDS = 1 << 17
+MAX_ENDS = 1 << 17
 """Most joint moves of the last turn, over all particles, that are tried at the end of a match."""
 
 
@@ -147,7 +147,7 @@ class LearnedMoves(PolicyMoves):
         strategy: Strategy = {}
         for (path, move), count in counts.items():
             prediction = self._predictions.get(path)
-            if count < LEAST_COUNT or prediction is None or len(prediction.moves) < 2:
+            if count < MIN_COUNT or prediction is None or len(prediction.moves) < 2:
                 continue
             history = history_of(self._machine, self._tree, path)
             if history is not None:
@@ -166,7 +166,7 @@ def ends_of(
     """The possible ends of a match: `[K, R]` views before the last turn, `[K, R]` joint moves, and
     `[K]` weights, which sum to 1.
 
-    None if the match cannot have such an end, or more than `MOST_ENDS` joint moves must be tried.
+    None if the match cannot have such an end, or more than `MAX_ENDS` joint moves must be tried.
     """
     views = bag.sets.views
     if views is None or bag.depleted[0]:
@@ -175,7 +175,7 @@ def ends_of(
     states, views = bag.states_of(0), views[lanes]
     evidence = (np.full(len(lanes), value, dtype=np.int64) for value in (move, percepts, UNKNOWN))
     options = open_moves(machine, bag.role, states, Learnt(*evidence), model, views)
-    if not 0 < options.counts.sum() <= MOST_ENDS:
+    if not 0 < options.counts.sum() <= MAX_ENDS:
         return None
     counts = options.counts.astype(np.int64)
     rows = np.repeat(np.arange(len(lanes)), counts)

@@ -17,7 +17,7 @@ from ggp.belief.bags import Bags, Segments, depleted_segments, initial_segments
 from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.paths import PathTree
 from ggp.belief.turns.completions import lanes_at_once, never
-from ggp.belief.turns.open_moves import MOST_COMPLETIONS
+from ggp.belief.turns.open_moves import MAX_COMPLETIONS
 from ggp.machine.base import BoolArray, IntArray, Machine
 
 
@@ -355,7 +355,7 @@ def quality_of(
         count,
         len(np.unique(machine.groups(states))),
         float(1 / np.square(bags.weights_of(0)).sum()) if count else 0.0,
-        float(np.log(size)) if 0 < size < MOST_COMPLETIONS else None,
+        float(np.log(size)) if 0 < size < MAX_COMPLETIONS else None,
         0 if bags.exact[0] else inexact_turns,
     )
 

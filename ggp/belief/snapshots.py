@@ -27,14 +27,14 @@ from ggp.errors import MachineError, SnapshotError
 from ggp.machine.abilities import StateWriter
 from ggp.machine.base import UNKNOWN, IntArray, Machine
 
-MOST_EXACT, MOST_SAMPLED, MOST_FLUENTS = 1000, 256, 1 << 15
+MAX_EXACT, MAX_SAMPLED, MAX_FLUENTS = 1000, 256, 1 << 15
 """Most entries of an exact bag, and of a sampled one, with which players begin (`BagGrowth`); most
 fluents of all states together. Writing must not take long."""
 
-MOST_CHARS = 1 << 19
+MAX_CHARS = 1 << 19
 """Most characters of a snapshot; it has fewer entries if it would have more."""
 
-_MOST_BYTES = 1 << 24
+_MAX_BYTES = 1 << 24
 
 
 def write_bag(machine: Machine, tree: PathTree, bags: Bags, key: str) -> str:
@@ -49,7 +49,7 @@ def write_bag(machine: Machine, tree: PathTree, bags: Bags, key: str) -> str:
         return ""
     sets, path = bags.sets.take(bags.segment[:1]), int(bags.paths[0])
     width = len(machine.written(sets.states.take(np.zeros(1, dtype=np.int64)))[0])
-    most = min(MOST_FLUENTS // max(width, 1) + 1, MOST_EXACT if sets.exact[0] else MOST_SAMPLED)
+    most = min(MAX_FLUENTS // max(width, 1) + 1, MAX_EXACT if sets.exact[0] else MAX_SAMPLED)
     while most:
         sets = sets.thinned(most, np.random.default_rng(tree.depth(path)))
         content = {
@@ -60,7 +60,7 @@ def write_bag(machine: Machine, tree: PathTree, bags: Bags, key: str) -> str:
         }
         packed = zlib.compress(json.dumps(content).encode(), 1)
         text = f"{_checksum(packed, key)}.{b64encode(packed).decode()}"
-        if len(text) <= MOST_CHARS:
+        if len(text) <= MAX_CHARS:
             return text
         most = min(most, len(sets.states)) // 2
     return ""
@@ -77,7 +77,7 @@ def read_bag(snapshot: str, machine: Machine, tree: PathTree, role: int, key: st
         packed = b64decode(body, validate=True)
         if checksum != _checksum(packed, key):
             raise SnapshotError("a stored belief is damaged, or belongs to another game or role")
-        content = json.loads(zlib.decompressobj().decompress(packed, _MOST_BYTES))
+        content = json.loads(zlib.decompressobj().decompress(packed, _MAX_BYTES))
         if not isinstance(machine, StateWriter):
             raise MachineError(f"the backend {machine.backend} cannot read states")
         nodes = _read_paths(machine, tree, content)

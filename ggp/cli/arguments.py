@@ -25,7 +25,7 @@ from ggp.errors import ConfigError, GDLError
 from ggp.launch import preload
 from ggp.report import Report
 from ggp.run.clocks import Clock
-from ggp.seeds import MOST_SEED
+from ggp.seeds import MAX_SEED
 
 if TYPE_CHECKING:
     from ggp.gdl.source import Diagnostic
@@ -376,7 +376,7 @@ def seed_option(of: str = "all random choices") -> Callable[[_F], _F]:
     """
     return click.option(
         "--seed",
-        type=click.IntRange(min=0, max=MOST_SEED),
+        type=click.IntRange(min=0, max=MAX_SEED),
         default=0,
         show_default=True,
         help=f"Seed of {of}.",

@@ -13,7 +13,7 @@ from ggp.console import spinner
 from ggp.machine import role_index
 from ggp.report import Report, Table
 
-MOST_SHOWN = 60
+MAX_SHOWN = 60
 """Maximum number of fluents in a table; --json prints all."""
 
 _FIELDS = ("how", "sound", "entries", "distinct", "ess", "log_size", "inexact_turns")
@@ -53,9 +53,9 @@ def belief(
 
     def parts() -> Iterator[Table | str]:
         rows = sorted(chances.items(), key=lambda row: (-row[1], row[0]))
-        yield Table((f"belief of {name}", ("#probability", ".4f")), rows[:MOST_SHOWN])
-        if len(rows) > MOST_SHOWN:
-            yield f"and {len(rows) - MOST_SHOWN:,} less likely; --json prints all"
+        yield Table((f"belief of {name}", ("#probability", ".4f")), rows[:MAX_SHOWN])
+        if len(rows) > MAX_SHOWN:
+            yield f"and {len(rows) - MAX_SHOWN:,} less likely; --json prints all"
         yield in_words(quality)
 
     quality = bag.quality.as_json()

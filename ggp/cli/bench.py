@@ -41,7 +41,7 @@ time."""
 _BATCH_SHARE = 0.1
 """Share of the time that a batch takes if playouts run one by one."""
 
-_LEAST_S = 1e-9
+_MIN_S = 1e-9
 """Shorter times cannot be distinguished from zero."""
 
 
@@ -95,7 +95,7 @@ def _measure_backend(options: GameOptions, seconds: float) -> dict[str, Any]:
         "finished": round(speed.finished / speed.playouts, 4),
         "seconds": round(speed.seconds, 4),
         "cpu_seconds": round(speed.cpu_seconds, 4),
-        "states_per_cpu_s": round(speed.states / max(speed.cpu_seconds, _LEAST_S), 1),
+        "states_per_cpu_s": round(speed.states / max(speed.cpu_seconds, _MIN_S), 1),
         "batches": speed.batches,
     }
 
@@ -162,7 +162,7 @@ def measure(
         finished += int(batch.finished.sum())
         states += int(batch.steps.sum())
         batches += 1
-        spent = max(clock() - started, _LEAST_S)
+        spent = max(clock() - started, _MIN_S)
     return Speed(playouts, finished, states, spent, cpu_clock() - cpu_started, batches)
 
 

@@ -26,8 +26,8 @@ from ggp.search.moves import random_moves
 
 FORM = 'a list of turns like {"move": "MOVE", "percepts": ["TERM", ...]}'
 
-_MOST_TURNS = 1000
-_MOST_MATCHES = 20
+_MAX_TURNS = 1000
+_MAX_MATCHES = 20
 """Number of random matches to try for one in which the role has a choice."""
 
 _PARTICLES, _EXACT = 1_000, 10_000
@@ -161,12 +161,12 @@ def first_choice(machine: Machine, role: int, seed: int) -> list[KnownTurn]:
     if quiet is not None:
         return quiet
     turns: list[KnownTurn] = []
-    for match in range(_MOST_MATCHES):
+    for match in range(_MAX_MATCHES):
         turns, has_choice = _random_history(machine, role, (seed, match))
         if has_choice:
             return turns
     raise ConfigError(
-        f"{machine.roles[role]} had no choice in {_MOST_MATCHES} random matches; give --history: "
+        f"{machine.roles[role]} had no choice in {_MAX_MATCHES} random matches; give --history: "
         f"{FORM}, for example {json.dumps([turn._asdict() for turn in turns[:2]])}"
     )
 
@@ -177,7 +177,7 @@ def _quiet_history(machine: Machine, role: int) -> list[KnownTurn] | None:
     rng = np.random.default_rng(0)
     bag = belief.start(role)
     turns: list[KnownTurn] = []
-    while len(turns) < _MOST_TURNS:
+    while len(turns) < _MAX_TURNS:
         moves = candidates(machine, bag).values
         if len(moves) > 1:
             return turns
@@ -197,7 +197,7 @@ def _random_history(
     rng = np.random.default_rng(seed)
     state = machine.initial(1)
     turns: list[KnownTurn] = []
-    while not machine.terminal(state)[0] and len(turns) < _MOST_TURNS:
+    while not machine.terminal(state)[0] and len(turns) < _MAX_TURNS:
         if len(machine.legal(state, role)[0]) > 1:
             return turns, True
         row = [int(random_moves(machine, state, r, rng)[0]) for r in range(len(machine.roles))]

@@ -65,12 +65,12 @@ else:  # generic only since click 8.2
 # ------------------------------------------------------------------------
 # `ggp validate --play`: random matches, and the faults of the game that they reveal.
 
-MOST_PLAYED = 100_000
+MAX_PLAYED = 100_000
 
-_MOST_TURNS = 12
+_MAX_TURNS = 12
 """Number of turns of a history that are shown, counted from the end; JSON has all."""
 
-_MOST_MOVES = 8
+_MAX_MOVES = 8
 
 
 def rehearsed(options: GameOptions, matches: int, limits: RehearsalLimits) -> Rehearsal:
@@ -158,7 +158,7 @@ def _joint(moves: Mapping[str, str], besides: str | None) -> str:
 
 
 def _last(lines: tuple[str, ...]) -> Iterator[str]:
-    earlier = max(0, len(lines) - _MOST_TURNS)
+    earlier = max(0, len(lines) - _MAX_TURNS)
     if earlier:
         yield f"({earlier} earlier turns; --json prints all)"
     for number, line in enumerate(lines[earlier:], earlier + 1):
@@ -168,7 +168,7 @@ def _last(lines: tuple[str, ...]) -> Iterator[str]:
 def _some_of(moves: tuple[str, ...] | list[str]) -> str:
     if not moves:
         return "nothing"
-    return ", ".join(moves[:_MOST_MOVES]) + (", ..." if len(moves) > _MOST_MOVES else "")
+    return ", ".join(moves[:_MAX_MOVES]) + (", ..." if len(moves) > _MAX_MOVES else "")
 
 
 _SHOWN_FIELDS = ("severity", "rule", "message", "line", "column", "context")
@@ -187,7 +187,7 @@ _SHOWN_FIELDS = ("severity", "rule", "message", "line", "column", "context")
 @click.option(
     "--play",
     "matches",
-    type=click.IntRange(min=1, max=MOST_PLAYED),
+    type=click.IntRange(min=1, max=MAX_PLAYED),
     metavar="N",
     help="Also play N random matches of each sheet without errors, and report what goes wrong.",
 )

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ggp.server.workers.nursery import TemplateProcess
 
 DEFAULT_MEMORY_MB = 4096
-MOST_MEMORY_MB = 1 << 24
+MAX_MEMORY_MB = 1 << 24
 """More than any machine has; system calls need the number of bytes in 64 bits."""
 
 DEFAULT_LOG_LIMIT_GB = 10
@@ -44,7 +44,7 @@ DEFAULT_LOG_LIMIT_GB = 10
 PROGRESS_S = 2.0
 """Seconds between two lines about the progress of compiling."""
 
-_MOST_LINES = 1000
+_MAX_LINES = 1000
 
 
 @click.command(epilog=example("ggp serve --player hyperplay2 --port 9147"))
@@ -108,7 +108,7 @@ _MOST_LINES = 1000
 )
 @click.option(
     "--memory",
-    type=click.IntRange(min=256, max=MOST_MEMORY_MB),
+    type=click.IntRange(min=256, max=MAX_MEMORY_MB),
     default=DEFAULT_MEMORY_MB,
     show_default=True,
     metavar="MB",
@@ -261,7 +261,7 @@ class _Teller:
     """Prints lines on standard output in a thread, so that a slow reader cannot delay moves."""
 
     def __init__(self) -> None:
-        self._lines: Queue[str] = Queue(_MOST_LINES)
+        self._lines: Queue[str] = Queue(_MAX_LINES)
         Thread(target=self._print, name="ggp-operator", daemon=True).start()
 
     def tell(self, text: str) -> None:

@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 import click
 
 from ggp.cli.arguments import FiniteRange, PlayerText
-from ggp.library.solved import MOST_SECONDS
-from ggp.solve import MOST_STATES, TreeBounds
+from ggp.library.solved import MAX_SOLVING_SECONDS
+from ggp.solve import MAX_STATES, TreeBounds
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-MOST_TURNS, MAX_SECONDS = 1000, 600.0
+MAX_TURNS, MAX_SECONDS = 1000, 600.0
 
 
 def turns_option(text: str, *names: str, minimum: int = 1) -> Callable[[_F], _F]:
@@ -30,7 +30,7 @@ def turns_option(text: str, *names: str, minimum: int = 1) -> Callable[[_F], _F]
         *names,
         "max_turns",
         type=click.IntRange(min=minimum),
-        default=MOST_TURNS,
+        default=MAX_TURNS,
         show_default=True,
         help=text,
     )
@@ -69,7 +69,7 @@ def tree_options(*, only_with: str = "") -> Callable[[Callable[..., Any]], Calla
         return click.option(
             "--states",
             type=click.IntRange(min=1),
-            default=MOST_STATES,
+            default=MAX_STATES,
             show_default=True,
             help="Refuse trees with more states than this.",
         )(command)
@@ -101,7 +101,7 @@ def seconds_option(text: str) -> Callable[[_F], _F]:
     return click.option(
         "--seconds",
         type=FiniteRange(min=0, min_open=True),
-        default=MOST_SECONDS,
+        default=MAX_SOLVING_SECONDS,
         show_default=True,
         help=text,
     )

@@ -23,9 +23,9 @@ from ggp.gdl.program import (
     GOAL,
     INIT,
     KEYWORD_ARITY,
-    LEAST_GOAL,
     LEGAL,
-    MOST_GOAL,
+    MAX_GOAL,
+    MIN_GOAL,
     NEXT,
     RANDOM,
     ROLE,
@@ -387,7 +387,7 @@ MAX_VALUES = 1_000
 
 _WHOLE = re.compile(r"[0-9]+")
 
-_BOUNDS = f"{LEAST_GOAL:g} to {MOST_GOAL:g}"
+_BOUNDS = f"{MIN_GOAL:g} to {MAX_GOAL:g}"
 
 
 def check_goal_values(rules: Sequence[NormalRule], report: Diagnosis) -> None:
@@ -417,7 +417,7 @@ def goal_value_error(value: Term) -> str:
     number = number_of(value.name) if isinstance(value, Symbol) else None
     if number is None:
         return f"is not a number: goal values go from {_BOUNDS}; in play it is an error"
-    if not LEAST_GOAL <= number <= MOST_GOAL:
+    if not MIN_GOAL <= number <= MAX_GOAL:
         return f"is not from {_BOUNDS}: in play it is kept"
     if not _WHOLE.fullmatch(str(value)):
         return f"is not written as a whole number from {_BOUNDS}: in play it is kept"
@@ -442,7 +442,7 @@ def _possible(variable: Variable, rule: NormalRule, domains: Domains) -> Iterato
 # either a constant in its head, or a variable, whose values flow there from constants (`Domains`).
 # So no state has to be visited.
 
-MOST_FLOWS = 100_000
+MAX_FLOWS = 100_000
 """Flows of values between positions before bounds are given up, after some seconds."""
 
 
@@ -462,9 +462,9 @@ def goal_bounds(program: Program) -> tuple[float, float] | None:
         if isinstance(value, Symbol):
             texts.append(value.name)
     if has_variables:
-        domains, at = Domains(program.rules, MOST_FLOWS), position(GOAL, 1)
+        domains, at = Domains(program.rules, MAX_FLOWS), position(GOAL, 1)
         if not domains.whole or domains.is_open(at):
             return None
         texts += domains.constants(at)
     numbers = [number for text in texts if (number := number_of(text)) is not None]
-    return min([LEAST_GOAL, *numbers]), max([MOST_GOAL, *numbers])
+    return min([MIN_GOAL, *numbers]), max([MAX_GOAL, *numbers])

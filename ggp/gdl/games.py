@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from ggp.errors import ConfigError
-from ggp.gdl.nearest import MOST_NAMES, unknown
+from ggp.gdl.nearest import MAX_NAMES, unknown
 from ggp.gdl.source import Rulesheet
 
 LONG_GAMES = frozenset({"kriegspiel", "kriegspiel_5x5"})
@@ -110,7 +110,7 @@ def _neighbours(path: str) -> Iterator[str]:
     folder = os.path.dirname(path)
     try:
         with os.scandir(folder or ".") as entries:
-            for entry in islice(entries, MOST_NAMES):
+            for entry in islice(entries, MAX_NAMES):
                 if entry.name.endswith(_SUFFIXES):
                     yield os.path.join(folder, entry.name)
     except (OSError, ValueError):

@@ -36,14 +36,14 @@ from ggp.gdl.program import (
 from ggp.gdl.source import Rulesheet
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Signature, Symbol, Term, Variable, signature
 
-MOST_FLOWS = 100_000
+MAX_FLOWS = 100_000
 """Flows of values between arguments before the check of values is given up."""
 
-MOST_COMPARED = 20_000
+MAX_COMPARED = 20_000
 """Comparisons of heads with conditions; after these, every condition is assumed to be possible."""
 
 _WITH_ROLES = (LEGAL, GOAL, SEES, DOES)
-_MOST_LISTED = 4
+_MAX_LISTED = 4
 
 
 class _Kind(NamedTuple):
@@ -110,7 +110,7 @@ class _Check:
             kind: [atom for atom in patterns[kind] if self._is_made(kind, heads[kind], atom)]
             for kind in _KINDS
         }
-        domains = Domains(list(self._certain()), MOST_FLOWS)
+        domains = Domains(list(self._certain()), MAX_FLOWS)
         for kind in _KINDS:
             for atom in possible[kind]:
                 self._check_values(kind, heads[kind], atom, domains)
@@ -133,7 +133,7 @@ class _Check:
         if not self._is_new("no-such-role", str(role)):
             return
         hint = did_you_mean(str(role), self._roles) or (
-            f": the roles are {_listed(self._roles)}" if len(self._roles) <= _MOST_LISTED else ""
+            f": the roles are {_listed(self._roles)}" if len(self._roles) <= _MAX_LISTED else ""
         )
         self._report.breach("no-such-role", f"{role} is no role{hint}", _place(role, atom))
 
@@ -241,7 +241,7 @@ class _Heads:
             return True
         for head in self._candidates(term):
             self._work += 1
-            if self._work > MOST_COMPARED:
+            if self._work > MAX_COMPARED:
                 return True
             assert isinstance(head, Compound)
             # `init` and `next` mean the same as `true`.
@@ -273,7 +273,7 @@ def _says_never(part: Term, at: Position, domains: Domains) -> str:
         values = tuple(name for name, _ in domains.functions(at))
     assert not isinstance(part, Variable)
     hint = did_you_mean(part.name, values)
-    if not hint and 0 < len(values) <= _MOST_LISTED:
+    if not hint and 0 < len(values) <= _MAX_LISTED:
         hint = f", only {_listed(values)}"
     if len(at) == 1:
         return f"`{part.name}` is never made{hint}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
-MOST_NAMES = 2_000
+MAX_NAMES = 2_000
 """Number of names to compare; the rest are ignored, since a message need not be perfect."""
 
 _LONGEST = 40
@@ -30,7 +30,7 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
         return None
     near: dict[int, list[str]] = {}
     completions: list[str] = []
-    for candidate in dict.fromkeys(islice(names, MOST_NAMES)):
+    for candidate in dict.fromkeys(islice(names, MAX_NAMES)):
         if candidate == name or len(candidate) > _LONGEST:
             continue
         near.setdefault(_slips(name, candidate, max_slips), []).append(candidate)

@@ -50,7 +50,7 @@ DISTINCT: Signature = ("distinct", 2)
 RANDOM = "random"
 """Name of the role that stands for chance."""
 
-LEAST_GOAL, MOST_GOAL = 0.0, 100.0
+MIN_GOAL, MAX_GOAL = 0.0, 100.0
 """Bounds on goal values (Love et al. 2006)."""
 
 Atom = Symbol | Compound

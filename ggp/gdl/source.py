@@ -13,7 +13,7 @@ from ggp.gdl.terms import Rule
 
 Severity = Literal["error", "warning"]
 
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 """Diagnostics shown for one text; a text with more is hardly a rulesheet."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -125,15 +125,15 @@ def diagnose(
 
 def joined(diagnostics: Sequence[Diagnostic]) -> str:
     """The message of an error with several causes: the first diagnostics, and how many follow."""
-    num_more = len(diagnostics) - MOST_SHOWN
+    num_more = len(diagnostics) - MAX_SHOWN
     end = [f"{num_more:,} more errors"] if num_more > 0 else []
-    return "\n".join([*map(str, diagnostics[:MOST_SHOWN]), *end])
+    return "\n".join([*map(str, diagnostics[:MAX_SHOWN]), *end])
 
 
 def gravest(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """The diagnostics to show: errors rather than warnings, at most `MOST_SHOWN`, in text order."""
+    """The diagnostics to show: errors rather than warnings, at most `MAX_SHOWN`, in text order."""
     graves = sorted(range(len(diagnostics)), key=lambda i: diagnostics[i].severity)
-    return [diagnostics[i] for i in sorted(graves[:MOST_SHOWN])]
+    return [diagnostics[i] for i in sorted(graves[:MAX_SHOWN])]
 
 
 def errors(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         TreeBounds,
     )
 
-MOST_STATES, MOST_SECONDS = 1_000_000, 60.0
+MAX_STATES, MAX_SOLVING_SECONDS = 1_000_000, 60.0
 """The limits of `ggp.solve`, copied since that is slow to import."""
 
 ERROR, SAMPLES = 12.0, 400
@@ -330,8 +330,8 @@ def solve(
     game: Game | str,
     *,
     seed: int = 0,
-    states: int = MOST_STATES,
-    seconds: float = MOST_SECONDS,
+    states: int = MAX_STATES,
+    seconds: float = MAX_SOLVING_SECONDS,
     build_seconds: float = math.inf,
 ) -> Solved:
     """Solve a small game: the value of optimal play for each role, and a strategy that gets it.
@@ -381,8 +381,8 @@ def exploit(
     error: float = ERROR,
     samples: int = SAMPLES,
     seed: int = 0,
-    states: int = MOST_STATES,
-    seconds: float = MOST_SECONDS,
+    states: int = MAX_STATES,
+    seconds: float = MAX_SOLVING_SECONDS,
     build_seconds: float = math.inf,
 ) -> Exploited:
     """Measure a player's distance from optimal play in a small game.

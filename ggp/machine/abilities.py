@@ -111,7 +111,7 @@ class PlayoutLimits(NamedTuple):
     clock: TellsTime = time.monotonic
 
 
-MOST_SUM = (1 << 24) - 1
+MAX_SUM = (1 << 24) - 1
 """Greatest sum of the weights of a role's moves in playouts by weight."""
 
 UNLIMITED = PlayoutLimits()

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from ggp.gdl.program import LEAST_GOAL, MOST_GOAL, Program
+from ggp.gdl.program import MAX_GOAL, MIN_GOAL, Program
 from ggp.gdl.source import Diagnostic, Source
 from ggp.gdl.syntax.descriptions import Description
 from ggp.machine.base import Limits, Machine
@@ -97,4 +97,4 @@ class Frontend(NamedTuple):
     backends: Mapping[str, Builder]
     find: Callable[[str], Path] | None = None
     check: Callable[[str, str], tuple[Diagnostic, ...]] = lambda text, name: ()
-    goal_bounds: Callable[[Any], tuple[float, float] | None] = lambda game: (LEAST_GOAL, MOST_GOAL)
+    goal_bounds: Callable[[Any], tuple[float, float] | None] = lambda game: (MIN_GOAL, MAX_GOAL)

@@ -44,7 +44,7 @@ LOCK_TIMEOUT_S = 0.05
 STILL_S = 5.0
 """A copy that sleeps for this long without using the processor counts as hanging."""
 
-_LEAST_WAIT_S = 0.001
+_MIN_WAIT_S = 0.001
 """If less time than this is left, a copy is given up."""
 
 _NUM_CHECKS = 10
@@ -231,7 +231,7 @@ def _answers_in_time(copy: _Copy, limit: _TimeLimit, num_copies: int) -> bool:
         left_s = min(left_s / num_copies, limit.give_up_s - time.monotonic())
         if select.select([copy.pipe], [], [], max(left_s, 0.0))[0]:
             return True
-        if left_s < _LEAST_WAIT_S:
+        if left_s < _MIN_WAIT_S:
             return False
 
 

@@ -21,7 +21,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from ggp.errors import GoalError
-from ggp.gdl.program import LEAST_GOAL, MOST_GOAL, number_of
+from ggp.gdl.program import MAX_GOAL, MIN_GOAL, number_of
 
 _log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class GoalValues:
         if texts and math.isnan(number_or_nan(texts[0])):
             raise GoalError(
                 f"{self._roles[role]}: the goal value {texts[0]} is not a number; "
-                f"goal values go from {LEAST_GOAL:g} to {MOST_GOAL:g}"
+                f"goal values go from {MIN_GOAL:g} to {MAX_GOAL:g}"
             )
         return self.settle_playout(role, texts)
 
@@ -73,7 +73,7 @@ class GoalValues:
         if math.isnan(value):
             self.no_number(role)
             return NO_NUMBER
-        if not LEAST_GOAL <= value <= MOST_GOAL:
+        if not MIN_GOAL <= value <= MAX_GOAL:
             self.outside(role, value)
         return value
 
@@ -90,7 +90,7 @@ class GoalValues:
 
     def outside(self, role: int, value: float) -> None:
         """Warn that the goal value of a role is outside the bounds."""
-        bounds = f"{LEAST_GOAL:g}..{MOST_GOAL:g}"
+        bounds = f"{MIN_GOAL:g}..{MAX_GOAL:g}"
         self._warn(role, "outside", f"has the goal value {value:g} outside {bounds}: it is kept")
 
     def no_number(self, role: int) -> None:

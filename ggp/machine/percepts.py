@@ -23,7 +23,7 @@ from ggp.gdl.syntax.shape import MAX_NESTING
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine
 
-MOST_KNOWN = 64
+MAX_KNOWN = 64
 """Greatest number of percepts, seers and movers for which possible moves are remembered."""
 
 
@@ -131,7 +131,7 @@ class PossibleMoves:
         key = percepts, seer, mover
         with self._growing:
             if key not in self._known:
-                if len(self._known) >= MOST_KNOWN:
+                if len(self._known) >= MAX_KNOWN:
                     self._known.clear()
                 roles, texts = (
                     (machine.roles[seer], machine.roles[mover]),

@@ -190,7 +190,7 @@ def _gaps(machine: Hashable) -> tuple[tuple[float, str], ...]:
 TURNS = (0, 4, 8)
 """Turns of a random match after which it is measured: the first board may be symmetric."""
 
-MOST_JOINT = 10_000
+MAX_JOINT = 10_000
 """Most joint moves of a turn; states with more are skipped."""
 
 
@@ -228,7 +228,7 @@ def _merging_after_two(layers: Layers) -> float | None:
     """Joint moves of the second turn for each state after it; None if it cannot be measured."""
     for _ in range(2):
         moves = layers.moves()
-        if not 0 < moves.number <= MOST_JOINT or (moves.counts > 1).sum(axis=1).max() > 1:
+        if not 0 < moves.number <= MAX_JOINT or (moves.counts > 1).sum(axis=1).max() > 1:
             return None
         layers.grow()
     successors = layers.layers[-1].after
@@ -261,7 +261,7 @@ AT_ONCE_BY = 2_000
 """Number of positions within which some moves must be simultaneous: games in which players take
 turns are left to tree search, which beats weak players more often and proves wins."""
 
-MOST_LEAVES = 30_000
+MAX_LEAVES = 30_000
 """Most leaves of a subgame in which both players have choices: large linear programs take long."""
 
 SOLVE_SECONDS, CLOCKED_SECONDS = 5.0, 1.0
@@ -377,7 +377,7 @@ def _by_position(
     machine: Machine, role: int, most_states: int, deadline: Deadline | None
 ) -> Looked:
     from ggp.solve.positions import (
-        MOST_JOINT_MOVES,
+        MAX_JOINT_MOVES,
         PositionBounds,
         PositionPart,
         solve_positions,
@@ -388,7 +388,7 @@ def _by_position(
         return Looked(False, None)
     bounds = PositionBounds(
         most_states,
-        min(JOINT_MOVES * most_states, MOST_JOINT_MOVES),
+        min(JOINT_MOVES * most_states, MAX_JOINT_MOVES),
         at_once_by=AT_ONCE_BY,
         is_over=lambda: deadline is not None and deadline.passed(),
     )
@@ -410,7 +410,7 @@ def _by_tree(machine: Machine, role: int, most_states: int, deadline: Deadline |
     if len(tree.players) > 1 and not tree.is_constant_sum:
         return Looked(True, None)
     is_shared = tree.actors.sum(axis=1) > 1
-    if np.bincount(tree.leaves.owners[is_shared[tree.leaves.owners]]).max(initial=0) > MOST_LEAVES:
+    if np.bincount(tree.leaves.owners[is_shared[tree.leaves.owners]]).max(initial=0) > MAX_LEAVES:
         return Looked(True, None)
     seconds = SOLVE_SECONDS if deadline is None else min(deadline.left_s(), CLOCKED_SECONDS)
     solution = solve_tree(tree, most_seconds=seconds)

@@ -15,7 +15,7 @@ from ggp.search.anytime import Deadline
 from ggp.search.playouts import PlayoutSearch
 
 DEFAULT_N = 8
-MOST_N = 100
+MAX_N = 100
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class HyperPlayOptions(SearchOptions):
     n: int | None = whole(
         None,
         "resource index: n^2 particles, n^4 playouts a candidate",
-        high=MOST_N,
+        high=MAX_N,
         usual=str(DEFAULT_N),
     )
     particles: int | None = whole(None, "particles in a bag that is sampled", usual="n^2")

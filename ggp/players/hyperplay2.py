@@ -46,7 +46,7 @@ NESTED_ATTEMPTS = 5_000
 GROW_FROM = 256
 """Number of simulations of each candidate after which the simulated roles make more playouts."""
 
-MOST_GROWTH = 16
+MAX_GROWTH = 16
 """Greatest factor for the playouts of simulated roles."""
 
 
@@ -61,7 +61,7 @@ def growth(visits: int) -> int:
     """
     if visits < GROW_FROM:
         return 1
-    return int(min(2 << ((visits // GROW_FROM).bit_length() - 1) // 2, MOST_GROWTH))
+    return int(min(2 << ((visits // GROW_FROM).bit_length() - 1) // 2, MAX_GROWTH))
 
 
 @dataclass(frozen=True)

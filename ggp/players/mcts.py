@@ -35,7 +35,7 @@ from ggp.study.matches import LaneTurn
 _log = logging.getLogger(__name__)
 
 
-DUELS, LEAST_DUELS, ENOUGH = 8, 4, 0.6
+DUELS, MIN_DUELS, ENOUGH = 8, 4, 0.6
 """Matches between learned values and playouts, the least number of them, and the least share of
 points for learned values to be used."""
 
@@ -118,7 +118,7 @@ class MCTS(ISMCTS):
         learning, seed = until.part(LEARNING_SHARE), int(self.rng.integers(1 << 62))
         duels_s = (1 - LEARNING_SHARE) * until.left_s()
         try:
-            if duels_s < LEAST_DUELS * DECISION_S * decisions_of_a_match(machine, self.rng):
+            if duels_s < MIN_DUELS * DECISION_S * decisions_of_a_match(machine, self.rng):
                 return
             learnt = learner.learnt(machine, context.program, seed, learning, deadline)
             if learnt is None:
@@ -128,7 +128,7 @@ class MCTS(ISMCTS):
             self._warn(error)
             return
         _log.info("%s: %g points of %d in duels", context.name, score.points, score.matches)
-        if score.matches >= LEAST_DUELS and score.points >= ENOUGH * score.matches:
+        if score.matches >= MIN_DUELS and score.points >= ENOUGH * score.matches:
             self.values = learnt
 
     def _maker(self, values: StateValues | None) -> Maker:
@@ -151,7 +151,7 @@ class MCTS(ISMCTS):
 Maker = Callable[[Machine, int, np.random.Generator], Player]
 """Makes a player for a role."""
 
-MOST_TURNS = 300
+MAX_TURNS = 300
 """Turns after which a duel is broken off without a winner."""
 
 SAMPLED_ENDS, SAMPLED_TURNS = 64, 10
@@ -210,7 +210,7 @@ def duels(
 
 def decisions_of_a_match(machine: Machine, rng: np.random.Generator) -> float:
     """Mean number of decisions of all players in a random match."""
-    ends = machine.playout(machine.initial(SAMPLED_ENDS), rng, MOST_TURNS)
+    ends = machine.playout(machine.initial(SAMPLED_ENDS), rng, MAX_TURNS)
     turns = max(float(ends.steps.mean()), 1.0)
     return turns * max(_deciders(machine, rng), 1.0)
 
@@ -254,7 +254,7 @@ def _match(
 ) -> FloatArray | None:
     """`[R]` the goal values of a match; None if it is broken off."""
     states = machine.initial(1)
-    for _ in range(MOST_TURNS):
+    for _ in range(MAX_TURNS):
         moves = {
             role: player.choose(_until(move_s, deadline)).move for role, player in players.items()
         }

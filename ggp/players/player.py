@@ -53,7 +53,7 @@ class MoveValue:
 
 SEE = "see docs/use/adding-a-player.md"
 
-MOST_SHOWN = 12
+MAX_SHOWN = 12
 """Most candidates of a decision that are displayed: the best, and always the chosen move."""
 
 Told = str | float | bool | None
@@ -101,7 +101,7 @@ class Decision:
     def best_values(self) -> list[MoveValue]:
         """The candidates to display: the best first, not too many, and always the chosen move."""
         ranked = sorted(self.values, key=lambda v: math.inf if v.value is None else -v.value)
-        return [v for i, v in enumerate(ranked) if i < MOST_SHOWN or v.move == self.move]
+        return [v for i, v in enumerate(ranked) if i < MAX_SHOWN or v.move == self.move]
 
     def _repr_html_(self) -> str:
         """The candidates as a table for notebooks, the best first."""
@@ -294,7 +294,7 @@ its docstring is its description."""
 Choice = tuple[int, tuple[MoveValue, ...]]
 """A move, and the values of all candidates."""
 
-_MOST_OF_A_RESULT = 60
+_MAX_OF_A_RESULT = 60
 
 
 def checked_choice(player: Any, returned: Any, moves: Collection[int]) -> Choice:
@@ -348,7 +348,7 @@ def relative(file: str) -> str:
 
 def _wrong(player: Any, method: str, returned: Any, expected: str) -> PlayerError:
     value = repr(returned)
-    value = value if len(value) <= _MOST_OF_A_RESULT else f"{value[:_MOST_OF_A_RESULT]}..."
+    value = value if len(value) <= _MAX_OF_A_RESULT else f"{value[:_MAX_OF_A_RESULT]}..."
     place = place_of(unwrap(getattr(player, method)))
     return PlayerError(
         f"`{method}` of {type(player).__name__} returned {value}{place}: return {expected}, {SEE}"

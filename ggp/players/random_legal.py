@@ -15,7 +15,7 @@ from ggp.players.player import Choice
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
 
-MOST_ATTEMPTS = 50_000
+MAX_ATTEMPTS = 50_000
 """Most lanes stepped in search of a board, half as many as usual: after the end of a game there is
 none, but the player does not know that the game is over. With 10,000, it missed the board in 19 of
 342 turns of kriegspiel that had one."""
@@ -53,7 +53,7 @@ class RandomLegal(BeliefPlayer):
             tree,
             SamplerSettings(exact=0, maker=board_maker_of(self.options.boards, self.machine)),
             capacity=1,
-            max_attempts=MOST_ATTEMPTS,
+            max_attempts=MAX_ATTEMPTS,
         )
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:

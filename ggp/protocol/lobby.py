@@ -318,7 +318,7 @@ class Lobby:
         live = self.live
         ids = [seat.start.match_id for seat in live]
         if start.match_id in ids:
-            return ids.count(start.match_id) < MOST_ROLES, ()
+            return ids.count(start.match_id) < MAX_ROLES, ()
         if not self.is_busy:
             is_last = 1 < self.matches == len({*ids}) + 1
             return not is_last or may_have_last(start, live, sender), ()
@@ -364,7 +364,7 @@ class Lobby:
 # If a server asks all roles at the same moment and uses one name for us, only the order of its
 # messages distinguishes them, and we may misunderstand it.
 
-MOST_ROLES = 4
+MAX_ROLES = 4
 """Maximum number of roles of one match that share its place; each has workers of its own."""
 
 _ORDER: Mapping[Event, int] = {
@@ -552,7 +552,7 @@ class Sessions:
 SLACK_S = 5.0
 """Delay of a message beyond its clock up to which a match keeps its place."""
 
-MOST_HELD_S = 600.0
+MAX_HELD_S = 600.0
 """If one address has all places, a match that waits longer than this for a message makes room for
 another address, however long its clocks are."""
 
@@ -584,7 +584,7 @@ def gives_way(live: Sequence[Session], sender: str, now: float) -> Session | Non
     idle = _all_of(live, lambda session: not session.is_thinking)
     late = _all_of(idle, lambda session: overdue(session, now))
     if not late and _is_crowded_out(live, sender):
-        late = _all_of(idle, lambda session: session.waits_since_s + MOST_HELD_S < now)
+        late = _all_of(idle, lambda session: session.waits_since_s + MAX_HELD_S < now)
     return min(late, key=lambda seat: (not seat.is_abandoned, seat.expected_by_s), default=None)
 
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 _LENGTH = struct.Struct("<Q")
-_MOST_AT_ONCE, _MOST_FDS = 1 << 18, 16
+_MAX_AT_ONCE, _MAX_FDS = 1 << 18, 16
 _CLOSED_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 
 
@@ -92,7 +92,7 @@ class Channel:
     def receive(self) -> list[dict[str, Any]] | None:
         """The messages that have arrived, perhaps none; None once the other end is closed."""
         try:
-            piece, fds, _, _ = socket.recv_fds(self._end, _MOST_AT_ONCE, _MOST_FDS, _CLOSED_ON_EXEC)
+            piece, fds, _, _ = socket.recv_fds(self._end, _MAX_AT_ONCE, _MAX_FDS, _CLOSED_ON_EXEC)
         except BlockingIOError:
             return []
         except OSError:

@@ -40,10 +40,10 @@ RECENT_ROUNDS = 4
 SURE_GROWTH = 4
 """Predictions hold for rounds up to this many times as large as the largest before."""
 
-MOST_GROWTH = 16
+MAX_GROWTH = 16
 """A round is at most this many times as large as the largest before, the range of predictions."""
 
-MOST_TRIALS = 1 << 40
+MAX_TRIALS = 1 << 40
 """Trials of a round if trials cost nothing."""
 
 RACE_FROM = 8
@@ -169,7 +169,7 @@ class RoundCosts:
     def add(self, trials: int, seconds: float) -> None:
         """Record a round of this many trials and its time."""
         self._rounds.append((max(trials, 1), seconds))
-        self._largest = min(max(self._largest, trials), MOST_TRIALS)
+        self._largest = min(max(self._largest, trials), MAX_TRIALS)
 
     def next_size(self, left_s: float, num_candidates: int) -> int:
         """Trials of each candidate in the next round; 0 if no round fits into the remaining
@@ -178,7 +178,7 @@ class RoundCosts:
             return max(1, self._first // num_candidates)
         fixed, per_trial = self._fit()
         largest, per_trial = self._largest / num_candidates, per_trial * num_candidates
-        size = min((ROUND_SHARE * left_s - fixed) / per_trial, max(1, MOST_GROWTH * largest))
+        size = min((ROUND_SHARE * left_s - fixed) / per_trial, max(1, MAX_GROWTH * largest))
         if fixed > FIXED_SHARE * left_s:
             last = (LAST_SHARE * left_s - fixed) / per_trial
             size = max(size, min(last, max(1, SURE_GROWTH * largest)))

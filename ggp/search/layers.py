@@ -295,7 +295,7 @@ PLAYOUTS = 16
 PLAYOUTS_A_STEP = 4
 """Number of playouts in all, for each joint move of the budget."""
 
-LEAST_PLAYOUTS = 8
+MIN_PLAYOUTS = 8
 """Least number of playouts of each open state that must fit into limited time or states."""
 
 GROW_SHARE = 0.6
@@ -307,7 +307,7 @@ VALUE_SHARE = 0.8
 CAUTION = 1.25
 """Factor by which the joint moves of a layer may cost more than those of the one before."""
 
-MOST_JOINT = 1 << 23
+MAX_JOINT = 1 << 23
 """Greatest number of joint moves of all layers: bounds memory."""
 
 
@@ -382,7 +382,7 @@ class CostLimit:
         self._spent, self._budget = spent, budget
         self._joint_cost, self._playout_cost = joint_cost, playout_cost
         self._first_spent = self._last_spent = spent()
-        self._remaining = MOST_JOINT
+        self._remaining = MAX_JOINT
 
     def allows(self, num_joint: float) -> bool:
         remaining = GROW_SHARE * self._budget - (self._spent() - self._first_spent)
@@ -396,4 +396,4 @@ class CostLimit:
 
     def can_value(self, num_states: int) -> bool:
         remaining = self._budget - (self._spent() - self._first_spent)
-        return LEAST_PLAYOUTS * num_states * self._playout_cost <= VALUE_SHARE * remaining
+        return MIN_PLAYOUTS * num_states * self._playout_cost <= VALUE_SHARE * remaining

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ggp.machine.abilities import MOST_SUM
+from ggp.machine.abilities import MAX_SUM
 from ggp.machine.base import FloatArray, IntArray, Machine, Playouts, States
 from ggp.machine.on_circuit import on_circuit
 from ggp.search.anytime import Deadline, check, time_left
@@ -158,7 +158,7 @@ class MoveAverages:
         shape = len(machine.roles), machine.num_moves
         self.credits: FloatArray = np.zeros((*shape, 2))
         # The weights of hundreds of thousands of moves must not overflow their sum.
-        self._most = max(1, min(MOST, MOST_SUM // max(machine.num_moves, 1)))
+        self._most = max(1, min(MOST, MAX_SUM // max(machine.num_moves, 1)))
         self.weights: IntArray = np.full(shape, min(UNIT, self._most), dtype=np.int64)
         self.values: FloatArray = np.full(shape, 0.5)
         self._low, self._high = machine.goal_range

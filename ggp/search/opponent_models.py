@@ -32,7 +32,7 @@ PARTICLES, ATTEMPTS = 32, 5_000
 
 PATHS_AT_ONCE = 256
 
-MATCHES, MOST_TURNS = 1024, 200
+MATCHES, MAX_TURNS = 1024, 200
 """Number of random matches that determine the boldness of moves, and their greatest length."""
 
 LIKELY = 0.85
@@ -133,7 +133,7 @@ class Thoughts:
         states, lanes = machine.initial(MATCHES), np.arange(MATCHES)
         goals = np.full((MATCHES, len(roles)), sum(machine.goal_range) / 2)
         history: list[tuple[IntArray, IntArray]] = []
-        for _ in range(MOST_TURNS):
+        for _ in range(MAX_TURNS):
             over = machine.terminal(states)
             ended, going = np.flatnonzero(over), np.flatnonzero(~over)
             if len(ended):

@@ -54,10 +54,10 @@ INNER_ROUNDS, OUTER_ROUNDS = 25, 40
 STEP = 1.0
 """Step of the gradient for each move of a line."""
 
-MOST_PLAYOUT_TURNS = 300
+MAX_PLAYOUT_TURNS = 300
 """Greatest number of turns of a playout, since games may not terminate."""
 
-MOST_WEIGHTS = 1 << 22
+MAX_WEIGHTS = 1 << 22
 """Greatest number of weights by turn; later turns share those of the last."""
 
 
@@ -120,7 +120,7 @@ class Adaptation:
         lanes = np.arange(LANES)
         goals = np.full(LANES, machine.goal_range[0] - 1)
         history: list[tuple[IntArray, Ragged, IntArray]] = []
-        while len(lanes) and len(history) < MOST_PLAYOUT_TURNS:
+        while len(lanes) and len(history) < MAX_PLAYOUT_TURNS:
             check(deadline)
             legal = machine.legal(states, ROLE, allow_stuck=True)
             if not legal.counts.all():
@@ -201,7 +201,7 @@ class _Policy:
         rows, columns = self._by_turn.shape
         if move >= columns:
             columns = 2 * move + 2
-        most_rows = max(1, MOST_WEIGHTS // columns)
+        most_rows = max(1, MAX_WEIGHTS // columns)
         if turn >= rows:
             rows = 2 * turn + 16
         rows = min(rows, most_rows)
@@ -293,13 +293,13 @@ class PuzzleSearch:
 CONFLICTS = 500
 """Conflicts of the solver in a piece of work: some tenths of a second on a large circuit."""
 
-MOST_OPEN = 6
+MAX_OPEN = 6
 """Number of lengths that the solver works on in turn."""
 
-MOST_TURNS = 400
+MAX_TURNS = 400
 """Greatest length of a line."""
 
-MOST_SIGNS = 8_000_000
+MAX_SIGNS = 8_000_000
 """Greatest number of inputs of the unrolled gates of all lengths: some hundred megabytes."""
 
 
@@ -332,7 +332,7 @@ class Planner:
     def advance(self, deadline: Deadline | None) -> None:
         """Work on one length; see `LineSearch.advance`."""
         check(deadline)
-        if self._open_goals and len(self._open) < MOST_OPEN:
+        if self._open_goals and len(self._open) < MAX_OPEN:
             question = self._new_question()
         elif self._open:
             self._next = (self._next + 1) % len(self._open)
@@ -360,8 +360,8 @@ class Planner:
 
     def _add_turn(self) -> None:
         """Unroll one more turn, if the game can last so long and there is room."""
-        too_large = self._unrolled.num_literals > MOST_SIGNS // MOST_OPEN
-        if too_large or self._unrolled.num_turns >= MOST_TURNS:
+        too_large = self._unrolled.num_literals > MAX_SIGNS // MAX_OPEN
+        if too_large or self._unrolled.num_turns >= MAX_TURNS:
             return
         try:
             self._unrolled.add_any()
@@ -520,7 +520,7 @@ def replayed(machine: Machine, state: States, moves: IntArray) -> Line | None:
 SUCCESSORS_AT_ONCE = 1 << 13
 """Approximate number of successors in a piece of work, by the branching so far."""
 
-MOST_BYTES = 1 << 28
+MAX_BYTES = 1 << 28
 """Greatest memory of all states and layers."""
 
 _BYTES_BESIDE = 40
@@ -543,7 +543,7 @@ class BreadthFirst:
         most_bytes: of memory.
     """
 
-    def __init__(self, machine: Machine, state: States, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, machine: Machine, state: States, most_bytes: int = MAX_BYTES) -> None:
         self.line: Line | None = None
         self.is_done = self.is_proved = False
         self._machine, self._start, self._most_bytes = machine, state, most_bytes

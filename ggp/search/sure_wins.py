@@ -389,10 +389,10 @@ def add_set(sets: StateSets, states: IntArray) -> int:
 
 # ------------------------------------------------------------------------
 
-MOST_EDGES = 2_000_000
+MAX_EDGES = 2_000_000
 """Greatest number of edges of a graph under a clock: bounds memory."""
 
-MOST_SETS, MOST_IN_SETS = 1 << 15, 1 << 21
+MAX_SETS, MAX_IN_SETS = 1 << 15, 1 << 21
 """Greatest number of sets of states of a graph, and of their states in all."""
 
 STACK = 1 << 16
@@ -445,7 +445,7 @@ class SureWins:
             is_known, move = self._search.move(states, turn, budget, cutoff)
             if is_known and (move is not None or self._search.is_whole):
                 return move
-        room = Room(budget if cutoff is None else MOST_EDGES, cutoff, self._pace)
+        room = Room(budget if cutoff is None else MAX_EDGES, cutoff, self._pace)
         self._search = _GraphSearch(machine, turn_graph(machine, states, self._role, room), turn)
         self._pace = room.pace
         return self._search.move(states, turn, budget, cutoff)[1]
@@ -466,7 +466,7 @@ class _GraphSearch:
         num_states, num_moves = len(graph.first) - 1, len(graph.moves)
 
         size = num_states, num_moves, graph.num_percepts, len(graph.states)
-        self._sets = _empty_sets(*size, MOST_SETS, MOST_IN_SETS)
+        self._sets = _empty_sets(*size, MAX_SETS, MAX_IN_SETS)
 
     def move(
         self, states: States, turn: int, budget: int, deadline: Deadline | None
@@ -753,7 +753,7 @@ def _join_turns(
 # that tried it a few times. A move that ends the match in all worlds has an exact value: the mean
 # of its goals.
 
-MOST_JOINT = 20_000
+MAX_JOINT = 20_000
 """Greatest number of joint moves that are tried: more would take long."""
 
 
@@ -782,7 +782,7 @@ def worth_at_once(
     low, high = machine.goal_range
     floors, ceilings = np.full(len(moves), low), np.full(len(moves), high)
     joint = joint_moves(machine, states, role, deadline)
-    if not 0 < joint.number <= MOST_JOINT:
+    if not 0 < joint.number <= MAX_JOINT:
         return floors, ceilings
     state, rows = joint.some(0, int(joint.offsets[-1]))
     goals = np.clip(_goals_at_once(machine, states.take(state), rows, role, deadline), low, high)
@@ -849,7 +849,7 @@ def _means_of_ends(
     states, views = bag.sets.states.take(lanes), bag.sets.views
     joint = joint_moves(machine, states, bag.role, deadline)
     joint = joint.only(bag.role, np.isin(joint.lists[bag.role].values, moves))
-    if not 0 < joint.number <= MOST_JOINT:
+    if not 0 < joint.number <= MAX_JOINT:
         return unknown
     state, digits = joint.places(0, int(joint.offsets[-1]))
     shares = weights[state]

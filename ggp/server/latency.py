@@ -31,8 +31,8 @@ from ggp.protocol.session import Ask
 SHRINK = 0.6
 """Factor of a margin after a proof, unless the measurements need more."""
 
-LEAST_SHARE = 0.1
-LEAST_S = 0.05
+MIN_SHARE = 0.1
+MIN_S = 0.05
 """Minimum share of the first margin, and minimum margin in seconds, whatever is measured."""
 
 FORGET = 0.97
@@ -50,9 +50,9 @@ transmission, such as a pause between turns, so transmission counts `NEAR_WAY_S`
 FAR_LOSS_S = 0.25
 """Additional margin for a distant server, for a packet that is lost and sent again."""
 
-MOST_ADDRESSES = 256
+MAX_ADDRESSES = 256
 
-LEAST_STOP_S = 0.01
+MIN_STOP_S = 0.01
 """A search must stop at least this long before the answer."""
 
 REMEMBERED = 20
@@ -81,7 +81,7 @@ class Latency:
 
     def margin_s(self, at_first_s: float) -> float:
         """The margin of a clock whose first margin would be `at_first_s`."""
-        share = max(self._share, LEAST_SHARE)
+        share = max(self._share, MIN_SHARE)
         return min(at_first_s, max(share * at_first_s, self._needed_s()))
 
     def round_trip(self, seconds: float) -> None:
@@ -95,7 +95,7 @@ class Latency:
     def proved(self, gap_s: float) -> None:
         """Record the gap after an answer that used up its time and was in time."""
         self._gaps.append(gap_s)
-        self._share = max(self._share * SHRINK, LEAST_SHARE)
+        self._share = max(self._share * SHRINK, MIN_SHARE)
         self._feared_s *= FORGET
 
     def failed(self, margin_s: float) -> None:
@@ -113,7 +113,7 @@ class Latency:
             way_s = min(way_s, NEAR_WAY_S)
         else:
             way_s += FAR_LOSS_S
-        return max(self._feared_s, LEAST_S + OVERRUN_FACTOR * max(self._overruns) + way_s)
+        return max(self._feared_s, MIN_S + OVERRUN_FACTOR * max(self._overruns) + way_s)
 
 
 class Latencies:
@@ -127,7 +127,7 @@ class Latencies:
         address = peer.rpartition(":")[0]
         latency = self._by_address.pop(address, None) or Latency()
         self._by_address[address] = latency
-        if len(self._by_address) > MOST_ADDRESSES:
+        if len(self._by_address) > MAX_ADDRESSES:
             del self._by_address[next(iter(self._by_address))]
         return latency
 
@@ -144,7 +144,7 @@ class StopTimes:
         """The time from the signal to the answer."""
         if len(self._late) < 2:
             return self._at_first_s
-        return min(self._at_first_s, LEAST_STOP_S + 2 * max(self._late))
+        return min(self._at_first_s, MIN_STOP_S + 2 * max(self._late))
 
     def stopped(self, late_s: float) -> None:
         """Record the delay with which a search stopped after the signal."""

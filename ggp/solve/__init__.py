@@ -31,10 +31,10 @@ from ggp.solve.exploitation import (
 )
 from ggp.solve.solver import OptimalPlay, Profile, Solution, optimal_play, solve, solve_tree
 from ggp.solve.tree import GameTree
-from ggp.solve.tree_builder import MOST_STATES, TreeBounds, build_tree
+from ggp.solve.tree_builder import MAX_STATES, TreeBounds, build_tree
 
 __all__ = [
-    "MOST_STATES",
+    "MAX_STATES",
     "Chooser",
     "Exploitation",
     "GameTree",

@@ -16,11 +16,11 @@ import numpy as np
 from ggp.errors import SolvingError
 from ggp.solve.tree import GameTree, LayerChoices
 
-MOST_NODES = 1_000_000
+MAX_NODES = 1_000_000
 """Greatest number of nodes in a file."""
 
 
-def efg_lines(tree: GameTree, title: str, most_nodes: int = MOST_NODES) -> Iterator[str]:
+def efg_lines(tree: GameTree, title: str, most_nodes: int = MAX_NODES) -> Iterator[str]:
     """The lines of the file.
 
     Args:

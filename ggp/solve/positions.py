@@ -33,11 +33,11 @@ from ggp.machine.layers import JointMoves, StateMerger
 from ggp.solve.matrix_kernels import back_up
 from ggp.solve.tree import CONSTANT_SUM_TOLERANCE, LANES_AT_ONCE
 
-MOST_JOINT_MOVES = 30_000_000
+MAX_JOINT_MOVES = 30_000_000
 """Greatest number of joint moves of all positions together: each takes four bytes, and temporarily
 more."""
 
-MOST_PAYOFFS = 1 << 17
+MAX_PAYOFFS = 1 << 17
 """Greatest number of joint moves of the two players in a position in which both have a choice.
 Larger linear programs take long and cannot be stopped: 0.02 s with 200 moves of each, 0.5 s with
 362, up to 1.6 s with 400, and 24 s with 800, where rounding errors made the result useless."""
@@ -56,7 +56,7 @@ class PositionBounds(NamedTuple):
         positions: greatest number of positions.
         joint_moves: greatest number of joint moves of all of them together.
         turns: greatest number of turns.
-        payoffs: see `MOST_PAYOFFS`.
+        payoffs: see `MAX_PAYOFFS`.
         at_once_by: refuse a game if among this many positions there is none with simultaneous
             choices; 0 to accept all.
         is_over: whether to give up; called a few times a second.
@@ -64,9 +64,9 @@ class PositionBounds(NamedTuple):
     """
 
     positions: int
-    joint_moves: int = MOST_JOINT_MOVES
+    joint_moves: int = MAX_JOINT_MOVES
     turns: int = DEFAULT_MAX_STEPS
-    payoffs: int = MOST_PAYOFFS
+    payoffs: int = MAX_PAYOFFS
     at_once_by: int = 0
     is_over: Callable[[], bool] = lambda: False
     progress: Callable[[int, int], None] = lambda turns, positions: None

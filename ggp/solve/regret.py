@@ -26,9 +26,9 @@ from ggp.solve.forest import Forest
 FIRST_CHECK = 32
 """Iterations before the first check of the gains by deviating; the interval doubles each time."""
 
-MOST_ITERATIONS = 100_000
+MAX_ITERATIONS = 100_000
 
-LEAST_SHARES = (0.0, 1e-4, 1e-3, 1e-2, 0.05, 0.2)
+MIN_SHARES = (0.0, 1e-4, 1e-3, 1e-2, 0.05, 0.2)
 """Averages keep moves that were played only at first. So each check also tries the averages without
 the moves that are less likely than one of these."""
 
@@ -42,14 +42,14 @@ def cfr_plus(forest: Forest, accuracy: float, *, most_seconds: float = 60.0) -> 
     Args:
         accuracy: it ends when the sum of players' gains by deviating is at most this in each
             subgame.
-        most_seconds: it also ends after this time, or after `MOST_ITERATIONS`.
+        most_seconds: it also ends after this time, or after `MAX_ITERATIONS`.
     """
     regrets = Regrets(forest)
     until_s = time.monotonic() + most_seconds
     check, least_gain, best = FIRST_CHECK, np.inf, regrets.average()[0]
-    while regrets.iterations < MOST_ITERATIONS:
-        regrets.learn(min(check, MOST_ITERATIONS) - regrets.iterations)
-        for share in LEAST_SHARES:
+    while regrets.iterations < MAX_ITERATIONS:
+        regrets.learn(min(check, MAX_ITERATIONS) - regrets.iterations)
+        for share in MIN_SHARES:
             strategies, gain = regrets.average(share)
             if gain < least_gain:
                 least_gain, best = gain, strategies

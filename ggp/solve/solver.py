@@ -45,10 +45,10 @@ ANSWERS = "pure strategies that answer each other"
 ACCURACY = 1e-5
 """CFR+ ends when players can gain at most this share of the goals' spread by deviating."""
 
-MOST_SECONDS = 60.0
+MAX_SECONDS = 60.0
 """Seconds for linear programs, and again for CFR+."""
 
-LEAST_SECONDS = 0.1
+MIN_SECONDS = 0.1
 """Least number of seconds for either, in each part of a game."""
 
 
@@ -109,7 +109,7 @@ def solve(
     *,
     seed: int = 0,
     split: bool = True,
-    most_seconds: float = MOST_SECONDS,
+    most_seconds: float = MAX_SECONDS,
     bounds: TreeBounds = USUAL_BOUNDS,
 ) -> Solution:
     """Solve a game.
@@ -119,7 +119,7 @@ def solve(
         seed: seed of the search for more than one equilibrium.
         split: solve subgames separately (`ggp.solve.tree_builder`).
         most_seconds: for linear programs, and again for CFR+ if they fail. Parts of the game share
-            it, and each gets at least `LEAST_SECONDS`.
+            it, and each gets at least `MIN_SECONDS`.
         bounds: of the tree.
 
     Raises:
@@ -135,7 +135,7 @@ def solve_tree(
     tree: GameTree,
     *,
     seed: int = 0,
-    most_seconds: float = MOST_SECONDS,
+    most_seconds: float = MAX_SECONDS,
     began_s: float | None = None,
 ) -> Solution:
     """Solve a game by its tree; arguments as for `solve`."""
@@ -171,7 +171,7 @@ class _Methods:
                 for player, side in enumerate(forest.sides)
             ]
         share_s = max(self._until_s - time.monotonic(), 0.0) / self._parts_left
-        most_seconds = max(share_s, LEAST_SECONDS)
+        most_seconds = max(share_s, MIN_SECONDS)
         self._parts_left -= 1
         if self._tree.is_constant_sum and fits(forest):
             strategies = equilibrium(forest, most_seconds)
@@ -223,14 +223,14 @@ def _profile(tree: GameTree, method: str, walked: Walked) -> Profile:
 # where p are the values of the second player's sets to the first. The dual values of the
 # inequalities are the second player's plan. Several subgames are blocks of one program.
 
-MOST_LEAVES = 300_000
+MAX_LEAVES = 300_000
 """Greatest number of leaves and sequences of a linear program."""
 
 
 def fits(forest: Forest) -> bool:
     """Whether a forest is small enough for a linear program."""
     sizes = sum(side.num_sequences for side in forest.sides)
-    return len(forest.sequences) + sizes <= MOST_LEAVES
+    return len(forest.sequences) + sizes <= MAX_LEAVES
 
 
 def equilibrium(forest: Forest, most_seconds: float) -> list[FloatArray] | None:
@@ -303,10 +303,10 @@ def _clean(plan: FloatArray) -> FloatArray:
 # ------------------------------------------------------------------------
 # Finds strategies of whole games: best responses, and equilibria of pure strategies.
 
-MOST_STARTS = 64
+MAX_STARTS = 64
 """Number of random pure profiles at which the search begins."""
 
-MOST_WORK, WORK_OF_A_PART = 5_000_000, 2_000
+MAX_WORK, WORK_OF_A_PART = 5_000_000, 2_000
 """Greatest number of leaves visited in the search for equilibria, and the cost of each part of a
 tree in leaves. Time is not limited, so that the same game always gives the same equilibria."""
 
@@ -332,9 +332,9 @@ def answering_profiles(tree: GameTree, rng: np.random.Generator) -> Iterator[Wal
     """
     tolerance = SETTLED * tree.goal_spread
     work = (len(tree.players) + 1) * (len(tree.leaves) + WORK_OF_A_PART * num_parts(tree))
-    rounds_left = MOST_WORK // work
+    rounds_left = MAX_WORK // work
     seen: set[bytes] = set()
-    for _ in range(MOST_STARTS):
+    for _ in range(MAX_STARTS):
         profile = tuple(_random_pure(sets, tree.num_subgames, rng) for sets in tree.sets)
         # Responses depend on the profile only, so a repeated profile leads to nothing new.
         while (key := b"".join(strategy.tobytes() for strategy in profile)) not in seen:
@@ -398,7 +398,7 @@ def optimal_play(
     *,
     strategies: bool = False,
     seed: int = 0,
-    most_seconds: float = MOST_SECONDS,
+    most_seconds: float = MAX_SECONDS,
     bounds: TreeBounds = USUAL_BOUNDS,
 ) -> OptimalPlay:
     """Find the values of optimal play.

@@ -48,10 +48,10 @@ from ggp.solve.tree import (
     Stands,
 )
 
-MOST_STATES = 1_000_000
+MAX_STATES = 1_000_000
 """Greatest number of nodes of a tree; each takes a few hundred bytes."""
 
-MOST_PATHS = 16_000_000
+MAX_PATHS = 16_000_000
 """Greatest number of incomplete paths of all players kept at once; they take a gigabyte."""
 
 PRUNE_AT = 2_000_000
@@ -63,7 +63,7 @@ JOINT_MOVES_PER_STATE = 64
 LISTED_AT_ONCE = 512
 """Number of states whose legal moves are listed before they are counted."""
 
-_MOST_WEIGHT = 1 << 62
+_MAX_WEIGHT = 1 << 62
 
 Progress = Callable[[int, int], None]
 """Called with the number of turns and of states so far."""
@@ -86,7 +86,7 @@ class TreeBounds(NamedTuple):
         progress: called with the number of turns and of states so far.
     """
 
-    states: int = MOST_STATES
+    states: int = MAX_STATES
     turns: int = DEFAULT_MAX_STEPS
     seconds: float = math.inf
     is_over: Callable[[], bool] = lambda: False
@@ -382,7 +382,7 @@ class _Builder:
         self._unit *= unit
         # All joint moves may add to the same sum.
         most = max(factors) * int(nodes.weights.max()) * JOINT_MOVES_PER_STATE * self._max_states
-        shares = np.array(factors, dtype=np.int64 if most < _MOST_WEIGHT else object)[inverse]
+        shares = np.array(factors, dtype=np.int64 if most < _MAX_WEIGHT else object)[inverse]
         return shares, [fractions[p] for p in inverse.tolist()] if self._keep_layers else []
 
     def _merge_successors(
@@ -415,10 +415,10 @@ class _Builder:
             if shares is not None:
                 weights = weights * shares[places[:, self._machine.random_role]]
             successors.add(stepped.states, paths, sequences, nodes.owners[lanes], weights)
-            if len(self._tree) > MOST_PATHS:
+            if len(self._tree) > MAX_PATHS:
                 raise SolvingError(
                     "the tree of the game is too large: its players have more than "
-                    f"{MOST_PATHS:,} incomplete paths"
+                    f"{MAX_PATHS:,} incomplete paths"
                 )
             if successors.size > 2 * self._max_states:
                 num_merged = len(successors.merged().first)
@@ -444,7 +444,7 @@ class _Builder:
             owners,
             nodes.sequences[lanes],
             nodes.weights[lanes],
-            np.array(totals, dtype=np.int64 if max(totals) < _MOST_WEIGHT else object)[inverse],
+            np.array(totals, dtype=np.int64 if max(totals) < _MAX_WEIGHT else object)[inverse],
             np.zeros((len(lanes), len(self._players))) if goals is None else goals,
             subgames,
         )

@@ -131,7 +131,7 @@ def _by_counting(circuit: Circuit) -> int | None:
 # first. A linear program bounds the number of changes of a rank: fluents that exclude each other
 # change only once together.
 
-MOST_GATES = 2_000
+MAX_GATES = 2_000
 """Greatest number of gates of a circuit for proofs."""
 
 WORK = 40_000_000
@@ -140,9 +140,9 @@ WORK = 40_000_000
 CONFLICTS = 20_000
 """Greatest number of solver conflicts for one question."""
 
-MOST_RANKS = 4
+MAX_RANKS = 4
 
-_MOST_PAIRED, _MOST_PAIRS = 6, 2_000
+_MAX_PAIRED, _MAX_PAIRS = 6, 2_000
 """Greatest number of fluents in a gate for guesses that pairs exclude each other; of guesses."""
 
 _WORDS, _STEPS = 8, 60
@@ -151,7 +151,7 @@ _WORDS, _STEPS = 8, 60
 
 def most_turns(circuit: Circuit) -> int | None:
     """A bound on the turns of a match by a proof of progress, or None. No clock matters."""
-    if circuit.num_gates > MOST_GATES or circuit.loops:
+    if circuit.num_gates > MAX_GATES or circuit.loops:
         return None
     return _Proof(circuit, Work(WORK)).bound()
 
@@ -181,7 +181,7 @@ class _Proof:
         still: list[int] = []  # assumed: none of the fluents of the ranks so far changes
         fluents = list(range(len(self._now)))
         product = 1
-        for rank in range(MOST_RANKS):
+        for rank in range(MAX_RANKS):
             one_way = self._one_way(fluents, still)
             if not one_way:
                 return None
@@ -280,7 +280,7 @@ def _never_together(circuit: Circuit, values: Words) -> list[Guess]:
     pairs: dict[tuple[int, int], None] = {}
     for gate in gates_of(circuit):
         inputs = [literal for literal in gate if literal >> 1 <= num_fluents]
-        if 1 < len(inputs) <= _MOST_PAIRED:
+        if 1 < len(inputs) <= _MAX_PAIRED:
             pairs.update(dict.fromkeys(combinations(inputs, 2)))
     guesses: dict[Guess, None] = {}
     for first, second in pairs:
@@ -289,7 +289,7 @@ def _never_together(circuit: Circuit, values: Words) -> list[Guess]:
             # Other guesses cover constant literals.
             if not (holds & other_holds).any() and holds.any() and other_holds.any():
                 guesses[Guess(2, literals)] = None
-    return list(guesses)[:_MOST_PAIRS]
+    return list(guesses)[:_MAX_PAIRS]
 
 
 def _where_true(values: Words, literal: int) -> Words:
@@ -306,7 +306,7 @@ def _where_true(values: Words, literal: int) -> Words:
 # in the same turn. If there are few enough states, `survey` visits all, layer by layer, and merges
 # equal states of a layer. So its results are certain. It claims nothing about larger games.
 
-MOST_STATES = 100_000
+MAX_STATES = 100_000
 """Default limit of visited states: a second or two."""
 
 JOINT_MOVES_PER_STATE = 64
@@ -349,7 +349,7 @@ class Survey:
 
 
 def survey(
-    machine: Machine, most_states: int = MOST_STATES, stop: Callable[[], bool] = never
+    machine: Machine, most_states: int = MAX_STATES, stop: Callable[[], bool] = never
 ) -> Survey | None:
     """Visit all states of a game; None if there are more than `most_states`, or it may not end.
 

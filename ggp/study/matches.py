@@ -227,7 +227,7 @@ class KnownSets:
 # Chance moves are drawn once for each node and once for each forced turn, as if chance had been
 # settled before the walk.
 
-MOST_CHILDREN = 256
+MAX_CHILDREN = 256
 """Greatest number of joint moves of a node that are tried; of more, this many are drawn."""
 
 WALKS_AT_ONCE = 500
@@ -334,8 +334,8 @@ def _children(
     if machine.random_role is not None:
         sizes[:, machine.random_role] = 1
     total = sizes.prod(axis=1)
-    cut = total > MOST_CHILDREN
-    offsets = offsets_of(np.where(cut, MOST_CHILDREN, total).astype(np.int64))
+    cut = total > MAX_CHILDREN
+    offsets = offsets_of(np.where(cut, MAX_CHILDREN, total).astype(np.int64))
     lane = segment_ids(offsets)
     index = np.arange(len(lane)) - offsets[lane]
     random_moves = turn.random(rng)

@@ -27,7 +27,7 @@ from ggp.machine.base import IntArray, Machine
 from ggp.machine.definition import GameDefinition
 from ggp.machine.on_circuit import on_circuit
 
-MOST_NAMES = 1 << 16
+MAX_NAMES = 1 << 16
 """Greatest number of names of a kind in a game without a circuit, where an upper bound counts."""
 
 
@@ -170,10 +170,10 @@ def _reveals(role: str, move: str) -> str:
 def _listed(
     domains: Domains, program: Program, relation: tuple[str, int], argument: int, kind: str
 ) -> tuple[str, ...]:
-    terms = domains.values(position(relation, argument), MOST_NAMES)
+    terms = domains.values(position(relation, argument), MAX_NAMES)
     if terms is None or growing_term(program.rules) is not None:
         raise ConfigError(
             f"{program.source.name} has no circuit, and its {kind} are too many to be numbered "
-            f"(more than {MOST_NAMES:,} by what the rules say); there is no environment for it"
+            f"(more than {MAX_NAMES:,} by what the rules say); there is no environment for it"
         )
     return tuple(sorted(map(str, terms)))

@@ -34,23 +34,23 @@ from ggp.study.matches import (
     random_matches,
 )
 
-MOST_MATCHES = 500
+MAX_MATCHES = 500
 """Greatest number of random matches whose information sets are enumerated; at most one a walk."""
 
-MOST_DECISIONS = 100
+MAX_DECISIONS = 100
 """Greatest number of distinct decisions of each role whose worlds are valued; at most one for every
-five walks, but at least `LEAST_DECISIONS`."""
+five walks, but at least `MIN_DECISIONS`."""
 
-LEAST_DECISIONS = 10
+MIN_DECISIONS = 10
 
-MOST_PAIRS = 300
+MAX_PAIRS = 300
 """Greatest number of distinct decisions of each role that are compared with their previous ones; at
 most one a walk."""
 
 STEPS_A_WALK = 200
 """Greatest number of joint moves, for each walk, to value the decisions of a role."""
 
-MOST_STATES = 1000
+MAX_STATES = 1000
 """Greatest size of an information set that is enumerated."""
 
 ALMOST = 0.99
@@ -151,8 +151,8 @@ def measure_properties(machine: Machine, walks: int, seed: int) -> Properties:
     rng = np.random.default_rng(seed)
     nodes = pre_terminal_nodes(machine, walks, rng)
     tree = PathTree(machine)
-    turns = random_matches(machine, tree, min(walks, MOST_MATCHES), rng)
-    exact = KnownSets(machine, tree, MOST_STATES)
+    turns = random_matches(machine, tree, min(walks, MAX_MATCHES), rng)
+    exact = KnownSets(machine, tree, MAX_STATES)
     roles: dict[str, RoleProperties] = {}
     notes = list(_notes_on_walks(machine, nodes))
     for role, name in enumerate(machine.roles):
@@ -160,10 +160,10 @@ def measure_properties(machine: Machine, walks: int, seed: int) -> Properties:
             continue
         decisions = decisions_of(role, turns)
         pairs = decisions.take(np.flatnonzero(decisions.before >= 0)).some(
-            min(MOST_PAIRS, walks), rng
+            min(MAX_PAIRS, walks), rng
         )
         shares, sizes = shares_left(exact, role, pairs)
-        sample = decisions.some(min(MOST_DECISIONS, max(LEAST_DECISIONS, walks // 5)), rng)
+        sample = decisions.some(min(MAX_DECISIONS, max(MIN_DECISIONS, walks // 5)), rng)
         views = views_of(exact, role, sample, rng, STEPS_A_WALK * walks)
         roles[name] = _of_role(machine, role, nodes, shares, views)
         notes += _notes_on_sets(name, shares, sizes, views)
@@ -305,7 +305,7 @@ def _notes_on_sets(name: str, shares: FloatArray, sizes: IntArray, views: Views)
     if unknown:
         yield (
             f"at {unknown:.0%} of the decisions of {name} its information set has more than "
-            f"{MOST_STATES:,} states, now or before: these do not count"
+            f"{MAX_STATES:,} states, now or before: these do not count"
         )
     if not views.solved:
         yield (
@@ -429,7 +429,7 @@ def _has_living_child(
 # Monte Carlo search makes the move with the highest E_w[V_w(a)]. A player who knew w before
 # choosing would get E_w[max_a V_w(a)]. The difference is the clairvoyance gap.
 
-MOST_WORLDS = 64
+MAX_WORLDS = 64
 """Greatest number of worlds for one decision; of more, this many are drawn."""
 
 
@@ -480,9 +480,9 @@ def views_of(
             same_path = indices[group == path]
             sizes[same_path] = bags.sets.counts[bag]
             lanes, weights = bags.lanes_of(bag), bags.weights_of(bag)
-            if len(lanes) > MOST_WORLDS:
-                lanes = bags.draw(bag, MOST_WORLDS, rng)
-                weights = np.full(MOST_WORLDS, 1 / MOST_WORLDS)
+            if len(lanes) > MAX_WORLDS:
+                lanes = bags.draw(bag, MAX_WORLDS, rng)
+                weights = np.full(MAX_WORLDS, 1 / MAX_WORLDS)
             cases.append((same_path, weights, options[bag]))
             worlds.append(bags.sets.states.take(lanes))
     if not worlds:

@@ -36,7 +36,7 @@ MAX_SECONDS = 600.0
 others."""
 
 _LANES = {"prolog": 16}
-_MOST_LANES = 256
+_MAX_LANES = 256
 """Number of matches side by side."""
 
 
@@ -89,7 +89,7 @@ def rehearse(
         return clock() - started > max_seconds
 
     run = _Rehearsal(machine, max_turns, is_late, count_turns, frames)
-    lanes = _LANES.get(machine.backend, _MOST_LANES)
+    lanes = _LANES.get(machine.backend, _MAX_LANES)
     steady = [None] if is_open(machine) else [None, *player_roles(machine)]
     for batch, begin in enumerate(range(0, matches, lanes)):
         if is_late() and batch:  # the first matches at least show that they do not end

@@ -40,7 +40,7 @@ from match_runner.remote.post import is_address
 from match_runner.series.holding import Snapshot, hold_series, printer
 from match_runner.series.plan import Series, check_series, resampling_seed, series_of_roles
 
-MOST_WARNINGS = 5
+MAX_WARNINGS = 5
 """Most warnings of a rulesheet that we show before a match."""
 
 
@@ -204,9 +204,9 @@ def summarize(snapshot: Snapshot) -> PlaySummary:
 
 
 def _show_warnings(program: GameDefinition) -> None:
-    show_diagnostics(program.diagnostics[:MOST_WARNINGS])
-    if len(program.diagnostics) > MOST_WARNINGS:
-        num_hidden = len(program.diagnostics) - MOST_WARNINGS
+    show_diagnostics(program.diagnostics[:MAX_WARNINGS])
+    if len(program.diagnostics) > MAX_WARNINGS:
+        num_hidden = len(program.diagnostics) - MAX_WARNINGS
         click.echo(f"{num_hidden} more warnings: `ggp validate {program.source.name}`", err=True)
 
 

@@ -42,7 +42,7 @@ _slow: set[str] = set()
 
 _PROCESSORS = os.cpu_count() or 1
 
-_LEAST_WAIT_S = 0.001
+_MIN_WAIT_S = 0.001
 """With less time than this left, we give a player up without another wait; in seconds."""
 
 _T = TypeVar("_T")
@@ -316,7 +316,7 @@ class PlayerApart:
                 # Several threads use CPU time faster than wall time passes.
                 return news.get(timeout=_seconds(left_s / _PROCESSORS))
             except queue.Empty:
-                if left_s < _LEAST_WAIT_S:
+                if left_s < _MIN_WAIT_S:
                     raise
 
     def _until(self, deadline: Deadline | None) -> Until | None:

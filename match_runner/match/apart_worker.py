@@ -30,7 +30,7 @@ from ggp.search.anytime import Deadline
 BETWEEN_REPORTS_S = 0.05
 """Least seconds between two reports: a person has to read them."""
 
-_MOST_MACHINES = 4
+_MAX_MACHINES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ def states_visited(player: Player | None) -> int:
         return 0
 
 
-@lru_cache(maxsize=_MOST_MACHINES)
+@lru_cache(maxsize=_MAX_MACHINES)
 def _machine(order: MachineOrder, role: int) -> tuple[GameDefinition, Machine]:
     """The rules and a machine for one role: no two players share one."""
     program = read_program(order.rules, order.source, files=True)

@@ -25,7 +25,7 @@ PARTICLES, EXACT, ATTEMPTS = 200, 2_000, 200_000
 """Number of particles, most states of an exact set, and most attempts to sample: small, because the
 match waits meanwhile."""
 
-MOST_S = 1.0
+MAX_S = 1.0
 """Most seconds that following one turn may take."""
 
 
@@ -85,14 +85,14 @@ class Knowledge:
         submitted: str | None,
         *,
         in_time: bool,
-        most_s: float = MOST_S,
+        most_s: float = MAX_S,
     ) -> None:
         """Take in a turn that is over; None stands for an unknown move or unknown percepts.
 
         Args:
-            most_s: most seconds that finding states may take, at most `MOST_S`.
+            most_s: most seconds that finding states may take, at most `MAX_S`.
         """
-        deadline = Deadline.after(min(most_s, MOST_S))
+        deadline = Deadline.after(min(most_s, MAX_S))
         try:
             self._tracker.observe(move, percepts, Submission(submitted, in_time), deadline)
             self._is_lost = False

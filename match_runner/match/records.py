@@ -377,7 +377,7 @@ def _check_end(machine: Machine, state: States, record: MatchRecord) -> None:
 # ------------------------------------------------------------------------
 # Records in notebooks: every turn with its board, percepts and decisions.
 
-MOST_BOARDS = 60
+MAX_BOARDS = 60
 """Most states of a match that we draw; later turns are only in words."""
 
 
@@ -406,7 +406,7 @@ def _boards_html(record: MatchRecord) -> list[str]:
 
     try:
         program = rules_of(record)
-        return states_html(record.game, program, check_record(record, program)[:MOST_BOARDS])
+        return states_html(record.game, program, check_record(record, program)[:MAX_BOARDS])
     except GGPError:
         return []
 

@@ -37,7 +37,7 @@ from match_runner.match.guests import Guest, LeftError, NoAnswerError, Watcher
 from match_runner.match.records import Fault, MatchRecord, TurnRecord, as_number
 from match_runner.match.seats import Arena
 from match_runner.remote.remote_players import (
-    MOST_SHOWN,
+    MAX_SHOWN,
     RemoteAnswer,
     RemotePlayers,
     check_clocks,
@@ -443,7 +443,7 @@ def was_replaced(turn: TurnRecord, role: str) -> bool:
 def clipped(move: str) -> str:
     """A move from anybody, on one line of bounded length."""
     line = printable(move)
-    return line if len(line) <= MOST_SHOWN else f"{line[:MOST_SHOWN]}..."
+    return line if len(line) <= MAX_SHOWN else f"{line[:MAX_SHOWN]}..."
 
 
 def shown_error(error: BaseException) -> str:
@@ -469,7 +469,7 @@ def one_line(text: str) -> str:
 # white   |--------- decides ---------|
 #     black   | noop |- - - ponders - - - |    afterwards, on its own clock
 
-LEAST_S = 0.001
+MIN_S = 0.001
 """Least spare time that is worth a call, in seconds."""
 
 
@@ -510,7 +510,7 @@ class SpareTime:
             others_s = max((s for rival, s in took_s.items() if rival != role), default=0.0)
             # A turn ends with the play clock, even if an answer comes later.
             spare_s = min(others_s, self.conditions.play_clock_s) - took_s.get(role, 0.0)
-            if spare_s < LEAST_S or not isinstance(player, Pondering):
+            if spare_s < MIN_S or not isinstance(player, Pondering):
                 continue
             error = _let_think(player.ponder, Deadline(self.clock() + spare_s, self.clock))
             if error is not None:

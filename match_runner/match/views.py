@@ -27,7 +27,7 @@ from match_runner.match.server_log import LogLine
 from match_runner.remote.post import is_address
 from match_runner.remote.wire import RemoteSide
 
-MOST_FAULTY = 10
+MAX_FAULTY = 10
 """Most matches with errors that we list."""
 
 
@@ -153,17 +153,17 @@ def show_errors(faulty: Sequence[tuple[str, Sequence[str]]], of: int) -> Iterato
     if faulty:
         yield Text()
         yield Text(f"{len(faulty)} of {of} matches with errors:", style="red")
-    for name, errors in faulty[:MOST_FAULTY]:
+    for name, errors in faulty[:MAX_FAULTY]:
         suffix = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         yield plain(f"  {name}: {errors[0]}{suffix}")
-    if len(faulty) > MOST_FAULTY:
-        yield Text(f"  and {len(faulty) - MOST_FAULTY} more matches; see --json")
+    if len(faulty) > MAX_FAULTY:
+        yield Text(f"  and {len(faulty) - MAX_FAULTY} more matches; see --json")
 
 
 # ------------------------------------------------------------------------
 # Logs of `ggp serve`, which hold messages from strangers.
 
-MOST_TEXT = 160
+MAX_TEXT = 160
 """Most characters of a message that we show; rules are longer."""
 
 
@@ -209,7 +209,7 @@ def _show_event(event: LogLine, encoding: str) -> Iterator[RenderableType]:
             why = _text(event, "why")
             yield line("the log is full" if why == LOG_FULL else f"the match is over: {why}")
         case other:
-            yield line(f"{other}: {json.dumps(dict(event))[:MOST_TEXT]}", "dim")
+            yield line(f"{other}: {json.dumps(dict(event))[:MAX_TEXT]}", "dim")
 
 
 def _decision_text(event: LogLine) -> str:
@@ -241,4 +241,4 @@ def _text(event: LogLine, name: str) -> str:
     """A field as text on one line of bounded length."""
     value = event.get(name, "unknown")
     line = " ".join((value if isinstance(value, str) else json.dumps(value)).split())
-    return line if len(line) <= MOST_TEXT else f"{line[:MOST_TEXT]}..."
+    return line if len(line) <= MAX_TEXT else f"{line[:MAX_TEXT]}..."

@@ -19,7 +19,7 @@ from ggp.gdl.program import Program
 from match_runner.pictures.shapes import FluentShape, flatten
 from match_runner.pictures.symbols import Symbols
 
-MOST_COORDINATES = 64
+MAX_COORDINATES = 64
 """Most values of one axis; longer sequences are counters."""
 
 _WHOLE = re.compile(r"-?\d{1,6}")
@@ -60,7 +60,7 @@ def order_of(
         gaps: whether values may be missing in between.
     """
     distinct = set(values)
-    if not 2 <= len(distinct) <= MOST_COORDINATES:
+    if not 2 <= len(distinct) <= MAX_COORDINATES:
         return None
     names = sorted(distinct)
     if all(_WHOLE.fullmatch(name) for name in names):
@@ -203,7 +203,7 @@ class Candidate:
 FEW = 20
 """Most coordinates of an ordinary board; larger sets may be counters too."""
 
-MOST_IN_ROW = 52
+MAX_IN_ROW = 52
 
 _ROW_NAMES = frozenset({"row", "r", "row1", "r1"})
 _COLUMN_NAMES = frozenset({"col", "column", "c", "col1", "c1"})
@@ -264,7 +264,7 @@ class CoordinateFinder:
         if not full:
             is_row = leaf == 0 or (side is not None and bool(content))
             is_row = is_row and without_grids and len(orders) == 1
-            if not is_row or len(orders[leaf].values) > MOST_IN_ROW:
+            if not is_row or len(orders[leaf].values) > MAX_IN_ROW:
                 return None
         elif side is not None and not content:
             return None

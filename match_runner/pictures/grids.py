@@ -23,12 +23,12 @@ from match_runner.pictures.shapes import FluentShape, Skeleton
 from match_runner.pictures.side_file import NO_SIDE_FILE, SideFile, groups_of
 from match_runner.pictures.symbols import Symbols
 
-MOST_CELLS = 2_600
+MAX_CELLS = 2_600
 """Most cells of a grid at first: enough for 51 by 51."""
 
-MOST_CELLS_OF_ALL = 10_000
-MOST_LAYERS = 24
-MOST_CONTENTS = 500
+MAX_CELLS_OF_ALL = 10_000
+MAX_LAYERS = 24
+MAX_CONTENTS = 500
 
 _SMALL_WORDS = frozenset(
     {
@@ -85,7 +85,7 @@ class Grid:
     def num_cells(self) -> int:
         """Number of cells that are always shown, on all boards together."""
         left, right, top, bottom = self.core
-        return (right - left + 1) * (bottom - top + 1) * min(len(self.layers), MOST_LAYERS)
+        return (right - left + 1) * (bottom - top + 1) * min(len(self.layers), MAX_LAYERS)
 
 
 def recognise(
@@ -132,14 +132,14 @@ def _laid_out(
     grids: list[Grid] = []
     places: dict[Skeleton, Place] = {}
     names: set[str] = set()
-    budget = MOST_CELLS_OF_ALL
+    budget = MAX_CELLS_OF_ALL
     for title, group in groups:
         name = group[0].shape.name
         while name in names:
             name += "+"
         grid = _grid(name, title, group, roles, side)
         num = grid.num_cells
-        if num > min(budget, MOST_CELLS):
+        if num > min(budget, MAX_CELLS):
             continue
         budget -= num
         names.add(name)
@@ -167,7 +167,7 @@ def _grid(
     if head.layers:
         values = {value for member in group for row in layer_values(member) for value in row}
         layers = tuple((value,) for value in sorted(values, key=natural))
-    contents = [m.shape.leaves[i].values[:MOST_CONTENTS] for m in group for i in m.content]
+    contents = [m.shape.leaves[i].values[:MAX_CONTENTS] for m in group for i in m.content]
     contents += [
         words_of(m.shape.name, has_content=bool(m.content))
         for m in group

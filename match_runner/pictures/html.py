@@ -19,7 +19,7 @@ from match_runner.pictures.layout import Artist
 from match_runner.pictures.side_file import side_file_of
 from match_runner.pictures.symbols import unfilled
 
-MOST_ITEMS = 4
+MAX_ITEMS = 4
 """Most pieces on one cell that we show, the likeliest first."""
 
 _CERTAIN = 1 - 1e-9
@@ -126,8 +126,8 @@ def _board(board: Json, owners: Sequence[str], *, titled: bool) -> str:
 
 def _cell(cell: Json, owners: Sequence[str]) -> str:
     items = [item for item in cell["items"] if item["symbol"]]
-    symbols = "<br>".join(_item(item, owners) for item in items[:MOST_ITEMS])
-    suffix = f" +{len(items) - MOST_ITEMS}" if len(items) > MOST_ITEMS else ""
+    symbols = "<br>".join(_item(item, owners) for item in items[:MAX_ITEMS])
+    suffix = f" +{len(items) - MAX_ITEMS}" if len(items) > MAX_ITEMS else ""
     title = ", ".join(f"{item['text']}{_share(item['share'], ' ')}" for item in cell["items"])
     return f'<td style="{_CELL}" title="{escape(title)}">{symbols}{suffix}</td>'
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from ggp.gdl.program import RANDOM
 from ggp.gdl.terms import Compound, Signature, Term, signature
 from match_runner.pictures.coordinates import natural
-from match_runner.pictures.grids import MOST_CELLS, MOST_LAYERS, Grid, Place, words_of
+from match_runner.pictures.grids import MAX_CELLS, MAX_LAYERS, Grid, Place, words_of
 from match_runner.pictures.moves import Spot
 from match_runner.pictures.shapes import FluentLeaf, FluentShape, Skeleton, flatten
 from match_runner.pictures.words import in_order
@@ -30,7 +30,7 @@ LONGEST = 120
 LONGEST_FACT = 400
 """Most characters of a whole fact."""
 
-MOST_FACTS = 5_000
+MAX_FACTS = 5_000
 """Most facts in one picture; it only counts the rest."""
 
 Json = dict[str, Any]
@@ -197,7 +197,7 @@ class ShownExtent:
     def __init__(self, grid: Grid) -> None:
         self.grid = grid
         self._box = grid.core
-        has_few = len(grid.layers) <= MOST_LAYERS
+        has_few = len(grid.layers) <= MAX_LAYERS
         self._layers = {layer for layer in grid.layers if has_few and layer != (RANDOM,)}
 
     def takes(self, spot: Spot) -> bool:
@@ -208,7 +208,7 @@ class ShownExtent:
         box = min(first_column, x), max(last_column, x), min(first_row, y), max(last_row, y)
         num = (box[1] - box[0] + 1) * (box[3] - box[2] + 1)
         layers = self._layers | {layer}
-        if len(layers) > MOST_LAYERS or num * len(layers) > 2 * MOST_CELLS:
+        if len(layers) > MAX_LAYERS or num * len(layers) > 2 * MAX_CELLS:
             return False
         self._box, self._layers = box, layers
         return True

@@ -19,7 +19,7 @@ from ggp.machine.definition import GameDefinition
 from match_runner.pictures.grids import recognise
 from match_runner.pictures.kinds import (
     KINDS,
-    MOST_FACTS,
+    MAX_FACTS,
     DrawnFact,
     Json,
     Picture,
@@ -33,7 +33,7 @@ from match_runner.pictures.shapes import Values, chains_of, shapes_of
 from match_runner.pictures.side_file import NO_SIDE_FILE, read_side_file
 from match_runner.pictures.words import GameWords, in_order
 
-_MOST_TERMS = 100_000
+_MAX_TERMS = 100_000
 """Most parsed terms that we keep: states of a match share most of their fluents."""
 
 
@@ -104,12 +104,12 @@ class Layout:
             (DrawnFact(str(term), term, share) for term, share in facts), key=lambda f: f.text
         )
         parts: dict[str, list[Json]] = {}
-        remaining: Sequence[DrawnFact] = drawn_facts[:MOST_FACTS]
+        remaining: Sequence[DrawnFact] = drawn_facts[:MAX_FACTS]
         for name, take in self._takers.items():
             kind_parts, remaining = take(remaining)
             parts[name] = list(kind_parts)
-        if len(drawn_facts) > MOST_FACTS:
-            parts["facts"].append(fact(f"and {len(drawn_facts) - MOST_FACTS:,} more"))
+        if len(drawn_facts) > MAX_FACTS:
+            parts["facts"].append(fact(f"and {len(drawn_facts) - MAX_FACTS:,} more"))
         return Picture(parts, [short(role) for role in self._rules.roles])
 
 
@@ -213,7 +213,7 @@ def _new_in_columns(old: Json, new: Json, named: Sequence[str]) -> list[str]:
     return cell_ids
 
 
-@lru_cache(maxsize=_MOST_TERMS)
+@lru_cache(maxsize=_MAX_TERMS)
 def term_of(text: str) -> Term:
     """A term of canonical KIF."""
     return parse_term(text)

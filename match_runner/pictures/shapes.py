@@ -18,11 +18,11 @@ from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature
 Skeleton = tuple[Signature | None, ...]
 """Functions of a term from left to right, None for each leaf."""
 
-MOST_SHAPES = 200
-_MOST_LEAVES = 12
-_MOST_INITIAL = 5_000
-_MOST_DEPTH = 4
-_MOST_FUNCTIONS = 8
+MAX_SHAPES = 200
+_MAX_LEAVES = 12
+_MAX_INITIAL = 5_000
+_MAX_DEPTH = 4
+_MAX_FUNCTIONS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,23 +68,23 @@ def flatten(term: Term) -> tuple[Skeleton, tuple[Term, ...]]:
         else:
             skeleton.append(None)
             leaves.append(item)
-        if len(leaves) > _MOST_LEAVES or len(skeleton) > 2 * _MOST_LEAVES:
+        if len(leaves) > _MAX_LEAVES or len(skeleton) > 2 * _MAX_LEAVES:
             return (None,), (term,)
     return tuple(skeleton), tuple(leaves)
 
 
 def shapes_of(program: Program, values: Values) -> list[FluentShape]:
-    """Shapes of a game's fluents, in the order of the rules; at most `MOST_SHAPES`."""
+    """Shapes of a game's fluents, in the order of the rules; at most `MAX_SHAPES`."""
     skeletons: list[tuple[Skeleton, tuple[Position, ...]]] = []
     base: Position = ((TRUE, 0),)
-    for function in values.functions(base)[:MOST_SHAPES]:
-        skeletons += islice(_expand(base, function, values, 1), MOST_SHAPES - len(skeletons))
+    for function in values.functions(base)[:MAX_SHAPES]:
+        skeletons += islice(_expand(base, function, values, 1), MAX_SHAPES - len(skeletons))
     initial = _initial(program, values)
     names = _variable_names(program)
     moving = _counters(program)
     shapes = []
-    for skeleton, positions in skeletons[:MOST_SHAPES]:
-        if len(positions) > _MOST_LEAVES:
+    for skeleton, positions in skeletons[:MAX_SHAPES]:
+        if len(positions) > _MAX_LEAVES:
             continue
         leaves = tuple(
             FluentLeaf(values.constants(position_), _commonest(names.get((skeleton, i), {})))
@@ -106,14 +106,14 @@ def _expand(
         shapes: list[tuple[Skeleton, tuple[Position, ...]]] = []
         if values.constants(inner):
             shapes.append(((None,), (inner,)))
-        if depth < _MOST_DEPTH:
-            for deeper in values.functions(inner)[:_MOST_FUNCTIONS]:
-                shapes += islice(_expand(inner, deeper, values, depth + 1), _MOST_FUNCTIONS)
+        if depth < _MAX_DEPTH:
+            for deeper in values.functions(inner)[:_MAX_FUNCTIONS]:
+                shapes += islice(_expand(inner, deeper, values, depth + 1), _MAX_FUNCTIONS)
         options.append(shapes)
     size = 1
     for choices in options:
         size *= len(choices)
-    if not 0 < size <= MOST_SHAPES:
+    if not 0 < size <= MAX_SHAPES:
         return
     for combination in product(*options):
         skeleton: Skeleton = (function, *(part for choice in combination for part in choice[0]))
@@ -123,7 +123,7 @@ def _expand(
 def _initial(program: Program, values: Values) -> Mapping[Skeleton, list[tuple[str, ...]]]:
     """Leaves of the initial fluents, perhaps with a few fluents that conditions exclude."""
     rows_by_shape: dict[Skeleton, dict[tuple[str, ...], None]] = {}
-    budget = _MOST_INITIAL
+    budget = _MAX_INITIAL
     for rule in program.by_head.get(INIT, ()):
         assert isinstance(rule.head, Compound)
         for term in _instances(rule, rule.head.args[0], values, budget):
@@ -206,11 +206,11 @@ def _conditions(body: Sequence[Literal], skeleton: Skeleton) -> list[Term]:
 # nothing changes. If the work becomes too much, the domains of `ggp.gdl.analysis.domains` serve
 # instead.
 
-MOST_FLOWS = 40_000
+MAX_FLOWS = 40_000
 """Most flows from position to position. Nested functions can make millions, and then we would find
 no boards anyway."""
 
-MOST_WORK = 400_000
+MAX_WORK = 400_000
 """Most values and facts that we examine before giving up: well below a second."""
 
 Names = dict[str, None]
@@ -228,7 +228,7 @@ class Values:
     """Constants at the argument positions of a program's relations."""
 
     def __init__(self, program: Program) -> None:
-        self.domains = Domains(program.rules, MOST_FLOWS)
+        self.domains = Domains(program.rules, MAX_FLOWS)
         self.facts = facts_of(program)
         self._tight: dict[Position, Names] | None = None
         try:
@@ -316,7 +316,7 @@ class _Spread:
 
     def _spend(self, amount: int) -> None:
         self._work += amount
-        if self._work > MOST_WORK:
+        if self._work > MAX_WORK:
             raise TooMuchWorkError
 
     def _apply(self, rule: NormalRule) -> list[Key]:

@@ -55,7 +55,7 @@ from match_runner.pictures.shapes import FluentShape, Skeleton, flatten
 
 SUFFIX = ".picture.toml"
 
-MOST_BYTES = 100_000
+MAX_BYTES = 100_000
 
 
 def side_file_of(rulesheet: Path) -> Path | None:
@@ -123,8 +123,8 @@ def read_side_file(path: Path, roles: Sequence[str]) -> SideFile:
     """
     try:
         data = path.read_bytes()
-        if len(data) > MOST_BYTES:
-            raise ConfigError(f"{path} is larger than {MOST_BYTES:,} bytes")
+        if len(data) > MAX_BYTES:
+            raise ConfigError(f"{path} is larger than {MAX_BYTES:,} bytes")
         tables = tomllib.loads(data.decode("utf-8"))
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error

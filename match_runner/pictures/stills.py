@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _CELL_INCHES, _LINE = 0.62, 0.42
-_GAP, _MARGIN, _LEAST_WIDTH = 1.0, 0.9, 7.0
+_GAP, _MARGIN, _MIN_WIDTH = 1.0, 0.9, 7.0
 _LETTERS = 7.5
 """Letters of a line of text in the width of a cell."""
 
-_MOST_LINES = 12
+_MAX_LINES = 12
 _WHITE, _BLACK = "♔♕♖♗♘♙⛀⛁", "♚♛♜♝♞♟⛂⛃"
 _INK, _SOFT, _LINES, _LIGHT, _DARK, _LAST = (
     *("#22252a", "#5d646e", "#c3c9d1"),
@@ -45,7 +45,7 @@ def still(frame: Json) -> Plot:
     picture = frame["state"]
     boards = picture["boards"]
     width = sum(len(board["columns"]) + _GAP for board in boards) + 2 * _MARGIN - _GAP
-    width = max(width, _LEAST_WIDTH)
+    width = max(width, _MIN_WIDTH)
     height = max((len(board["rows"]) for board in boards), default=0)
     letters = int((width - 2 * _MARGIN) * _LETTERS)
     head = _lines(_turn_in_words(frame), letters)
@@ -88,7 +88,7 @@ def _foot_words(picture: Json) -> list[str]:
 
 def _lines(text: str, letters: int) -> list[str]:
     lines = wrap(text, letters)
-    return lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], "…"]
+    return lines if len(lines) <= _MAX_LINES else [*lines[: _MAX_LINES - 1], "…"]
 
 
 def _draw_board(axes: Axes, board: Json, x0: float, y0: float, frame: Json) -> None:

@@ -22,7 +22,7 @@ WAITING = frozenset({"noop", "no_op", "wait"})
 CONTROL = "control"
 """The fluent that says whose turn it is, in most rulesheets."""
 
-MOST_LETTERS = 200
+MAX_LETTERS = 200
 """Most characters of a text in words; the rest is cut off."""
 
 _TO = " to "
@@ -90,7 +90,7 @@ def in_order(term: Term) -> str:
     """The names in a term, one after the other: `(dealt (card king))` is dealt card king."""
     names: list[str] = []
     pending = [term]
-    while pending and len(names) < MOST_LETTERS:
+    while pending and len(names) < MAX_LETTERS:
         item = pending.pop()
         if isinstance(item, Compound):
             names.append(plain(item.name))
@@ -110,4 +110,4 @@ def _cell(spot: Spot) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 1]}…"
+    return text if len(text) <= MAX_LETTERS else f"{text[: MAX_LETTERS - 1]}…"

@@ -36,12 +36,12 @@ from match_runner.remote.wire import (
 
 DEFAULT_START_CLOCK_S = 30
 
-MOST_SHOWN = 200
+MAX_SHOWN = 200
 """Most characters of a player's message that we show."""
 
 _ABORT_S = 1.0
 _BUSY_S = 1.0
-_MOST_OF_NAME = 40
+_MAX_OF_NAME = 40
 _log = logging.getLogger(__name__)
 
 
@@ -113,7 +113,7 @@ def new_match_id(game: str, conditions: RemoteConditions) -> str:
 
     If names are scrambled, the id does not give away the game.
     """
-    game_name = "" if conditions.scramble else Path(game).stem[:_MOST_OF_NAME]
+    game_name = "" if conditions.scramble else Path(game).stem[:_MAX_OF_NAME]
     letters = "".join(c if c.isascii() and c.isalnum() else "_" for c in game_name)
     return f"{letters or 'match'}.{uuid.uuid4().hex[:12]}"
 
@@ -297,4 +297,4 @@ def _trouble(reply: PostReply, when: str) -> RemoteFault:
 def _cut(text: str) -> str:
     """A text from outside on one line of bounded length."""
     line = printable(" ".join(text.split()))
-    return line if len(line) <= MOST_SHOWN else line[:MOST_SHOWN] + "..."
+    return line if len(line) <= MAX_SHOWN else line[:MAX_SHOWN] + "..."

@@ -28,7 +28,7 @@ from ggp.protocol.reading import parse_reply
 _SEES_MOVES = "(<= (sees ?p (did ?p2 ?m)) (role ?p) (does ?p2 ?m))"
 """Rule that servers add to plain GDL for GDL-II players."""
 
-_MOST_SHOWN = 200
+_MAX_SHOWN = 200
 
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 _WHOLE_COMMENT = re.compile(r";[^\n]*\n")
@@ -186,7 +186,7 @@ def _style(server: Server, dialect: Dialect) -> WireStyle:
 
 def _not_a_move(reply: str) -> NotAMoveError:
     text = " ".join(reply.split())
-    cut = text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "..."
+    cut = text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "..."
     return NotAMoveError(cut)
 
 

@@ -266,7 +266,7 @@ def _equal_states(series: Series, matches: Sequence[Played], budgets: Budgets) -
 # ------------------------------------------------------------------------
 # Tables that show a comparison.
 
-MOST_ROWS = 24
+MAX_ROWS = 24
 """Most rows of the table of equal states that we show; `--json` has all."""
 
 
@@ -321,10 +321,10 @@ def _parts(summary: ComparisonSummary) -> Iterator[RenderableType]:
         yield ""
         yield Text("States visited a decision, by role and turn", style="bold")
         head = ("role", "#turn", ("#measured", ","), *((f"#{n}", ",.0f") for n in series.names))
-        states = summary.equal_states[:MOST_ROWS]
+        states = summary.equal_states[:MAX_ROWS]
         yield Table(head, [(row.role, row.turn + 1, row.budget, *row.visited) for row in states])
-        if len(summary.equal_states) > MOST_ROWS:
-            yield f"and {len(summary.equal_states) - MOST_ROWS} more rows; see --json"
+        if len(summary.equal_states) > MAX_ROWS:
+            yield f"and {len(summary.equal_states) - MAX_ROWS} more rows; see --json"
     yield from show_errors([(f"match {n}", e) for n, e in summary.faulty], summary.played)
 
 

@@ -43,7 +43,7 @@ MEASURES: Mapping[str, str] = {
 }
 """The measures, and their meanings. Forced moves do not count as decisions."""
 
-MOST_POINTS = 100
+MAX_POINTS = 100
 """Most rounds for which there is a score, evenly spread, the last one included."""
 
 
@@ -130,7 +130,7 @@ def _scores(
 
 def _points(num: int) -> list[int]:
     """Numbers of rounds after which there is a score."""
-    num_points = min(num, MOST_POINTS)
+    num_points = min(num, MAX_POINTS)
     return [round(num * (point + 1) / num_points) for point in range(num_points)]
 
 

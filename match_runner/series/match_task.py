@@ -29,14 +29,14 @@ from match_runner.match.seats import Arena, build_machines, set_up
 from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, RemoteConditions
 from match_runner.workers.executor import num_kept
 
-_MOST_GAMES = 2
+_MAX_GAMES = 2
 """Number of games whose machines we keep: a series plays one game after the other."""
 
 REHEARSED_TURNS, REHEARSED_S = 6, 0.05
 """Turns of a rehearsal, and seconds for each decision in it: players load or compile code when they
 first use it, and that may take longer than a clock."""
 
-MOST_REHEARSALS = 6
+MAX_REHEARSALS = 6
 """Most rehearsals of a game: when a clock runs out during compilation, the rest of the decision,
 which may need more machine code, was not reached. Such a rehearsal is repeated."""
 
@@ -128,7 +128,7 @@ def rehearse(
         remote=RemoteConditions(start_clock_s=start_s),
         patience=Patience(grace_s=start_s, lives=1),
     )
-    for _ in range(MOST_REHEARSALS):
+    for _ in range(MAX_REHEARSALS):
         loaded = jit.num_loaded()
         record = play_match(arena, 0, conditions, counts=False)
         if jit.num_loaded() == loaded or all(fault.kind != "late" for fault in record.faults):
@@ -164,7 +164,7 @@ def _forced_turns(machine: Machine) -> int:
     return 0
 
 
-@lru_cache(maxsize=_MOST_GAMES)
+@lru_cache(maxsize=_MAX_GAMES)
 def machines_of(
     source: str, rules: str, backend: str, limits: Limits, ready: bool
 ) -> tuple[GameDefinition, tuple[Machine, ...]]:

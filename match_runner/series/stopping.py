@@ -19,7 +19,7 @@ from match_runner.series.outcomes import Played, Scores, rounds_of, whole_rounds
 from match_runner.series.plan import PLAY, PlannedMatch, Series
 from match_runner.series.verdicts import (
     DECIDED,
-    MOST_ROUNDS,
+    MAX_ROUNDS,
     SMALL,
     UNDECIDED,
     Verdict,
@@ -59,7 +59,7 @@ class Forecast:
 
     Attributes:
         difference: the true difference, in points of score.
-        rounds, matches: approximate total numbers; None if more than `MOST_ROUNDS` rounds.
+        rounds, matches: approximate total numbers; None if more than `MAX_ROUNDS` rounds.
         core_hours: processor time of these matches, counting all processors that a match may use;
             None if the time of matches is unknown.
     """
@@ -164,7 +164,7 @@ def forecast_text(forecast: Forecast) -> str:
     """A forecast as `10 points: about 62 rounds, 124 matches, 0.4 core-hours`."""
     difference = f"{forecast.difference:g} points"
     if forecast.rounds is None:
-        return f"{difference}: more than {MOST_ROUNDS:,} rounds"
+        return f"{difference}: more than {MAX_ROUNDS:,} rounds"
     time = "" if forecast.core_hours is None else f", {forecast.core_hours:.2g} core-hours"
     return f"{difference}: about {forecast.rounds:,} rounds, {forecast.matches:,} matches{time}"
 

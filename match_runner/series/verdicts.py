@@ -38,7 +38,7 @@ DIFFERENCES = (-SPAN, SPAN)
 """Least and greatest difference between the scores of two players in a round, with goals from 0 to
 100."""
 
-MOST_ROUNDS = 10_000
+MAX_ROUNDS = 10_000
 """Greatest number of rounds that a forecast names."""
 
 FEWEST_ROUNDS = 3
@@ -66,7 +66,7 @@ class Verdict:
         players: number of players compared.
         rounds: number of rounds compared.
         more_rounds: about how many more rounds would decide, if they went like the rounds so far;
-            0 if the verdict is decided, None if more than `MOST_ROUNDS`, or if there are fewer than
+            0 if the verdict is decided, None if more than `MAX_ROUNDS`, or if there are fewer than
             `FEWEST_ROUNDS` so far.
         margin: greatest possible difference between the best player and those that may be as good,
             in points of score, by the widest of their intervals; 0 if decided. Nobody is better by
@@ -97,7 +97,7 @@ class Verdict:
         if self.rounds < FEWEST_ROUNDS:
             return "too few rounds for a forecast"
         if num is None:
-            return f"at this rate, {MOST_ROUNDS:,} rounds would not decide"
+            return f"at this rate, {MAX_ROUNDS:,} rounds would not decide"
         return f"about {num:,} more round{'' if num == 1 else 's'} would decide"
 
     def to_json(self) -> dict[str, Any]:
@@ -197,7 +197,7 @@ def rounds_to_tell(
     difference: float, spread: float, num_players: int, span: float = SPAN
 ) -> int | None:
     """About how many rounds it takes to show that a difference is above 0; None if more than
-    `MOST_ROUNDS`.
+    `MAX_ROUNDS`.
 
     Args:
         difference: true mean of the difference of two scores in a round, above 0.
@@ -216,7 +216,7 @@ def rounds_to_tell(
         np.clip([1 - share, share], 1e-12, 1.0),
     )
     alpha = 1 - level_among(num_players)
-    num_rounds = times_until_above(sample, _scaled(0.0, bounds), alpha, MOST_ROUNDS)
+    num_rounds = times_until_above(sample, _scaled(0.0, bounds), alpha, MAX_ROUNDS)
     return None if num_rounds is None else math.ceil(num_rounds)
 
 
@@ -258,5 +258,5 @@ def _more_rounds(
     if num < FEWEST_ROUNDS:
         return None
     sample = sample_of(bounds, differences)
-    times = times_until_above(sample, _scaled(0.0, bounds), alpha, MOST_ROUNDS / num)
+    times = times_until_above(sample, _scaled(0.0, bounds), alpha, MAX_ROUNDS / num)
     return None if times is None else max(1, math.ceil(times * num) - num)

@@ -45,7 +45,7 @@ from match_runner.table.held_match import ALL, HeldMatch, seat_of
 from match_runner.table.match_manager import LOBBY, NOBODY, MatchManager
 from match_runner.table.mind import MindTask, known_turns
 from match_runner.table.options import (
-    MOST_TEXT,
+    MAX_TEXT,
     fields_of,
     number_of,
     read_again,
@@ -162,10 +162,10 @@ class TableAnswers:
         fields = fields_of(await json_of(request))
         rules = fields.get("rules")
         if rules is None:
-            name = str(fields.get("game"))[:MOST_TEXT]
+            name = str(fields.get("game"))[:MAX_TEXT]
             text = self._manager.options.offers.rules_of(name, None)[0]
         else:
-            name, text = str(fields.get("name", "rules"))[:MOST_TEXT], rules_text(rules)
+            name, text = str(fields.get("name", "rules"))[:MAX_TEXT], rules_text(rules)
         report = await self._manager.look_at_rules(name, text)
         return JSONResponse({**report, "rules": text} if rules is None else report)
 

@@ -34,7 +34,7 @@ BEAT_S = 1.5
 """Seconds between heartbeats, by which the server notices that a reader is gone. A page concludes
 after three missing heartbeats that the server is gone."""
 
-_MOST_DIGITS = 15
+_MAX_DIGITS = 15
 
 
 class Entry(NamedTuple):
@@ -130,7 +130,7 @@ class EventLog:
     def _place(self, text: str) -> int | None:
         """Number of entries up to a position; None if it does not belong to this log."""
         epoch, _, number = text.partition("-")
-        if epoch != self.epoch or not number.isdecimal() or len(number) > _MOST_DIGITS:
+        if epoch != self.epoch or not number.isdecimal() or len(number) > _MAX_DIGITS:
             return None
         return at if (at := int(number)) <= len(self._entries) else None
 

@@ -36,7 +36,7 @@ from match_runner.match.records import (
 )
 from match_runner.series.store import FILE
 
-MOST_REMEMBERED = 500
+MAX_REMEMBERED = 500
 """Most matches that a server reads when it starts, the newest ones."""
 
 _T = TypeVar("_T")
@@ -217,7 +217,7 @@ class MatchFolder:
             except ConfigError as error:
                 _log.warning("a match is left out: %s", error)
         all_setups.sort(key=lambda setup: setup.created_s)
-        yield from all_setups[-MOST_REMEMBERED:]
+        yield from all_setups[-MAX_REMEMBERED:]
 
     def remove(self, match: str) -> None:
         """Delete a match."""
@@ -256,7 +256,7 @@ def _read(path: Path, read: Callable[[Any], _T]) -> _T:
 # ------------------------------------------------------------------------
 # Records, logs of `ggp serve` and series that the user has put into the table's folder.
 
-MOST_FILES = 200
+MAX_FILES = 200
 """Most records, logs and series that we list, the newest first."""
 
 _DEPTH = 3
@@ -308,7 +308,7 @@ class StoredFiles:
             for path in self._folder.glob("/".join(["*"] * depth + [FILE]))
         ]
         paths.sort(key=_changed_s, reverse=True)
-        for path in paths[:MOST_FILES]:
+        for path in paths[:MAX_FILES]:
             name = str(path.parent.relative_to(self._folder))
             yield name if name != "." else self._folder.name, path.parent, path.stat().st_mtime_ns
 
@@ -326,7 +326,7 @@ class StoredFiles:
             folder = self._logs.resolve()
             paths |= {f"{folder.name}/{path.name}": path for path in folder.glob(f"*{suffix}")}
         newest = sorted(paths, key=lambda name: _changed_s(paths[name]), reverse=True)
-        return {name: paths[name] for name in newest[:MOST_FILES]}
+        return {name: paths[name] for name in newest[:MAX_FILES]}
 
 
 def _begin(path: Path) -> dict[str, Any] | None:

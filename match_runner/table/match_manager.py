@@ -36,10 +36,10 @@ from match_runner.table.options import MatchRequest, TableOptions
 from match_runner.table.seating import HUMAN, Message, TableTask, play_at_table
 from match_runner.workers.executor import LocalPool, WorkerFailedError
 
-MOST_WITH_PEOPLE = 24
+MAX_WITH_PEOPLE = 24
 """Most matches with people at a time: each has a process."""
 
-MOST_WAITING = 1_000
+MAX_WAITING = 1_000
 """Most matches that may wait for a worker."""
 
 READING_S, THINKING_S = 30.0, 60.0
@@ -123,12 +123,12 @@ class MatchManager:
             GGPError: the matches cannot be played; says why.
         """
         with_people = HUMAN in request.players.values()
-        if with_people and len(self._people) >= MOST_WITH_PEOPLE:
+        if with_people and len(self._people) >= MAX_WITH_PEOPLE:
             raise ConfigError(
                 f"there are {len(self._people)} matches with people already; end one of them first"
             )
         waiting = sum(match.status == "waiting" for match in self.matches.values())
-        if waiting + request.matches > MOST_WAITING:
+        if waiting + request.matches > MAX_WAITING:
             raise ConfigError(f"{waiting} matches are waiting already")
         rules, side_file = source or self.options.offers.rules_of(request.game, request.rules)
         specs = self._specs_of(request.players)
@@ -356,7 +356,7 @@ def _hearing(hear: Callable[[Message], None]) -> Callable[[bytes], None]:
 #
 # A worker replays them; we keep the last few.
 
-MOST_REPLAYS = 16
+MAX_REPLAYS = 16
 """Most matches whose frames we keep in memory."""
 
 
@@ -442,7 +442,7 @@ class Replays:
 
     def _keep(self, key: str, value: object) -> None:
         self._replays[key] = value
-        while len(self._replays) > MOST_REPLAYS:
+        while len(self._replays) > MAX_REPLAYS:
             self._replays.popitem(last=False)
 
     def _recall(self, key: str) -> Any:

@@ -46,7 +46,7 @@ MORE_S = 6.0
 LINES_S = 8.0
 """Seconds for all lines of play together: lines of long games are cut off."""
 
-MOST_LANES = 2_000
+MAX_LANES = 2_000
 """Most particles whose fluents we examine; from more, we sample."""
 
 REPORT_EVERY_S = 0.15
@@ -185,10 +185,10 @@ def _belief(machine: Machine, artist: Artist, bag: Bags, quality: Quality, seed:
     if bag.depleted[0]:
         return {"quality": quality.as_json(), "picture": None}
     states, weights = bag.states_of(0), bag.weights_of(0)
-    if len(weights) > MOST_LANES:
+    if len(weights) > MAX_LANES:
         rng = np.random.default_rng(seed)
-        lanes = rng.choice(len(weights), size=MOST_LANES, p=weights)
-        states, weights = states.take(lanes), np.full(MOST_LANES, 1 / MOST_LANES)
+        lanes = rng.choice(len(weights), size=MAX_LANES, p=weights)
+        states, weights = states.take(lanes), np.full(MAX_LANES, 1 / MAX_LANES)
     return {
         "quality": quality.as_json(),
         "picture": artist.heat(marginals(machine.fluents(states), weights)),
@@ -208,13 +208,13 @@ def _belief(machine: Machine, artist: Artist, bag: Bags, quality: Quality, seed:
 LINES = 4
 """Number of lines to show at a time."""
 
-MOST_TURNS = 60
+MAX_TURNS = 60
 """Most turns of a line that we show."""
 
-MOST_SUPPOSED = 4
+MAX_SUPPOSED = 4
 """Most fluents that distinguish a line's particle from others and that we show before the line."""
 
-MOST_COMPARED = 500
+MAX_COMPARED = 500
 """Most particles that we examine to find these fluents."""
 
 
@@ -255,10 +255,10 @@ def lines_of_play(
         lines.append(
             {
                 "seed": seed,
-                "supposed": supposed[:MOST_SUPPOSED],
-                "more_supposed": max(0, len(supposed) - MOST_SUPPOSED),
-                "turns": turns[:MOST_TURNS],
-                "more_turns": max(0, len(turns) - MOST_TURNS),
+                "supposed": supposed[:MAX_SUPPOSED],
+                "more_supposed": max(0, len(supposed) - MAX_SUPPOSED),
+                "turns": turns[:MAX_TURNS],
+                "more_turns": max(0, len(turns) - MAX_TURNS),
                 "goal": goal,
             }
         )
@@ -285,6 +285,6 @@ def _line(
 
 def _common(machine: Machine, bag: Bags) -> set[str]:
     """Fluents that hold in all particles that we examine."""
-    entries = bag.lanes_of(0)[:MOST_COMPARED]
+    entries = bag.lanes_of(0)[:MAX_COMPARED]
     first, *rest = machine.fluents(bag.sets.states.take(entries))
     return set(first).intersection(*rest)

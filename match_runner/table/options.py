@@ -32,10 +32,10 @@ from match_runner.remote.post import is_address
 from match_runner.series.plan import check_player
 from match_runner.table.match_folder import MatchSetup
 
-MOST_GAMES = 500
+MAX_GAMES = 500
 """Number of rulesheets after which no more folders are searched."""
 
-_MOST_LOOKED_AT = 20_000
+_MAX_LOOKED_AT = 20_000
 _SUFFIXES = (".gdl", ".kif")
 _NAME = re.compile(r"[A-Za-z][\w.-]{0,40}")
 
@@ -134,7 +134,7 @@ class Offers:
                     yield name
                     num_found += 1
             num_examined += len(files) + 1
-            if num_found >= MOST_GAMES or num_examined >= _MOST_LOOKED_AT:
+            if num_found >= MAX_GAMES or num_examined >= _MAX_LOOKED_AT:
                 return
 
     def _below(self, name: str) -> Path | None:
@@ -178,11 +178,11 @@ def read_offers(texts: Iterable[str]) -> dict[str, str]:
 def _read(path: Path) -> str:
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
-            text = file.read(MOST_RULES + 1)
+            text = file.read(MAX_RULES + 1)
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
-    if len(text) > MOST_RULES:
-        raise ConfigError(f"{path} is longer than {MOST_RULES:,} characters, too long for rules")
+    if len(text) > MAX_RULES:
+        raise ConfigError(f"{path} is longer than {MAX_RULES:,} characters, too long for rules")
     return text
 
 
@@ -262,13 +262,13 @@ class TableOptions:
 # ------------------------------------------------------------------------
 # Checks requests of browsers: every error is a `ConfigError` with one line of text.
 
-MOST_MATCHES = 100
+MAX_MATCHES = 100
 """Most matches in one request."""
 
-MOST_RULES, MOST_TEXT = 2_000_000, 500
+MAX_RULES, MAX_TEXT = 2_000_000, 500
 """Most characters of a rulesheet, and of any other text."""
 
-MOST_SEED = 2**48
+MAX_SEED = 2**48
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +307,7 @@ def read_match(data: object) -> MatchRequest:
     if not isinstance(players, dict) or not players:
         raise ConfigError("players must be an object with a player for every role")
     seats = {_text(role, "a role"): _text(player, "a player") for role, player in players.items()}
-    matches = _whole(fields.get("matches", 1), "matches", 1, MOST_MATCHES)
+    matches = _whole(fields.get("matches", 1), "matches", 1, MAX_MATCHES)
     if HUMAN in seats.values() and matches > 1:
         raise ConfigError("people play one match at a time")
     rules = fields.get("rules")
@@ -318,7 +318,7 @@ def read_match(data: object) -> MatchRequest:
         play_clock_s=_seconds(fields.get("play_clock_s"), "play_clock_s", MAX_CLOCK_S),
         human_clock_s=_seconds(fields.get("human_clock_s"), "human_clock_s", MAX_CLOCK_S),
         pause_s=_seconds(fields.get("pause_s"), "pause_s", MAX_PAUSE_S) or 0.0,
-        seed=_whole(fields.get("seed", 0), "seed", 0, MOST_SEED),
+        seed=_whole(fields.get("seed", 0), "seed", 0, MAX_SEED),
         matches=matches,
     )
 
@@ -336,7 +336,7 @@ def read_again(data: object, setup: MatchSetup) -> MatchRequest:
         "play_clock_s": fields.get("play_clock_s"),
         "human_clock_s": setup.human_clock_s,
         "pause_s": setup.pause_s,
-        "seed": secrets.randbelow(MOST_SEED),
+        "seed": secrets.randbelow(MAX_SEED),
     }
     return read_match(request)
 
@@ -352,13 +352,13 @@ def read_move(data: object) -> tuple[int, str]:
     move = fields.get("move")
     if not isinstance(move, str):
         raise ConfigError("move must be a string")
-    return _whole(fields.get("turn"), "turn", 0, MOST_SEED), move
+    return _whole(fields.get("turn"), "turn", 0, MAX_SEED), move
 
 
 def rules_text(value: object) -> str:
     """Read the text of a rulesheet, without a check of its rules."""
-    if not isinstance(value, str) or len(value) > MOST_RULES:
-        raise ConfigError(f"rules must be a string of at most {MOST_RULES:,} characters")
+    if not isinstance(value, str) or len(value) > MAX_RULES:
+        raise ConfigError(f"rules must be a string of at most {MAX_RULES:,} characters")
     offset = too_deep_at(value, MessageLimits().depth)
     if offset is not None:
         line, column = Source("rules", value).position(offset)
@@ -384,8 +384,8 @@ def number_of(text: str, name: str) -> int:
 
 
 def _text(value: object, name: str) -> str:
-    if not isinstance(value, str) or not value.strip() or len(value) > MOST_TEXT:
-        raise ConfigError(f"{name} must be a text of 1 to {MOST_TEXT} characters")
+    if not isinstance(value, str) or not value.strip() or len(value) > MAX_TEXT:
+        raise ConfigError(f"{name} must be a text of 1 to {MAX_TEXT} characters")
     return value.strip()
 
 

@@ -41,7 +41,7 @@ from match_runner.series.plan import check_series, series_of_roles
 from match_runner.table.seating import HUMAN
 from match_runner.tournament import summarize
 
-MOST_DIAGNOSTICS = 50
+MAX_DIAGNOSTICS = 50
 """Most diagnostics of one rulesheet that we show."""
 
 
@@ -65,7 +65,7 @@ def read_rules(name: str, text: str) -> Json:
     report: Json = {
         "ok": not errors(diagnostics),
         "num_diagnostics": len(diagnostics),
-        "diagnostics": [_diagnostic_json(entry) for entry in diagnostics[:MOST_DIAGNOSTICS]],
+        "diagnostics": [_diagnostic_json(entry) for entry in diagnostics[:MAX_DIAGNOSTICS]],
     }
     if report["ok"]:
         program = read_program(text, name)

@@ -97,15 +97,15 @@ def test_bags_that_are_too_large_are_thinned(monkeypatch: pytest.MonkeyPatch) ->
     machine = machine_of_game("leduc_poker", "propnet")
     tree, bags = followed(machine, 300, 3)
     whole = write_bag(machine, tree, bags, KEY)
-    monkeypatch.setattr(snapshots, "MOST_EXACT", 8)
+    monkeypatch.setattr(snapshots, "MAX_EXACT", 8)
     thin = read_bag(write_bag(machine, tree, bags, KEY), machine, tree, 0, KEY)
     assert len(thin.sets.states) == 8 < len(bags.states_of(0))
     assert not thin.exact[0]
     assert thin.weights_of(0).sum() == pytest.approx(1.0)
     monkeypatch.undo()
-    monkeypatch.setattr(snapshots, "MOST_CHARS", len(whole) - 1)
+    monkeypatch.setattr(snapshots, "MAX_CHARS", len(whole) - 1)
     assert 0 < len(write_bag(machine, tree, bags, KEY)) < len(whole)
-    monkeypatch.setattr(snapshots, "MOST_CHARS", 10)
+    monkeypatch.setattr(snapshots, "MAX_CHARS", 10)
     assert write_bag(machine, tree, bags, KEY) == ""
 
 
@@ -170,7 +170,7 @@ def test_contents_that_nobody_wrote_are_refused(change: dict[str, object]) -> No
 
 def test_reading_takes_bounded_memory() -> None:
     machine = machine_of_game("monty_hall")
-    bomb = zlib.compress(b"[" * (snapshots._MOST_BYTES + 9), 9)
+    bomb = zlib.compress(b"[" * (snapshots._MAX_BYTES + 9), 9)
     with pytest.raises(SnapshotError):
         read_bag(sealed(bomb), machine, PathTree(machine), 0, KEY)
 

@@ -41,6 +41,6 @@ def test_games_without_boards_to_search_are_refused(
     game: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(boards, "TURNS", 400)  # more than a game on five by five has
-    monkeypatch.setattr(boards, "MOST_TRIES", 1)
+    monkeypatch.setattr(boards, "MAX_TRIES", 1)
     with pytest.raises(ConfigError, match=message):
         list(boards.measure_boards(0.0, 1, [game]))

@@ -10,10 +10,10 @@ import pytest
 from tests.docs.all_pages import DOCS, name_of_page
 from tests.support.games import REPOSITORY
 
-MOST_WORDS = 1500
+MAX_WORDS = 1500
 """Of a page that is read from its beginning to its end."""
 
-MOST_OF_ALL = 37_000
+MAX_OF_ALL = 37_000
 """Of all pages of the site together, without the pages of `LISTS`."""
 
 LISTS = {
@@ -36,11 +36,11 @@ def words_of(page: Path) -> int:
 
 @pytest.mark.parametrize("page", READ, ids=name_of_page)
 def test_a_page_is_read_to_its_end(page: Path) -> None:
-    assert words_of(page) <= MOST_WORDS
+    assert words_of(page) <= MAX_WORDS
 
 
 def test_all_pages_together_are_a_book_that_is_not_long() -> None:
-    assert sum(words_of(page) for page in {*DOCS.glob("**/*.md")} - LISTS) <= MOST_OF_ALL
+    assert sum(words_of(page) for page in {*DOCS.glob("**/*.md")} - LISTS) <= MAX_OF_ALL
 
 
 def test_the_readme_is_for_a_stranger() -> None:

@@ -56,12 +56,12 @@ REVEALED = (
 high."""
 
 
-@pytest.mark.parametrize("most_gates", [circuit_percepts.MOST_GATES, 12])
+@pytest.mark.parametrize("most_gates", [circuit_percepts.MAX_GATES, 12])
 @pytest.mark.parametrize("game", GAMES)
 def test_no_move_that_is_behind_percepts_is_left_out(
     game: str, most_gates: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(circuit_percepts, "MOST_GATES", most_gates)
+    monkeypatch.setattr(circuit_percepts, "MAX_GATES", most_gates)
     machine = machine_of_game(game, "propnet")
     assert on_circuit(machine)
     rng = np.random.default_rng(3)
@@ -121,7 +121,7 @@ def test_percepts_that_came_suffice_where_too_many_did_not_come(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     machine = machine_of_rules(REVEALED, "propnet")
-    monkeypatch.setattr(circuit_percepts, "MOST_GATES", 6)
+    monkeypatch.setattr(circuit_percepts, "MAX_GATES", 6)
     seen = machine.percept_id(["(all 1 5 7)"])
     assert seen is not None
     assert moves_behind_percepts(machine, np.array([seen]), 1) == [["(reveal 1 5 7)"]]

@@ -79,7 +79,7 @@ def test_rules_that_kernels_cannot_interpret_are_played_on_prolog(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(jit.Kernel, "is_cached", True)
-    monkeypatch.setattr(compile, "MOST_OPS", 10)
+    monkeypatch.setattr(compile, "MAX_OPS", 10)
     assert build_and_foresee(normalize(parse(poker())), lambda: False)[0] == "prolog"
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.games import REPOSITORY
 
-MOST_S = 550
+MAX_S = 550
 
 
 @pytest.mark.verify
@@ -19,7 +19,7 @@ def test_a_short_season_is_played_without_a_fault(tmp_path: Path) -> None:
     command += ["--out", str(tmp_path), "--matches", "1", "--jobs", "2", "--play-clock", "2"]
     command += ["--game", "kuhn_poker", "--scramble"]
     result = subprocess.run(
-        command, capture_output=True, text=True, timeout=MOST_S, cwd=REPOSITORY, check=False
+        command, capture_output=True, text=True, timeout=MAX_S, cwd=REPOSITORY, check=False
     )
     assert result.returncode == 0, result.stdout + result.stderr
     for text in ("matches with the served player", "2 stop", "2 matches"):

@@ -10,7 +10,7 @@ import pytest
 import ggp
 from ggp.players import Decision, MoveValue
 from ggp.report import Table
-from match_runner.match.records import MOST_BOARDS, MatchRecord
+from match_runner.match.records import MAX_BOARDS, MatchRecord
 
 HOSTILE = """
 (role <b>) (role random) (init (cell 1 1 <script>alert</script>)) (init (cell 1 2 &amp))
@@ -116,7 +116,7 @@ def test_long_matches_are_drawn_up_to_a_number_of_boards() -> None:
     record = ggp.play_match(rules, {"a": "legal"})
     reader = read(record)
     assert reader.tags.count("details") == 100
-    assert sum(text.startswith("(n ") for text in reader.texts) == MOST_BOARDS
+    assert sum(text.startswith("(n ") for text in reader.texts) == MAX_BOARDS
 
 
 def test_names_of_strangers_are_nothing_but_text() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ggp.protocol.lobby import LONG_CLOCKS_S, MAX_WAITING, MAX_WAITING_CHARS, MOST_HELD_S, Lobby
+from ggp.protocol.lobby import LONG_CLOCKS_S, MAX_HELD_S, MAX_WAITING, MAX_WAITING_CHARS, Lobby
 from ggp.protocol.path import PathTurn
 from ggp.protocol.reading import Request, read_request
 from ggp.protocol.session import Receipt
@@ -309,12 +309,12 @@ def test_one_address_does_not_keep_others_out_with_long_clocks() -> None:
     lobby = Lobby("ggp", matches=2)
     for name in ("a", "b"):
         ready(lobby, name, 0, HERE, clocks="1000 1000")
-    assert receive(lobby, start("n"), MOST_HELD_S - 1, THERE).reply == "busy"
-    assert receive(lobby, start("same"), MOST_HELD_S + 1, HERE).reply == "busy"
-    assert receive(lobby, start("n"), MOST_HELD_S + 2, THERE).began is not None
+    assert receive(lobby, start("n"), MAX_HELD_S - 1, THERE).reply == "busy"
+    assert receive(lobby, start("same"), MAX_HELD_S + 1, HERE).reply == "busy"
+    assert receive(lobby, start("n"), MAX_HELD_S + 2, THERE).began is not None
     assert live(lobby) == ["b", "n"]
     # Nor can others take all from it.
-    assert receive(lobby, start("o"), MOST_HELD_S + 3, THERE).reply == "busy"
+    assert receive(lobby, start("o"), MAX_HELD_S + 3, THERE).reply == "busy"
 
 
 def test_one_address_does_not_get_the_last_place_for_hours() -> None:

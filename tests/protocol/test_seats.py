@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ggp.protocol.lobby import MOST_ROLES, Lobby
+from ggp.protocol.lobby import MAX_ROLES, Lobby
 from ggp.protocol.session import Ask, Receipt
 from tests.protocol.doubles import receive
 
@@ -138,7 +138,7 @@ def test_match_gives_way_with_all_its_roles_once_none_is_expected_any_more() -> 
 
 
 def test_nobody_gets_workers_for_any_number_of_roles() -> None:
-    roles = tuple(f"r{number}" for number in range(MOST_ROLES + 1))
+    roles = tuple(f"r{number}" for number in range(MAX_ROLES + 1))
     rules = " ".join(f"(role {role})" for role in roles)
     lobby = begun(rules, roles=roles[:-1])
     assert receive(lobby, start(roles[-1], rules), 1).reply == "busy"

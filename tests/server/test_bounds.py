@@ -17,7 +17,7 @@ from ggp.server.workers import pair, pool, worker_match
 from match_runner.match import knowledge
 from match_runner.table import mind
 from match_runner.table.app import STATIC
-from match_runner.table.match_manager import MOST_WITH_PEOPLE
+from match_runner.table.match_manager import MAX_WITH_PEOPLE
 from match_runner.table.options import RequestLimits
 from tests.support.games import REPOSITORY
 
@@ -123,7 +123,7 @@ def test_tests_of_a_bound_are_there(what: str) -> None:
 
 
 LIMITS, TABLE = ServerLimits(), RequestLimits()
-(MOST_LISTED,) = re.findall(r"^const MOST_SHOWN = (\d+);$", (STATIC / "lobby.js").read_text(), re.M)
+(MAX_LISTED,) = re.findall(r"^const MAX_SHOWN = (\d+);$", (STATIC / "lobby.js").read_text(), re.M)
 
 NUMBERS = {
     "security.md": (
@@ -135,7 +135,7 @@ NUMBERS = {
         f"{2 * LIMITS.connections + http_server.RESERVE} |",
         f"| all unfinished requests together | {LIMITS.pending_bytes >> 20} MB |",
         f"has its answer | {LIMITS.linger_s:g} s, {LIMITS.linger_bytes >> 20} MB |",
-        f"| roles of one match | {lobby.MOST_ROLES} |",
+        f"| roles of one match | {lobby.MAX_ROLES} |",
         f"| {lobby.MAX_WAITING}, with {lobby.MAX_WAITING_CHARS // 10**6} million characters |",
         f"| long texts | {LIMITS.long_texts} waiting",
         f"| connections that wait for the same answer | {LIMITS.waiting} |",
@@ -149,7 +149,7 @@ NUMBERS = {
         f"more addresses than that and {sandbox.SPARE_ADDRESSES >> 30} GB",
         f"more than {sandbox.MAX_OPEN_FILES} open files",
         f"files of more than {sandbox.MAX_FILE_BYTES >> 20} MB",
-        f"more than {seccomp.MOST_SHARED_BYTES >> 10} KB that are of no file",
+        f"more than {seccomp.MAX_SHARED_BYTES >> 10} KB that are of no file",
         f"may take `--memory`, {Limits().grounding_bytes >> 30} GB at most",
     ),
     "serving.md": (
@@ -164,14 +164,14 @@ NUMBERS = {
         f"or {pair.LISTEN_SHARE:.0%} of".replace("%", " %"),
         f"{pair.HANG_S:g} s after a deadline (up to {pair.STARVED_S:g} s",
         f"within {http_server.SHUTDOWN_S:g} seconds; exit code 0",
-        f"After {supervisor.MOST_DEATHS} deaths within {supervisor.WITHIN_S:g} seconds",
+        f"After {supervisor.MAX_DEATHS} deaths within {supervisor.WITHIN_S:g} seconds",
     ),
     "table.md": (
         f"have {TABLE.body_bytes >> 20} MB, {TABLE.header_bytes >> 10} KB of headers and "
         f"{TABLE.request_s:g} seconds, and rules {hosted_match._LIMITS.depth} levels",
         f"there are {TABLE.connections} connections",
-        f"has a worker process, up to {MOST_WITH_PEOPLE}",
-        f"newest {MOST_LISTED} matches",
+        f"has a worker process, up to {MAX_WITH_PEOPLE}",
+        f"newest {MAX_LISTED} matches",
     ),
     "../use/table.md": (
         f"Up to {knowledge.EXACT:,} states are examined exactly",
@@ -187,7 +187,7 @@ NUMBERS = {
     ("page", "said"), [(page, said) for page in NUMBERS for said in NUMBERS[page]]
 )
 def test_numbers_of_pages_are_those_of_the_code(page: str, said: str) -> None:
-    assert latency.LEAST_SHARE == 0.1  # "to a tenth at the least"
+    assert latency.MIN_SHARE == 0.1  # "to a tenth at the least"
     assert said in " ".join((PAGES / page).read_text(encoding="utf-8").split())
 
 

@@ -196,7 +196,7 @@ def test_a_belief_that_is_too_long_is_not_kept() -> None:
     assert read_answer(to_json(Believed(1, text))) == Believed(1, text)
     with pytest.raises(LocalProtocolError):
         read_answer(to_json(Believed(1, text + "x")))
-    assert snapshots.MOST_CHARS <= orders.MAX_SNAPSHOT_CHARS
+    assert snapshots.MAX_CHARS <= orders.MAX_SNAPSHOT_CHARS
 
 
 @pytest.mark.parametrize("move", ["a\nb", "\ud800", "x" * 200_000, "\x1b[2J"])

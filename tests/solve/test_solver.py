@@ -150,7 +150,7 @@ def test_regrets_and_the_linear_program_find_equally_good_profiles() -> None:
 def test_games_too_large_for_a_linear_program_are_left_to_regrets(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(solver, "MOST_LEAVES", 10)
+    monkeypatch.setattr(solver, "MAX_LEAVES", 10)
     solution = solve(machine_of_game("kuhn_poker"), most_seconds=1)
     assert solution.profile.method == REGRET
     assert solution.profile.nash_conv < 0.1

@@ -121,7 +121,7 @@ def test_forgetting_paths_changes_nothing(name: str, monkeypatch: pytest.MonkeyP
 
 
 def test_too_many_paths_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree_builder, "MOST_PATHS", 100)
+    monkeypatch.setattr(tree_builder, "MAX_PATHS", 100)
     with pytest.raises(SolvingError, match="more than 100 incomplete paths"):
         build_tree(machine_of_game("tic_tac_toe", "propnet"), split=True)
 

@@ -25,7 +25,7 @@ def record_of(table: LiveTable, folder: Path, match: str) -> Any:
 def test_no_more_people_have_a_match_than_there_is_room_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(match_manager, "MOST_WITH_PEOPLE", 1)
+    monkeypatch.setattr(match_manager, "MAX_WITH_PEOPLE", 1)
     game, players = "krieg_tic_tac_toe", {"xplayer": "human", "oplayer": "random"}
     request = {"game": game, "players": players}
     with live_table(tmp_path) as table:

@@ -186,7 +186,7 @@ class Earlier(Finder):
 REFILL_FACTOR = 8
 """A bag that lost most of its particles is redrawn with this times its capacity."""
 
-MOST_SEARCHED = 1 << 16
+MAX_SEARCHED = 1 << 16
 """Particles in one draw of a search: bounds memory where only the clock ends it."""
 
 
@@ -309,7 +309,7 @@ class Forward(Finder):
             open_ = open_[~nonempty]
             if not len(open_):
                 return
-            if capacity >= MOST_SEARCHED:
+            if capacity >= MAX_SEARCHED:
                 open_ = open_[spent[open_] < limit]
                 continue  # a set of this size was enumerated before
             # Enumeration at the same cost finds a rare path, or proves that there is none.
@@ -324,7 +324,7 @@ class Forward(Finder):
             solved = position >= 0
             yield open_[solved], exact_sets.take(position[solved]).thinned(size, rng)
             open_ = open_[~solved & (spent[open_] < limit)]
-            capacity = min(2 * capacity, MOST_SEARCHED)
+            capacity = min(2 * capacity, MAX_SEARCHED)
 
 
 # ------------------------------------------------------------------------
@@ -345,7 +345,7 @@ FULL = 64
 AT_ONCE = 8
 """Histories in one draw, and for one call of `add_sample`."""
 
-MOST_FRUITLESS = 4
+MAX_FRUITLESS = 4
 """After this many draws in a row without a new entry, the search assumes that none is left."""
 
 
@@ -401,7 +401,7 @@ class HistoryFinder(Finder):
         if self._unfinished is not None:
             starts = machine.concatenate([self._unfinished, starts])
         fruitless, stop = 0, self._setting.stop
-        while len(sets.states) < size and fruitless < MOST_FRUITLESS and not stop():
+        while len(sets.states) < size and fruitless < MAX_FRUITLESS and not stop():
             if len(sets.states):
                 weights = np.exp(sets.log_weights)
                 indices = rng.choice(len(weights), AT_ONCE, p=weights / weights.sum())

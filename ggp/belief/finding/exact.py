@@ -29,9 +29,9 @@ from ggp.belief.turns.one_turn import AdvancedSets, TurnLimits, advance
 from ggp.machine.arrays import chunks, enlarged, first_seen
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
 
-COMPLETIONS_PER_ENTRY, MOST_EXACT = 2, 1 << 16
+COMPLETIONS_PER_ENTRY, MAX_EXACT = 2, 1 << 16
 """Where a clock limits joint moves, a set may have one entry for every `COMPLETIONS_PER_ENTRY` of
-them, since every later turn visits each entry; but at most `MOST_EXACT`, which bounds memory."""
+them, since every later turn visits each entry; but at most `MAX_EXACT`, which bounds memory."""
 
 EXPANSIONS_PER_ENTRY = 16
 """Lanes (joint moves of states) that may be stepped for each entry that a set may have."""
@@ -77,7 +77,7 @@ class ExactSets:
         """Set the budget of a set in a turn: see `Enumerates.afford`."""
         self._limit, self._completions = self._default_bounds
         if completions is not None and self.enumerates:
-            entries = min(completions // COMPLETIONS_PER_ENTRY, MOST_EXACT)
+            entries = min(completions // COMPLETIONS_PER_ENTRY, MAX_EXACT)
             self._limit = max(self._limit, entries)
             self._completions = max(completions, EXPANSIONS_PER_ENTRY * self._default_bounds[0])
 

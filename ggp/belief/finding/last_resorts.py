@@ -34,7 +34,7 @@ CAPACITY = 1_000
 DRAWN = 200
 """Number of boards in one draw."""
 
-MOST_STEPPED = 5_000
+MAX_STEPPED = 5_000
 """Greatest number of lanes stepped in search of other states once no drawn board is left."""
 
 
@@ -61,7 +61,7 @@ class DrawnBoards(Finder):
         self._belief, self._role, self._rng = belief, role, rng
         self._last = LastObservation(machine, belief.tree, capacity=DRAWN, maker=maker, walk=False)
         self._follower = HyperPlaySampler(
-            machine, belief.tree, capacity=CAPACITY, exact=0, max_attempts=MOST_STEPPED
+            machine, belief.tree, capacity=CAPACITY, exact=0, max_attempts=MAX_STEPPED
         )
         self._bag: Bags | None = None
 

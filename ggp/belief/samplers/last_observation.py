@@ -33,14 +33,14 @@ from ggp.machine.base import IntArray, Machine
 # Common parts of samplers of boards: `HistorySampler` samples from scratch every turn (papers 001
 # and 002), other subclasses of `ObservationSampler` remember boards.
 
-MOST_STEPPED = 100_000
+MAX_STEPPED = 100_000
 """Most lanes stepped in search of boards for one bag."""
 
 
 class ObservationSampler(Setting, ABC):
     """The common parts of samplers of boards; see `Sampler`. Their bags are never exact."""
 
-    usual_attempts = MOST_STEPPED
+    usual_attempts = MAX_STEPPED
     enumerates = False
 
     @property
@@ -109,13 +109,13 @@ class HistorySampler(ObservationSampler):
 OWN_PARTICLES, OWN_ATTEMPTS = 8, 20_000
 """Limits of the sampler that finds particles for the role's own pieces."""
 
-MOST_WALKED = 20_000
+MAX_WALKED = 20_000
 """Most lanes stepped in search of histories if boards can be drawn instead."""
 
-FEWEST_DRAWN, MOST_DRAWN = 16, 1024
+FEWEST_DRAWN, MAX_DRAWN = 16, 1024
 """Boards in one draw: few at first, so that even a short search finds some."""
 
-MOST_FRUITLESS = 3
+MAX_FRUITLESS = 3
 """After this many draws in a row without a new board, the search assumes that none is left."""
 
 OWN_BOARDS = 64
@@ -195,7 +195,7 @@ class LastObservation(HistorySampler):
         if self._maker is None:
             return walks(self, evidence, size, self._max_attempts, rng)
         if not self._walked_in_vain:
-            boards = walks(self, evidence, size, MOST_WALKED, rng)
+            boards = walks(self, evidence, size, MAX_WALKED, rng)
             if len(boards.states):
                 return boards
             # Longer histories agree even less.
@@ -297,7 +297,7 @@ class LastObservation(HistorySampler):
         fruitless = 0
         while not self.stop():
             # Bounded by the number drawn, because the opponent's refused tries multiply boards.
-            capacity = min(FULL * max(count, FEWEST_DRAWN), max(FULL * size, MOST_DRAWN))
+            capacity = min(FULL * max(count, FEWEST_DRAWN), max(FULL * size, MAX_DRAWN))
             # The first round draws nothing: it goes on from boards that an earlier search left on
             # the way when its time ended.
             sets = (
@@ -315,11 +315,11 @@ class LastObservation(HistorySampler):
             boards = united(self.machine, [boards, sets])
             fruitless = fruitless + 1 if 0 < old_size == len(boards.states) else 0
             spent = self.machine.states_visited - began
-            if len(boards.states) >= size or fruitless == MOST_FRUITLESS:
+            if len(boards.states) >= size or fruitless == MAX_FRUITLESS:
                 break
             if spent >= self._max_attempts / 2:
                 break
-            count = min(max(2 * count, FEWEST_DRAWN), MOST_DRAWN)
+            count = min(max(2 * count, FEWEST_DRAWN), MAX_DRAWN)
         return boards
 
     def _remember(

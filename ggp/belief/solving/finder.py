@@ -28,7 +28,7 @@ from ggp.belief.move_models import MoveModel
 from ggp.belief.paths import PathTree
 from ggp.belief.sampler import Finder, Setting
 from ggp.belief.solving.unrolling import (
-    MOST_STARTS,
+    MAX_STARTS,
     IncompletePath,
     Paths,
     Spent,
@@ -37,7 +37,7 @@ from ggp.belief.solving.unrolling import (
     is_solvable,
     try_turn,
 )
-from ggp.belief.turns.open_moves import MOST_COMPLETIONS
+from ggp.belief.turns.open_moves import MAX_COMPLETIONS
 from ggp.belief.turns.walks import set_of
 from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, States
 from ggp.machine.on_circuit import on_circuit
@@ -48,10 +48,10 @@ STEPS_BACK = (5, 10, 20, 40, 80)
 WITNESSES, CHAIN_STEPS = 32, 30
 """Most paths to solve for, and most steps of each chain; a clock may end both earlier."""
 
-MOST_MISSING = 10
+MAX_MISSING = 10
 """Most turns that may be missing at the end of a window opened in an earlier turn."""
 
-MOST_CONFLICTS = 200_000
+MAX_CONFLICTS = 200_000
 """Most solver conflicts for one bag without a clock."""
 
 
@@ -85,7 +85,7 @@ class _Opened:
         """Whether its turns begin this path of a role, and few are missing at the end."""
         covered = np.concatenate([self.past, self.window.turns])
         missing = len(turns) - len(covered)
-        is_near = 0 <= missing <= MOST_MISSING and role == self.window.role
+        is_near = 0 <= missing <= MAX_MISSING and role == self.window.role
         return is_near and np.array_equal(covered, turns[: len(covered)])
 
     @property
@@ -154,7 +154,7 @@ class SolvedFinder:
         Returns:
             a bag; it is exact and empty if it is proved that there is no path.
         """
-        budget = Spent(1 << 60 if timed else MOST_CONFLICTS, stop)
+        budget = Spent(1 << 60 if timed else MAX_CONFLICTS, stop)
         self.solution = None
         turns = _turns_of(self._tree, path)
         for window, bag in self._windows(role, turns, starts, rng):
@@ -179,7 +179,7 @@ class SolvedFinder:
 
     def forget(self, depth: int) -> None:
         """Close the window if it is too old for paths of `depth` turns, which have particles."""
-        if self._opened is not None and depth > self._opened.depths.stop + MOST_MISSING:
+        if self._opened is not None and depth > self._opened.depths.stop + MAX_MISSING:
             self._close()
 
     @property
@@ -208,7 +208,7 @@ class SolvedFinder:
             starts = [start for start in starts if len(turns) - start.back not in opened.depths]
         for start in _spread(starts):
             self._close()
-            bag = start.bag.thinned(MOST_STARTS, rng)
+            bag = start.bag.thinned(MAX_STARTS, rng)
             window = Window(self._machine, role, bag.states, self._model)
             self._opened = _Opened(window, bag, turns[: len(turns) - start.back])
             yield window, bag
@@ -252,7 +252,7 @@ class SolvedFinder:
                 self._tree.extend_views(views, moves, percepts, role, path)
         ends = set_of(self._machine, paths.ends, np.zeros(len(paths)), views)
         # The size of the whole set is unknown.
-        return replace(ends, sizes=np.full(1, MOST_COMPLETIONS))
+        return replace(ends, sizes=np.full(1, MAX_COMPLETIONS))
 
     def _nothing(self, keep_views: bool) -> Segments:
         """The exact set of an impossible path: empty."""
@@ -486,7 +486,7 @@ def _longer(path: IncompletePath, paths: Paths, rng: np.random.Generator) -> tup
 # A bag that is likely to die gets more particles in the same way, while there is time: unlike
 # samples, solutions are no harder to find when few particles are left.
 
-RICHER, MOST_ADDED = 2, 1_000
+RICHER, MAX_ADDED = 2, 1_000
 """A bag with particles left gets more from earlier bags with at least this times as many; at most
 this many, because more chains could not be interrupted at any time."""
 
@@ -545,7 +545,7 @@ class Solving(Finder):
         *earlier, last = self._starts(int(bags.paths[0]))
         least = RICHER * len(bags.sets.states) if self._followed is None else 0
         rich = [start for start in earlier if start.bag.counts[0] >= least]
-        size_limit = min(self._setting.most_entries, MOST_ADDED)
+        size_limit = min(self._setting.most_entries, MAX_ADDED)
         solved = self._solve(bags, [*rich, last], size_limit, rng)
         if solved is None or not len(solved.states):
             return followed
@@ -565,7 +565,7 @@ class Solving(Finder):
             self._followed, self._lost_at = None, -1
             start = self._starts(path)[0]
             first = len(turns) - start.back
-            bag, count = start.bag.thinned(MOST_STARTS, rng), min(FOLLOWED, setting.lanes_at_once())
+            bag, count = start.bag.thinned(MAX_STARTS, rng), min(FOLLOWED, setting.lanes_at_once())
             paths = _beginning(setting.machine, bag, max(count, 1), rng)
             followed = CompletePaths(bag, first, turns[:first], paths)
         if self._solves and len(followed.turns) == self._lost_at < len(turns):
@@ -640,7 +640,7 @@ class Solving(Finder):
         starts = [start for start in starts if exact is None or start.back < exact]
         if exact is not None:
             starts.append(WindowStart(exact, self._exact.get(nodes[exact])))
-        if exact is None or starts[-1].bag.counts[0] > MOST_STARTS:
+        if exact is None or starts[-1].bag.counts[0] > MAX_STARTS:
             starts.append(WindowStart(len(nodes) - 1, self._setting.beginning(1)))
         if self._followed is not None:
             back = len(nodes) - 1 - self._followed.first

@@ -435,13 +435,13 @@ def _empty_propositions(rows: int) -> Propositions:
 # Witnesses differ because each search begins with its own guess: a random match from one of the
 # states, with the role's own moves but any percepts. The solver repairs it.
 
-MOST_STARTS = 64
+MAX_STARTS = 64
 """Most states in which a window begins."""
 
 CONFLICTS_AT_ONCE = 500
 """Solver conflicts between two looks at the clock."""
 
-MOST_LITERALS = 30_000_000
+MAX_LITERALS = 30_000_000
 """Most inputs of all gates of a window: bounds memory, to some 500 MB including the solver's."""
 
 
@@ -486,7 +486,7 @@ class Window:
     Args:
         machine: see `is_solvable`.
         role: the role of the path.
-        states: K states, at most `MOST_STARTS`.
+        states: K states, at most `MAX_STARTS`.
         model: predicts the moves of the other roles.
     """
 
@@ -524,7 +524,7 @@ class Window:
         try:
             for turn in turns[self._unrolling.num_turns :].tolist():
                 self._unrolling.add(*turn)
-                self.is_too_large = self._unrolling.num_literals > MOST_LITERALS
+                self.is_too_large = self._unrolling.num_literals > MAX_LITERALS
                 if self.is_too_large or budget.stop():
                     return False
         except Contradiction:

@@ -34,7 +34,7 @@ from ggp.belief.turns.completions import (
     list_completions,
     share_completions,
 )
-from ggp.belief.turns.open_moves import MOST_COMPLETIONS, Learnt, OpenMoves, open_moves
+from ggp.belief.turns.open_moves import MAX_COMPLETIONS, Learnt, OpenMoves, open_moves
 from ggp.machine.arrays import (
     chunks,
     first_seen_columns,
@@ -64,7 +64,7 @@ DRAW_LIMIT = 4096
 DRAWN_PER_SET = 4 * DRAW_LIMIT
 """Most completions drawn for all entries of a set together, in a set of moderate size."""
 
-MOST_CHILDREN = 1 << 20
+MAX_CHILDREN = 1 << 20
 """Most children of a set before equal ones are merged: bounds memory."""
 
 COMPLETIONS_AT_ONCE = 1 << 19
@@ -215,7 +215,7 @@ def _complete(
     # The order matters only if `stop` cuts the list short, and only within a set.
     is_single = len(sets) == 1
     children, num_tried = list_completions(
-        turn, lanes, polling, rng if is_single else None, most=MOST_CHILDREN
+        turn, lanes, polling, rng if is_single else None, most=MAX_CHILDREN
     )
     stepped = np.bincount(set_of[lanes], num_tried, minlength=len(sets)).astype(np.int64)
     totals = np.bincount(set_of[lanes], counts[lanes], minlength=len(sets))
@@ -327,7 +327,7 @@ def _estimate_sizes(
     set_totals = np.bincount(set_of, distinct, minlength=len(sets))
     with np.errstate(over="ignore"):
         # Entries that are left out are assumed to have as many children as the others.
-        totals = np.minimum(sets.sizes * set_totals / np.maximum(sets.counts, 1), MOST_COMPLETIONS)
+        totals = np.minimum(sets.sizes * set_totals / np.maximum(sets.counts, 1), MAX_COMPLETIONS)
     parents = np.bincount(group[first], minlength=len(owners))
     return estimated_sizes(parents, owners, totals)
 

@@ -36,7 +36,7 @@ left out before any is tried."""
 MANY_LANES = 4096
 """With this many lanes, such moves are left out even if a role has only two."""
 
-FEW_MOVES, MOST_INFERRED = 16, 64
+FEW_MOVES, MAX_INFERRED = 16, 64
 """Machines that are asked move by move are not asked if a role has no more moves than this, nor
 about more different percepts than the second number."""
 
@@ -45,7 +45,7 @@ FIRST_LANES, MOVES_AT_ONCE = 256, 1 << 17
 about so many moves together. Most lists shrink immediately to the move that we made, and the next
 piece reuses their memory: lists of millions of moves in fresh memory take ten times as long."""
 
-MOST_COMPLETIONS = 1e300
+MAX_COMPLETIONS = 1e300
 """Numbers of completions are capped here: sums and products of counts stay finite."""
 
 
@@ -66,7 +66,7 @@ class OpenMoves:
         log_probabilities: by role, the log prior of each of these moves: 0 for a move we chose,
             -log(our legal moves) for a move that was drawn for us.
         counts: `[L]` number of completions, as a float because it may be huge (up to
-            `MOST_COMPLETIONS`); 0 if the lane contradicts the evidence.
+            `MAX_COMPLETIONS`); 0 if the lane contradicts the evidence.
     """
 
     moves: list[Ragged]
@@ -120,7 +120,7 @@ class OpenMoves:
         lists = [_restrict(*column) for column in columns]
         counts = np.where(self.counts > 0, 1.0, 0.0)
         for moves, _ in lists:
-            counts = np.minimum(counts * moves.counts, MOST_COMPLETIONS)
+            counts = np.minimum(counts * moves.counts, MAX_COMPLETIONS)
         return OpenMoves([moves for moves, _ in lists], [logs for _, logs in lists], counts)
 
 
@@ -159,7 +159,7 @@ def open_moves(
             options, logs = _restrict(options, logs, announced[:, j])
         if j != role and isinstance(machine, InfersMoves):
             options, logs = _possible(machine, role, j, options, logs, evidence.percepts)
-        counts = np.minimum(counts * options.counts, MOST_COMPLETIONS)
+        counts = np.minimum(counts * options.counts, MAX_COMPLETIONS)
         moves.append(options)
         log_probabilities.append(logs)
     return OpenMoves(moves, log_probabilities, counts)
@@ -227,7 +227,7 @@ def _possible(
     """Moves of another role, without those that our percepts cannot stem from."""
     long = (options.counts > FEW_MOVES) & (percepts != UNKNOWN)
     keep = np.ones(len(options.values), dtype=np.bool_)
-    for seen in np.unique(percepts[long])[:MOST_INFERRED].tolist():
+    for seen in np.unique(percepts[long])[:MAX_INFERRED].tolist():
         at = np.flatnonzero(np.repeat(long & (percepts == seen), options.counts))
         moves = np.flatnonzero(np.bincount(options.values[at]))
         mask = machine.may_cause(moves, mover, seen, role)

@@ -21,7 +21,7 @@ from ggp.gdl.program import DOES, LEGAL, SEES, NormalRule, Program, resolve, rul
 from ggp.gdl.syntax.parser import parse_term
 from ggp.gdl.terms import Compound, Symbol, Term, Variable, signature, substitute
 
-MOST_PROOFS = 256
+MAX_PROOFS = 256
 """A percept that has more proofs, the unfinished ones included, may stem from any move."""
 
 FEW_FACTS, FEW_PROOFS = 8, 32
@@ -66,7 +66,7 @@ class Causes:
         forms: dict[str, None] = {}
         # A proof lists the move, a variable as long as it may be any, and what is left to prove.
         proofs = [_proof(Variable(""), Compound("sees", (Symbol(seer), parse_term(percept))))]
-        for number in range(MOST_PROOFS):
+        for number in range(MAX_PROOFS):
             if not proofs:
                 return re.compile("|".join(forms) or "(?!)")
             move, *conditions = proofs.pop().args

@@ -24,7 +24,7 @@ from ggp.gdl.terms import (
 )
 
 _SEES = SEES[0]
-_MOST_VALUES = 1_000
+_MAX_VALUES = 1_000
 
 
 def find_renamed(rules: Sequence[Rule], ours: str) -> Mapping[str, str]:
@@ -176,7 +176,7 @@ class _Sheet:
         if self._domains is None:
             self._domains = Domains(self._normal())
         at = next(at for name, at in occurrences(bound[0]) if name == variable.name)
-        values = self._domains.values(at, _MOST_VALUES)
+        values = self._domains.values(at, _MAX_VALUES)
         return {"?"} if values is None else set(map(str, values))
 
     def _normal(self) -> list[NormalRule]:

@@ -37,7 +37,7 @@ _UNMARKED = re.compile(r"\A(?:/\*|#\|)|(?:\*/|\|#)\Z")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _BLANK_LINE = re.compile(r"(?:\r\n|\r|\n)[^\S\r\n]*(?:\r\n|\r|\n)[^\S\r\n]*\Z")
 _INDENT = "    "
-_MOST_BLANK = 1000
+_MAX_BLANK = 1000
 """Number of characters before a rule or comment that are searched for a blank line."""
 
 _Line = tuple[int, str]
@@ -163,4 +163,4 @@ def _line_before(text: str, start: int) -> str:
 
 def _is_spaced(text: str, start: int) -> bool:
     """Whether there is a blank line before the line of an offset."""
-    return _BLANK_LINE.search(text, max(0, start - _MOST_BLANK), start) is not None
+    return _BLANK_LINE.search(text, max(0, start - _MAX_BLANK), start) is not None

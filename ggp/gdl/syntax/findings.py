@@ -8,7 +8,7 @@ from ggp.errors import GDLSyntaxError
 from ggp.gdl.source import Diagnostic, Severity, Source, diagnose, errors, joined, printable
 
 # Text that is not GDL has a problem every few characters; the first ones are enough.
-_MOST_LISTED = 1000
+_MAX_LISTED = 1000
 
 
 class Findings:
@@ -45,8 +45,8 @@ class Findings:
         """All diagnostics, in text order."""
         listed = [diagnostic for _, _, diagnostic in sorted(self._diagnostics, key=lambda f: f[:2])]
         for severity, num in self._num.items():
-            if num > _MOST_LISTED:
-                message = f"{num - _MOST_LISTED:,} more {severity}s are not listed"
+            if num > _MAX_LISTED:
+                message = f"{num - _MAX_LISTED:,} more {severity}s are not listed"
                 listed.append(diagnose(self.source, severity, "too-many", message, -1))
         return tuple(listed)
 
@@ -70,7 +70,7 @@ class Findings:
 
     def _add(self, severity: Severity, rule: str, message: str, offset: int) -> None:
         self._num[severity] += 1
-        if self._num[severity] <= _MOST_LISTED:
+        if self._num[severity] <= _MAX_LISTED:
             diagnostic = diagnose(self.source, severity, rule, message, offset)
             self._diagnostics.append((offset, len(self._diagnostics), diagnostic))
 

@@ -13,7 +13,7 @@ from ggp.gdl.terms import Rule, Variable, variables
 ARROWS = frozenset({"<=", ":-"})
 """Words that begin a rule in KIF: they may be constants, but not relations or functions."""
 
-MOST_CHARACTERS = 1_000
+MAX_CHARACTERS = 1_000
 """Greatest length of a name; the longest name in 300 rulesheets from elsewhere has 60."""
 
 # Folding must not depend on the rest of the text, so all modules use `str.lower`.
@@ -65,11 +65,11 @@ class FoldedNames:
         return name
 
     def _bounded(self, spelled: str, offset: int) -> str:
-        if len(spelled) <= MOST_CHARACTERS:
+        if len(spelled) <= MAX_CHARACTERS:
             return spelled
-        message = f"a name may not have more than {MOST_CHARACTERS:,} characters"
+        message = f"a name may not have more than {MAX_CHARACTERS:,} characters"
         self._findings.error("size", message, offset)
-        return spelled[:MOST_CHARACTERS]
+        return spelled[:MAX_CHARACTERS]
 
 
 def is_symbol(name: str) -> bool:

@@ -24,7 +24,7 @@ _WORD = re.compile(r"[()]|[^\s()]+")
 _WIDE = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 """Byte-order marks of encodings other than UTF-8."""
 
-MOST_WORDS = 200_000
+MAX_WORDS = 200_000
 """Greatest number of words and parentheses of a text; the largest of 300 rulesheets from elsewhere
 has 7,300."""
 
@@ -48,7 +48,7 @@ def parse(text: str | bytes, name: str = "<text>", *, lenient: bool = False) -> 
         lenient: leave out rules that cannot be parsed, with a warning, instead of raising.
 
     Raises:
-        GDLSyntaxError: the text has errors, or more than `MOST_WORDS` words. The error lists all
+        GDLSyntaxError: the text has errors, or more than `MAX_WORDS` words. The error lists all
             errors, and has the warnings among its diagnostics.
     """
     complaint, place = "", -1
@@ -62,8 +62,8 @@ def parse(text: str | bytes, name: str = "<text>", *, lenient: bool = False) -> 
     is_kif = _is_kif(text)
     rules: tuple[Rule, ...] = ()
     spelling: dict[str, str] = {}
-    if any(True for _ in islice(_WORD.finditer(text), MOST_WORDS, None)):
-        message = f"there are more than {MOST_WORDS:,} words and parentheses: this is no rulesheet"
+    if any(True for _ in islice(_WORD.finditer(text), MAX_WORDS, None)):
+        message = f"there are more than {MAX_WORDS:,} words and parentheses: this is no rulesheet"
         findings.error("size", message, -1)
     else:
         rules, spelling = (read_kif if is_kif else read_infix)(source, findings)

@@ -11,21 +11,21 @@ from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable
 MAX_NESTING = 100
 """Greatest nesting of terms, so that later stages can recurse over them."""
 
-MOST_PARTS = 5_000
+MAX_PARTS = 5_000
 """Greatest number of names, variables and connectives in a rule; the largest in 300 rulesheets from
 elsewhere has some 250. The time for a rule may grow with the square of its size."""
 
 
 def is_small(rule: Rule, findings: Findings) -> bool:
-    """Whether a rule has at most `MOST_PARTS` parts; reports it if not."""
+    """Whether a rule has at most `MAX_PARTS` parts; reports it if not."""
     num, pending = 0, [rule.head, *rule.body]
     while pending:
         num += 1
         item = pending.pop()
         if isinstance(item, Compound):
             pending += item.args
-        if num > MOST_PARTS:
-            message = f"a rule may not have more than {MOST_PARTS:,} names and variables"
+        if num > MAX_PARTS:
+            message = f"a rule may not have more than {MAX_PARTS:,} names and variables"
             findings.error("size", message, rule.start)
             return False
     return True

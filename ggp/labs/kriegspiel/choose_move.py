@@ -31,7 +31,7 @@ from ggp.players.options.board_makers import read_companion, relation_of
 from ggp.players.options.evaluations import evaluation_field, evaluation_of
 from ggp.players.options.option_fields import choice, whole
 from ggp.players.parts.search_player import (
-    MOST_PARTICLES,
+    MAX_PARTICLES,
     SearchOptions,
     SearchPlayer,
     sampler_field,
@@ -50,7 +50,7 @@ LOOK_SHARE = 0.9
 FIRST_BOARDS = 4
 """Boards that are searched a single ply deep before any is searched deeper."""
 
-LEAST_BOARDS = 8
+MIN_BOARDS = 8
 """Fewest boards to look for, however long the search of one takes."""
 
 GROWTH = 2
@@ -178,7 +178,7 @@ class ChooseMove(SearchPlayer):
             if self.context.report is not None:
                 self._report(1, search.estimates())
             extra = int(part.left_s() * count / max(searched_s, 1e-9))
-            self.tracker.belief.capacity = min(max(count + extra, LEAST_BOARDS), MOST_PARTICLES)
+            self.tracker.belief.capacity = min(max(count + extra, MIN_BOARDS), MAX_PARTICLES)
             if extra < 1 or not (search.num_left or self._find_more(search, part)):
                 break
             batch = min(max(extra // 2, 1), GROWTH * count)

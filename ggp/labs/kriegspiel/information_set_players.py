@@ -17,7 +17,7 @@ from ggp.labs.kriegspiel.set_search import (
     InformationSetSearch,
     TooLarge,
 )
-from ggp.labs.kriegspiel.set_tree import MOST_JOINT, Leaf, LookAhead
+from ggp.labs.kriegspiel.set_tree import MAX_JOINT, Leaf, LookAhead
 from ggp.players.options.evaluations import evaluation_field, evaluation_of
 from ggp.players.options.option_fields import choice, whole
 from ggp.players.parts.search_player import SearchOptions, SearchPlayer
@@ -103,7 +103,7 @@ class InformationSetPlayer(SearchPlayer):
     ) -> InformationSetSearch:
         """A search of `depth` plies; default: as many as the options say."""
         budgets = self.options.states
-        limit = MOST_JOINT
+        limit = MAX_JOINT
         if budgets:
             limit = min(limit, budgets[min(self.turn, len(budgets) - 1)] // STATES_A_JOINT_MOVE)
         options = self.options

@@ -28,7 +28,7 @@ from ggp.belief.samplers.last_observation import (
 )
 from ggp.belief.turns.completions import OpenTurn, Polling, completion_pairs
 from ggp.belief.turns.one_turn import LIST_LIMIT, TurnLimits, advance, estimated_sizes
-from ggp.belief.turns.open_moves import MOST_COMPLETIONS, Learnt, open_moves
+from ggp.belief.turns.open_moves import MAX_COMPLETIONS, Learnt, open_moves
 from ggp.belief.turns.walks import WalkEvidence, united, walks
 from ggp.machine.arrays import first_seen, first_seen_columns
 from ggp.machine.base import IntArray, Machine, States
@@ -148,7 +148,7 @@ class Pool(ObservationSampler):
                 turn = OpenTurn(self.machine, role, pool.states, options, learnt.percepts)
                 polling = Polling(self.stop, self.lanes_at_once)
                 states, parents, born = distinct_successors(turn, self._limit, rng, polling)
-                total = min(pool.sizes[0] * born / len(pool.states), MOST_COMPLETIONS)
+                total = min(pool.sizes[0] * born / len(pool.states), MAX_COMPLETIONS)
                 sizes = estimated_sizes(parents, np.zeros_like(parents), np.full(1, total))
                 return replace(one_set(states), sizes=np.maximum(sizes, len(states)))
         return advance(self, role, _unweighted(pool), node, TurnLimits(ROOM), rng).sets
@@ -232,7 +232,7 @@ def _unweighted(boards: Segments) -> Segments:
 CHILDREN = 1024
 """Most successors of a turn; of more, so many are drawn."""
 
-MOST_STEPS = 2_000
+MAX_STEPS = 2_000
 """Turns after which the search gives up."""
 
 
@@ -241,7 +241,7 @@ def depth_first(setting: Setting, role: int, path: int, rng: np.random.Generator
     steps = setting.tree.beginnings(np.array([path]))
     current = setting.beginning(1)
     stack: list[tuple[Segments, list[int]]] = []
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         if len(stack) == len(steps) - 1:
             return current
         if setting.stop():

@@ -38,10 +38,10 @@ from ggp.search.refusals import joined_turns, refused_tries, turned
 JOINT_AT_ONCE = 1 << 18
 """Number of joint moves per turn that a batch of histories should have."""
 
-MOST_VALUED = 1 << 20
+MAX_VALUED = 1 << 20
 """Greatest number of evaluations of a batch, beyond one for each state: bounds memory."""
 
-MOST_NODES = 1 << 23
+MAX_NODES = 1 << 23
 """Greatest number of nodes of a tree: bounds memory. A full tree takes no more histories."""
 
 
@@ -133,7 +133,7 @@ class InformationSetSearch:
             return
         histories = draw_histories(self._bags, count, self._rng)
         start = 0
-        while start < len(histories.nodes) and len(self._tree) < MOST_NODES:
+        while start < len(histories.nodes) and len(self._tree) < MAX_NODES:
             end = min(start + self._batch_size, len(histories.nodes))
             began_s = 0.0 if self._deadline is None else self._deadline.clock()
             part = histories.take(np.arange(start, end))
@@ -349,7 +349,7 @@ class InformationSetSearch:
     def _with_counts(self, leaves: list[Histories]) -> list[Histories]:
         """Leaves, with counts reduced to the evaluations that are useful and fit into memory."""
         total = sum(int(part.counts.sum()) for part in leaves)
-        share = 0.0 if self._evaluation.certain else min(1.0, MOST_VALUED / max(total, 1))
+        share = 0.0 if self._evaluation.certain else min(1.0, MAX_VALUED / max(total, 1))
         return [
             replace(part, counts=np.maximum((share * part.counts).astype(np.int64), 1))
             for part in leaves

@@ -262,7 +262,7 @@ _ROOT, _END = -1, -2
 """In place of percepts: the node is the root, or an end of the game."""
 
 
-MOST_JOINT = 1 << 20
+MAX_JOINT = 1 << 20
 """Most joint moves of one turn of one history: with more, the search looks fewer plies ahead."""
 
 
@@ -281,7 +281,7 @@ class LookAhead(NamedTuple):
     paranoid: bool
     leaf: Leaf = Leaf.MEAN
     tries: int = 0
-    max_joint: int = MOST_JOINT
+    max_joint: int = MAX_JOINT
 
 
 class SetTree:

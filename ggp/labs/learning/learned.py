@@ -55,7 +55,7 @@ from ggp.search.estimates import Estimates, Tally, candidates
 from ggp.search.trials import Results, plan_round
 from ggp.study.names import names_of
 
-MOST_PARTICLES = 1000
+MAX_PARTICLES = 1000
 """Most particles of a bag that is searched, if a clock leaves enough time."""
 
 STEP, SOLE_STEP = 0.02, 0.001
@@ -126,7 +126,7 @@ class Learned(BeliefPlayer):
 
     @property
     def most_particles(self) -> int:
-        return MOST_PARTICLES if self.options.search else super().most_particles
+        return MAX_PARTICLES if self.options.search else super().most_particles
 
     def sampler(self, tree: PathTree) -> Sampler:
         self._rows = NetPaths(self.machine, tree, self._names)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ggp.machine.definition import GameDefinition
 
 
-MOST_STATES = 50_000
+MAX_STATES = 50_000
 """Largest tree, in states, that is built to judge policies."""
 
 
@@ -131,7 +131,7 @@ def _given_away(program: GameDefinition, env: Environment, learner: Learner) -> 
     from ggp.labs.learning.env.exact import ExactGame
 
     try:
-        exact = ExactGame(make(program, 1, backend=env.machine.backend), MOST_STATES)
+        exact = ExactGame(make(program, 1, backend=env.machine.backend), MAX_STATES)
     except (ConfigError, MachineError, SolvingError):
         if len(env.roles) == 1:
             return _missed(learner), False

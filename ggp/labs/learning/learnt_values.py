@@ -38,7 +38,7 @@ HASTY = Settings(hidden=(64,), rate=1e-2, warm=0.1, cold=0.03)
 moves, and the critic's values suit players that search. docs/measured/learning.md lists the
 alternatives tried."""
 
-MOST_MOVES = 2048
+MAX_MOVES = 2048
 """Greatest number of moves that a game may have to be learnt during a start clock: the time of an
 update, which cannot be interrupted, is proportional to the number of moves."""
 
@@ -124,11 +124,11 @@ class PolicyFiles:
 
     def is_learnt_in_time(self, machine: Machine) -> bool:
         """Whether an update fits into a start clock: if the machine is a circuit with at most
-        `MOST_MOVES` moves."""
+        `MAX_MOVES` moves."""
         if not suits(machine):
             return False
         moves = [machine.circuit_moves(role) for role in player_roles(machine)]
-        return len(np.unique(np.concatenate(moves))) <= MOST_MOVES
+        return len(np.unique(np.concatenate(moves))) <= MAX_MOVES
 
     def learnt(
         self,

@@ -164,7 +164,7 @@ class SetPeer(_Peer):
 FIRST_SIMULATIONS = 32
 """Number of simulations of the first search, which measures the speed of a bot."""
 
-MOST_SIMULATIONS = 1 << 20
+MAX_SIMULATIONS = 1 << 20
 """Most simulations of one search under a clock, which bounds memory."""
 
 SHOWS = 0.05
@@ -179,7 +179,7 @@ USED = 0.9
 SPARE_S = 0.005
 """Seconds reserved for the work after a search."""
 
-LEAST_S = 0.05
+MIN_S = 0.05
 """Least limit of wall time for a bot: it crashes if the time is over before its first
 simulation."""
 
@@ -187,7 +187,7 @@ NO_LIMIT = -1.0
 
 MEMORY_MB = 1000
 
-_MOST_SEED = 1 << 30
+_MAX_SEED = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,8 +292,8 @@ class CompiledBot:
             action = self._searched(state, count, timer)
             left_s = timer.left_s()
             took_s, room_s = before_s - left_s, left_s - (1 - USED) * total_s
-            affordable = int(count * room_s / took_s) if took_s > 0 else MOST_SIMULATIONS
-            most = min(affordable, MOST_SIMULATIONS)
+            affordable = int(count * room_s / took_s) if took_s > 0 else MAX_SIMULATIONS
+            most = min(affordable, MAX_SIMULATIONS)
             if is_last or most <= count:
                 break
             # Once a search took long enough to measure the speed, the next search is the last.
@@ -305,11 +305,11 @@ class CompiledBot:
 
     def _searched(self, state: Any, simulations: int, timer: Timer | None) -> int:
         library = pyspiel()
-        seed = int(self.rng.integers(_MOST_SEED))
+        seed = int(self.rng.integers(_MAX_SEED))
         most_s = NO_LIMIT
         if timer is not None and timer.by_the_wall:
             left_s = timer.left_s() - SPARE_S
-            most_s = left_s if left_s >= LEAST_S else NO_LIMIT
+            most_s = left_s if left_s >= MIN_S else NO_LIMIT
         evaluator = library.RandomRolloutEvaluator(1, seed)
         if self.twin.hides:
             kind = library.ISMCTSFinalPolicyType.MAX_VISIT_COUNT
@@ -353,12 +353,12 @@ class ResamplingBot:
     def action(self, states: Drawn, simulations: int, timer: Timer | None) -> int:
         from open_spiel.python.algorithms import ismcts, mcts
 
-        random = np.random.RandomState(int(self.rng.integers(_MOST_SEED)))
+        random = np.random.RandomState(int(self.rng.integers(_MAX_SEED)))
         bot = ismcts.ISMCTSBot(
             self.twin.game,
             mcts.RandomRolloutEvaluator(1, random),
             self.uct_c,
-            simulations if timer is None else MOST_SIMULATIONS,
+            simulations if timer is None else MAX_SIMULATIONS,
             random_state=random,
         )
 

@@ -70,8 +70,8 @@ class OpenSpielBot(BeliefPlayer):
 UCT_C = 2.0
 """The UCT constant of OpenSpiel's examples, for utilities from -1 to 1."""
 
-_MOST_SIMULATIONS = 1 << 30
-_MOST_SEED = 1 << 30
+_MAX_SIMULATIONS = 1 << 30
+_MAX_SEED = 1 << 30
 _MEMORY_MB = 1000
 
 
@@ -106,16 +106,14 @@ class Bots:
         """
         assert isinstance(states, SpielStates)
         (node,) = states.nodes
-        bot = self._bot(
-            node, simulations or _MOST_SIMULATIONS, -1.0 if seconds is None else seconds
-        )
+        bot = self._bot(node, simulations or _MAX_SIMULATIONS, -1.0 if seconds is None else seconds)
         try:
             return int(bot.step(node.state)) + 1
         except self._library.SpielError as error:
             raise MachineError(f"OpenSpiel's bot fails: {error}") from error
 
     def _bot(self, node: Node, simulations: int, seconds: float) -> Any:
-        seed = int(self._rng.integers(_MOST_SEED))
+        seed = int(self._rng.integers(_MAX_SEED))
         evaluator = self._library.RandomRolloutEvaluator(1, seed)
         if self._is_open:
             return self._library.MCTSBot(

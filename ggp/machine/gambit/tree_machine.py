@@ -306,7 +306,7 @@ class TreeMachine:
 NOOP = "noop"
 """The move of roles that do not act."""
 
-MOST_POSITIONS = 2_000_000
+MAX_POSITIONS = 2_000_000
 """Greatest number of nodes and turns of waiting."""
 
 _OVER, _NO_CHOICE = 0, 1
@@ -320,7 +320,7 @@ class Tables:
         game: from `gambit_game`.
 
     Raises:
-        MachineError: there are more than `MOST_POSITIONS`.
+        MachineError: there are more than `MAX_POSITIONS`.
 
     Attributes:
         is_open: whether every information set of a player is a single node.
@@ -376,9 +376,9 @@ class Tables:
             turns = np.zeros(len(nodes), dtype=np.int64)
             for place, node in enumerate(nodes[1:], start=1):
                 turns[place] = turns[node.parent] + 1
-        if len(nodes) + waits.sum() > MOST_POSITIONS:
+        if len(nodes) + waits.sum() > MAX_POSITIONS:
             raise MachineError(
-                f"{game.source.name} has more than {MOST_POSITIONS:,} nodes, or turns in which "
+                f"{game.source.name} has more than {MAX_POSITIONS:,} nodes, or turns in which "
                 "roles wait so that the nodes of an information set are played in one turn"
             )
         self.node_of = np.repeat(np.arange(len(nodes)), waits + 1)

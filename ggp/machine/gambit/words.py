@@ -363,7 +363,7 @@ class _Reader:
 # first player changes fastest in the order of profiles. Instead of payoffs, there may be a list of
 # outcomes with payoffs, and the number of an outcome for each profile; outcome 0 pays nothing.
 
-_MOST_PROFILES = 1_000_000
+_MAX_PROFILES = 1_000_000
 """Greatest number of profiles; a file lists all of them."""
 
 
@@ -377,8 +377,8 @@ def read_normal(words: GambitText) -> GambitTree:
     start = words.next.start
     strategies = _strategies(words, len(players))
     counts = [len(labels) for labels in strategies]
-    if not all(counts) or math.prod(counts) > _MOST_PROFILES:
-        message = f"there must be 1 to {_MOST_PROFILES:,} profiles, not {math.prod(counts):,}"
+    if not all(counts) or math.prod(counts) > _MAX_PROFILES:
+        message = f"there must be 1 to {_MAX_PROFILES:,} profiles, not {math.prod(counts):,}"
         words.fail("strategies", message, start)
     comment = words.comment()
     sets = [
@@ -414,8 +414,8 @@ def _strategies(words: GambitText, num_players: int) -> list[list[str]]:
             strategies.append(words.texts("the labels of a player's strategies, in quotes,"))
         else:
             count = words.integer("the number of a player's strategies")
-            if count > _MOST_PROFILES:
-                words.fail("strategies", f"there are more than {_MOST_PROFILES:,} strategies")
+            if count > _MAX_PROFILES:
+                words.fail("strategies", f"there are more than {_MAX_PROFILES:,} strategies")
             strategies.append([str(number) for number in range(1, count + 1)])
     words.mark("}", "`}` after the strategies")
     if len(strategies) != num_players:

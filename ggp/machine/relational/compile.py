@@ -50,7 +50,7 @@ from ggp.machine.relational.records import (
 )
 from ggp.machine.relational.rules import RelationRules, TermTable, arguments
 
-MOST_OPS = 400_000
+MAX_OPS = 400_000
 """Greatest number of ops; games with more are left to the Prolog backend."""
 
 _NO_OP = -1
@@ -159,8 +159,8 @@ class Compiled:
         # The last register holds the op to resume at after a call.
         self.registers.append(registers + 1)
         self.widest = max(self.widest, pattern.relation[1])
-        if len(self.ops) > MOST_OPS:
-            raise UnsupportedRulesError(f"the rules compile to more than {MOST_OPS:,} ops")
+        if len(self.ops) > MAX_OPS:
+            raise UnsupportedRulesError(f"the rules compile to more than {MAX_OPS:,} ops")
 
 
 def _recurs(rule: NormalRule, relation: Signature) -> bool:
@@ -378,4 +378,4 @@ class _RuleCompiler:
         game.outputs += outputs
 
 
-__all__ = ["MOST_OPS", "Compiled", "UnsupportedRulesError", "Use"]
+__all__ = ["MAX_OPS", "Compiled", "UnsupportedRulesError", "Use"]

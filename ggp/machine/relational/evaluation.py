@@ -64,7 +64,7 @@ from ggp.machine.relational.records import (
     KNOWN_AT,
     LAST_ANSWER,
     LEADER,
-    MOST_STEPS,
+    MAX_STEPS,
     NEW,
     NUM_ANSWERS,
     NUM_FOUND,
@@ -185,7 +185,7 @@ def solve(m: Memory, root: int) -> int:  # noqa: C901
     added, pc, mode, holds = 0, 0, _NEXT_RULE, False
     while True:
         counts[STEPS] += 1
-        if counts[STEPS] > counts[MOST_STEPS]:
+        if counts[STEPS] > counts[MAX_STEPS]:
             return TOO_MANY_STEPS
         if mode == _NEXT_RULE:
             rule = frames[depth, F_RULE] + 1

@@ -27,7 +27,7 @@ from ggp.machine.relational.records import (
     FULL_STATE,
     I32,
     I64,
-    MOST_STEPS,
+    MAX_STEPS,
     NUM_ANSWERS,
     NUM_FOUND,
     OUT,
@@ -236,7 +236,7 @@ class Batch(NamedTuple):
 @inlined
 def begin(m: Memory, budget: int) -> None:
     """Allow `budget` steps for the next question about a state."""
-    m.counts[MOST_STEPS] = m.counts[STEPS] + budget
+    m.counts[MAX_STEPS] = m.counts[STEPS] + budget
 
 
 @inlined

@@ -68,7 +68,7 @@ complete."""
 F_ENTRY, F_PROCEDURE, F_RULE, F_BASE, F_LEADER, F_GROUP, F_ASKED, F_STEPS = range(8)
 
 # Entries of `Memory.counts`.
-STEPS, MOST_STEPS, GROUP, ENOUGH, COUNTING, WIDEST, TERM_SIZE, ANSWER_SIZE, OUT = range(9)
+STEPS, MAX_STEPS, GROUP, ENOUGH, COUNTING, WIDEST, TERM_SIZE, ANSWER_SIZE, OUT = range(9)
 NUM_COUNTS = 9
 
 # Columns of `Memory.statistics`.

@@ -54,10 +54,10 @@ from ggp.machine.relational.rules import RelationRules, TermTable
 # A relation with too many facts, or whose facts take too many steps, keeps its rules, and is
 # evaluated in play for given arguments. The initial state has to be found in any case.
 
-MOST_FACTS = 100_000
+MAX_FACTS = 100_000
 """Greatest number of facts of one relation."""
 
-MOST_EVALUATED = 20_000_000
+MAX_EVALUATED = 20_000_000
 """Greatest number of steps for all relations together, except the initial state."""
 
 
@@ -93,18 +93,18 @@ class _Finder:
 
     def __init__(self, room: GameMemory) -> None:
         self._room = room
-        self._steps_left = MOST_EVALUATED
+        self._steps_left = MAX_EVALUATED
         self._fresh = True
 
     def find(self, procedure: int, relation: Signature) -> bool:
         """Write all facts of a relation to `Memory.out`; false if there are too many."""
         counts, must = self._room.memory.counts, relation == INIT
-        counts[ENOUGH] = UNBOUNDED if must else MOST_FACTS
+        counts[ENOUGH] = UNBOUNDED if must else MAX_FACTS
         start_steps = int(counts[STEPS])
         try:
             self._find(procedure, self._room.budget if must else self._steps_left)
             # A call that stopped at `ENOUGH` answers is not complete.
-            self._fresh = not must and int(counts[OUT]) >= MOST_FACTS * max(relation[1], 1)
+            self._fresh = not must and int(counts[OUT]) >= MAX_FACTS * max(relation[1], 1)
             return not self._fresh
         except ReasonerLimitError:
             self._fresh = True
@@ -270,13 +270,13 @@ def _components(edges: dict[int, set[int]], size: int) -> list[int]:
 
 # ------------------------------------------------------------------------
 
-MOST_STATES = 24
+MAX_STATES = 24
 """Number of sample states."""
 
 EVERY = 3
 """Turns between two sample states of a match, since neighbours are similar."""
 
-MOST_STEPS = 6_000_000
+MAX_STEPS = 6_000_000
 """Greatest number of steps for finding sample states, and for the counts in them."""
 
 _TRIAL_STATES = 3
@@ -429,12 +429,12 @@ class Tuner:
         """States of random matches."""
         rng = np.random.default_rng(5)
         counts = self._room.memory.counts
-        until = counts[STEPS] + MOST_STEPS
-        budget, self._questions.budget = self._questions.budget, MOST_STEPS
+        until = counts[STEPS] + MAX_STEPS
+        budget, self._questions.budget = self._questions.budget, MAX_STEPS
         states = [self._initial]
         try:
             state = self._initial
-            for i in range(1, EVERY * MOST_STATES):
+            for i in range(1, EVERY * MAX_STATES):
                 state = self._next(state, rng)
                 if i % EVERY == 0:
                     states.append(state)
@@ -487,9 +487,9 @@ class Tuner:
         put_into(self._room, compiled, forgotten)
         memory = self._room.memory
         memory.counts[COUNTING] = 1
-        budget, self._questions.budget = self._questions.budget, MOST_STEPS
+        budget, self._questions.budget = self._questions.budget, MAX_STEPS
         start = memory.counts[STEPS]
-        most = min(most, 2 * MOST_STEPS)
+        most = min(most, 2 * MAX_STEPS)
         try:
             seeds = np.arange(1, len(states) + 1)
             match, _, _ = self._questions.playouts(

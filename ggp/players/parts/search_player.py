@@ -65,7 +65,7 @@ def sampler_field(usual: str) -> Any:
     return named(usual, meaning, SAMPLERS)
 
 
-MOST_PARTICLES = 1000
+MAX_PARTICLES = 1000
 """Most particles of a bag if there is a clock, and time."""
 
 
@@ -132,7 +132,7 @@ class SearchPlayer(BeliefPlayer):
             return None
         return DrawnBoards(self.machine, belief, self.role, self.rng, maker)
 
-    timed_particles: ClassVar[int] = MOST_PARTICLES
+    timed_particles: ClassVar[int] = MAX_PARTICLES
     """Most particles of its bag if there is a clock, and time."""
 
     @property

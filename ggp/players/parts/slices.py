@@ -22,13 +22,13 @@ SLICE_SHARE, LONGEST_SLICE_S = 0.01, 0.02
 """Most time between two looks: a share of the available time, between the first and the last of
 these. One call of a large circuit takes some milliseconds, for few lanes as for many."""
 
-FIRST_LANES, LEAST_LANES = 128, 32
+FIRST_LANES, MIN_LANES = 128, 32
 """First and least number of lanes between two looks."""
 
 FIRST_LANES_PER_S, NEWS = 250_000.0, 0.5
 """The assumed speed at first, and the weight of each new measurement."""
 
-FIRST_SIZE, LEAST_SIZE, MOST_SIZE = 32, 4, 1024
+FIRST_SIZE, MIN_SIZE, MAX_SIZE = 32, 4, 1024
 """First, least and largest number of particles of a new sample."""
 
 
@@ -66,7 +66,7 @@ class Slices:
         if took_s > self._slice_s / 4 and 2 * num_lanes >= self._lanes:
             self.lanes_per_s += NEWS * (num_lanes / took_s - self.lanes_per_s)
         if took_s > self._slice_s:
-            self._lanes = max(self._lanes // 2, LEAST_LANES)
+            self._lanes = max(self._lanes // 2, MIN_LANES)
         elif took_s < self._slice_s / 4 and 2 * num_lanes >= self._lanes:
             self._lanes = min(2 * self._lanes, LANES_AT_ONCE)
 
@@ -77,9 +77,9 @@ class Slices:
         """
         mean_s = (self._looked_s - self._began_s) / max(self._num_looks, 1)
         if mean_s > self._slice_s:
-            self.size = max(self.size // 2, LEAST_SIZE)
+            self.size = max(self.size // 2, MIN_SIZE)
         elif mean_s < self._slice_s / 2:
-            self.size = min(2 * self.size, MOST_SIZE)
+            self.size = min(2 * self.size, MAX_SIZE)
 
 
 class BeliefWatch:

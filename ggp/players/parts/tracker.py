@@ -46,7 +46,7 @@ PUT_OFF = 8
 """When a move is due, pruning is postponed until there are this many times as many paths: large
 trees take tenths of a second, and if roles take turns, soon no move is due."""
 
-PRUNING_SHARE, FIRST_PATH_S, MOST_PATHS = 0.5, 5e-7, 4_000_000
+PRUNING_SHARE, FIRST_PATH_S, MAX_PATHS = 0.5, 5e-7, 4_000_000
 """Pruning is also postponed if it would take more than the first share of the remaining time, at
 its past time for each path (at first the second number); but not beyond the third number of paths,
 of some 80 bytes each."""
@@ -60,7 +60,7 @@ EXACT_SHARE = 0.5
 SOLVING_SHARE = 0.5
 """Share of the time for more particles that solving may take if the bag is likely to die."""
 
-MOST_FRUITLESS = 50
+MAX_FRUITLESS = 50
 """After this many samples in a row without a new entry, growth assumes that none is left."""
 
 
@@ -276,7 +276,7 @@ class Tracker:
         if at_risk and self._may_grow():
             self._solve(deadline.part(SOLVING_SHARE))
         fruitless = 0
-        while fruitless < MOST_FRUITLESS and self._may_grow() and not deadline.passed():
+        while fruitless < MAX_FRUITLESS and self._may_grow() and not deadline.passed():
             self._begin(deadline)
             old_bag = self.bag
             self.bag = self.belief.grown(old_bag, self._watch.slices.size, self._rng)
@@ -343,7 +343,7 @@ class Tracker:
         size = len(self.tree)
         if size < self._prune_at:
             return
-        if deadline is not None and size < MOST_PATHS:
+        if deadline is not None and size < MAX_PATHS:
             if self._path_s * size > PRUNING_SHARE * deadline.left_s():
                 return
             if decides and size < PUT_OFF * self._prune_at and self._has_choice():

@@ -23,7 +23,7 @@ from ggp.search.leaf_values import StateValues
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.selection import Rule
 from ggp.search.trees.tree_search import LANES_A_PATH, Elsewhere, TreeSearch
-from ggp.search.trees.tree_tables import KEEP, MOST_WORLDS, LaneSettings
+from ggp.search.trees.tree_tables import KEEP, MAX_WORLDS, LaneSettings
 
 NESTED_ATTEMPTS = 5_000
 """Most lanes stepped in search of particles for one bag of another role."""
@@ -55,7 +55,7 @@ class TreeOptions(SearchOptions):
     outside: int = whole(
         50, "percent of walks from states that others think possible", low=0, high=95
     )
-    worlds: int = whole(MOST_WORLDS, "joint paths remembered in a decision: bounds memory")
+    worlds: int = whole(MAX_WORLDS, "joint paths remembered in a decision: bounds memory")
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from ggp.machine.on_circuit import OnCircuit
 
 
-MOST_BYTES = 1 << 28
+MAX_BYTES = 1 << 28
 """Greatest room for states that is reserved in advance, see `wider`."""
 
 ROOMY = 1.5
@@ -170,7 +170,7 @@ class PackedStore:
         size = self._size + count
         if size > len(self._packed):
             reserve = max(4 * size, self._max_size if size > LARGE else 0)
-            rows = max(size + size // 4, min(reserve, MOST_BYTES // self._packed[:1].nbytes))
+            rows = max(size + size // 4, min(reserve, MAX_BYTES // self._packed[:1].nbytes))
             larger = np.empty((rows, self._packed.shape[1]), dtype=np.uint64)
             larger[: self._size] = self._packed[: self._size]
             self._packed = larger
@@ -339,7 +339,7 @@ def keep_worlds(
 # ------------------------------------------------------------------------
 # The nodes of trees over incomplete paths, and their statistics.
 
-MOST_ACTIONS = 5_000_000
+MAX_ACTIONS = 5_000_000
 """Greatest number of actions, about 70 bytes each; no world is added that may exceed it."""
 
 TREMBLE = 0.02
@@ -428,7 +428,7 @@ class NodeTable:
         """Make room for this many more nodes and actions, and for `paths` paths in all."""
         # The last worlds may have more actions than predicted, and moving all tables then would
         # take longer than a match can wait.
-        limit = with_slack(MOST_ACTIONS)
+        limit = with_slack(MAX_ACTIONS)
         self.table = wider_nodes(self.table, len(self) + nodes, self.num_actions + actions, limit)
         self.of_path = enlarged(self.of_path, paths, -1)
 

@@ -46,7 +46,7 @@ from ggp.search.trees.growing import (
     grow,
 )
 from ggp.search.trees.nodes_and_worlds import (
-    MOST_ACTIONS,
+    MAX_ACTIONS,
     ROOMY,
     NodeTable,
     PackedStore,
@@ -107,7 +107,7 @@ class PathsTree:
         self.age = 0.0
         """Number of lanes with regret matching so far."""
         self.nodes = NodeTable(paths)
-        self.leaves = LeafValues(machine, MOST_DEPTH, guided=self.settings.guided)
+        self.leaves = LeafValues(machine, MAX_DEPTH, guided=self.settings.guided)
         self._table = WorldTable(machine, self.settings.most_worlds)
         self._grower = Grower(machine, self._table, self.nodes, paths, self.leaves, model)
 
@@ -155,7 +155,7 @@ class PathsTree:
         self.leaves.begin()
         ids = [self._table.find(states, views) for states, views, _ in parts]
         crowded = self.num_worlds > self.settings.most_worlds // 2
-        if crowded or self.nodes.num_actions > MOST_ACTIONS // 2:
+        if crowded or self.nodes.num_actions > MAX_ACTIONS // 2:
             roots = np.concatenate(ids)
             new_ids = self._drop_unreachable(roots[roots >= 0])
             ids = [np.where(worlds >= 0, new_ids[worlds], -1) for worlds in ids]
@@ -181,7 +181,7 @@ class PathsTree:
             return np.arange(self.num_worlds)
         nodes, actions = len(self.nodes), self.nodes.num_actions
         new_ids = np.arange(nodes, dtype=np.int32), np.arange(actions, dtype=np.int32)
-        if actions > MOST_ACTIONS // 2:
+        if actions > MAX_ACTIONS // 2:
             in_use = np.zeros(nodes + 2, dtype=np.bool_)  # with entries for NO_NODE and CHANCE
             in_use[self._worlds.node[: len(keep)][keep]] = True
             new_ids = self.nodes.keep(in_use[:nodes])
@@ -260,10 +260,10 @@ class PathsTree:
 # ------------------------------------------------------------------------
 # Adds worlds to trees: calls the kernel until a wave is done, and removes what stopped it.
 
-MOST_DEPTH = 1000
+MAX_DEPTH = 1000
 """Greatest number of joint moves of a lane in the tree; strangers' games may not terminate."""
 
-MOST_CHANCE = 64
+MAX_CHANCE = 64
 """Number of chance moves sampled for a world that has too many to list."""
 
 _UNPACKED = np.zeros((0, 0), dtype=np.uint64)
@@ -301,8 +301,8 @@ class Grower:
         self.lister = machine.lister() if on_circuit(machine) else None
         self._limits = TreeLimits(
             table.max_worlds,
-            MOST_ACTIONS,
-            MOST_DEPTH,
+            MAX_ACTIONS,
+            MAX_DEPTH,
             -1 if machine.random_role is None else machine.random_role,
             LONG_LIST,
             model is not None,
@@ -456,7 +456,7 @@ class Grower:
         for role in range(self._num_roles):
             if role == machine.random_role:
                 starts, moves, chances = some_chance(
-                    machine, states, MOST_CHANCE, seed=len(self._table)
+                    machine, states, MAX_CHANCE, seed=len(self._table)
                 )
             else:
                 starts, moves = machine.legal(states, role, allow_stuck=True)

@@ -31,14 +31,14 @@ from ggp.search.trees.tree_tables import KEEP
 # ------------------------------------------------------------------------
 # Sends lanes into trees, wave by wave: how many in a wave, and where they begin.
 
-FIRST_LANES, MOST_LANES = 8, 2048
+FIRST_LANES, MAX_LANES = 8, 2048
 """Least and greatest number of lanes of a wave: small waves are mostly fixed cost."""
 
 LANE_SHARE = 0.05
 """A wave has at most this share of all lanes before it: lanes of one wave learn little from each
 other, and later waves select better."""
 
-MANY_WAVES, MOST_HASTE = 200, 8.0
+MANY_WAVES, MAX_HASTE = 200, 8.0
 """If there is time for fewer waves than the first number, waves grow, up to the second factor."""
 
 
@@ -82,7 +82,7 @@ def joined(parts: Sequence[Roots]) -> Roots:
     return Roots(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-MOST_PATHS, LANES_A_PATH = 64, 8
+MAX_PATHS, LANES_A_PATH = 64, 8
 """Number of paths drawn for each other role, and of states drawn for each path."""
 
 WAITING_S = 0.1
@@ -139,7 +139,7 @@ class TreeSearch:
         longest_wave_s: time that a wave may take, by prediction.
     """
 
-    most_lanes = MOST_LANES
+    most_lanes = MAX_LANES
     longest_wave_s = math.inf
     side_by_side = 1
 
@@ -218,14 +218,14 @@ class TreeSearch:
         The clock never makes waves small: a small wave is nearly all fixed cost, especially on a
         busy computer.
         """
-        haste, fits = 1.0, MOST_LANES
+        haste, fits = 1.0, MAX_LANES
         if self._deadline is not None:
             remaining_s = self._deadline.left_s()
             fits = self._costs.next_size(remaining_s, 1)
             if remaining_s > self.longest_wave_s:
                 fits = min(fits, max(self._costs.next_size(self.longest_wave_s, 1), FIRST_LANES))
             waves = remaining_s / self._wave_s if self._wave_s else MANY_WAVES
-            haste = min(max(MANY_WAVES / max(waves, 1.0), 1.0), MOST_HASTE)
+            haste = min(max(MANY_WAVES / max(waves, 1.0), 1.0), MAX_HASTE)
         smallest, largest = FIRST_LANES, self.most_lanes
         if self._tree.leaves.is_guided:
             haste, smallest, largest = 1.0, min(GUIDED_LANES, self._guided_lanes), 2 * GUIDED_LANES
@@ -255,7 +255,7 @@ class TreeSearch:
         for role in range(len(machine.roles)):
             if role in (bags.role, machine.random_role):
                 continue
-            paths = views[bags.draw(0, MOST_PATHS, rng), role]
+            paths = views[bags.draw(0, MAX_PATHS, rng), role]
             first, path_of = first_seen(paths)
             rivals = belief.at(paths[first], role, rng)
             sound = np.flatnonzero(~rivals.depleted)

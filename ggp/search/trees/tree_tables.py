@@ -303,7 +303,7 @@ def _wider(
 # ------------------------------------------------------------------------
 # Settings of trees over incomplete paths: how lanes choose, and how far the trees grow.
 
-MOST_WORLDS = 500_000
+MAX_WORLDS = 500_000
 """Greatest number of worlds of a tree: bounds memory. Lanes that leave them are played out."""
 
 KEEP = 0.999
@@ -331,13 +331,13 @@ class LaneSettings(NamedTuple):
 
     Attributes:
         exploration: factor of the UCB1 bonus, for goals of 0 to 1.
-        most_worlds: see `MOST_WORLDS`.
+        most_worlds: see `MAX_WORLDS`.
         proves: whether ends of lanes are proofs; sound only if everybody knows everything.
         guided: whether earlier playouts guide choices by UCB1 and new playouts, several of which
             evaluate each leaf; only on a circuit.
     """
 
     exploration: float = 0.4
-    most_worlds: int = MOST_WORLDS
+    most_worlds: int = MAX_WORLDS
     proves: bool = False
     guided: bool = False

@@ -190,7 +190,7 @@ _CLONE_NEWNET = 0x40000000
 _PR_CAPBSET_DROP = 24
 _PR_CAP_AMBIENT, _CLEAR_ALL = 47, 4
 _CAPABILITY_VERSION = 0x20080522
-_MOST_CAPABILITIES = 64
+_MAX_CAPABILITIES = 64
 
 
 def leave_network(libc: ctypes.CDLL) -> bool:
@@ -254,7 +254,7 @@ def drop_capabilities(libc: ctypes.CDLL) -> bool:
 def bound_capabilities(libc: ctypes.CDLL) -> None:
     """Keep programs from gaining capabilities, as far as this process is allowed to."""
     libc.prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
-    for capability in range(_MOST_CAPABILITIES):
+    for capability in range(_MAX_CAPABILITIES):
         libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
 
 

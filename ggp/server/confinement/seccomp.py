@@ -229,7 +229,7 @@ CLONE3: Numbers = (435, 435)
 STAYING: dict[str, Numbers] = {"setsid": (112, 157), "setpgid": (109, 154)}
 """Calls that seem to succeed but do nothing: so all descendants of a worker end with its group."""
 
-MOST_SHARED_BYTES = 4096
+MAX_SHARED_BYTES = 4096
 """Maximum size of anonymous memory that a process and its copies may share: it has their clocks."""
 
 _SHARED, _ANONYMOUS, _GROWS_DOWN = 0x01, 0x20, 0x0100
@@ -247,7 +247,7 @@ CONDITIONS: dict[str, Condition] = {
         (
             Argument(3, "bits", _ANONYMOUS),
             Argument(3, "bits", _SHARED),
-            Argument(1, "above", MOST_SHARED_BYTES),
+            Argument(1, "above", MAX_SHARED_BYTES),
         ),
         "memory that RLIMIT_DATA does not count",
     ),

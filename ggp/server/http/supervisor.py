@@ -36,7 +36,7 @@ from ggp.run.processes import fork, how_it_ended, kill_group
 from ggp.server.http import listening
 from ggp.server.workers.nursery import TemplateProcess
 
-MOST_DEATHS = 10
+MAX_DEATHS = 10
 WITHIN_S = 10.0
 """A server that dies this often within this time would only die again. Somebody who kills it at
 every other move is slower."""
@@ -67,7 +67,7 @@ def stay_up(
         GGPError: in this process, when children keep dying.
         OSError: in this process, when the system cannot start a child.
     """
-    deaths: deque[float] = deque(maxlen=MOST_DEATHS)
+    deaths: deque[float] = deque(maxlen=MAX_DEATHS)
     supervisor = _Supervisor(template, when_open)
     with supervisor.passing_on():
         while isinstance(ended := supervisor.run_child(), int):
@@ -76,9 +76,9 @@ def stay_up(
                 raise SystemExit(0)
             how = how_it_ended(ended)
             deaths.append(time.monotonic())
-            if len(deaths) == MOST_DEATHS and deaths[-1] - deaths[0] < WITHIN_S:
+            if len(deaths) == MAX_DEATHS and deaths[-1] - deaths[0] < WITHIN_S:
                 raise GGPError(
-                    f"the server died {MOST_DEATHS} times within {WITHIN_S:g} s, the last time by "
+                    f"the server died {MAX_DEATHS} times within {WITHIN_S:g} s, the last time by "
                     f"{how}; see the lines above, or start it without these logs"
                 )
             _log.warning("the server died (%s) and is being restarted", how)

@@ -67,7 +67,7 @@ _BOARDS_EXAMPLE, _OPTION = "kriegspiel_5x5", "evaluation="
 """A game with pieces, and the option that declares the values of pieces to a player."""
 
 _GROUNDING_S = 60.0
-_MOST_TRIES, _THINK_S = 10, 0.1
+_MAX_TRIES, _THINK_S = 10, 0.1
 _START_S = 4.0
 """A start clock that lets a player learn, so that the kernels of learning are compiled."""
 _MEMORY_BYTES = 1 << 30
@@ -234,7 +234,7 @@ def _until_all_is_loaded(use: Callable[[int], None]) -> None:
     code needs another attempt."""
     from ggp.machine.compiling import jit
 
-    for attempt in range(_MOST_TRIES):
+    for attempt in range(_MAX_TRIES):
         num_before = jit.num_loaded()
         use(attempt)
         if jit.num_loaded() == num_before:

@@ -29,7 +29,7 @@ START_S = 60.0
 ANSWER_S = 5.0
 """A loaded template that gives no worker for this long is stopped or broken."""
 
-MOST_SILENT = 2
+MAX_SILENT = 2
 """After this many consecutive requests without a worker in time, another template is started."""
 
 AGAIN_S = 1.0
@@ -211,7 +211,7 @@ class Nursery:
         except TimeoutError:
             # The first time, the template may just be starved, and its workers still play.
             self._num_silent += 1
-            if self._compiled.is_set() and (self._num_silent >= MOST_SILENT or not self.is_loaded):
+            if self._compiled.is_set() and (self._num_silent >= MAX_SILENT or not self.is_loaded):
                 self._anew = True
                 self.close()
             raise BackendUnavailableError("a worker process", "none is given") from None

@@ -40,7 +40,7 @@ from ggp.server.workers.orders import (
 )
 from ggp.server.workers.worker_match import WorkerMatch, one_line
 
-_MOST_SAID = 500
+_MAX_SAID = 500
 
 _log = logging.getLogger(__name__)
 
@@ -150,7 +150,7 @@ class _LogSender(logging.Handler):
     def __init__(self, worker: _Worker) -> None:
         super().__init__()
         self._worker = worker
-        self._lines_left = _MOST_SAID
+        self._lines_left = _MAX_SAID
 
     def emit(self, record: logging.LogRecord) -> None:
         self._lines_left -= 1

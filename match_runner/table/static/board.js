@@ -16,7 +16,7 @@ const PALETTE = 6;
 // Number of underlines for the pieces of every role but the first, where symbols do not show the owner.
 const MARKS = 5;
 const CERTAIN = 0.995;
-const MOST_SMALL = 3;
+const MAX_SMALL = 3;
 // Variation selector for the text form of characters that also have an emoji form.
 const AS_TEXT = "\uFE0E";
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
@@ -203,8 +203,8 @@ function drawItems(items, owners) {
     return box;
   }
   const small = make("span", "items-small");
-  small.append(...inside.slice(1, 1 + MOST_SMALL).map((item) => drawItem(item, owners)));
-  if (inside.length > 1 + MOST_SMALL) small.append(make("span", "item word", "…"));
+  small.append(...inside.slice(1, 1 + MAX_SMALL).map((item) => drawItem(item, owners)));
+  if (inside.length > 1 + MAX_SMALL) small.append(make("span", "item word", "…"));
   box.append(drawItem(inside[0], owners), small);
   return box;
 }

@@ -64,7 +64,7 @@ const ANSWER_MS = 2_000;
 const AGAIN_MS = 1_000;
 
 /** Most requests for a stream that a running server refuses. */
-const MOST_TRIES = 5;
+const MAX_TRIES = 5;
 
 const GONE = "The table does not answer. This page will continue when it does.";
 const CLOSED = "The table has restarted and needs a new link: open the link that it printed, or the link of your seat.";
@@ -141,7 +141,7 @@ export function follow(path, hear) {
     if (wrong) {
       notice(wrong);
       later("again", again, AGAIN_MS);
-    } else if (tries++ < MOST_TRIES) later("again", look, tries > 1 ? AGAIN_MS : 0);
+    } else if (tries++ < MAX_TRIES) later("again", look, tries > 1 ? AGAIN_MS : 0);
     else notice(MISSING);
   }
 

@@ -277,12 +277,12 @@ function description(reply) {
 
 // ---------------------------------------------------------------- matches, records and series
 
-const MOST_SHOWN = 100;
+const MAX_SHOWN = 100;
 
 function matchList(matches) {
   if (!matches.length) return [el("p", { class: "quiet" }, "None yet.")];
   matches.sort((a, b) => b.created_s - a.created_s);
-  const rows = matches.slice(0, MOST_SHOWN).map(matchRow);
+  const rows = matches.slice(0, MAX_SHOWN).map(matchRow);
   const more = matches.length - rows.length;
   return [el("ul", { class: "matches" }, ...rows), more > 0 ? el("p", {}, `and ${more} older ones`) : null];
 }

@@ -4,7 +4,7 @@ import { drawPicture } from "./board.js";
 import { counted, el, fill, follow, name, shape, trouble } from "./dom.js";
 import { fluent, inWords, learn, move as moveWords } from "./words.js";
 
-const MOST_MOVES = 10;
+const MAX_MOVES = 10;
 /** Whether the user wants all moves, in every table that is redrawn while a player thinks. */
 let isWide = false;
 
@@ -24,7 +24,7 @@ export function decisionTable(thoughts, onLines = null) {
       moves.get(value.move)[player] = value;
     }
   }
-  const most = isWide ? Infinity : MOST_MOVES;
+  const most = isWide ? Infinity : MAX_MOVES;
   const best = ([, values]) => Math.max(...thoughts.map(({ player }) => values[player]?.value ?? -1));
   const rows = [...moves].sort((a, b) => best(b) - best(a));
   const chosen = (player, move) => thoughts.find((each) => each.player === player).decision.move === move;

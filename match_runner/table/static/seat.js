@@ -12,7 +12,7 @@ import { both, inWords, isWaiting, learn, move as moveWords, percept } from "./w
 /** Time after which the seat is reloaded if the server refused a forced move. */
 const AGAIN_MS = 1_000;
 /** Most turns in the umpire's words where no board shows what is known. */
-const MOST_SEEN = 3;
+const MAX_SEEN = 3;
 
 /** Whether a percept only repeats a move that is shown. */
 const isMove = (percept) => /^\(did /.test(percept);
@@ -125,7 +125,7 @@ export async function seat(id) {
    */
   function newTurns() {
     const turns = snapshot.turns.filter((turn) => turn.turn);
-    if (snapshot.frame && !snapshot.frame.state.boards.length) return turns.filter(hasNews).slice(snapshot.match.status === "over" ? -1 : -MOST_SEEN);
+    if (snapshot.frame && !snapshot.frame.state.boards.length) return turns.filter(hasNews).slice(snapshot.match.status === "over" ? -1 : -MAX_SEEN);
     const isOwn = (turn) => turn && !forced.has(turn.turn - 1) && !isWaiting(turn.move);
     const found = [];
     let at = turns.length - 1;

@@ -63,7 +63,7 @@ def test_forms_are_those_of_all_proofs(percept: str, mover: str, moves: list[str
 
 
 def test_many_proofs_leave_every_move_possible(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(causes, "MOST_PROOFS", 4)
+    monkeypatch.setattr(causes, "MAX_PROOFS", 4)
     assert Causes(normalize(parse(RULES))).forms("(colour red)", "north", "random") is None
 
 

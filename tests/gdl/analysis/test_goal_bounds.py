@@ -44,7 +44,7 @@ def test_bounds_are_those_of_all_values_that_rules_can_give(
 
 
 def test_bounds_are_unknown_where_values_flow_for_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_FLOWS", 0)
+    monkeypatch.setattr(module, "MAX_FLOWS", 0)
     assert goal_bounds(program_of("(<= (goal us ?n) (worth ?n)) (worth 7)")) is None
     assert goal_bounds(program_of("(goal us 120)")) == (0, 120)
 

@@ -7,19 +7,19 @@ import pytest
 from ggp.errors import GDLSyntaxError
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
-from ggp.gdl.syntax.parser import MOST_WORDS
-from ggp.gdl.syntax.shape import MOST_PARTS
+from ggp.gdl.syntax.parser import MAX_WORDS
+from ggp.gdl.syntax.shape import MAX_PARTS
 from tests.support.sheets.programs import FRAME, program
 
 
 @pytest.mark.parametrize("word", ["(", ")", "word ", "(f x) "])
 def test_text_with_too_many_words_is_not_read(word: str) -> None:
     with pytest.raises(GDLSyntaxError, match="more than 200,000 words and parentheses"):
-        parse(word * (MOST_WORDS + 1), "big.gdl")
+        parse(word * (MAX_WORDS + 1), "big.gdl")
 
 
 def test_a_text_that_is_too_large_is_dropped_where_errors_are_repaired() -> None:
-    sheet = parse(FRAME + "(" * MOST_WORDS, lenient=True)
+    sheet = parse(FRAME + "(" * MAX_WORDS, lenient=True)
     assert sheet.rules == ()
     assert [diagnostic.rule for diagnostic in sheet.diagnostics] == ["size"]
 
@@ -27,7 +27,7 @@ def test_a_text_that_is_too_large_is_dropped_where_errors_are_repaired() -> None
 @pytest.mark.parametrize("form", ["(<= (next x) {})", "next(x) :- {}."])
 def test_rule_that_is_too_large_is_refused(form: str) -> None:
     kif = form.startswith("(")
-    conditions = (" " if kif else ", ").join(["(p a)" if kif else "p(a)"] * (MOST_PARTS // 2))
+    conditions = (" " if kif else ", ").join(["(p a)" if kif else "p(a)"] * (MAX_PARTS // 2))
     with pytest.raises(GDLSyntaxError, match=r":1:\d+: .*more than 5,000 names"):
         parse(form.format(conditions), "big.gdl")
 

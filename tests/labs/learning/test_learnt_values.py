@@ -153,7 +153,7 @@ def test_nothing_is_learnt_of_very_many_moves(
         calls.append(True)
         return 1e9
 
-    monkeypatch.setattr(learnt_values, "MOST_MOVES", most)
+    monkeypatch.setattr(learnt_values, "MAX_MOVES", most)
     monkeypatch.setattr(mcts, "decisions_of_a_match", decisions)
     player("breakthrough", "mcts:learn=50").prepare(Deadline(10.0, Ticking(0.01)))
     assert bool(calls) == learns

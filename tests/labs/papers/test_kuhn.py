@@ -12,7 +12,7 @@ from ggp.labs.papers.reproduce.paper_003 import kuhn_table as kuhn
 from ggp.labs.papers.reproduce.paper_003.kuhn_table import (
     CARDS,
     FIRST,
-    MOST_BLUFFS,
+    MAX_BLUFFS,
     SECOND,
     VALUE,
     Strategy,
@@ -20,7 +20,7 @@ from ggp.labs.papers.reproduce.paper_003.kuhn_table import (
 from tests.support.games import machine_of_game
 
 NAMES = ("jack", "queen", "king")
-BLUFFS = (Fraction(0), Fraction(1, 5), MOST_BLUFFS)
+BLUFFS = (Fraction(0), Fraction(1, 5), MAX_BLUFFS)
 TIES = (Fraction(0), Fraction(1, 3), Fraction(1))
 
 

@@ -156,7 +156,7 @@ def test_states_that_were_written_are_read_again() -> None:
 
 
 def test_a_tree_with_too_much_waiting_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ggp.machine.gambit.tree_machine.MOST_POSITIONS", 18)
+    monkeypatch.setattr("ggp.machine.gambit.tree_machine.MAX_POSITIONS", 18)
     game = read_program(PATHS["late_call.efg"].read_text(), "late_call.efg")
     with pytest.raises(MachineError, match=r"late_call.efg has more than 18 nodes, or turns"):
         build_machine(game)

@@ -47,7 +47,7 @@ def test_terms_are_taken_whole_and_apart() -> None:
 def test_relation_with_too_many_facts_is_evaluated_when_it_is_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(tuning, "MOST_FACTS", 20)
+    monkeypatch.setattr(tuning, "MAX_FACTS", 20)
     digits = "".join(f"(digit {i})" for i in range(10))
     play_as_prolog(
         f"(role a) {digits} (init (at 3 4))"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from ggp.protocol.messages import DONE, READY, Play, Start
 from ggp.protocol.reading import parse_message
 
-MOST_S = 60.0
+MAX_S = 60.0
 """Nothing in these tests is waited for longer."""
 
 
@@ -85,7 +85,7 @@ class HttpPlayer:
 
     def _handle(self, connection: socket.socket) -> None:
         with contextlib.suppress(OSError), connection:
-            connection.settimeout(MOST_S)
+            connection.settimeout(MAX_S)
             body = self._read(connection)
             behaviour = self._behaviour(body)
             connection.sendall(behaviour.data)
@@ -131,7 +131,7 @@ def playing(player: HttpPlayer) -> Iterator[HttpPlayer]:
         finally:
             player.stop()
             listener.shutdown(socket.SHUT_RDWR)
-    thread.join(MOST_S)
+    thread.join(MAX_S)
 
 
 def free_port() -> int:

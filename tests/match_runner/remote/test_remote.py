@@ -53,7 +53,7 @@ from match_runner.remote.wire import (
 )
 from tests.match_runner.remote.http_player import (
     CLOSING,
-    MOST_S,
+    MAX_S,
     SILENT,
     Action,
     Behaviour,
@@ -756,11 +756,11 @@ def test_an_interrupt_calls_the_match_off() -> None:
             "--player",
             "oplayer=random",
         )
-        give_up_at = time.monotonic() + MOST_S
+        give_up_at = time.monotonic() + MAX_S
         while len(x.requests) < 2 and time.monotonic() < give_up_at:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=MOST_S)
+        _, errors = process.communicate(timeout=MAX_S)
     assert process.returncode == 130
     assert errors == "interrupted after 0 of 1 matches\n"
     assert isinstance(parse_message(x.messages[-1]), Abort)

@@ -21,8 +21,8 @@ from match_runner.series.course import (
     ALL_ROLES,
     EXPECTED,
     GOAL,
+    MAX_POINTS,
     MEASURES,
-    MOST_POINTS,
     SCORE,
     SECONDS,
     STATES,
@@ -106,7 +106,7 @@ def test_long_series_have_scores_at_some_rounds() -> None:
     assert _points(0) == []
     assert _points(3) == [1, 2, 3]
     points = _points(12_345)
-    assert len(points) == MOST_POINTS
+    assert len(points) == MAX_POINTS
     assert points == sorted(set(points))
     assert points[-1] == 12_345
 

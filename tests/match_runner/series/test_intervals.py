@@ -208,7 +208,7 @@ def test_bounds_are_the_goals_that_the_rules_can_pay() -> None:
 
 
 def test_a_series_says_that_bounds_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ggp.gdl.formal.MOST_FLOWS", 0)
+    monkeypatch.setattr("ggp.gdl.formal.MAX_FLOWS", 0)
     series = lottery_series(5)
     assert series.goal_bounds is None
     assert series.span is None

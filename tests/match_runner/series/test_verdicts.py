@@ -9,7 +9,7 @@ from benchmarks.intervals import wrong_choices
 from match_runner.series.verdicts import (
     DECIDED,
     DIFFERENCES,
-    MOST_ROUNDS,
+    MAX_ROUNDS,
     UNDECIDED,
     judge,
     rounds_to_tell,
@@ -56,7 +56,7 @@ def test_no_number_of_rounds_is_named_where_none_would_decide() -> None:
     verdict = judge(["a", "b"], rounds_of(60.0, -60.0, 0.0), 0, fixed=False)
     assert verdict is not None
     assert verdict.more_rounds is None
-    assert f"at this rate, {MOST_ROUNDS:,} rounds would not decide" in verdict_text(verdict, 2)
+    assert f"at this rate, {MAX_ROUNDS:,} rounds would not decide" in verdict_text(verdict, 2)
 
 
 def test_the_best_of_many_has_to_be_surer() -> None:

@@ -81,7 +81,7 @@ def test_a_clock_that_jumps_says_nothing_of_what_it_takes(
 
 
 def test_it_does_not_wait_where_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracker, "MOST_PATHS", 1000)
+    monkeypatch.setattr(tracker, "MAX_PATHS", 1000)
     before, after, _ = after_a_turn(0, -1, until(1.0))
     assert after < before / 2
 

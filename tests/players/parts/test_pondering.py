@@ -14,7 +14,7 @@ from ggp.belief import HyperPlaySampler
 from ggp.belief.turns.completions import LANES_AT_ONCE
 from ggp.machine import Machine
 from ggp.players import BeliefPlayer, make_player, parse_spec
-from ggp.players.parts.slices import FIRST_LANES, LEAST_LANES, BeliefWatch, Slices
+from ggp.players.parts.slices import FIRST_LANES, MIN_LANES, BeliefWatch, Slices
 from ggp.players.parts.tree_player import TreePlayer
 from ggp.players.player import Pondering, Preparing
 from ggp.search.anytime import Deadline
@@ -203,7 +203,7 @@ def test_slices_grow_where_looks_come_fast_and_shrink_where_they_come_late() -> 
         4 * first,
         2 * first,
     ]
-    assert looks(Slices(), [1.0] * 20)[-1] == LEAST_LANES
+    assert looks(Slices(), [1.0] * 20)[-1] == MIN_LANES
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_a_watch_says_when_it_is_over_and_looks_more_often_where_lanes_are_slow(
         lanes.append(watch.lanes())
     assert now_s[0] == 1.0
     assert lanes[0] == FIRST_LANES
-    assert lanes[-1] == LEAST_LANES
+    assert lanes[-1] == MIN_LANES
 
 
 def first_percepts(machine: Machine) -> tuple[str, ...]:

@@ -167,14 +167,14 @@ ON_BOARDS = {
 """Not `hyperplay2`: a simulation is a whole game in which everybody thinks."""
 
 
-MOST_DECISIONS = {"kriegspiel_5x5": 10_000, "kriegspiel": 75}
+MAX_DECISIONS = {"kriegspiel_5x5": 10_000, "kriegspiel": 75}
 """On the whole board only the first of them: before the 80th `hyperplay` has no particle left, and
 without a clock it solves for some with 200,000 conflicts, each of 3 ms on 79 unrolled boards."""
 
 
 @pytest.mark.verify
 @pytest.mark.parametrize("name", ON_BOARDS)
-@pytest.mark.parametrize("game", MOST_DECISIONS)
+@pytest.mark.parametrize("game", MAX_DECISIONS)
 def test_particles_of_kriegspiel_are_games_that_an_umpire_would_tell_so(
     game: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,7 +187,7 @@ def test_particles_of_kriegspiel_are_games_that_an_umpire_would_tell_so(
     # Without a clock nothing is added to a pool.
     observe_s = 2.0 if name == "aosp" else None
     match = follow(machine, "white", ON_BOARDS[name], seed=1, observe_s=observe_s)
-    for looked in islice(match, MOST_DECISIONS[game]):
+    for looked in islice(match, MAX_DECISIONS[game]):
         looked.assert_sound()
         replayed += umpires.check(looked)
     assert replayed > 20

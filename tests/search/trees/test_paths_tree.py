@@ -245,7 +245,7 @@ def test_nodes_of_forgotten_paths_are_forgotten_and_others_are_as_before() -> No
 
 def test_actions_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (paths_tree, paths_tree):
-        monkeypatch.setattr(module, "MOST_ACTIONS", 2000)
+        monkeypatch.setattr(module, "MAX_ACTIONS", 2000)
     machine = machine_of_game("tic_tac_toe", "propnet")
     tree, search = search_of(machine)
     search.send(3000)

@@ -181,7 +181,7 @@ def test_process_that_gives_nothing_is_replaced(monkeypatch: pytest.MonkeyPatch)
             await asyncio.sleep(0.01)
         stopped = pid_of(template)
         os.kill(stopped, signal.SIGSTOP)
-        for _ in range(nursery_module.MOST_SILENT):
+        for _ in range(nursery_module.MAX_SILENT):
             assert pid_of(template) == stopped  # once it may have been slow
             with pytest.raises(BackendUnavailableError, match="none is given"):
                 await nursery.take(light=True)

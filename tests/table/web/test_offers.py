@@ -74,7 +74,7 @@ def test_the_game_of_the_command_line_is_whatever_it_names(folder: Path) -> None
 
 
 def test_long_files_are_no_rulesheets(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("match_runner.table.options.MOST_RULES", 10)
+    monkeypatch.setattr("match_runner.table.options.MAX_RULES", 10)
     with pytest.raises(ConfigError, match="too long for rules"):
         Offers(games=folder).rules_of("mine.gdl", None)
 

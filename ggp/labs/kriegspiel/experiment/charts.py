@@ -35,7 +35,7 @@ PIECES = BoardRelation("cell", (1, 2, 3, 4))
 
 REFUSED = "refused"
 
-MOST_PLIES = 160
+MAX_PLIES = 160
 PLIES_A_STEP = 10
 """Number of plies that share one point of a chart."""
 
@@ -109,7 +109,7 @@ def material_by_ply(machine: Machine, matches: Sequence[Played]) -> FloatArray:
     worth = np.zeros((len(machine.roles), len(squares.bits.fluent_names)))
     for (role, kind), places in squares.places.items():
         worth[role, places.fluents] = WORTH[kind]
-    by_match = np.full((len(matches), 2, MOST_PLIES + 1), np.nan)
+    by_match = np.full((len(matches), 2, MAX_PLIES + 1), np.nan)
     states = machine.initial(len(matches))
     ply = np.zeros(len(matches), dtype=np.int64)
     seats = np.array(
@@ -136,7 +136,7 @@ def material_by_ply(machine: Machine, matches: Sequence[Played]) -> FloatArray:
         moves = [[machine.move_id(t.joint_move[role]) for role in machine.roles] for t in turns]
         states = machine.step(states, np.array(moves, dtype=np.int64)).states
         ply[rows] += [REFUSED not in t.percepts[machine.roles[0]] for t in turns]
-        np.minimum(ply, MOST_PLIES, out=ply)
+        np.minimum(ply, MAX_PLIES, out=ply)
         turn += 1
     for k in range(1, by_match.shape[2]):
         late = np.isnan(by_match[:, :, k])

@@ -80,7 +80,7 @@ TIMED_SHARE = 0.1
 FEW = 2
 """A player with at most this many times a twentieth of the papers' samples is timed directly."""
 
-LEAST_S = 1e-4
+MIN_S = 1e-4
 """Lower bound of the cost of a turn, in seconds."""
 
 SO_FAR, MEASURED, EXTRAPOLATED = "as so far", "measured", "extrapolated"
@@ -148,7 +148,7 @@ class _Turns:
             return Cost(_mean(self._seconds(player, MEASURED_TURNS)), is_extrapolated=False)
         game = self._seconds(fewer, MEASURED_TURNS)
         opening = _mean(game[: OPENING_TURNS - FIRST_TURNS])
-        times = _mean(self._seconds(player, OPENING_TURNS)) / max(opening, LEAST_S)
+        times = _mean(self._seconds(player, OPENING_TURNS)) / max(opening, MIN_S)
         return Cost(times * _mean(game), is_extrapolated=True)
 
     def _seconds(self, player: str, turns: int) -> list[float]:

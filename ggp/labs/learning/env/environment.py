@@ -37,7 +37,7 @@ from ggp.study.names import Names, names_of
 _REBUILT = ("program", "machine", "_engine", "_slices", "_pool", "_latest")
 """Attributes that are not pickled, but rebuilt."""
 
-MOST_PATH_BYTES = 4 << 30
+MAX_PATH_BYTES = 4 << 30
 """The most memory that the paths of all lanes may take."""
 
 
@@ -371,7 +371,7 @@ class Environment:
         width = 1 + (most if max_percepts is None else max_percepts)
         shape = (self.num_lanes, len(self.roles), self.max_turns, width)
         size = int(np.prod(shape)) * np.dtype(np.int32).itemsize
-        if size > MOST_PATH_BYTES:
+        if size > MAX_PATH_BYTES:
             raise ConfigError(
                 f"paths of {shape} would take {size >> 20:,} MB; give fewer lanes, max_turns, "
                 "max_percepts, or paths=False"

@@ -18,7 +18,7 @@ from ggp.labs.learning.env.environment import Environment
 from ggp.labs.learning.env.kernels import I32, Bools
 from ggp.machine.base import FloatArray, IntArray
 from ggp.solve.forest import evaluate
-from ggp.solve.tree_builder import MOST_STATES, TreeBounds, build_tree
+from ggp.solve.tree_builder import MAX_STATES, TreeBounds, build_tree
 
 
 class Sets(NamedTuple):
@@ -64,7 +64,7 @@ class ExactGame:
         MachineError: the tree is too large.
     """
 
-    def __init__(self, env: Environment, most_states: int = MOST_STATES) -> None:
+    def __init__(self, env: Environment, most_states: int = MAX_STATES) -> None:
         if env.roles != env.names.roles or not env.path_shape[2]:
             raise ConfigError("exact values need an environment of all players, with paths")
         self._env = env

@@ -19,7 +19,7 @@ from ggp.labs.learning.env.environment import Environment, has_several, make
 from ggp.labs.learning.env.turn import Turn
 from ggp.libraries import demand_library, extra_advice
 from ggp.machine.definition import GameDefinition
-from ggp.seeds import MOST_SEED
+from ggp.seeds import MAX_SEED
 
 if TYPE_CHECKING:
     from ggp.players import Player, PlayerSpec
@@ -65,7 +65,7 @@ _MultiDiscrete: Any = gymnasium().spaces.MultiDiscrete
 
 def fresh_seed() -> int:
     """A random seed."""
-    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0]) & MOST_SEED
+    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0]) & MAX_SEED
 
 
 def observation_space(env: Environment) -> Any:

@@ -61,7 +61,7 @@ SETTINGS = Settings(slower=1.0, warm=0.05, cold=0.005)
 TEMPERATURE = 0.2
 """The scored policy is colder than the learning one: a best response need not be random."""
 
-_MOST_AT_ONCE = 4096
+_MAX_AT_ONCE = 4096
 """Most paths in one batch of a policy."""
 
 _LEAST = 1e-9
@@ -130,8 +130,8 @@ class _Follower(PathPolicy):
         self._policy, self._rows = policy, NetPaths(rival.machine, rival.paths, names)
 
     def _ask(self, paths: IntArray, legal: Ragged) -> None:
-        for start in range(0, len(paths), _MOST_AT_ONCE):
-            batch = np.arange(start, min(start + _MOST_AT_ONCE, len(paths)))
+        for start in range(0, len(paths), _MAX_AT_ONCE):
+            batch = np.arange(start, min(start + _MAX_AT_ONCE, len(paths)))
             offsets, at = take_segments(legal.offsets, batch)
             part = Ragged(offsets, legal.values[at])
             shares = self._rows.shares(self._policy, paths[batch], part, TEMPERATURE)
@@ -224,7 +224,7 @@ class Sides:
 RESPONDERS: tuple[MakeResponder, ...] = (Searched, learnt)
 """All responders; each is used where it can play the game."""
 
-VALIDATION_SHARE, LEAST_VALIDATION, MOST_VALIDATION = 0.2, 16, 2000
+VALIDATION_SHARE, MIN_VALIDATION, MAX_VALIDATION = 0.2, 16, 2000
 """Number of matches that score a learning responder: a share of the matches that it learnt from
 since its last score, and bounds of this number."""
 
@@ -354,7 +354,7 @@ class _Course:
         def judge() -> None:
             nonlocal last_learned
             share = int(VALIDATION_SHARE * (learned - last_learned))
-            count = min(max(share, LEAST_VALIDATION), MOST_VALIDATION)
+            count = min(max(share, MIN_VALIDATION), MAX_VALIDATION)
             last_learned = learned
             mover = responder.mover()
             goals = scores(self._rival, self._role, self._movers, mover, count, self._rng)

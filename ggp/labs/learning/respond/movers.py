@@ -25,7 +25,7 @@ from ggp.solve.exploitation import Chooser, Decided, MakeChooser, TellsPaths, ha
 _NEW, _UNREPORTED = -1, -2
 """Special list indices of a `PathPolicy`: the path is new; the player reported no policy there."""
 
-MOST_KNOWN = 1 << 18
+MAX_KNOWN = 1 << 18
 """About the most paths that a `PathPolicy` remembers, which bounds memory. Beyond it all are
 dropped, and the player is asked again; since it reports whole policies, it answers the same."""
 
@@ -193,7 +193,7 @@ class PathPolicy(_Memoryless, ABC):
 
     def _learn(self, paths: IntArray, lanes: IntArray, legal: Ragged) -> None:
         """Ask for the policy at the new paths among some lanes."""
-        if self.num_known > MOST_KNOWN:
+        if self.num_known > MAX_KNOWN:
             self._reset()
         self._list_of = enlarged(self._list_of, len(self._paths), _NEW)
         first, _ = first_seen(paths)

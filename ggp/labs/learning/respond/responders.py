@@ -576,7 +576,7 @@ EXPLORATION = 0.5
 DOUBT = 2.0
 """Number of virtual trials of each move, which have the mean of its node as outcome."""
 
-MOST_EDGES, MOST_PATHS = 12_000_000, 6_000_000
+MAX_EDGES, MAX_PATHS = 12_000_000, 6_000_000
 """Sizes beyond which a tree stops growing, at about 500 MB."""
 
 
@@ -601,7 +601,7 @@ class ResponseTree:
     @property
     def is_full(self) -> bool:
         """Whether the tree has stopped growing."""
-        return int(self._tree.sizes[EDGES]) > MOST_EDGES or len(self.paths) > MOST_PATHS
+        return int(self._tree.sizes[EDGES]) > MAX_EDGES or len(self.paths) > MAX_PATHS
 
     def choose(
         self, paths: IntArray, legal: Ragged, random: WordArray, loose: BoolArray

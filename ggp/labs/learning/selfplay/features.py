@@ -270,13 +270,13 @@ def into_blocks(
 
 # ------------------------------------------------------------------------
 
-MOST_TIMED = 1 << 12
+MAX_TIMED = 1 << 12
 """Most inputs for the fields of single turns; later turns have none."""
 
-MOST_COUNTED = 64
+MAX_COUNTED = 64
 """Most inputs for the number of turns, and most turns with a field of their own."""
 
-MOST_INPUTS = 1 << 20
+MAX_INPUTS = 1 << 20
 """Most inputs of a net in all."""
 
 
@@ -365,13 +365,13 @@ def features_of(names: Names, max_turns: int | None) -> Features:
         max_turns: a bound on the turns of a match; None if there is none.
     """
     tokens = len(names.moves) + len(names.percepts)
-    counted = 0 if names.is_plain else min((max_turns or MOST_COUNTED) + 1, MOST_COUNTED)
+    counted = 0 if names.is_plain else min((max_turns or MAX_COUNTED) + 1, MAX_COUNTED)
     return Features(
         len(names.moves),
         len(names.percepts),
         len(names.fluents),
         counted,
-        min(counted, MOST_TIMED // tokens),
+        min(counted, MAX_TIMED // tokens),
         reads_state=names.is_plain,
     )
 
@@ -411,9 +411,9 @@ class Joined:
 
 
 def _check_size(num_inputs: int) -> None:
-    if num_inputs > MOST_INPUTS:
+    if num_inputs > MAX_INPUTS:
         raise ConfigError(
-            f"a net that reads {num_inputs:,} bits is too large; the most is {MOST_INPUTS:,}"
+            f"a net that reads {num_inputs:,} bits is too large; the most is {MAX_INPUTS:,}"
         )
 
 

@@ -39,16 +39,16 @@ SUFFIX = ".policy.npz"
 FORMAT = 1
 """Version of the file format."""
 
-MOST_BYTES = 1 << 30
+MAX_BYTES = 1 << 30
 """Most bytes of a file, and of its contents."""
 
-MOST_TEXT = 1 << 22
+MAX_TEXT = 1 << 22
 """Most bytes of the text in a file."""
 
-MOST_POINTS = 1000
+MAX_POINTS = 1000
 """Most points of the learning curve in a file."""
 
-MOST_ROLES = 64
+MAX_ROLES = 64
 """Most roles in a file."""
 
 WEIGHTS, AVERAGE, MEAN, SQUARE = range(4)
@@ -180,14 +180,14 @@ def read_policy(path: Path) -> PolicyFile:
         ConfigError: the file cannot be read, has another format, or contradicts its own text.
     """
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise ValueError(f"it has more than {MOST_BYTES >> 20} MB")
+        if path.stat().st_size > MAX_BYTES:
+            raise ValueError(f"it has more than {MAX_BYTES >> 20} MB")
         with zipfile.ZipFile(path) as archive:
             about = _about(archive)
             names = [f"role {k}" for k in range(len(about.roles))]
             shapes = [*[about.shape] * len(names), about.critic_shape]
             total = sum(16 * shape.num_weights for shape in shapes)
-            if total > MOST_BYTES:
+            if total > MAX_BYTES:
                 raise ValueError(f"its weights would take {total >> 20} MB")
             arrays = tuple(
                 _weights(archive, name, shape.num_weights)
@@ -205,7 +205,7 @@ def _message(error: Exception) -> str:
 
 
 def _about(archive: zipfile.ZipFile) -> About:
-    text = _bytes(archive, "about", MOST_TEXT)
+    text = _bytes(archive, "about", MAX_TEXT)
     shape, dtype, start = _header(text)
     if dtype != np.uint8 or shape != (len(text) - start,):
         raise ValueError("its text is not an array of bytes")
@@ -216,14 +216,14 @@ def _about(archive: zipfile.ZipFile) -> About:
         game=_short_text(fields["game"]),
         digest=_short_text(fields["digest"]),
         version=_short_text(fields["version"]),
-        roles=tuple(map(_short_text, _short_list(fields["roles"], MOST_ROLES))),
+        roles=tuple(map(_short_text, _short_list(fields["roles"], MAX_ROLES))),
         features=_features(fields["features"]),
         critic_features=_features(fields["critic_features"]),
         critic_paths=_count(fields.get("critic_paths", 0)),  # files of version 1 lack it
         hidden=tuple(map(_count, _short_list(fields["hidden"], 16))),
         critic=tuple(map(_count, _short_list(fields["critic"], 16))),
         num_roles=_count(fields["num_roles"]),
-        steps=tuple(map(_count, _short_list(fields["steps"], MOST_ROLES + 1))),
+        steps=tuple(map(_count, _short_list(fields["steps"], MAX_ROLES + 1))),
         record=_record(fields["record"], fields["roles"]),
     )
     if len(about.steps) != len(about.roles) + 1:
@@ -284,7 +284,7 @@ def _record(fields: Mapping[str, Any], roles: Sequence[str]) -> dict[str, Any]:
     """The training record, if it has every field that more learning and reports need."""
     _check_numbers(fields)
     curve = fields["curve"]
-    if not isinstance(curve, list) or len(curve) > MOST_POINTS:
+    if not isinstance(curve, list) or len(curve) > MAX_POINTS:
         raise ValueError("its learning curve is not a list of points")
     for point in curve:
         _check_numbers(point)

@@ -57,18 +57,18 @@ from ggp.labs.learning.selfplay.nets import (
 from ggp.labs.learning.selfplay.policies import HALF, MIDDLE, Drawing, LearntPolicy, LearntValues
 from ggp.labs.learning.selfplay.threads import Crew, one_thread
 from ggp.machine.mixing import finalised
-from ggp.seeds import MOST_SEED, check_seed
+from ggp.seeds import MAX_SEED, check_seed
 
 Others = Callable[[Turn], I64]
 """Moves the roles that do not learn: returns `[L, Q]` actions, -1 to draw a legal action."""
 
-MOST_POINTS = 200
+MAX_POINTS = 200
 """Most points of a learning curve."""
 
 _NEWEST = 0.1
 """Weight of the last segment in the variance of rewards."""
 
-_LEAST_SPREAD = 0.05
+_MIN_SPREAD = 0.05
 """Lower bound of the standard deviation of rewards that scales the temperature."""
 
 
@@ -275,7 +275,7 @@ class Learner:
         self.decisions, self._seconds = int(record["decisions"]), float(record["seconds"])
         self.curve = list(record["curve"])
         self._goes_on = True
-        self._observe_turn(self.env.reset((self.seed + self.updates) & MOST_SEED))
+        self._observe_turn(self.env.reset((self.seed + self.updates) & MAX_SEED))
         self._key = self.updates << 16
 
     @property
@@ -379,14 +379,14 @@ class Learner:
             old = self._variance or 0.0
             new = old + share * (float(rewards.var(axis=0).mean()) - old)
             self._variance = max(new, old) if self.settings.widest else new
-        return max(sqrt(self._variance or 0.0), _LEAST_SPREAD)
+        return max(sqrt(self._variance or 0.0), _MIN_SPREAD)
 
     def _record(self, report: LearningReport) -> None:
-        """Add a point to the curve, which has at most `MOST_POINTS`, at even distances."""
+        """Add a point to the curve, which has at most `MAX_POINTS`, at even distances."""
         if (self.updates - 1) % self._stride:
             return
         self.curve.append(asdict(report))
-        if len(self.curve) > MOST_POINTS:
+        if len(self.curve) > MAX_POINTS:
             self.curve = self.curve[::2]
 
     @property

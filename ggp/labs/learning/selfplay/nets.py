@@ -421,7 +421,7 @@ def adam(
 
 # ------------------------------------------------------------------------
 
-MOST_WEIGHTS = 1 << 26
+MAX_WEIGHTS = 1 << 26
 """Most weights of a net."""
 
 TYPICAL_BITS = 16
@@ -448,10 +448,10 @@ class NetShape:
     def __post_init__(self) -> None:
         if not self.hidden or min(self.inputs, *self.hidden, self.outputs) < 1:
             raise ConfigError(f"a net needs at least one unit in each layer, not {self}")
-        if self.num_weights > MOST_WEIGHTS:
+        if self.num_weights > MAX_WEIGHTS:
             raise ConfigError(
                 f"a net of {self.num_weights:,} weights is too large; the most is "
-                f"{MOST_WEIGHTS:,}: give fewer units"
+                f"{MAX_WEIGHTS:,}: give fewer units"
             )
 
     @property

@@ -20,7 +20,7 @@ from ggp.labs.learning.selfplay.policies import Drawing, LearntPolicy
 from ggp.labs.learning.selfplay.threads import one_thread
 from ggp.machine.base import FloatArray, IntArray, States
 
-MOST_TURNS = 1000
+MAX_TURNS = 1000
 """Turns after which a match is broken off."""
 
 
@@ -105,7 +105,7 @@ class Rollouts:
             if seat is not None:
                 seat.see(masks, engine, states)
         with one_thread():
-            for turn in range(MOST_TURNS):
+            for turn in range(MAX_TURNS):
                 if stop():
                     lengths[lanes] = turn
                     break
@@ -132,7 +132,7 @@ class Rollouts:
                     if seat is not None:
                         seat.observe(masks, moves, percepts, depths, index, engine, states)
             else:
-                lengths[lanes] = MOST_TURNS
+                lengths[lanes] = MAX_TURNS
         return Ended(goals, lengths, finished)
 
     def _masks(self, look: U64) -> U64:

@@ -303,10 +303,10 @@ def _first_line(error: BaseException) -> str:
 #
 # The same walks show whether players forget their moves, or cannot count turns.
 
-MOST_STATES = 1_000
+MAX_STATES = 1_000
 """Most states that walks visit: all states of a small game."""
 
-MOST_TURNS = 50
+MAX_TURNS = 50
 """Length of a walk: later, information states hardly ever recur."""
 
 _SHARE = 0.5
@@ -344,7 +344,7 @@ class _Memory(NamedTuple):
     turns: int
 
 
-def examine(game: Any, most_states: int = MOST_STATES) -> Strings:
+def examine(game: Any, most_states: int = MAX_STATES) -> Strings:
     """Walk through a game that provides strings of information states, and report their faults.
 
     Args:
@@ -381,7 +381,7 @@ class _Walks:
                     queue.append((child, child_memories, turn + 1))
         while queue and budget > 0:
             state, memories, turn = queue[rng.randrange(len(queue))]
-            steps = min(budget, MOST_TURNS)
+            steps = min(budget, MAX_TURNS)
             while not state.is_terminal() and steps > 0:
                 steps -= 1
                 state, moves = _random_child(state, rng)

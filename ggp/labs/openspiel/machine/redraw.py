@@ -27,7 +27,7 @@ from ggp.labs.openspiel.machine.terms import NOOP
 from ggp.machine.abilities import Redrawn
 from ggp.machine.base import FloatArray, IntArray, States
 
-LEAST_DEALT = 8
+MIN_DEALT = 8
 """Least number of turns of chance in games whose histories are changed; with fewer, beliefs
 enumerate the unknown turn by turn."""
 
@@ -195,7 +195,7 @@ class HistoryRedraws:
 LOOK = 8
 """Number of changes between two looks at the clock."""
 
-MOST_FRUITLESS = 500
+MAX_FRUITLESS = 500
 """Number of consecutive changes without progress after which a history is given up."""
 
 FORGOTTEN = 150
@@ -254,7 +254,7 @@ class Mender:
         fruitless = num_changes = 0
         if len(history) < len(self._path):
             self._look_ahead(history)
-        while len(history) < len(self._path) and fruitless < MOST_FRUITLESS:
+        while len(history) < len(self._path) and fruitless < MAX_FRUITLESS:
             if num_changes % LOOK == 0 and stop():
                 self.unfinished = history
                 break

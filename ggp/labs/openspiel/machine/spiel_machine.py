@@ -18,11 +18,11 @@ import numpy as np
 
 from ggp.errors import MachineError, NoLegalMoveError
 from ggp.gdl.analysis.joint_move_percepts import PLAIN
-from ggp.gdl.program import LEAST_GOAL, MOST_GOAL, RANDOM
+from ggp.gdl.program import MAX_GOAL, MIN_GOAL, RANDOM
 from ggp.labs.openspiel.machine.games import SpielGame, load_game, pyspiel
 from ggp.labs.openspiel.machine.known_path import KnownPath, PathTurn, SpielPercepts
 from ggp.labs.openspiel.machine.nodes import Node, NodeStore, SpielStates, history_of, returns_of
-from ggp.labs.openspiel.machine.redraw import LEAST_DEALT, HistoryRedraws
+from ggp.labs.openspiel.machine.redraw import MIN_DEALT, HistoryRedraws
 from ggp.labs.openspiel.machine.terms import NOOP, YOUR_MOVE, SpielTerms
 from ggp.machine.abilities import Redraws
 from ggp.machine.arrays import ragged
@@ -43,7 +43,7 @@ from ggp.run.clocks import TellsTime
 
 _log = logging.getLogger(__name__)
 
-_SPAN = MOST_GOAL - LEAST_GOAL
+_SPAN = MAX_GOAL - MIN_GOAL
 
 
 class SpielMachine:
@@ -58,7 +58,7 @@ class SpielMachine:
     """
 
     backend = "openspiel"
-    goal_range = (LEAST_GOAL, MOST_GOAL)
+    goal_range = (MIN_GOAL, MAX_GOAL)
 
     def __init__(self, program: SpielGame, *, threads: int = 1) -> None:
         game = load_game(program.source.text)
@@ -81,7 +81,7 @@ class SpielMachine:
             not self._knowledge.is_open
             and not program.strings.leak  # mending compares the words of every turn
             and kind.dynamics == dynamics.SEQUENTIAL
-            and game.max_chance_nodes_in_history() >= LEAST_DEALT
+            and game.max_chance_nodes_in_history() >= MIN_DEALT
         )
         self._is_warned = False
 
@@ -292,7 +292,7 @@ class SpielMachine:
 
     def _goals_of(self, utilities: FloatArray) -> FloatArray:
         low, high = self.utility_range
-        return LEAST_GOAL + _SPAN * (utilities - low) / ((high - low) or 1.0)
+        return MIN_GOAL + _SPAN * (utilities - low) / ((high - low) or 1.0)
 
     def _final_goals(self, utilities: FloatArray) -> FloatArray:
         """Goal values of ended matches."""
@@ -325,7 +325,7 @@ class SpielMachine:
 # ------------------------------------------------------------------------
 # Random matches of OpenSpiel's games; whole matches run in C++.
 
-_MOST_SEED = 1 << 30
+_MAX_SEED = 1 << 30
 
 
 class RandomMatches:
@@ -357,10 +357,10 @@ class RandomMatches:
         finished = np.zeros(len(nodes), dtype=np.bool_)
         # New bots with new seeds for each match would cost more than most matches.
         bots = [
-            self._library.make_uniform_random_bot(player, int(rng.integers(_MOST_SEED)))
+            self._library.make_uniform_random_bot(player, int(rng.integers(_MAX_SEED)))
             for player in range(self._num_players)
         ]
-        seeds = rng.integers(_MOST_SEED, size=len(nodes)).tolist()
+        seeds = rng.integers(_MAX_SEED, size=len(nodes)).tolist()
         for lane, node in enumerate(nodes):
             if node.is_over:
                 utilities[lane], finished[lane] = returns_of(node), True

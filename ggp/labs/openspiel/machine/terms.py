@@ -26,7 +26,7 @@ _ACT = re.compile(r"\(act (0|[1-9][0-9]*)\)")
 _TOLD = re.compile(r"\(told x[0-9a-f]{16}\)")
 _TOLD_BEGINS = "(told x"
 
-MOST_WORDS = 10_000
+MAX_WORDS = 10_000
 """Number of latest percepts whose words a machine keeps."""
 
 
@@ -138,7 +138,7 @@ class SpielTerms:
             # The latest percepts are the last.
             self._words.pop(text, None)
             self._words[text] = words
-            if len(self._words) > MOST_WORDS:
+            if len(self._words) > MAX_WORDS:
                 del self._words[next(iter(self._words))]
 
     def _may_be_seen(self, text: str) -> bool:

@@ -28,7 +28,7 @@ from ggp.labs.openspiel.rulesheets.turns import (
     turns_of,
 )
 from ggp.machine.base import IntArray
-from ggp.study.lengths import MOST_STATES
+from ggp.study.lengths import MAX_STATES
 from ggp.study.names import Names
 
 pyspiel: Any = spiel_games.pyspiel()
@@ -38,10 +38,10 @@ _State: Any = pyspiel.State
 
 NAME = "gdl"
 
-PARAMETERS = {"rules": "kuhn_poker", "verify_states": MOST_STATES, "max_turns": 0}
+PARAMETERS = {"rules": "kuhn_poker", "verify_states": MAX_STATES, "max_turns": 0}
 """Parameters of the game `gdl`, with their default values."""
 
-MOST_PLAYERS = 64
+MAX_PLAYERS = 64
 """Number of players that OpenSpiel gets for rulesheets in general; each game gives its own."""
 
 
@@ -179,7 +179,7 @@ def _type(sheet: Sheet | None = None, coder: Coder | None = None) -> Any:
         else kinds.Information.IMPERFECT_INFORMATION,
         utility=utility,
         reward_model=kinds.RewardModel.TERMINAL,
-        max_num_players=MOST_PLAYERS if sheet is None else len(sheet.players),
+        max_num_players=MAX_PLAYERS if sheet is None else len(sheet.players),
         min_num_players=1 if sheet is None else len(sheet.players),
         provides_information_state_string=True,
         provides_information_state_tensor=coder is None or coder.has_information_states,
@@ -222,10 +222,10 @@ def register() -> None:
 # if and only if they have equal texts. Observations have earlier percepts as a set: they need not
 # contain everything.
 
-MOST_NUMBERS = 1 << 20
+MAX_NUMBERS = 1 << 20
 """Largest size of an information state; games in which it is larger have only observations."""
 
-MOST_REMEMBERED = 50_000
+MAX_REMEMBERED = 50_000
 """Number of turns whose rows are cached."""
 
 
@@ -252,7 +252,7 @@ class Coder:
     @property
     def has_information_states(self) -> bool:
         """Whether tensors of whole paths have a known size that is not too large."""
-        return self.most_turns is not None and self.most_turns * self.width <= MOST_NUMBERS
+        return self.most_turns is not None and self.most_turns * self.width <= MAX_NUMBERS
 
     def places(self, turn: ChoiceTurn, player: int) -> IntArray:
         """Indices of the ones in the rows of the earlier turns, if the rows are one flat array.
@@ -263,7 +263,7 @@ class Coder:
         key = (turn.number, player)
         places = self._places.get(key)
         if places is None:
-            if len(self._places) >= MOST_REMEMBERED:
+            if len(self._places) >= MAX_REMEMBERED:
                 self._places.clear()
             past = turns_of(turn.past)
             if self.most_turns is not None and len(past) > self.most_turns:

@@ -26,7 +26,7 @@ from ggp.machine.base import DEFAULT_MAX_STEPS, UNKNOWN, FloatArray, IntArray, M
 KEPT_GAMES = 8
 """Number of games in the cache, beside the games that are still in use."""
 
-MOST_TURNS = 50_000
+MAX_TURNS = 50_000
 """Number of cached turns of each game, so that repeating them takes no reasoning."""
 
 
@@ -192,7 +192,7 @@ class Playing:
         child = self._children.get(key)
         if child is None:
             child = self._turn(*self.step(turn.lane, turn.past, turn.joint_move(choices)))
-            if len(self._children) >= MOST_TURNS:
+            if len(self._children) >= MAX_TURNS:
                 self._children.clear()
             self._children[key] = child
         return child
@@ -382,7 +382,7 @@ def _restored(rules: str, verify_states: int, max_turns: int, history: tuple[int
 # histories side by side, all of them if they are few, otherwise a weighted sample. The other roles
 # are assumed to move uniformly at random.
 
-MOST_WORLDS = 1_000
+MAX_WORLDS = 1_000
 """Number of histories of a sample."""
 
 LISTED = 1 << 16
@@ -430,7 +430,7 @@ def worlds_of(
         if worlds is not None:
             return worlds
     texts = [machine.move_text(move) for move, _ in turns if move != UNKNOWN]
-    raise BeliefDepletedError(texts, TRIES * MOST_WORLDS, exhausted=False)
+    raise BeliefDepletedError(texts, TRIES * MAX_WORLDS, exhausted=False)
 
 
 def _sample(
@@ -448,7 +448,7 @@ def _sample(
         if options.counts.sum() <= LISTED:
             completions, _ = list_completions(turn, open_, Polling())
         else:
-            shares = np.full(len(open_), -(-MOST_WORLDS // len(open_)))
+            shares = np.full(len(open_), -(-MAX_WORLDS // len(open_)))
             limits = np.full(len(open_), DRAWS)
             completions, _ = draw_completions(turn, open_, shares, limits, rng, Polling())
         if not len(completions.lanes):
@@ -456,7 +456,7 @@ def _sample(
         logs = log_weights[completions.lanes] + completions.log_factors
         logs = logs - log_sums(logs, np.zeros(len(logs), dtype=np.int64), 1)
         offsets = np.array([0, len(logs)], dtype=np.int64)
-        entries, log_weights, _ = choose_entries(logs, offsets, np.array([MOST_WORLDS]), rng)
+        entries, log_weights, _ = choose_entries(logs, offsets, np.array([MAX_WORLDS]), rng)
         states = completions.states.take(entries)
         moves = completions.joint_moves[entries][:, None]
         histories = np.concatenate([histories[completions.lanes[entries]], moves], axis=1)

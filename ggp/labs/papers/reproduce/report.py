@@ -270,7 +270,7 @@ _PART_INCHES = (3.6, 2.8)
 _TITLE_LETTERS = 42
 """Most letters in a line of a title above a part of `_PART_INCHES`."""
 
-_MOST_ABREAST = 3
+_MAX_ABREAST = 3
 _MARKERS = "osD^v"
 _LINES = ("--", ":", "-.")
 
@@ -311,7 +311,7 @@ def draw_chart(chart: Chart, path: Path) -> None:
         GGPError: it cannot be written; see `write_whole`.
     """
     parts = max(1, len(chart.curves))
-    columns = min(parts, _MOST_ABREAST)
+    columns = min(parts, _MAX_ABREAST)
     rows = -(-parts // columns)
     width, height = _PART_INCHES
     figure = new_figure(width * columns + 0.6, height * rows + 0.6)

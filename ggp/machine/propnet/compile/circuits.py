@@ -312,8 +312,8 @@ def make(argument: tuple[Program, Limits, str]) -> bytes:
 
 Task = Callable[[Any], bytes]
 
-_MOST_SECONDS = 86_400.0
-_MOST_SAID = 500
+_MAX_SECONDS = 86_400.0
+_MAX_SAID = 500
 _OUT_OF_MEMORY = (b"bad_alloc", b"out of memory", b"MemoryError", b"cannot allocate memory")
 
 
@@ -362,7 +362,7 @@ def run_limited(
         MachineError: the task raised it, or the child crashed or was killed.
     """
     seconds, wait_seconds, memory_bytes = limits
-    seconds, wait_seconds = min(seconds, _MOST_SECONDS), min(wait_seconds, _MOST_SECONDS)
+    seconds, wait_seconds = min(seconds, _MAX_SECONDS), min(wait_seconds, _MAX_SECONDS)
     packed = pickle.dumps(argument, protocol=pickle.HIGHEST_PROTOCOL)
     try:
         child = Child(collects_errors=True)
@@ -433,7 +433,7 @@ def _error_of(reply: bytes, doing: str) -> GGPError:
 
 def _tail(output: bytes) -> str:
     text = output.decode(errors="replace").strip()
-    return f"; it said: {text[-_MOST_SAID:]}" if text else ""
+    return f"; it said: {text[-_MAX_SAID:]}" if text else ""
 
 
 # -------------------------------------------------------------------- the child's side

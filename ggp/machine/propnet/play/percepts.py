@@ -314,13 +314,13 @@ class MoveTable:
 # impossible, but a move that it leaves may be impossible, too, because inputs are treated as if
 # they did not depend on each other.
 
-MOST_GATES, MOST_BITS = 20_000, 1 << 29
+MAX_GATES, MAX_BITS = 20_000, 1 << 29
 """Greatest number of gates, and of gates times moves, for inference: a second, and 128 MB."""
 
-MOST_CLUES = 64
+MAX_CLUES = 64
 """Greatest number of different percepts of one batch that are used for inference."""
 
-MOST_KNOWN = 1024
+MAX_KNOWN = 1024
 """Greatest number of answers in the cache."""
 
 
@@ -370,7 +370,7 @@ class Clues:
         """
         key = percepts, role, mover
         if key not in self._answers:
-            if len(self._answers) >= MOST_KNOWN:
+            if len(self._answers) >= MAX_KNOWN:
                 self._answers.clear()
             names = self._circuit.sees[role].names
             seen = set(percepts)
@@ -413,7 +413,7 @@ class Clues:
         moves = np.zeros(len(reached), dtype=np.bool_)
         moves[first:end] = True
         gates = np.flatnonzero((reached & touched_by(circuit, moves))[self._first_gate :])
-        if len(gates) > MOST_GATES or len(gates) * (end - first) > MOST_BITS:
+        if len(gates) > MAX_GATES or len(gates) * (end - first) > MAX_BITS:
             return None
         slots = np.full(circuit.num_gates, -1, dtype=np.int64)
         slots[gates] = np.arange(len(gates))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ggp.machine.abilities import MOST_SUM, PlayoutLimits, PlayoutSums, TrialBatch
+from ggp.machine.abilities import MAX_SUM, PlayoutLimits, PlayoutSums, TrialBatch
 from ggp.machine.arrays import Packed
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Playouts
 from ggp.machine.compiling.vectors import WIDTH, aligned_words, words_of
@@ -24,7 +24,7 @@ from ggp.machine.propnet.play.kernels.block_playouts import play
 from ggp.machine.propnet.play.kernels.blocks import (
     END,
     LAST,
-    MOST_RUNS,
+    MAX_RUNS,
     NEXT,
     PLACED,
     RUN,
@@ -240,10 +240,10 @@ class CircuitPlayouts:
         for role, moves in numbers.items():
             # Sliced numbers of kernels have room for no more.
             role_weights = weights[role, moves]
-            if role_weights.min(initial=1) < 1 or role_weights.sum() > MOST_SUM:
+            if role_weights.min(initial=1) < 1 or role_weights.sum() > MAX_SUM:
                 raise ValueError(
                     f"the weights of the moves of role {role} must be at least 1, and at most "
-                    f"{MOST_SUM:,} together"
+                    f"{MAX_SUM:,} together"
                 )
         first = self._first_moves
         odds = np.ones(len(self._queries.playout.move_rows), dtype=np.int32)
@@ -428,8 +428,8 @@ class QueuePlayer:
                 chain = chains.popleft()
             except IndexError:
                 break
-            for start in range(0, len(chain), MOST_RUNS):
-                runs = chain[start : start + MOST_RUNS]
+            for start in range(0, len(chain), MAX_RUNS):
+                runs = chain[start : start + MAX_RUNS]
                 keys = [run.key for run in runs]
                 begin(block, [*(run.first for run in runs), runs[-1].end], keys)
                 if queue.role < 0:

@@ -44,7 +44,7 @@ from ggp.machine.propnet.play.kernels.narrow import NARROW
 from ggp.machine.propnet.play.kernels.packed import PropnetStates
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.percepts import (
-    MOST_CLUES,
+    MAX_CLUES,
     CircuitPercepts,
     Clues,
     MoveTable,
@@ -208,7 +208,7 @@ class PropnetMachine(CircuitTurns):
         moves, _ = self._answers.legal_bits(self._packed(states), mover)
         totals = np.bitwise_count(moves).sum(axis=1, dtype=np.int64)
         long = (totals > more_than) & (percepts != UNKNOWN)
-        for seen in np.unique(percepts[long])[:MOST_CLUES].tolist():
+        for seen in np.unique(percepts[long])[:MAX_CLUES].tolist():
             possible = self._clues.moves_behind(self.percept_texts(seen), role, mover)
             if possible is not None:
                 moves[long & (percepts == seen)] &= possible
@@ -249,7 +249,7 @@ class PropnetMachine(CircuitTurns):
 
         Args:
             weights: `[R, M]` by move id, at least 1; those of `random` are ignored. The weights of
-                a role's moves add up to at most `MOST_SUM`.
+                a role's moves add up to at most `MAX_SUM`.
             credits: `[R, M, 2]`. For each move of a role, the number of finished playouts in which
                 the role made it, and the sum of the role's goals in them, are added.
 

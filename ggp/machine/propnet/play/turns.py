@@ -42,7 +42,7 @@ WIDTH = (0,)
 """The width of kernels that make turns, 512 lanes: waves of a search are often no longer, and
 blocks that are twice as wide are no faster."""
 
-MOST_PHASES = 2
+MAX_PHASES = 2
 """Phases that have circuits of their own: most often one for each role."""
 
 Scratch = tuple[Packed, Packed, Packed, Packed]
@@ -195,15 +195,15 @@ class CircuitTurns:
 
         Args:
             state: a packed state. If its phase has no circuit, one is made, unless there are
-                `MOST_PHASES` already.
+                `MAX_PHASES` already.
         """
         self._in_phase(state[None])
-        by_phase = list(self._small.items())[:MOST_PHASES]
-        phases = np.full(MOST_PHASES, NO_PHASE)
+        by_phase = list(self._small.items())[:MAX_PHASES]
+        phases = np.full(MAX_PHASES, NO_PHASE)
         phases[: len(by_phase)] = [phase for phase, _ in by_phase]
         whole = self._whole_turns
         circuits = [self._circuit(queries.advance, queries.look) for _, queries in by_phase]
-        first, second = (*circuits, whole, whole)[:MOST_PHASES]
+        first, second = (*circuits, whole, whole)[:MAX_PHASES]
         fluents = self._queries.deciding.astype(np.int32)
         return TurnPhases(whole, first, second, phases, fluents)
 
@@ -347,7 +347,7 @@ class CircuitTurns:
 
     @made_once
     def _small(self) -> dict[int, Queries]:
-        """The queries of each phase that has a circuit, at most `MOST_PHASES`."""
+        """The queries of each phase that has a circuit, at most `MAX_PHASES`."""
         return {}
 
     @made_once
@@ -367,7 +367,7 @@ class CircuitTurns:
                 return queries
         is_true = packed[0, fluents >> 6] >> (fluents & 63).astype(np.uint64) & np.uint64(1) > 0
         phase = int(is_true @ (1 << np.arange(len(is_true))))
-        if phase not in self._small and len(self._small) < MOST_PHASES:
+        if phase not in self._small and len(self._small) < MAX_PHASES:
             small = queries.in_phase(is_true)
             pairs = (
                 (small.advance, queries.step),

@@ -381,7 +381,7 @@ def test_states_are_not_valued_oftener_than_tells_anything_or_than_there_is_memo
     once = evaluation.asked
     search.round(10**9)
     assert evaluation.asked == once < 10
-    monkeypatch.setattr(information_sets, "MOST_VALUED", 1000)
+    monkeypatch.setattr(information_sets, "MAX_VALUED", 1000)
     noisy = Known(machine)
     search = searched(machine, bags, 10**6, depth=1, paranoid=False, evaluation=noisy)
     assert not search.exhausted

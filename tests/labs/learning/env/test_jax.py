@@ -22,7 +22,7 @@ from tests.support.commands import run
 from tests.support.effort import THOROUGH
 from tests.support.games import GAMES, build_here, machine_of_game
 
-MOST_GATES = 20_000
+MAX_GATES = 20_000
 
 STEPS = 100_000 if THOROUGH else 2_000
 
@@ -69,7 +69,7 @@ def test_module_agrees_with_the_circuit(game: str, tmp_path: Path) -> None:
 
     machine = machine_of_game(game, "propnet")
     assert isinstance(machine, PropnetMachine)
-    assert machine.circuit.num_gates < MOST_GATES
+    assert machine.circuit.num_gates < MAX_GATES
     names = names_of(load_program(game), machine)
     engine = CircuitEngine(machine, names)
     lanes, rng = min(1000, STEPS // 10), np.random.default_rng(1)

@@ -224,7 +224,7 @@ def test_a_policy_that_is_forgotten_is_asked_about_anew(monkeypatch: pytest.Monk
     for path in (role, role, int(later[0])):
         policy.moves(np.arange(1), np.array([path]), legal)
     assert (paths_asked, policy.num_known) == ([role, int(later[0])], 2)
-    monkeypatch.setattr(movers, "MOST_KNOWN", 1)
+    monkeypatch.setattr(movers, "MAX_KNOWN", 1)
     policy.moves(np.arange(1), np.array([role]), legal)
     assert (paths_asked, policy.num_known) == ([role, int(later[0]), role], 1)
 

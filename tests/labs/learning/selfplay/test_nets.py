@@ -9,7 +9,7 @@ from ggp.errors import ConfigError
 from ggp.labs.learning.selfplay.features import Choices, Features, RowChanges
 from ggp.labs.learning.selfplay.nets import (
     F32,
-    MOST_WEIGHTS,
+    MAX_WEIGHTS,
     Net,
     NetShape,
     Optimiser,
@@ -172,7 +172,7 @@ def test_advantages_are_those_of_the_definition() -> None:
             assert gains[t, lane, 0] == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize("hidden", [(), (0,), (MOST_WEIGHTS,)])
+@pytest.mark.parametrize("hidden", [(), (0,), (MAX_WEIGHTS,)])
 def test_impossible_shapes_are_refused(hidden: tuple[int, ...]) -> None:
     with pytest.raises(ConfigError, match="a net"):
         NetShape(10, hidden, 3)

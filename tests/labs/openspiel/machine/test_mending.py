@@ -17,7 +17,7 @@ from ggp.machine.base import States
 from ggp.machine.games import load_program
 from ggp.search.moves import random_moves
 
-MOST_STATES = 200_000
+MAX_STATES = 200_000
 """Means of 3,500 to 30,000 were needed from the start of the game, and 57,000 at most."""
 
 
@@ -62,9 +62,9 @@ def test_a_history_is_mended_from_the_start_of_the_game(
     start = History([], [], [], path.root.clone())
     history = start
     while len(history) < num_turns:
-        assert path.visited < MOST_STATES
+        assert path.visited < MAX_STATES
         rng = np.random.default_rng(path.visited)
-        history = mender.mended(path.extended(start, rng), lambda: path.visited > MOST_STATES)
+        history = mender.mended(path.extended(start, rng), lambda: path.visited > MAX_STATES)
     assert len(path.agreeing(history.actions)) == num_turns
 
 

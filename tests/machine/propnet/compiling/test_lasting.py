@@ -75,7 +75,7 @@ def test_after_so_many_turns_it_gives_up(monkeypatch: pytest.MonkeyPatch) -> Non
         grounded.append(text)
         return ground_part(text)
 
-    monkeypatch.setattr(grounding, "MOST_LETTERS", 100_000)
+    monkeypatch.setattr(grounding, "MAX_LETTERS", 100_000)
     endless = normalize(parse(ROLES + "(<= terminal (true (step 8)))"))
     assert lasting_fluents(translate(endless.roles, endless.rules), run) is None
     assert 10 < len(grounded) < 100
@@ -114,7 +114,7 @@ def test_terms_that_become_too_large_are_told_at_once() -> None:
 def test_terms_that_grow_for_ever_are_not_ground_all_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(grounding, "MOST_LETTERS", 100_000)
+    monkeypatch.setattr(grounding, "MAX_LETTERS", 100_000)
     rules = "(role b) (legal b grow) (init (heap z)) (goal b 1) (<= terminal (true (heap over)))"
     grows = rules + "(<= (next (heap (s ?x))) (true (heap ?x)))"
     with pytest.raises(ReasonerLimitError, match="by turns passed the limit of 100,000 letters"):

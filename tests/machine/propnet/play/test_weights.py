@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ggp.machine.abilities import MOST_SUM
+from ggp.machine.abilities import MAX_SUM
 from ggp.machine.base import FloatArray, IntArray, Machine
 from ggp.machine.propnet.play.kernels.choice import MAX_PLANES
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
@@ -148,15 +148,15 @@ def test_a_lane_is_not_credited_with_moves_of_the_lane_it_replaces() -> None:
 
 
 def test_weights_that_kernels_have_no_room_for_are_refused() -> None:
-    assert MOST_SUM == (1 << MAX_PLANES) - 1
+    assert MAX_SUM == (1 << MAX_PLANES) - 1
     machine = machine_of_rules(URN, "propnet")
     assert isinstance(machine, PropnetMachine)
-    for weight in (0, MOST_SUM // 9 + 1):
+    for weight in (0, MAX_SUM // 9 + 1):
         credits, rng = no_credits(machine), np.random.default_rng(0)
-        with pytest.raises(ValueError, match=f"at least 1, and at most {MOST_SUM:,}"):
+        with pytest.raises(ValueError, match=f"at least 1, and at most {MAX_SUM:,}"):
             machine.playout_by_weights(machine.initial(1), even(machine, weight), credits, rng)
     credits, rng = no_credits(machine), np.random.default_rng(0)
-    most = even(machine, MOST_SUM // 9)
+    most = even(machine, MAX_SUM // 9)
     machine.playout_by_weights(machine.initial(1000), most, credits, rng)
     assert (credits[:, :, 0].sum(axis=1) == 1000).all()
     assert (credits[:, :, 0] > 50).all()

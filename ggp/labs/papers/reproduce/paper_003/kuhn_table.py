@@ -104,7 +104,7 @@ def _both_ends(value: Fraction) -> tuple[Fraction, Fraction]:
 
 def _over_equilibria(strategy: Strategy) -> tuple[Fraction, Fraction]:
     """Lowest and highest value for player 2 over all equilibria; linear in their parameter."""
-    ends = [-payoff(nash(FIRST, bluffs), strategy) for bluffs in (Fraction(0), MOST_BLUFFS)]
+    ends = [-payoff(nash(FIRST, bluffs), strategy) for bluffs in (Fraction(0), MAX_BLUFFS)]
     return min(ends), max(ends)
 
 
@@ -159,7 +159,7 @@ FIRST, SECOND = 0, 1
 VALUE = Fraction(-1, 18)
 """Value of the game for player 1."""
 
-MOST_BLUFFS = Fraction(1, 3)
+MAX_BLUFFS = Fraction(1, 3)
 """Highest probability with which player 1 bets a jack: the only parameter of the equilibria."""
 
 _HALF = Fraction(1, 2)
@@ -205,7 +205,7 @@ def nash(player: int, bluffs: Fraction = Fraction(0)) -> Strategy:
     """Kuhn's equilibria.
 
     Args:
-        bluffs: probability that player 1 bets a jack, up to `MOST_BLUFFS`; player 2 has no choice.
+        bluffs: probability that player 1 bets a jack, up to `MAX_BLUFFS`; player 2 has no choice.
     """
     never, always, third = Fraction(0), Fraction(1), Fraction(1, 3)
     if player == FIRST:

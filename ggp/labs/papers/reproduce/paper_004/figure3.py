@@ -36,7 +36,7 @@ GUESSER = "hyperplay:n=6"
 ENOUGH = 8
 """Index at which HyperPlay-II should play as well as it can."""
 
-LEAST_SCORE = 85
+MIN_SCORE = 85
 
 _NAME = "figure3"
 
@@ -119,9 +119,9 @@ def _claims(duels: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
         ),
         Claim(
             f"{player}: score",
-            f"at least {LEAST_SCORE}",
+            f"at least {MIN_SCORE}",
             score_text(best.value),
-            reaches(best.value.value, LEAST_SCORE, best.rounds),
+            reaches(best.value.value, MIN_SCORE, best.rounds),
         ),
     ]
 

@@ -38,7 +38,7 @@ from ggp.labs.papers.reproduce.results import (
 OPTIMAL_INDEX = 8
 """Index at which the paper's HyperPlay-II reaches the optimum."""
 
-LEAST_SCORE, LEAST_SAMPLED_SCORE = 68, 65
+MIN_SCORE, MIN_SAMPLED_SCORE = 68, 65
 RISING = (2, 4, 16)
 """Indices between which the sampled curve should rise."""
 
@@ -110,9 +110,9 @@ def _claims(duels: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
     claims.append(
         Claim(
             f"{player} against 4,096 playouts a candidate",
-            f"at least {LEAST_SCORE}",
+            f"at least {MIN_SCORE}",
             score_text(best.value),
-            reaches(best.value.value, LEAST_SCORE, best.rounds),
+            reaches(best.value.value, MIN_SCORE, best.rounds),
         )
     )
     return [*claims, *_sampled_claims(points)]
@@ -135,9 +135,9 @@ def _sampled_claims(points: Sequence[Point]) -> list[Claim]:
         ),
         Claim(
             f"sampled curve at n = {RISING[-1]}",
-            f"at least {LEAST_SAMPLED_SCORE}",
+            f"at least {MIN_SAMPLED_SCORE}",
             score_text(measured[-1].value),
-            reaches(scores[-1], LEAST_SAMPLED_SCORE, measured[-1].rounds),
+            reaches(scores[-1], MIN_SAMPLED_SCORE, measured[-1].rounds),
         ),
     ]
 

@@ -25,7 +25,7 @@ from ggp.statistics import Interval
 SUFFICIENT_INDEX = 4
 """Resource index that suffices to dominate, according to the paper."""
 
-LEAST_SHARE_WON, LEAST_SCANS, LEAST_QUICK = 75, 0.9, 0.9
+MIN_SHARE_WON, MIN_SCANS, MIN_QUICK = 75, 0.9, 0.9
 
 _NAME = "figure5"
 _QUICK = ["scan", "fire"]
@@ -67,21 +67,21 @@ def _claims_of(curve: str, point: Point, duel: PlayedDuel) -> list[Claim]:
             "scan.",
         ),
         Claim(
-            f"{player}: scans first, in at least {LEAST_SCANS:.0%}",
+            f"{player}: scans first, in at least {MIN_SCANS:.0%}",
             "paper: always",
             share_text(scans, len(firsts)),
-            happens(scans, len(firsts), LEAST_SCANS),
+            happens(scans, len(firsts), MIN_SCANS),
         ),
         Claim(
-            f"{player}: wins by scan, then fire, at least {LEAST_QUICK:.0%} of its wins",
+            f"{player}: wins by scan, then fire, at least {MIN_QUICK:.0%} of its wins",
             "paper: always",
             share_text(quick, len(won)),
-            happens(quick, len(won), LEAST_QUICK),
+            happens(quick, len(won), MIN_QUICK),
         ),
     ]
     if curve == EXACT:
-        reached = reaches(percent.value, LEAST_SHARE_WON, point.rounds)
-        bound = f"at least {LEAST_SHARE_WON}"
+        reached = reaches(percent.value, MIN_SHARE_WON, point.rounds)
+        bound = f"at least {MIN_SHARE_WON}"
         claims.insert(1, Claim(f"{player}: % won", bound, score_text(percent), reached))
     return claims
 

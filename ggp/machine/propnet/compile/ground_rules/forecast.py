@@ -41,7 +41,7 @@ BYTES_PER_CONDITION = 8
 BETWEEN = 1_000_000
 """Number of rules between two reports of their count."""
 
-MOST_SHOWN = 3
+MAX_SHOWN = 3
 """Number of rules that a forecast names, the ones that become most ground rules first."""
 
 Verdict = Literal["yes", "perhaps", "no"]
@@ -221,7 +221,7 @@ def forecast(
         relations[name] = relations.get(name, 0.0) + count
     # Besides, the translation has two choice rules for each fluent, and one for each move.
     total = sum(by_rule.values()) + 2 * sizes.atoms("true") + sizes.atoms("legal")
-    largest = sorted(by_rule, key=lambda key: -by_rule[key])[:MOST_SHOWN]
+    largest = sorted(by_rule, key=lambda key: -by_rule[key])[:MAX_SHOWN]
     return GroundingForecast(
         total,
         dict(sorted(relations.items(), key=lambda pair: -pair[1])),

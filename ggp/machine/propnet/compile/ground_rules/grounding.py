@@ -39,7 +39,7 @@ from ggp.machine.propnet.compile.ground_rules.simplify import (
 )
 from ggp.machine.propnet.compile.rewriting.extents import Extents, table_of
 from ggp.machine.propnet.compile.rewriting.splits import (
-    MOST_FACTS,
+    MAX_FACTS,
     Count,
     Split,
     Tables,
@@ -137,7 +137,7 @@ def _foresee(
 ) -> tuple[GroundingForecast, Split | None]:
     is_sure = not terms_grow(program.rules, MAX_UNCHECKED_DEPTH)
     # Facts whose terms grow may be infinitely many.
-    split = split_rules(program, count, MOST_FACTS if is_sure else 0.0)
+    split = split_rules(program, count, MAX_FACTS if is_sure else 0.0)
     expected = _forecast(program, split, split.rules, is_sure=is_sure)
     if expected.verdict(limits) == "no":
         fewer = _forecast(program, split, asked_for(program, split), is_sure=is_sure)
@@ -438,14 +438,14 @@ class AtomTables:
 # sound. A fluent that surely ends the game, such as the third heap if three are enough, is dropped
 # from the turns that follow.
 
-MOST_LETTERS = 3_000_000
+MAX_LETTERS = 3_000_000
 """Total letters of programs after which the search is given up, some seconds: grounding the whole
 game may be as fast. It is no limit in seconds, so that equal rules always give equal circuits."""
 
 _LETTERS_MORE = 2_000
 """The fixed cost of grounding a program, in letters."""
 
-MOST_ASKED = 32
+MAX_ASKED = 32
 """Greatest number of fluents in a turn that are tested for ending the game; if more, none is."""
 
 Run = Callable[[str], "Control"]
@@ -482,15 +482,15 @@ def lasting_fluents(
         # Only new fluents with deeper terms are tested: others are finitely many.
         deep = {f for f in possible - lasting if _depth(f) > shallow}
         lasting |= possible
-        if turns.letters > MOST_LETTERS:
+        if turns.letters > MAX_LETTERS:
             if endless and deep:
-                raise ReasonerLimitError("letters", MOST_LETTERS, "grounding the rules by turns")
+                raise ReasonerLimitError("letters", MAX_LETTERS, "grounding the rules by turns")
             return None
         turn = turns.ground(certain, possible)
         if _ends(turn):
             break
         candidates = (deep | enders) & possible
-        if len(candidates) > MOST_ASKED:
+        if len(candidates) > MAX_ASKED:
             candidates = set()
         new_enders = {f for f in candidates if _ends(turns.ground(certain | {f}, possible))}
         enders |= new_enders

@@ -202,7 +202,7 @@ PASSES = 2
 """Number of times that fluents are estimated by their rules; the first estimate is the product of
 domains."""
 
-LEAST_SHARE = 0.05
+MIN_SHARE = 0.05
 """Least share of instances assumed to pass a test: joint values are too uncertain for less."""
 
 _BY_TERM = {"true": "true", "next": "true", "init": "true", "legal": "legal", "does": "legal"}
@@ -381,7 +381,7 @@ class Sizes:
         if literal.is_distinct:
             return 1 - 1 / max(2.0, *(values[name] for name in names))
         refused = self._of(literal.atom).size / prod(values[name] for name in names)
-        return max(LEAST_SHARE, 1 - refused)
+        return max(MIN_SHARE, 1 - refused)
 
     def _of(self, atom: Atom) -> Extent:
         """The extent of a condition."""

@@ -46,7 +46,7 @@ from ggp.machine.propnet.compile.rewriting.translate import ASKED, MAY, RANKED, 
 LARGE = 3_000_000.0
 """Expected cost of ground rules above which rules are restricted to atoms that are asked for."""
 
-MOST_FACTS = 100_000.0
+MAX_FACTS = 100_000.0
 """Expected number of facts above which a forecast does not count them: counting these takes half a
 second."""
 

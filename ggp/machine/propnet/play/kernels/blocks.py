@@ -168,8 +168,8 @@ class Block(NamedTuple):
         square: `[64]` scratch.
         history: rows of moves: the lanes that made them since they were let in. Empty until
             some queue wants `credits`.
-        bounds: `[MOST_RUNS + 1]` entry of the queue at which each run begins, and the end.
-        keys: `[MOST_RUNS]` keys of their random bits.
+        bounds: `[MAX_RUNS + 1]` entry of the queue at which each run begins, and the end.
+        keys: `[MAX_RUNS]` keys of their random bits.
         at: counters, see `NEXT`.
     """
 
@@ -205,7 +205,7 @@ NEXT, PLACED, END, STEP, OLDEST, TOGETHER, FRESH, VISITED, RUN, LAST, IN_PHASE, 
 - `STRAY`: whether some lane is in no phase.
 - `LIKELY`: the step to which the last state belonged, see `PlayoutPlan.excluded`."""
 
-MOST_RUNS = 64
+MAX_RUNS = 64
 """Greatest number of runs for one call of `begin`."""
 
 
@@ -224,14 +224,14 @@ def new_block(plan: PlayoutPlan, width: tuple[int, ...]) -> Block:
         aligned_words(-(-len(plan.always) // 8)).view(np.uint8),
         aligned_words(64),
         aligned_words(0),
-        aligned_words(MOST_RUNS + 1).view(np.int64),
-        aligned_words(MOST_RUNS),
+        aligned_words(MAX_RUNS + 1).view(np.int64),
+        aligned_words(MAX_RUNS),
         aligned_words(13).view(np.int64),
     )
 
 
 def begin(block: Block, bounds: Sequence[int], keys: Sequence[int]) -> None:
-    """Set the runs that a block plays next, up to `MOST_RUNS`.
+    """Set the runs that a block plays next, up to `MAX_RUNS`.
 
     Args:
         bounds: entries of the queue at which the runs begin, and the end.

@@ -29,7 +29,7 @@ from ggp.machine.threads import made_once
 DECIDING = 32
 """A fluent is deciding if more than one gate in so many reads it."""
 
-MOST_DECIDING = 4
+MAX_DECIDING = 4
 """Greatest number of deciding fluents."""
 
 
@@ -97,7 +97,7 @@ class Queries:
             return np.zeros(0, dtype=np.int64)
         read = np.bincount(circuit.literals >> 1, minlength=1 + self._num_fluents)
         read = read[1 : 1 + self._num_fluents]
-        most = np.argsort(-read, kind="stable")[:MOST_DECIDING]
+        most = np.argsort(-read, kind="stable")[:MAX_DECIDING]
         return np.sort(most[DECIDING * read[most] > circuit.num_gates])
 
     def in_phase(self, holding: NDArray[np.bool_]) -> Queries:
