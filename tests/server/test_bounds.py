@@ -160,8 +160,8 @@ NUMBERS = {
         f"after {hosted_match.MIN_GROUNDING_S:g} s or half the start clock",
         f"and after {hosted_match.MAX_GROUNDING_S:g} s at most",
         f"for at most {worker_match.PONDER_S:g} s",
-        f"within {pool.SILENT_S:g} s that it is there (the understudy: {pair.LISTEN_S:g} s",
-        f"or {pair.LISTEN_SHARE:.0%} of".replace("%", " %"),
+        f"within {pool.SILENT_S:g} s that it is there (an understudy that does not compute: "
+        f"{pair.LISTEN_S:g} s, or {pair.LISTEN_SHARE:.0%} of".replace("%", " %"),
         f"{pair.HANG_S:g} s after a deadline (up to {pair.STARVED_S:g} s",
         f"within {http_server.SHUTDOWN_S:g} seconds; exit code 0",
         f"After {supervisor.MAX_DEATHS} deaths within {supervisor.WITHIN_S:g} seconds",

@@ -236,8 +236,8 @@ def _complete(
             turn, drawn_lanes, shares, limits, rng, polling, shuffle=is_single
         )
         num_tried = num_drawn
-        if is_single and 2 * len(drawn_children.lanes) < len(drawn_lanes):
-            # Most entries found nothing. They may share what few find, all drawn afresh.
+        if is_single and 2 * len(drawn_children.lanes) < np.count_nonzero(num_drawn):
+            # Most entries that drew found nothing. They may share what few find, all drawn afresh.
             shared, num_shared = share_completions(turn, drawn_lanes, 2 * limits, rng, polling)
             num_tried = num_drawn + num_shared
             if len(shared.lanes) > len(drawn_children.lanes):
