@@ -3,7 +3,7 @@
 PYTHON := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test lint prepared verify format endurance timed docs soak clean
+.PHONY: help setup play test lint prepared verify format endurance timed docs soak findings clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -57,6 +57,12 @@ docs: setup
 # make soak    set up, then an hour of matches over HTTP with the memory watched
 soak: setup
 	$(PYTHON) scripts/soak.py --minutes $(or $(MINUTES),60) --out runs/soak
+
+# make findings  run the scripts of findings/, which need no setup, and say which packages changed
+findings:
+	@changed=0; for script in findings/*.sh; do \
+	  if bash $$script > /dev/null 2>&1; then echo "as found: $$script"; \
+	  else echo "CHANGED:  $$script"; changed=1; fi; done; exit $$changed
 
 # make setup   SWI-Prolog, Chromium, .venv and the project in it; quick the second time
 # make clean   remove .venv, caches and build results
