@@ -91,8 +91,12 @@ class Wire:
         if sheet.spelling.get(TUPLE) == "":
             self._tuples = Tuples(sheet.rules)
             self._spelling = {**self._spelling, **UNNAMED}
-        kept = KEPT - _RENAMED_BY_OLD if self.dialect is Dialect.GDL2_OLD else KEPT | server.kept
-        names = names_of(sheet.rules, kept) if rng is not None else ()
+        unscrambled = (
+            KEPT - _RENAMED_BY_OLD
+            if self.dialect is Dialect.GDL2_OLD
+            else KEPT | server.unscrambled
+        )
+        names = names_of(sheet.rules, unscrambled) if rng is not None else ()
         self._scrambler = Scrambler(names, rng)
         rules = " ".join(str(self._scrambler.rule(rule)) for rule in sheet.rules)
         self._rules = self._spelled(rules)
@@ -239,14 +243,14 @@ class Scrambler:
         return _renamed(term, self._back)
 
 
-def names_of(rules: Iterable[Rule], kept: frozenset[str] = KEPT) -> set[str]:
-    """All names in rules that a scrambler changes: all but numbers and those of `kept`."""
+def names_of(rules: Iterable[Rule], unscrambled: frozenset[str] = KEPT) -> set[str]:
+    """All names in rules that a scrambler changes: all but numbers and `unscrambled`."""
     return {
         name
         for rule in rules
         for term in (rule.head, *rule.body)
         for name in names_in(term)
-        if name not in kept and not _NUMBER.fullmatch(name)
+        if name not in unscrambled and not _NUMBER.fullmatch(name)
     }
 
 
@@ -323,7 +327,7 @@ class Server:
             it always may.
         reads_one_term: whether it ignores everything after the first term of an answer, and knows
             no comments. Others ignore what follows a closing parenthesis too many.
-        kept: names besides `KEPT` that it does not scramble.
+        unscrambled: names besides `KEPT` that it does not scramble.
     """
 
     name: str
@@ -335,7 +339,7 @@ class Server:
     reads_to_end: bool
     any_case: bool
     reads_one_term: bool
-    kept: frozenset[str] = frozenset()
+    unscrambled: frozenset[str] = frozenset()
 
 
 DRESDEN = Server("dresden", 2.0, 30.0, 1.0, 1.0, Replacement.FIRST, True, True, False)

@@ -222,13 +222,11 @@ def rounds_to_tell(
 
 def verdict_text(verdict: Verdict, matches_a_round: int) -> str:
     """A verdict in words, for the line below the tables."""
+    if verdict.decided and verdict.players == 2:
+        return f"{verdict.best} is better than the other (99 % confidence)"
     if verdict.decided:
-        rivals, chosen = (
-            ("the other", "")
-            if verdict.players == 2
-            else ("all others", f", chosen among {verdict.players}")
-        )
-        return f"{verdict.best} is better than {rivals} (99 % confidence{chosen})"
+        among = f"99 % confidence, chosen among {verdict.players}"
+        return f"{verdict.best} is better than all others ({among})"
     num_rounds = verdict.more_rounds
     matches = "" if num_rounds is None else f" ({num_rounds * matches_a_round:,} matches)"
     return (
