@@ -84,19 +84,33 @@ def read_bag(snapshot: str, machine: Machine, tree: PathTree, role: int, key: st
         fluents = content["fluents"]
         states = machine.from_written([tuple(fluents[f] for f in s) for s in content["states"]])
         exact, size, log_mass = content["set"]
+        log_weights = np.array(content["log_weights"], dtype=np.float64)
         views = content["views"]
+        rows = None if views is None else np.array(views, dtype=np.int64)
+        shape = (len(states), len(machine.roles))
+        if log_weights.shape != shape[:1] or not (rows is None or rows.shape == shape):
+            raise SnapshotError("a stored belief has other numbers of weights or paths than states")
+        are_numbers = np.isfinite(log_weights).all() and not np.isnan([size, log_mass]).any()
+        if not len(states) or not are_numbers:
+            raise SnapshotError("a stored belief has no states, or weights that are no numbers")
         sets = Segments(
             np.array([0, len(states)]),
             states,
-            np.array(content["log_weights"], dtype=np.float64),
+            log_weights,
             np.array([exact], dtype=np.bool_),
             np.array([size], dtype=np.float64),
             np.array([log_mass], dtype=np.float64),
-            None if views is None else nodes[np.array(views, dtype=np.int64)],
+            None if rows is None else nodes[rows],
         )
         return Bags(role, nodes[[content["path"]]], np.zeros(1, dtype=np.int64), sets)
-    except (MachineError, LookupError, RecursionError, TypeError, ValueError, zlib.error) as error:
+    except (MachineError, *_UNREADABLE) as error:
         raise SnapshotError(f"a stored belief cannot be read: {error}") from error
+
+
+_UNREADABLE = (
+    *(ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError),
+    zlib.error,
+)
 
 
 def _checksum(packed: bytes, key: str) -> str:

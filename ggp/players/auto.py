@@ -97,7 +97,17 @@ class Auto:
 
     def resume(self, snapshot: str, turns: Sequence[ObservedTurn]) -> int:
         """See `Believing`."""
-        return self._player.resume(snapshot, turns)
+        num_turns = self._player.resume(snapshot, turns)
+
+        def show(player: BeliefPlayer, deadline: Deadline | None) -> None:
+            for turn in turns[player.resume(snapshot, turns[:num_turns]) : num_turns]:
+                move, percepts, submitted, in_time = turn
+                player.observe(
+                    move, percepts, submitted=submitted, in_time=in_time, deadline=deadline
+                )
+
+        self._turns = [show] * (num_turns > 0)
+        return num_turns
 
     @property
     def tells_policy(self) -> bool:

@@ -40,6 +40,7 @@ def write_whole(path: Path, data: str | bytes) -> None:
             return
         place = path.resolve()  # a link stays a link
         part = place.parent / f".{os.getpid()}-{threading.get_native_id()}.part"
+        _remove(part)  # which a killed process with this number may have left
         _create(part, content)
         try:
             if place.exists():

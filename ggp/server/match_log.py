@@ -231,7 +231,9 @@ class MatchLog:
             self.close()
 
     def keep(self, worker: str, belief: Believed) -> None:
-        """Replace the belief of a worker; others of the same match may begin with it."""
+        """Replace the belief of a worker by a later one; others of the match may begin with it."""
+        if belief.turn < self.beliefs.get(worker, belief).turn:
+            return  # two understudies may follow the match, one behind the other
         self.beliefs[worker] = belief
         if self._file is None or self.path is None:
             return

@@ -157,6 +157,12 @@ def test_damaged_and_foreign_snapshots_are_refused() -> None:
         {"path": "first"},
         {"set": None},
         {"views": [[0, "x"]]},
+        {"views": [[0]]},
+        {"rows": [[10**30], [0]]},
+        {"states": []},
+        {"log_weights": [0.0] * 50},
+        {"log_weights": [float("nan")]},
+        {"set": [True, float("nan"), 0.0]},
     ],
 )
 def test_contents_that_nobody_wrote_are_refused(change: dict[str, object]) -> None:

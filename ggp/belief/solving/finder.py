@@ -450,17 +450,22 @@ def _beginning(machine: Machine, bag: Segments, count: int, rng: np.random.Gener
     return Paths(starts, moves, (bag.states.take(starts),), nothing, nothing)
 
 
-def _longer(path: IncompletePath, paths: Paths, rng: np.random.Generator) -> tuple[Paths, float]:
+def _longer(
+    path: IncompletePath, paths: Paths, rng: np.random.Generator, stop: Callable[[], bool]
+) -> tuple[Paths, float]:
     """As many paths one turn longer, drawn by weight, and the share of the old ones that agree.
 
     Args:
         path: one turn longer than the paths.
+        stop: when true, no more draws are made than the first ones.
     """
     turn, count = len(path.turns) - 1, len(paths)
     any_move = np.full((count, len(path.machine.roles)), UNKNOWN)
     tries: list[TriedTurn] = []
     while len(tries) < LENGTHENED and sum(len(tried.lanes) for tried in tries) < count:
         tries.append(try_turn(path, turn, paths.ends, any_move, rng))
+        if stop():
+            break
     lanes, moves, priors, counts = (
         np.concatenate([columns[k] for columns in tries]) for k in (0, 1, 3, 4)
     )
@@ -522,6 +527,8 @@ class Solving(Finder):
             followed = self._follow(bags, rng)
             if followed is not None:
                 return followed
+            if self._setting.stop():
+                break
         if len(bags.sets.states) or not self._solves:
             return bags.sets
         room = self._setting.most_entries
@@ -586,12 +593,14 @@ class Solving(Finder):
                 return extended(setting.machine, bags.sets, ends).thinned(setting.most_entries, rng)
             turn = len(followed.turns)
             part = part._replace(turns=turns[followed.first : turn + 1])
-            paths, share = _longer(part, paths, rng)
+            paths, share = _longer(part, paths, rng, stop)
             if not len(paths):
                 self._lost_at = turn
-            if stop() or not len(paths):
-                return None  # a later call continues
+                return None
             followed = replace(followed, turns=turns[: turn + 1], paths=paths)
+            if stop():  # a later call continues
+                self._followed = followed
+                return None
             steps = int(np.ceil(MOVED * (1 - share)))
 
     def learn(self, path: int, sets: Segments) -> None:

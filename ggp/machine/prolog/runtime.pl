@@ -105,8 +105,9 @@ evaluate(M, Ps) :-
               findall(Fs, ( member(P, Ps), facts_of(M, P, MaxFacts, Fs) ), Facts), Max, R),
           Error, ( too_much(Error) -> R = inference_limit_exceeded ; throw(Error) )),
     ( R == inference_limit_exceeded -> true
-    ; forall(member(N/A, Ps), ( functor(H, N, A), retractall(M:H) )),
-      forall(( member(Fs, Facts), member(F, Fs) ), assertz(M:F)) ).
+    ; transaction(
+          ( forall(member(N/A, Ps), ( functor(H, N, A), retractall(M:H) )),
+            forall(( member(Fs, Facts), member(F, Fs) ), assertz(M:F)) )) ).
 
 too_much(error(resource_error(_), _)).
 too_much(ggp_limit(What)) :- What \== seconds.

@@ -35,7 +35,7 @@ from ggp.belief import (
 from ggp.belief.sampler import Finder
 from ggp.belief.snapshots import write_bag
 from ggp.errors import GGPError, MachineError
-from ggp.machine.base import UNKNOWN, FloatArray, IntArray
+from ggp.machine.base import UNKNOWN, FloatArray, IntArray, is_open
 from ggp.players.options.option_fields import whole
 from ggp.players.parts.risk import Candidates, Doubts, Risk, candidates_of, prudent, sure_share
 from ggp.players.parts.slices import ROOM_SHARE
@@ -181,9 +181,10 @@ class BeliefPlayer(ABC):
 
     @property
     def _key(self) -> str:
-        """The key of snapshots: game and role."""
+        """The key of snapshots: game, role, and whether all moves are percepts."""
         program = self.context.program
-        return f"{'' if program is None else program.digest} {self.machine.roles[self.role]}"
+        digest = "" if program is None else program.digest
+        return f"{digest} {self.machine.roles[self.role]} {is_open(self.machine)}"
 
     def last_finder(self, belief: Sampler) -> Finder | None:
         """The finder to ask when no particle is left: see `Tracker`."""

@@ -159,7 +159,8 @@ class WorkerPair:
             choice = choice or self._best_so_far()
             is_sound = choice.decision is not None and choice.decision.is_sound
             choice = replace(choice, reading=index) if is_sound else fallback or choice
-            self._learn(choice)
+            if choice is not fallback:
+                self._learn(choice)
             self._thinker.rest()
             self._understudy.rest()
             self._relieve()
@@ -197,11 +198,11 @@ class WorkerPair:
         """
         latest, backend = self._understudies[-1], self._thinker.built_on
         if latest is not self._understudy:
-            if latest.is_sound:
+            if latest.is_sound and latest.built_on != "prolog":
                 self._background.start(self._understudy.close())
                 self._understudy = latest
                 latest.take_over("prolog")
-            elif latest.kills >= MAX_LIVES:
+            elif latest.kills >= MAX_LIVES or latest.failed or latest.built_on == "prolog":
                 self._background.start(latest.close())
             elif latest.warm:
                 latest.catch_up(self._history)
@@ -657,7 +658,7 @@ class WorkerSlot:
         self._changed()
 
     def _replace(self) -> None:
-        self.is_built = False
+        self.is_built = self.is_sound = self.warm = False
         if self._process is not None:
             process, self._process = self._process, None
             self._pool.drop(process)

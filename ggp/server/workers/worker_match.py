@@ -389,11 +389,11 @@ class WorkerMatch:
         assert self._setup is not None
         assert self._machine is not None
         decision = self._best
+        self._snapshots = ()  # whatever it was: begin with the first turn
         if decision is None:
             try:
                 simple = self._setup.for_stand_in()
                 self._player, self._followed = self._new_player(simple, self._machine, deadline), 0
-                self._snapshots = ()  # whatever it was: begin with the first turn
                 self._follow(simple, deadline)
                 decision = self._player.choose(deadline)
             except MemoryError:

@@ -186,13 +186,21 @@ def test_on_a_slow_machine_a_plainer_player_answers_until_the_game_is_examined(
     assert type(player._player) is later
 
 
-def test_the_player_that_suits_the_game_goes_on_where_the_plainer_one_stopped() -> None:
+@pytest.mark.parametrize("resumed", [0, 1, 2])
+def test_the_player_that_suits_the_game_goes_on_where_the_plainer_one_stopped(resumed: int) -> None:
     machine, clock = copy(machine_of_game("kuhn_poker")), SlowClock()  # its choice is not cached
     context = Context(machine, 1, np.random.default_rng(0), clock, ready_by=Deadline(0.0, clock))
     player = player_of(parse_spec("auto"), context)
-    player.observe("noop", ["(dealt jack)"])
-    player.observe("noop", ["check"])
     assert isinstance(player, Auto)
+    turns = [("noop", (card,), "noop", True) for card in ("(dealt jack)", "check")]
+    if resumed:  # with the belief of another player
+        other = player_of(parse_spec("ismcts"), Context(machine, 1, np.random.default_rng(1)))
+        assert isinstance(other, ISMCTS)
+        for move, percepts, *_ in turns[:resumed]:
+            other.observe(move, percepts)
+        assert player.resume(other.snapshot(), turns) == resumed
+    for move, percepts, *_ in turns[resumed:]:
+        player.observe(move, percepts)
     assert isinstance(player._player, ISMCTS)
     decision = player.choose()
     assert decision.probabilities == pytest.approx({"bet": 1 / 3, "check": 2 / 3})
