@@ -156,6 +156,8 @@ def differences(sheet: Rulesheet, engines: Collection[str]) -> Iterator[tuple[st
 
     Each row comes once, with its first place.
     """
+    if not engines:
+        return
     first: dict[str, int] = {}
     for name, offset in _places(sheet):
         first[name] = min(offset, first.get(name, offset))

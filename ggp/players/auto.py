@@ -75,7 +75,7 @@ class Auto:
     def __init__(self, options: AutoOptions, context: Context) -> None:
         self._options, self._context = options, context
         self._examining_s = EXAMINED_SECONDS
-        self._turns: list[Callable[[BeliefPlayer, Deadline | None], None]] = []
+        self._snapshot, self._turns = "", list[ObservedTurn]()  # what any player can begin with
         self._chosen = self._choose(context.ready_by)
         self._player = _player_of(self._chosen, options, context)
         # The work of examining the game belongs to no decision.
@@ -98,15 +98,8 @@ class Auto:
     def resume(self, snapshot: str, turns: Sequence[ObservedTurn]) -> int:
         """See `Believing`."""
         num_turns = self._player.resume(snapshot, turns)
-
-        def show(player: BeliefPlayer, deadline: Deadline | None) -> None:
-            for turn in turns[player.resume(snapshot, turns[:num_turns]) : num_turns]:
-                move, percepts, submitted, in_time = turn
-                player.observe(
-                    move, percepts, submitted=submitted, in_time=in_time, deadline=deadline
-                )
-
-        self._turns = [show] * (num_turns > 0)
+        if num_turns:
+            self._snapshot, self._turns = snapshot, list(turns[:num_turns])
         return num_turns
 
     @property
@@ -123,11 +116,10 @@ class Auto:
         in_time: bool = True,
         deadline: Deadline | None = None,
     ) -> None:
-        def show(player: BeliefPlayer, deadline: Deadline | None) -> None:
-            player.observe(move, percepts, submitted=submitted, in_time=in_time, deadline=deadline)
-
-        self._turns.append(show)
-        show(self._player, deadline)
+        self._turns.append((move, percepts, submitted, in_time))
+        self._player.observe(
+            move, percepts, submitted=submitted, in_time=in_time, deadline=deadline
+        )
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
         self._examine(deadline, EXAMINED_SHARE)
@@ -176,8 +168,9 @@ class Auto:
         if not self._chosen.is_final or self._chosen.player == plain.player:
             return
         player = _player_of(self._chosen, self._options, self._context)
-        for show in self._turns:
-            show(player, deadline)
+        num_known = player.resume(self._snapshot, self._turns) if self._snapshot else 0
+        for move, percepts, submitted, in_time in self._turns[num_known:]:
+            player.observe(move, percepts, submitted=submitted, in_time=in_time, deadline=deadline)
         if self._player.tracker.bag.depleted[0] or not player.tracker.bag.depleted[0]:
             self._player = player
 
