@@ -2,8 +2,8 @@
 
     python scripts/table_pictures.py [--out docs/figures] [--seats]
 
-They are three minds, and seats in six games, on a wide screen and on a phone. Needs Playwright for
-Python and the system's Chromium.
+They are a banner, two minds, and seats in six games, on a wide screen and on a phone. Needs
+Playwright for Python and the system's Chromium.
 """
 
 from __future__ import annotations
@@ -27,10 +27,37 @@ if TYPE_CHECKING:
 
 SHOTS = {
     "bomb": ("exploding_bomb", {"agent": "hyperplay2"}, 1, "agent"),
-    "ships": ("battleships_in_fog", {"admiral": "legal", "commodore": "random"}, 8, "admiral"),
     "kriegspiel": ("kriegspiel_5x5", {"white": "random", "black": "random"}, 24, "white"),
 }
 """Game, players, turn, and whose mind."""
+
+BANNER = ("battleships_in_fog", {"admiral": "legal", "commodore": "random"}, 8, "admiral")
+
+LAY_OUT = """() => {
+  const parts = {
+    "The truth": document.querySelectorAll(".picture-place .board")[1],
+    "What the admiral believes": document.querySelectorAll(".mind-parts .board")[1],
+    "What it thinks of its moves": document.querySelector(".mind-parts table.values"),
+  };
+  const banner = document.createElement("div");
+  banner.id = "banner";
+  banner.style.cssText = "display: flex; gap: 40px; padding: 16px 24px; width: 1040px";
+  for (const [words, part] of Object.entries(parts)) {
+    const title = document.createElement("h2");
+    title.textContent = words;
+    title.style.cssText = "margin: 0 0 12px; white-space: nowrap";
+    const column = document.createElement("section");
+    part.style.cssText += "; width: 280px; background: none";
+    column.append(title, part);
+    banner.append(column);
+  }
+  banner.querySelectorAll("th").forEach((cell) => { cell.style.background = "none"; });
+  const around = banner.querySelectorAll(".board-title, th:last-child, td:last-child");
+  around.forEach((element) => element.remove());
+  [...banner.querySelectorAll("tbody tr")].slice(6).forEach((row) => row.remove());
+  document.body.replaceChildren(banner);
+}"""
+"""Puts boards and values of a mind beside each other, with less around them."""
 
 SEATS = {
     "kriegspiel_5x5": ("black", 1, ""),
@@ -58,8 +85,10 @@ def main() -> None:
     parser.add_argument("--seats", action="store_true", help="only the seats")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, live_table(Path(folder)) as table:
-        for name in () if asked.seats else SHOTS:
-            shoot(table, name, asked.out / f"table-{name}.png")
+        if not asked.seats:
+            shoot(table, *BANNER, asked.out / "banner.png", LAY_OUT)
+            for name, shot in SHOTS.items():
+                shoot(table, *shot, asked.out / f"table-{name}.png")
         with open_browser() as browser:
             for game in SEATS:
                 shoot_seat(browser, table, game, asked.out)
@@ -91,20 +120,31 @@ def shoot_seat(browser: Browser, table: LiveTable, game: str, out: Path) -> None
     page.close()
 
 
-def shoot(table: LiveTable, name: str, path: Path) -> None:
-    """Play a match, and take the picture of a mind in it."""
-    game, players, turn, role = SHOTS[name]
+def shoot(
+    table: LiveTable,
+    game: str,
+    players: dict[str, str],
+    turn: int,
+    role: str,
+    path: Path,
+    lay_out: str | None = None,
+) -> None:
+    """Play a match, and take the picture of a mind in it; `lay_out` may make a banner of it."""
     match = table.begin(game, players, seed=SEED)["id"]
     table.over(match)
     with open_browser() as browser:
-        page = browser.new_page(viewport={"width": 1000, "height": 900})
+        page = browser.new_page(viewport={"width": 1100, "height": 900})
         page.goto(f"{table.url}{table.link}")
         page.goto(f"{table.url}/match/{match}#turn={turn}")
         page.click(f"summary:has-text('mind of {role}')", timeout=60_000)
         page.wait_for_selector("th:has-text('HyperPlay-II')", timeout=60_000)
         page.wait_for_timeout(THINKING_MS)
         page.evaluate("document.activeElement.blur()")
-        page.screenshot(path=path, full_page=True)
+        if lay_out is None:
+            page.screenshot(path=path, full_page=True)
+        else:
+            page.evaluate(lay_out)
+            page.locator("#banner").screenshot(path=path)
 
 
 if __name__ == "__main__":

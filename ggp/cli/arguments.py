@@ -21,7 +21,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from ggp.console import example, show_report, spinner, verbose_option
-from ggp.errors import ConfigError, GDLError
+from ggp.errors import ConfigError, GDLError, GGPError
 from ggp.launch import preload
 from ggp.report import Report
 from ggp.run.clocks import Clock
@@ -229,11 +229,34 @@ class _Backend(_ParamType):
         return f"[{'|'.join(backends())}]"
 
 
+def game_argument(*, required: bool = True) -> Callable[[_F], _F]:
+    """`GAME`, with shell completion of the games that come with ggp, and of files."""
+    return click.argument("game", required=required, shell_complete=_complete_game)
+
+
+def _complete_game(ctx: object, param: object, incomplete: str) -> list[CompletionItem]:
+    from ggp.gdl.games import list_games
+
+    names = [CompletionItem(name) for name in list_games() if name.startswith(incomplete)]
+    return names or [CompletionItem(incomplete, type="file")]
+
+
+def complete_role(ctx: click.Context, param: object, incomplete: str) -> list[CompletionItem]:
+    """Shell completion of the roles of the game that stands before."""
+    from ggp.machine.games import load_program
+
+    try:
+        roles = load_program(ctx.params.get("game") or "").roles
+    except GGPError:
+        return []  # the command itself will say what is wrong
+    return [CompletionItem(role) for role in roles if role.startswith(incomplete)]
+
+
 class PlayerText(_ParamType):
     """A player's spec, alone or as `ROLE=SPEC`, with shell completion; it is parsed elsewhere.
 
     Args:
-        more: other values that the command takes for a player, with their meanings.
+        extra: other values that the command takes for a player of a role, with their meanings.
     """
 
     name = "spec"
@@ -241,7 +264,9 @@ class PlayerText(_ParamType):
     def __init__(self, **extra: str) -> None:
         self._extra = extra
 
-    def shell_complete(self, ctx: object, param: object, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(
+        self, ctx: click.Context, param: object, incomplete: str
+    ) -> list[CompletionItem]:
         from ggp.players import describe_player, known_players
 
         role, equals, spec = incomplete.partition("=")
@@ -249,8 +274,9 @@ class PlayerText(_ParamType):
             role, equals, spec = "", "", incomplete
         name, colon, options = spec.partition(":")
         if not colon:
+            roles = complete_role(ctx, param, incomplete) if self._extra and not equals else []
             meanings = {player: describe_player(player).summary for player in known_players()}
-            return [
+            return [CompletionItem(f"{each.value}=") for each in roles] + [
                 CompletionItem(f"{role}{equals}{player}", help=meaning)
                 for player, meaning in {**meanings, **self._extra}.items()
                 if player.startswith(name)
@@ -449,7 +475,7 @@ def game_command(
         if seed is not None:
             seed_option(seed)(command)
         vars(command)["__click_params__"] += params  # in the order of help, from its end
-        named = click.argument("game")(command) if of_one else command
+        named = game_argument()(command) if of_one else command
         return click.command(cls=cls, epilog=example(typed))(named)
 
     return decorate

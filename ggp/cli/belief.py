@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 
 from ggp.belief import in_words
-from ggp.cli.arguments import GameOptions, game_command
+from ggp.cli.arguments import GameOptions, complete_role, game_command
 from ggp.cli.histories import Origin, history_options
 from ggp.console import spinner
 from ggp.machine import role_index
@@ -20,7 +20,7 @@ _FIELDS = ("how", "sound", "entries", "distinct", "ess", "log_size", "inexact_tu
 
 
 @game_command("ggp belief kuhn_poker --role player1", seed="the sampling")
-@click.option("--role", required=True, help="The role that believes.")
+@click.option("--role", required=True, shell_complete=complete_role, help="The role that believes.")
 @history_options("Without it, the match is at its start.")
 @click.option(
     "--fluent", "fluents", multiple=True, metavar="TERM", help="Show this fluent; may be repeated."

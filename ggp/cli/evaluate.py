@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from ggp.belief import in_words
-from ggp.cli.arguments import FiniteRange, GameOptions, game_command
+from ggp.cli.arguments import FiniteRange, GameOptions, complete_role, game_command
 from ggp.cli.histories import Origin, first_choice, history_options
 from ggp.cli.solving import player_option
 from ggp.console import spinner
@@ -29,7 +29,9 @@ from ggp.search.estimates import candidates
     "ggp evaluate exploding_bomb --role agent --player hyperplay2:n=8",
     seed="the player, and of the random match that leads to the role's first choice",
 )
-@click.option("--role", required=True, help="Role whose moves to evaluate.")
+@click.option(
+    "--role", required=True, shell_complete=complete_role, help="Role whose moves to evaluate."
+)
 @player_option("hyperplay2:n=8")
 @history_options(
     "Without it, the role is at its first choice and has seen nothing; if that is impossible, "

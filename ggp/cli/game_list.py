@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ggp.cli.arguments import json_option
+from ggp.cli.arguments import game_argument, json_option
 from ggp.console import example, show_report, verbose_option
 from ggp.gdl.games import find_game, list_games
 from ggp.gdl.normalize import load
@@ -19,7 +19,7 @@ _WIDTH = 79
 
 
 @click.command(epilog=example("ggp games kuhn_poker"))
-@click.argument("game", required=False)
+@game_argument(required=False)
 @json_option
 @verbose_option
 def games(game: str | None, as_json: bool) -> None:

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ggp.cli.arguments import GameOptions, counted, game_command, hint_at_warnings, open_game
+from ggp.cli.arguments import (
+    GameOptions,
+    counted,
+    game_argument,
+    game_command,
+    hint_at_warnings,
+    open_game,
+)
 from ggp.cli.solving import time_option, turns_option
 from ggp.console import (
     EXIT_BAD_INPUT,
@@ -371,7 +378,7 @@ class _Forms(_Choice):
 
 
 @click.command(epilog=example("ggp convert my_game.gdl --to infix"))
-@click.argument("game")
+@game_argument()
 @click.option(
     "--to",
     "form",

@@ -10,6 +10,7 @@ from ggp.cli.arguments import (
     SHARED_THREADS,
     PlayerText,
     backend_option,
+    game_argument,
     hint_at_warnings,
     json_option,
     limits_option,
@@ -67,7 +68,7 @@ class _SeveralPlayers(click.Command):
         "match-runner compare kuhn_poker --players hyperplay:n=2 random --matches 4 --out runs/kuhn"
     ),
 )
-@click.argument("game")
+@game_argument()
 @click.option(
     _ONE,
     _SEVERAL,

@@ -14,6 +14,7 @@ from ggp.cli.arguments import (
     SHARED_THREADS,
     PlayerText,
     backend_option,
+    game_argument,
     json_option,
     limits_option,
     seed_option,
@@ -114,7 +115,7 @@ class PlaySummary:
 @click.command(
     epilog=example("match-runner play kuhn_poker --player player1=hyperplay2:n=2 --record records")
 )
-@click.argument("game")
+@game_argument()
 @click.option(
     "--player",
     "players",

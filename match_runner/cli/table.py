@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from ggp.cli.arguments import FolderPath, PlayerText, import_option
+from ggp.cli.arguments import FolderPath, PlayerText, game_argument, import_option
 from ggp.console import announce, example, verbose_option
 from ggp.errors import ConfigError
 from ggp.launch import Loading
@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 @click.command(epilog=example("match-runner table kuhn_poker --port 8080"))
-@click.argument("game", required=False)
+@game_argument(required=False)
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),

@@ -6,7 +6,9 @@ import dataclasses
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 
+from ggp.cli import main
 from ggp.cli.arguments import PlayerText
 from ggp.cli.evaluate import evaluate
 from ggp.cli.players import markdown_of
@@ -68,9 +70,21 @@ def test_the_page_of_players_is_printed_by_the_command() -> None:
     ],
 )
 def test_specs_are_completed(typed: str, completed: list[str]) -> None:
-    completions = PlayerText().shell_complete(None, None, typed)
+    completions = PlayerText().shell_complete(click.Context(play), None, typed)
     assert [item.value for item in completions if item.value in completed] == completed
     assert typed or len(completions) == len(known_players())
+
+
+def test_games_and_roles_are_completed() -> None:
+    def completed(typed: list[str], incomplete: str) -> list[tuple[str, str]]:
+        completion = ShellComplete(main, {}, "ggp", "_GGP_COMPLETE")
+        items = completion.get_completions(["evaluate", *typed], incomplete)
+        return [(item.type, item.value) for item in items]
+
+    assert completed([], "monty") == [("plain", "monty_hall")]
+    assert completed([], "./my") == [("file", "./my")]
+    assert completed(["monty_hall", "--role"], "") == [("plain", "candidate"), ("plain", "random")]
+    assert completed(["no_such_game", "--role"], "") == []
 
 
 def test_people_are_completed_where_they_can_play() -> None:

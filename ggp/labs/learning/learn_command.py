@@ -13,7 +13,14 @@ from typing import Any
 
 import click
 
-from ggp.cli.arguments import FilePath, FiniteRange, backend_option, json_option, seed_option
+from ggp.cli.arguments import (
+    FilePath,
+    FiniteRange,
+    backend_option,
+    game_argument,
+    json_option,
+    seed_option,
+)
 from ggp.console import example, installed_version, show_report, spinner, verbose_option
 from ggp.errors import ConfigError
 from ggp.labs.learning.env import make
@@ -33,7 +40,7 @@ _SHOWN = 10
 
 
 @click.command(epilog=example("ggp learn kuhn_poker --updates 20"))
-@click.argument("game")
+@game_argument()
 @click.option(
     "--minutes",
     type=FiniteRange(min=0, min_open=True),
