@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import tomllib
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -29,6 +30,13 @@ GUESTS = {
 """Where files of the project that are not in docs are on the site."""
 
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """The settings, with the addresses of addresses.toml."""
+    addresses = tomllib.loads((PROJECT / "addresses.toml").read_text(encoding="utf-8"))
+    config.site_url, config.repo_url = addresses["documentation"], addresses["repository"]
+    return config
 
 
 @event_priority(100)  # type: ignore[untyped-decorator, unused-ignore]

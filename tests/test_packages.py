@@ -22,10 +22,12 @@ IN_THE_WHEEL = {"games/": "ggp/_games/"}
 
 OURS_ALONE = (
     ".ci/",
+    ".dockerignore",
     ".editorconfig",
     ".github/",
     ".gitignore",
     ".pre-commit-config.yaml",
+    "Dockerfile",
     "findings/",
 )
 """What only those need who work on a checkout."""

@@ -245,8 +245,10 @@ def complete_role(ctx: click.Context, param: object, incomplete: str) -> list[Co
     """Shell completion of the roles of the game that stands before."""
     from ggp.machine.games import load_program
 
+    # An option without its value ends click's reading before it gives arguments their names.
+    game = ctx.params.get("game") or "".join(ctx.args[:1])
     try:
-        roles = load_program(ctx.params.get("game") or "").roles
+        roles = load_program(game).roles
     except GGPError:
         return []  # the command itself will say what is wrong
     return [CompletionItem(role) for role in roles if role.startswith(incomplete)]

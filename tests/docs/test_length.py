@@ -18,7 +18,7 @@ MAX_OF_ALL = 37_000
 
 LISTS = {
     DOCS / "reference" / f"{name}.md"
-    for name in ("api", "commands", "players", "glossary", "other-engines")
+    for name in ("api", "commands", "gdl-in-one-page", "glossary", "other-engines", "players")
 }
 """Pages that are made by a program, or looked up a word at a time."""
 
