@@ -87,6 +87,9 @@ def advise(
             machine.roles[role]: choose_player(machine, role, SOLVED_STATES, game.program)
             for role in player_roles(machine)
         }
+    choices = {name: {"player": choice.player, "why": choice.why} for name, choice in auto.items()}
+    for why, names in _roles_by_choice(choices).items():
+        click.echo(f"advice before any match: {why[0]} as {listed(names)}: {why[1]}", err=True)
     with bar_of(rounds * len(compared), f"playing {options.game}") as advance:
         summary = compare(
             game,
@@ -105,7 +108,7 @@ def advise(
         result["player"] = "auto"  # which is not among those that played
     result |= {"clock": clock, "seed": options.seed, "backend": summary.backend}
     result["properties"] = properties.report().values
-    result["auto"] = {name: {"player": c.player, "why": c.why} for name, c in auto.items()}
+    result["auto"] = choices
     options.show(Report(result, _parts(result, rounds)))
 
 
@@ -156,8 +159,9 @@ def _parts(result: dict[str, Any], rounds: int) -> Iterator[Table | str]:
         )
         for player, score in result["scores"].items()
     ]
-    yield Table(("", "player", ("#mean score", ".1f"), "#99 % interval"), rows)
     whole = result["matches"] == planned
+    yield f"advice: {result['player']}{_certainty(result, whole=whole)}"
+    yield Table(("", "player", ("#mean score", ".1f"), "#99 % interval"), rows)
     count = f"{result['matches']}{'' if whole else f' of {planned}'} matches"
     yield f"{count}, {result['seconds']:g} s a decision"
     yield from result["methods"]
@@ -171,7 +175,6 @@ def _parts(result: dict[str, Any], rounds: int) -> Iterator[Table | str]:
             yield f"{sign} {listed(reason['players'])}: {reason['text']}"
     for why, names in _roles_by_choice(result["auto"]).items():
         yield f"auto plays {why[0]} as {listed(names)}: {why[1]}"
-    yield f"advice: {result['player']}{_certainty(result, whole=whole)}"
 
 
 def _roles_by_choice(auto: dict[str, dict[str, str]]) -> dict[tuple[str, str], list[str]]:

@@ -48,9 +48,11 @@ def test_it_says_which_player_and_why() -> None:
 
 
 def test_it_shows_a_table_the_reasons_and_the_advice() -> None:
-    lines = run("advise", "exploding_bomb", *BOTH, *QUICK).stdout.splitlines()
-    assert lines[-1].startswith("advice: hyperplay2")
-    assert lines[-2] == ("auto plays the solution as agent: the game is small enough to be solved")
+    shown = run("advise", "exploding_bomb", *BOTH, *QUICK)
+    lines = shown.stdout.splitlines()
+    assert shown.stderr.startswith("advice before any match: the solution as agent: ")
+    assert lines[0].startswith("advice: hyperplay2")
+    assert lines[-1] == ("auto plays the solution as agent: the game is small enough to be solved")
     assert any(line.startswith("for hyperplay2: knowing the world") for line in lines)
     assert "6 matches, 0.05 s a decision" in lines
     assert "wall clock, seed 0, on propnet" in lines
@@ -59,8 +61,8 @@ def test_it_shows_a_table_the_reasons_and_the_advice() -> None:
 def test_no_round_is_begun_when_the_minutes_are_over() -> None:
     lines = run("advise", "exploding_bomb", *BOTH, *QUICK, "--minutes", "0").stdout.splitlines()
     assert "2 of 6 matches, 0.05 s a decision" in lines
-    assert "; undecided: the matches do not separate it from hyperplay" in lines[-1]
-    assert lines[-1].endswith("; too few rounds for a forecast")
+    assert "; undecided: the matches do not separate it from hyperplay" in lines[0]
+    assert lines[0].endswith("; too few rounds for a forecast")
 
 
 @pytest.mark.verify
@@ -71,7 +73,7 @@ def test_it_says_how_many_more_rounds_would_decide() -> None:
     more_rounds = advice["more_rounds"]
     assert 0 < more_rounds < 100
     lines = run(*args).stdout.splitlines()
-    assert lines[-1].endswith(
+    assert lines[0].endswith(
         f"; about {more_rounds} more rounds would decide (--rounds {6 + more_rounds})"
     )
     (method,) = advice["methods"]
@@ -89,7 +91,7 @@ def test_it_tells_of_matches_in_which_something_went_wrong() -> None:
 
 def test_the_advice_is_auto_where_it_solves_the_game() -> None:
     quick = ("--rounds", "1", "--seconds", "0.001", "--minutes", "0")
-    assert run("advise", "exploding_bomb", *quick).stdout.splitlines()[-1] == (
+    assert run("advise", "exploding_bomb", *quick).stdout.splitlines()[0] == (
         "advice: auto, which plays the solution"
     )
 
