@@ -127,7 +127,8 @@ def _rules_of(program: GameDefinition) -> Iterator[RenderableType]:
         yield plain(description.title, "bold")
         yield from (plain(paragraph) for paragraph in description.text.split("\n") if paragraph)
         for name, lines in description.sections.items():
-            yield plain(f"{name}: {' '.join(lines)}")
+            yield Text(name, "bold")
+            yield from (Padding(plain(line), (0, 0, 0, 2), expand=False) for line in lines)
     source = program.as_program().source
     for title, sentences in rules_in_words(parse(source.text, source.name).rules).items():
         yield Text(title, "bold")
@@ -203,11 +204,10 @@ class _Sitting:
 # Everything comes from the role's own moves and percepts (`Knowledge`), and from the legal moves,
 # which the referee sends to the role that is to move.
 
-RULES, AGAIN, HISTORY, QUIT = "?", "", "history", "quit"
+RULES, AGAIN, HISTORY, QUIT = ("?", "help", "rules"), "", "history", "quit"
 """Commands that can be typed instead of a move; a legal move of that name takes precedence."""
 
-_PROMPT = "Your move (number or text; ? rules, history, quit):"
-_ONLY_PROMPT = "Your only move; Enter plays it (? rules, history, quit):"
+_PROMPT = "Your move (number or text; help, history, quit):"
 
 
 class Person:
@@ -240,6 +240,7 @@ class Person:
         self._knowledge, self._rules = knowledge, rules
         self._clock_s, self._is_alone = clock_s, is_alone
         self._legal: Sequence[str] = ()
+        self._chosen = 0  # turns before the last choice
         self._turns: list[tuple[str, tuple[str, ...], str | None]] = []
 
     def observe(
@@ -262,13 +263,15 @@ class Person:
         self._legal = legal
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
-        """Ask the person for a move, and return the one typed.
+        """Ask the person for a move, and return the one typed; a forced move plays itself.
 
         Raises:
             NoAnswerError: the clock ran out.
             LeftError: the person left.
         """
         began_s = time.monotonic()
+        if len(self._legal) == 1:
+            return Decision(self._legal[0], (), 0, False, 0, 0.0)
         try:
             if not self._is_alone:
                 self._screen.console.clear()
@@ -282,6 +285,7 @@ class Person:
             raise self._leave() from None
         except KeyboardInterrupt:
             raise self._leave(interrupted=True) from None
+        self._chosen = len(self._turns)
         return Decision(move, (), 0, False, 0, time.monotonic() - began_s)
 
     def ended(
@@ -291,7 +295,7 @@ class Person:
         assert move is not None
         self._turns.append((move, tuple(percepts or ()), None))
         score = "" if goal is None else f" {printable(self._role)} scores {goal:g}."
-        self._screen.show(Text(), *self._last_turn(), Text(f"The match is over.{score}", "bold"))
+        self._screen.show(Text(), *self._latest_turns(), Text(f"The match is over.{score}", "bold"))
 
     def _leave(self, *, interrupted: bool = False, announced: bool = False) -> LeftError:
         self._screen.departure = LeftError(self._role, interrupted=interrupted, announced=announced)
@@ -303,12 +307,11 @@ class Person:
         self._screen.show(*self._view())
         while True:
             time_left = "" if until_s is None else f"{max(until_s - time.monotonic(), 0.0):.0f} s. "
-            prompt = _PROMPT if len(self._legal) > 1 else _ONLY_PROMPT
-            answer = self._screen.ask(f"{time_left}{prompt}", until_s)
+            answer = self._screen.ask(f"{time_left}{_PROMPT}", until_s)
             move = self._read_move(answer)
             if move is not None:
                 return move
-            if answer == RULES:
+            if answer.lower() in RULES:
                 self._screen.show(*self._rules)
             elif answer == AGAIN:
                 self._screen.show(*self._view())
@@ -328,8 +331,6 @@ class Person:
                 continue
             if move in self._legal:
                 return move
-        if not answer and len(self._legal) == 1:
-            return self._legal[0]
         if answer.isascii() and answer.isdigit() and 1 <= int(answer[:9]) <= len(self._legal):
             return self._legal[int(answer[:9]) - 1]
         return None
@@ -346,7 +347,7 @@ class Person:
         """Yield everything that the role knows now, and its legal moves."""
         yield Text()
         yield plain(f"Turn {len(self._turns) + 1}: you are {self._role}", "bold")
-        yield from self._last_turn()
+        yield from self._latest_turns()
         facts = self._knowledge.facts()
         console = self._screen.console
         if not facts.states:
@@ -373,9 +374,10 @@ class Person:
         if any(move not in sure for move in self._legal):
             yield Text("(*) You cannot know from your percepts that this is legal.", "dim")
 
-    def _last_turn(self) -> Iterator[Text]:
-        if self._turns:
-            yield from self._turn_text(len(self._turns) - 1)
+    def _latest_turns(self) -> Iterator[Text]:
+        """Yield the turns since the last choice."""
+        for number in range(self._chosen, len(self._turns)):
+            yield from self._turn_text(number)
 
     def _turn_text(self, number: int) -> Iterator[Text]:
         move, percepts, submitted = self._turns[number]

@@ -29,6 +29,7 @@ from tests.support.games import REPOSITORY
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
+TIC_TAC_TOE = ("tic_tac_toe", "--player", "xplayer=human", "--player", "oplayer=legal")
 KUHN = ("kuhn_poker", "--player", "player1=human", "--player", "player2=legal", "--seed", "3")
 
 
@@ -39,10 +40,9 @@ def play(*args: str, typed: str) -> Result:
 
 
 def test_person_plays_a_match_by_number_and_by_text() -> None:
-    for typed in ("\n2\n\n1\n\n\n", "noop\ncheck\nnoop\nfold\n", "NOOP\n(check)\n1\nfold\n"):
+    for typed in ("2\n1\n", "check\nfold\n", "(check)\nFOLD\n"):
         result = play(*KUHN, typed=typed)
         assert result.exit_code == 0, result.output
-        assert "Turn 1: you are player1\nThe state, which you know:\n" in result.stdout
         assert re.search(r"In turn 1 you played noop and saw \(dealt \w+\)\.", result.stdout)
         assert "These facts hold in all 2 possible states:" in result.stdout
         assert "  1. bet   2. check" in result.stdout
@@ -50,9 +50,16 @@ def test_person_plays_a_match_by_number_and_by_text() -> None:
         assert "The match is over. player1 scores " in result.stdout
 
 
+def test_forced_moves_play_themselves_and_their_percepts_are_shown_at_the_next_choice() -> None:
+    result = play(*TIC_TAC_TOE, typed="5\n1\nquit\n")
+    assert re.findall(r"Turn (\d+): you are", result.stdout) == ["1", "3", "5"]
+    third = result.stdout[result.stdout.index("Turn 3: ") : result.stdout.index("Turn 5: ")]
+    assert re.findall(r"In turn (\d+) you played", third) == ["1", "2"]
+
+
 def test_nothing_hidden_is_shown_before_the_end() -> None:
     for seed in range(4):
-        result = play(*KUHN[:-1], str(seed), typed="\n2\n\n1\n\n\n")
+        result = play(*KUHN[:-1], str(seed), typed="2\n1\n")
         play_text, _, epilogue = result.stdout.partition("What really happened")
         (own_card,) = set(re.findall(r"dealt (\w+)", play_text))
         assert re.search(
@@ -64,16 +71,15 @@ def test_nothing_hidden_is_shown_before_the_end() -> None:
 
 
 def test_board_of_an_open_game_is_drawn() -> None:
-    args = ("tic_tac_toe", "--player", "xplayer=human", "--player", "oplayer=legal")
-    result = play(*args, typed="(mark 2 2)\n")
+    result = play(*TIC_TAC_TOE, typed="(mark 2 2)\n")
     assert "These facts hold in all" not in result.stdout
-    last = result.stdout[result.stdout.index("Turn 2: ") :]
-    assert [line for line in last.splitlines() if "✕" in line] == ["  │ 2 │   │ ✕x │   │"]
+    last = result.stdout[result.stdout.index("Turn 3: ") :]
+    assert [line for line in last.splitlines() if "✕" in line] == ["  │ 2 │    │ ✕x │   │"]
 
 
 def test_cells_that_may_or_may_not_be_taken_have_a_question_mark() -> None:
     args = ("krieg_tic_tac_toe", "--player", "xplayer=human", "--player", "oplayer=legal")
-    result = play(*args, typed="(mark 2 2)\n\n")
+    result = play(*args, typed="(mark 2 2)\n")
     last = result.stdout[result.stdout.index("Turn 3: ") :]
     assert "These facts hold in all 8 possible states:" in last
     board = last[: last.index("Your legal moves")]
@@ -96,21 +102,23 @@ def test_picture_without_colours_or_symbols_still_says_whose_pieces_are_whose() 
 
 
 def test_an_invalid_move_gets_a_suggestion_and_another_prompt() -> None:
-    result = play(*KUHN, typed="\nchekc\n99\ncheck\n\n")
+    result = play(*KUHN, typed="chekc\n99\ncheck\n")
     assert "chekc is not one of your 2 moves. Did you mean check?" in result.stdout
     assert "99 is not one of your 2 moves." in result.stdout
     assert "In turn 2 you played check" in result.stdout
 
 
 def test_rules_and_history_can_be_asked_for() -> None:
-    result = play(*KUHN, typed="history\n\n?\nHistory\nquit\n")
+    result = play(*TIC_TAC_TOE, typed="history\nquit\n")
     assert "Nothing has happened yet." in result.stdout
-    assert "random may (deal ?c1 ?c2) if (control random) is true" in result.stdout
-    assert "Kuhn" in result.stdout
-    assert result.stdout.count("In turn 1 you played noop and saw (dealt") == 2
+    for name in ("?", "help", "Rules"):
+        result = play(*KUHN, typed=f"{name}\nHistory\nquit\n")
+        assert "random may (deal ?c1 ?c2) if (control random) is true" in result.stdout
+        assert "\n  whoever is not to act: noop\n" in result.stdout
+        assert result.stdout.count("In turn 1 you played noop and saw (dealt") == 2
 
 
-@pytest.mark.parametrize(("typed", "code"), [("\nquit\n", 0), ("\n", 1), ("", 1)])
+@pytest.mark.parametrize(("typed", "code"), [("quit\n", 0), ("check\n", 1), ("", 1)])
 def test_person_who_leaves_ends_the_match_and_the_series(
     typed: str, code: int, tmp_path: Path
 ) -> None:
@@ -122,11 +130,11 @@ def test_person_who_leaves_ends_the_match_and_the_series(
     record = read_record(path)
     assert record.error == "player1 left the match"
     assert set(record.goals.values()) == {None}
-    assert len(record.turns) == typed.count("\n") - typed.count("quit")
+    assert len(record.turns) == (3 if typed == "check\n" else 1)
 
 
 def test_json_is_alone_on_standard_output() -> None:
-    result = play(*KUHN, "--json", typed="\n2\n\n1\n\n\n")
+    result = play(*KUHN, "--json", typed="2\n1\n")
     report = json.loads(result.stdout)
     assert report["matches"][0]["seed"] == 3
     assert report["matches"][0]["errors"] == []
@@ -135,7 +143,7 @@ def test_json_is_alone_on_standard_output() -> None:
 
 def test_two_people_share_a_screen_one_after_the_other() -> None:
     args = ("kuhn_poker", "--player", "player1=human", "--player", "player2=human")
-    result = play(*args, typed="\n\n\n\n")
+    result = play(*args, typed="\ncheck\n\n\n")
     assert "player1 is to move. Press Enter." in result.stdout
     assert "player2 is to move. Press Enter." in result.stdout
     assert result.exit_code == 1
@@ -185,7 +193,7 @@ def test_line_that_does_not_come_in_time_is_too_late() -> None:
 
 def test_clock_runs_and_ctrl_c_leaves_at_a_terminal() -> None:
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "match_runner", "play", *KUHN, "--play-clock", "2"]
+    command = [sys.executable, "-m", "match_runner", "play", *TIC_TAC_TOE, "--play-clock", "2"]
     process = subprocess.Popen(
         [*command, "--backend", "prolog"],
         stdin=theirs,
@@ -200,7 +208,7 @@ def test_clock_runs_and_ctrl_c_leaves_at_a_terminal() -> None:
         screen = _Screen(ours)
         screen_text = screen.until("Time is up: you play a random legal move.")
         assert "1 s. " in screen_text or "2 s. " in screen_text
-        screen.until("Turn 2: you are player1")
+        screen.until("Turn 3: you are xplayer")
         screen.until("history, quit):")
         os.write(ours, b"\x03")
         screen.until("You left; the match ends here.")
