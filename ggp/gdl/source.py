@@ -151,7 +151,7 @@ class Rulesheet:
         rules: facts and rules.
         spelling: folded name -> its first spelling in the text, for names that are not in lower
             case there (servers expect answers in their own spelling); and "" for `tuple` if a KIF
-            text has terms without a name (see `ggp.gdl.syntax.tuples`).
+            text has terms without a name (see `ggp.gdl.syntax.reading`).
         diagnostics: warnings about repairs made by the parser.
 
     >>> from ggp.gdl import parse

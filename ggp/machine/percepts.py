@@ -19,7 +19,7 @@ from ggp.gdl.analysis.causes import Causes
 from ggp.gdl.analysis.growth import growth_message
 from ggp.gdl.analysis.joint_move_percepts import PLAIN
 from ggp.gdl.program import Program
-from ggp.gdl.syntax.shape import MAX_NESTING
+from ggp.gdl.syntax.reading import MAX_NESTING
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine
 

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, NoReturn
 import numpy as np
 
 from ggp.gdl.source import Source
-from ggp.gdl.syntax.findings import Findings, quoted
+from ggp.gdl.syntax.reading import Findings, quoted
 from ggp.machine.gambit.tree import CHANCE, GambitTree, InformationSet, TreeNode
 
 _WORD = re.compile(
