@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.errors import ReasonerLimitError
-from ggp.gdl.analysis.causes import Causes
 from ggp.gdl.analysis.growth import growth_message
-from ggp.gdl.analysis.joint_move_percepts import PLAIN
+from ggp.gdl.analysis.told_moves import PLAIN, Causes
 from ggp.gdl.program import Program
 from ggp.gdl.syntax.reading import MAX_NESTING
 from ggp.machine.arrays import enlarged

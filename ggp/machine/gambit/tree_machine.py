@@ -18,7 +18,7 @@ from threading import RLock
 import numpy as np
 
 from ggp.errors import GDLError, IllegalMoveError, MachineError
-from ggp.gdl.analysis.joint_move_percepts import PLAIN
+from ggp.gdl.analysis.told_moves import PLAIN
 from ggp.gdl.games import find_game
 from ggp.gdl.program import RANDOM
 from ggp.gdl.source import Diagnostic

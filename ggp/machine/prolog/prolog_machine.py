@@ -19,7 +19,7 @@ import numpy as np
 from ggp.errors import GDLError, MachineError, NoLegalMoveError, ReasonerLimitError
 from ggp.gdl import parse_term
 from ggp.gdl.analysis.growth import growth_message
-from ggp.gdl.analysis.joint_move_percepts import told_by
+from ggp.gdl.analysis.told_moves import told_by
 from ggp.gdl.program import RANDOM, Program, value_order
 from ggp.gdl.terms import variables
 from ggp.machine.arrays import ragged
@@ -39,9 +39,8 @@ from ggp.machine.base import (
 )
 from ggp.machine.goal_values import GoalValues
 from ggp.machine.percepts import JointPercepts, PerceptTable, PossibleMoves, RevealedMoves
-from ggp.machine.prolog.compile import compile_program
+from ggp.machine.prolog.compile import SymbolTable, compile_program
 from ggp.machine.prolog.engine import engine
-from ggp.machine.prolog.symbols import SymbolTable
 from ggp.machine.threads import made_once
 from ggp.run.clocks import TellsTime
 

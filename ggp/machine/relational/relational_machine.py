@@ -18,7 +18,7 @@ import numpy as np
 from ggp.errors import GDLError, MachineError, NoLegalMoveError, ReasonerLimitError
 from ggp.gdl import parse_term, to_kif
 from ggp.gdl.analysis.growth import growth_message, terms_grow
-from ggp.gdl.analysis.joint_move_percepts import PLAIN, told_by
+from ggp.gdl.analysis.told_moves import PLAIN, told_by
 from ggp.gdl.program import INIT, LEGAL, NEXT, RANDOM, SEES, TERMINAL, Program, value_order
 from ggp.gdl.terms import Symbol, Term, variables
 from ggp.machine.arrays import first_seen

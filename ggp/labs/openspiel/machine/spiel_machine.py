@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ggp.errors import MachineError, NoLegalMoveError
-from ggp.gdl.analysis.joint_move_percepts import PLAIN
+from ggp.gdl.analysis.told_moves import PLAIN
 from ggp.gdl.program import MAX_GOAL, MIN_GOAL, RANDOM
 from ggp.labs.openspiel.machine.games import SpielGame, load_game, pyspiel
 from ggp.labs.openspiel.machine.known_path import KnownPath, PathTurn, SpielPercepts
