@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from ggp.gdl.program import MAX_GOAL, MIN_GOAL, Program
-from ggp.gdl.source import Diagnostic, Source
-from ggp.gdl.syntax.descriptions import Description
+from ggp.gdl.source import Description, Diagnostic, Source
 from ggp.machine.base import Limits, Machine
 
 IMPORTS = "GGP_IMPORT"

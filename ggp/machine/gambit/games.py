@@ -20,8 +20,7 @@ import numpy as np
 
 from ggp.errors import GDLError
 from ggp.gdl.program import RANDOM, Program, without_rules
-from ggp.gdl.source import Diagnostic, Source
-from ggp.gdl.syntax.descriptions import Description
+from ggp.gdl.source import Description, Diagnostic, Source
 from ggp.gdl.syntax.parser import parse_term
 from ggp.gdl.syntax.printer import to_kif
 from ggp.gdl.syntax.reading import Findings, quoted

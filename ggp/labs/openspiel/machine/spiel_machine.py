@@ -74,7 +74,7 @@ class SpielMachine:
         is_open = self._knowledge.is_open
         self.growing = RLock()
         self._terms = SpielTerms(self.roles, num_actions, is_open=is_open, growing=self.growing)
-        self._joint_moves = RevealedMoves(PLAIN, self.growing) if is_open else None
+        self._joint_moves = RevealedMoves(PLAIN if is_open else None, self.growing)
         self._matches = RandomMatches(game)
         kind, dynamics = game.get_type(), pyspiel().GameType.Dynamics
         self.redraws_histories = (
@@ -208,7 +208,7 @@ class SpielMachine:
         return self._terms.percept_texts(percept)
 
     def told_moves(self, percepts: IntArray) -> IntArray | None:
-        return None if self._joint_moves is None else self._joint_moves.of(self, percepts)
+        return self._joint_moves.of(self, percepts)
 
     def fluents(self, states: States) -> list[tuple[str, ...]]:
         return [self._fluents_of(node) for node in self._nodes(states)]

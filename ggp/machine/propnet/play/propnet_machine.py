@@ -108,8 +108,7 @@ class PropnetMachine(CircuitTurns):
             percept_names(circuit, is_gdl2=is_gdl2).__contains__,
             is_gdl2=is_gdl2,
         )
-        name = PLAIN if not is_gdl2 else told_by
-        self._joint_moves_told = None if name is None else RevealedMoves(name, self.growing)
+        self._revealed = RevealedMoves(told_by if is_gdl2 else PLAIN, self.growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
         keep_freed_memory()
 
@@ -306,13 +305,10 @@ class PropnetMachine(CircuitTurns):
         return self._percepts.table.find(list(map(canonical_term, percepts)))
 
     def percept_texts(self, percept: int) -> tuple[str, ...]:
-        try:
-            return self._percepts.table.texts(percept)
-        except KeyError:
-            raise MachineError(f"there is no set of percepts number {percept}") from None
+        return self._percepts.table.texts(percept)
 
     def told_moves(self, percepts: IntArray) -> IntArray | None:
-        return None if self._joint_moves_told is None else self._joint_moves_told.of(self, percepts)
+        return self._revealed.of(self, percepts)
 
     @property
     def fluent_names(self) -> tuple[str, ...]:
