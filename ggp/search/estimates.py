@@ -94,7 +94,7 @@ def plan_trials(
     sizes = sets.counts[bags.segment[bag_ids]]
     # A candidate is tried on at most `count` entries.
     max_strata = int((np.minimum(sizes, count) * moves.counts[bag_ids]).sum())
-    lanes, candidates, counts = (np.empty(max_strata, dtype=np.int64) for _ in range(3))
+    lanes, candidate, counts = (np.empty(max_strata, dtype=np.int64) for _ in range(3))
     shares = np.empty(max_strata)
     repeats = np.empty(sizes.max(initial=0), dtype=np.int64)
     starts = rng.random(len(bag_ids))
@@ -109,13 +109,13 @@ def plan_trials(
         by_entry,
         repeats,
         lanes,
-        candidates,
+        candidate,
         counts,
         shares,
     )
-    tried_moves = moves.values[candidates[:size]]
+    tried_moves = moves.values[candidate[:size]]
     offsets = offsets_of(counts[:size])
-    return Trials(offsets, candidates[:size], shares[:size], lanes[:size], tried_moves)
+    return Trials(offsets, candidate[:size], shares[:size], lanes[:size], tried_moves)
 
 
 def plan_round(
@@ -257,7 +257,7 @@ def plan(
     by_entry: bool,
     repeats: IntArray,
     entries: IntArray,
-    candidates: IntArray,
+    candidate: IntArray,
     counts: IntArray,
     shares: FloatArray,
 ) -> int:
@@ -293,7 +293,7 @@ def plan(
             for move in range(num_moves):
                 row = begin + (rank * num_moves + move if by_entry else move * num_used + rank)
                 entries[row] = first + i
-                candidates[row] = move_offsets[bag] + move
+                candidate[row] = move_offsets[bag] + move
                 counts[row] = repeats[i]
                 shares[row] = share
             rank += 1
