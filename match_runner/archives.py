@@ -27,9 +27,7 @@ import numpy as np
 from ggp.errors import ConfigError, GDLError, MatchError
 from ggp.gdl import Compound, Term, parse_term, parse_terms, to_kif
 from ggp.gdl.program import RANDOM, TRUE
-from ggp.gdl.syntax.names import spelled
-from ggp.gdl.syntax.shape import MAX_NESTING
-from ggp.gdl.syntax.tuples import UNNAMED
+from ggp.gdl.syntax.reading import MAX_NESTING, UNNAMED, spelled
 from ggp.gdl.terms import signature
 from ggp.machine import Machine, build_machine
 from ggp.machine.base import States

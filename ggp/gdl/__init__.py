@@ -3,11 +3,10 @@
     text, `source` -> `syntax` -> `terms` -> `normalize` -> `program`
 
 Start with `normalize`. It checks the rules (`formal`, and `mistakes` for rules that are allowed but
-cannot be intended), reduces them to plain literals (`unfold`), binds every variable (`safety`),
-repairs rules that would make a game unplayable (`repairs`), and returns a `Program`, which every
-backend compiles. `analysis` derives properties of a game from its rules, `elsewhere` finds rules
-that other engines read differently. `games` finds rulesheets by name; `nearest` suggests a name for
-a misspelled one.
+cannot be intended), reduces them to plain literals, binds every variable (`safety`), repairs rules
+that would make a game unplayable, and returns a `Program`, which every backend compiles. `analysis`
+derives properties of a game from its rules, `elsewhere` finds rules that other engines read
+differently. `games` finds rulesheets by name; `nearest` suggests a name for a misspelled one.
 """
 
 from typing import TYPE_CHECKING

@@ -15,7 +15,7 @@ from ggp.gdl.formal import conditions
 from ggp.gdl.program import GOAL, KEYWORD_ARITY, ROLE, SEES
 from ggp.gdl.source import Rulesheet
 from ggp.gdl.syntax.kif import kif_pieces
-from ggp.gdl.syntax.names import ARROWS
+from ggp.gdl.syntax.reading import ARROWS
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable, signature, variables
 
 GGP_BASE, GAMECONTROLLER, CLINGO, PYGGP = "ggp-base", "gamecontroller", "clingo", "pyggp"

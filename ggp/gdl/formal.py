@@ -37,7 +37,7 @@ from ggp.gdl.program import (
     number_of,
 )
 from ggp.gdl.source import Diagnostic, Rulesheet, Severity, diagnose, errors, joined
-from ggp.gdl.syntax.tuples import TUPLE
+from ggp.gdl.syntax.reading import TUPLE
 from ggp.gdl.terms import (
     CONNECTIVES,
     Compound,

@@ -9,9 +9,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from itertools import product
 
 from ggp.errors import GDLError
-from ggp.gdl.analysis.dependencies import RuleGraph, relations_needed, static_relations
+from ggp.gdl.analysis.dependencies import (
+    RuleGraph,
+    relations_needed,
+    relations_reaching,
+    static_relations,
+)
+from ggp.gdl.analysis.growth import endless_rule
 from ggp.gdl.formal import (
     IGNORED,
     Diagnosis,
@@ -22,6 +29,9 @@ from ggp.gdl.formal import (
     check_recursion,
     check_roles,
     check_vocabulary,
+    endless_message,
+    forbidden_message,
+    forbidden_uses,
 )
 from ggp.gdl.games import read_rulesheet
 from ggp.gdl.mistakes import OPERATORS, check_control, check_notation, check_possible
@@ -43,12 +53,24 @@ from ggp.gdl.program import (
     Literal,
     NormalRule,
     Program,
+    atom_of,
+    resolve,
+    unify,
 )
-from ggp.gdl.repairs import without_flaws
 from ggp.gdl.safety import bind_variables
 from ggp.gdl.source import Diagnostic, Rulesheet
-from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature, variables
-from ggp.gdl.unfold import Unfolder
+from ggp.gdl.terms import (
+    CONNECTIVES,
+    Compound,
+    Rule,
+    Signature,
+    Symbol,
+    Term,
+    Variable,
+    signature,
+    substitute,
+    variables,
+)
 
 _GIVEN = frozenset({TRUE, DOES, DISTINCT})
 """Relations that need no rules."""
@@ -308,3 +330,262 @@ def _without_undefined(rules: Sequence[NormalRule]) -> list[NormalRule]:
         for index, rule in enumerate(rules)
         if index not in dropped
     ]
+
+
+# ------------------------------------------------------------------------
+# Unfolds `or`, `and` and nested negation into rules of plain literals.
+#
+# In come rules with connectives, as the parser read them; out go `NormalRule`s. A disjunction
+# becomes several rules (disjunctive normal form). A negated conjunction, or a disjunction with too
+# many alternatives, becomes a relation of its own.
+
+MAX_ALTERNATIVES = 256
+"""A rule that unfolds into more rules than this keeps its disjunctions as relations."""
+
+_EQUAL = "equal;"
+Conjunction = tuple[Literal, ...]
+
+
+class Unfolder:
+    """Turns parsed rules into rules of literals.
+
+    New relations stand for what literals cannot express: a negated conjunction, or a disjunction
+    too large to multiply out. Their names contain a `;`, which no rulesheet can spell.
+    """
+
+    def __init__(self) -> None:
+        self._new_rules: list[NormalRule] = []
+        self._count = 0
+
+    def unfold(self, rule: Rule) -> list[NormalRule]:
+        """Rules that together mean the same as `rule`; empty if no alternative can hold."""
+        if not isinstance(rule.head, Symbol | Compound):
+            raise ValueError(f"not a relation: {rule.head}")
+        self._new_rules = []
+        rules = self._expand(rule.head, rule.body, rule.start)
+        return [*rules, *self._new_rules]
+
+    def _expand(self, head: Atom, body: Sequence[Term], start: int) -> list[NormalRule]:
+        branches = []
+        size = 1
+        # A variable that occurs only under negations is local to each of them.
+        shared = _outside_of_negations(head, body)
+        of_head = {v.name for v in variables(head)}
+        names = [{v.name for v in variables(condition)} for condition in body]
+        times = Counter(name for members in names for name in members)
+        for condition, own_names in zip(body, names, strict=True):
+            outside: set[str] = set()
+            if signature(condition)[0] in CONNECTIVES:
+                outside = {n for n in shared if n in of_head or times[n] > (n in own_names)}
+            alternatives = self._alternatives(condition, True, outside, start)
+            if size * len(alternatives) > MAX_ALTERNATIVES:
+                alternatives = [(self._relation_of(alternatives, outside, start),)]
+            size *= len(alternatives)
+            branches.append(alternatives)
+        rules = []
+        for choice in product(*branches):
+            merged = _apply_equalities(head, [x for part in choice for x in part])
+            if merged is not None:
+                rules.append(NormalRule(merged[0], merged[1], start))
+        return rules
+
+    def _alternatives(
+        self, condition: Term, positive: bool, outside: set[str], start: int
+    ) -> list[Conjunction]:
+        """A disjunction of conjunctions equivalent to `condition`, or to its negation.
+
+        Args:
+            positive: false for the negation.
+            outside: the variables that occur elsewhere in the rule.
+        """
+        name, arity = signature(condition)
+        args = condition.args if isinstance(condition, Compound) else ()
+        if name == "not" and arity == 1:
+            return self._alternatives(args[0], not positive, outside, start)
+        if name == "or" and positive:
+            return [
+                alternative
+                for i, arg in enumerate(args)
+                for alternative in self._alternatives(arg, True, _with(outside, args, i), start)
+            ]
+        if (name == "and" and positive) or name == "or":
+            parts = []
+            for i, arg in enumerate(args):
+                if positive:
+                    parts.append(self._alternatives(arg, True, _with(outside, args, i), start))
+                else:
+                    renamed = _rename_local(arg, outside, i)
+                    parts.append(self._alternatives(renamed, False, outside, start))
+            return [tuple(x for part in choice for x in part) for choice in product(*parts)]
+        if name == "and":
+            relation = self._relation_of(
+                self._alternatives(condition, True, outside, start), outside, start
+            )
+            return [(Literal(relation.atom, negated=True),)]
+        if isinstance(condition, Variable):
+            raise ValueError(f"not a condition: {condition}")
+        if name == "distinct" and arity == 2 and not positive:
+            return [(Literal(Compound(_EQUAL, args, condition.start)),)]
+        return [(Literal(condition, negated=not positive),)]
+
+    def _relation_of(
+        self, alternatives: Sequence[Conjunction], outside: set[str], start: int
+    ) -> Literal:
+        """A new relation that holds if one of the alternatives does."""
+        names = dict.fromkeys(
+            v.name for part in alternatives for x in part for v in variables(x.atom)
+        )
+        args = tuple(Variable(name) for name in names if name in outside)
+        self._count += 1
+        name = f"one;{start};{self._count}"
+        head: Atom = Compound(name, args) if args else Symbol(name)
+        for part in alternatives:
+            merged = _apply_equalities(head, part)
+            if merged is not None:
+                self._new_rules.append(NormalRule(merged[0], merged[1], start))
+        return Literal(head)
+
+
+def _outside_of_negations(head: Atom, body: Sequence[Term]) -> set[str]:
+    """Variables of a head, of conditions under no negation or two, and of every `distinct`."""
+    names = {v.name for v in variables(head)}
+    pending = [(condition, True) for condition in body]
+    while pending:
+        condition, positive = pending.pop()
+        name, arity = signature(condition)
+        args = condition.args if isinstance(condition, Compound) else ()
+        if name == "not" and arity == 1:
+            pending.append((args[0], not positive))
+        elif name in ("and", "or"):
+            pending.extend((arg, positive) for arg in args)
+        elif positive or name == "distinct":
+            names.update(v.name for v in variables(condition))
+    return names
+
+
+def _with(outside: set[str], args: Sequence[Term], skip: int) -> set[str]:
+    return outside.union(
+        *({v.name for v in variables(arg)} for i, arg in enumerate(args) if i != skip)
+    )
+
+
+def _rename_local(term: Term, outside: set[str], number: int) -> Term:
+    """Rename local variables: under a negation, each part of an `or` quantifies its own."""
+    local = {v.name for v in variables(term)} - outside
+    return substitute(term, {name: Variable(f"{name};{number}") for name in local})
+
+
+def _apply_equalities(
+    head: Atom, body: Sequence[Literal]
+) -> tuple[Atom, tuple[Literal, ...]] | None:
+    """The rule with both sides of every equality unified; None if an equality cannot hold."""
+    equal = [x for x in body if signature(x.atom) == (_EQUAL, 2)]
+    if not equal:
+        return head, tuple(body)
+    left = Compound("=", tuple(_argument(x, 0) for x in equal))
+    right = Compound("=", tuple(_argument(x, 1) for x in equal))
+    binding = unify(left, right)
+    if binding is None:
+        return None
+    rest = [x for x in body if x not in equal]
+    new_head = atom_of(resolve(head, binding))
+    return new_head, tuple(Literal(atom_of(resolve(x.atom, binding)), x.negated) for x in rest)
+
+
+def _argument(literal: Literal, index: int) -> Term:
+    atom = literal.atom
+    return atom.args[index] if isinstance(atom, Compound) else atom
+
+
+# ------------------------------------------------------------------------
+# Repairs rules that would make a rulesheet unplayable; for matches in which it must be played.
+#
+# `normalize` calls this if it is lenient. A game server treats a missing move like an illegal one,
+# so a player does better with most of the rules than without a machine. The repairs follow the
+# reasoners of game servers: there are no moves while these look for legal moves, goals or the end,
+# and no state while they look for the initial one.
+
+_OF_A_STATE = (LEGAL, GOAL, TERMINAL)
+
+
+def without_flaws(rules: Sequence[NormalRule], report: Diagnosis) -> list[NormalRule]:
+    """The rules without cycles through negation, and without forbidden dependencies."""
+    rest = _without_cycles(rules, report)
+    while (endless := endless_rule(rest)) is not None:
+        report.flaw("endless", endless_message(endless), "rule dropped", endless.start)
+        rest.remove(endless)
+    uses = list(forbidden_uses(RuleGraph(rest)))
+    for relation, target, rule in uses:
+        without = "before there was a state" if relation == INIT else "as if nobody had moved"
+        message = forbidden_message(relation, target, rest[rule])
+        report.flaw("dependency", message, f"evaluated {without}", rest[rule].start)
+    flawed = {relation for relation, _, _ in uses}
+    if flawed & set(_OF_A_STATE):
+        rest = _evaluated_without(rest, _OF_A_STATE, (DOES,), (SEES, NEXT), ";still")
+    if INIT in flawed:
+        rest = _evaluated_without(rest, (INIT,), (TRUE, DOES), (*_OF_A_STATE, SEES, NEXT), ";first")
+    return rest
+
+
+def _without_cycles(rules: Sequence[NormalRule], report: Diagnosis) -> list[NormalRule]:
+    """The rules, with those dropped that negate a relation which depends on their own head."""
+    rest = list(rules)
+    while cycles := RuleGraph(rest).negative_cycles():
+        for rule, literal in cycles:
+            report.flaw(
+                "stratification",
+                f"{rest[rule].head} depends on its own negation through {rest[rule].body[literal]}",
+                "rule dropped",
+                rest[rule].start,
+            )
+        dropped = {rule for rule, _ in cycles}
+        rest = [rule for i, rule in enumerate(rest) if i not in dropped]
+    return rest
+
+
+def _evaluated_without(
+    rules: Sequence[NormalRule],
+    roots: Sequence[Signature],
+    false: Sequence[Signature],
+    through: Sequence[Signature],
+    mark: str,
+) -> list[NormalRule]:
+    """The rules with some relations evaluated as if others were false.
+
+    The rules of `roots` use copies of all relations that depend on `false` or `through`. In the
+    copies, a relation of `false` never holds. The originals stay as they are for everything else.
+
+    Args:
+        roots: relations whose rules are changed.
+        false: relations that never hold in the evaluation of `roots`.
+        through: further relations that are copied.
+        mark: ending of the names of copies.
+    """
+    affected = relations_reaching(rules, (*false, *through)) - {*roots, *false}
+
+    def changed(rule: NormalRule, head: Atom) -> NormalRule | None:
+        body = []
+        for literal in rule.body:
+            relation = signature(literal.atom)
+            if relation in false:
+                if not literal.negated:
+                    return None
+            elif relation in affected:
+                body.append(Literal(_marked(literal.atom, mark), literal.negated))
+            else:
+                body.append(literal)
+        return NormalRule(head, tuple(body), rule.start)
+
+    rewritten: list[NormalRule | None] = []
+    for rule in rules:
+        relation = signature(rule.head)
+        rewritten.append(changed(rule, rule.head) if relation in roots else rule)
+        if relation in affected:
+            rewritten.append(changed(rule, _marked(rule.head, mark)))
+    return [rule for rule in rewritten if rule is not None]
+
+
+def _marked(atom: Atom, mark: str) -> Atom:
+    if isinstance(atom, Symbol):
+        return Symbol(atom.name + mark, atom.start)
+    return Compound(atom.name + mark, atom.args, atom.start)

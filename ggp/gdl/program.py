@@ -18,8 +18,7 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import ClassVar
 
-from ggp.gdl.source import Diagnostic, Source
-from ggp.gdl.syntax.descriptions import Description, describe
+from ggp.gdl.source import Description, Diagnostic, Source, describe
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
 
 KEYWORD_ARITY: Mapping[str, int] = {

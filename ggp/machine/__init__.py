@@ -3,7 +3,7 @@
 In comes a `GameDefinition`, out goes a `Machine`. Start with `base`, the central protocol, then
 `abilities`, protocols for what only some machines can do. Machines with a `circuit` of gates can do
 most (`on_circuit`). `definition` is the protocol of a game, however it is defined. `games` finds
-games and builds their machines, from the table in `frontends`.
+games and builds their machines.
 
 For a rulesheet, `build` picks one of the backends: `prolog` is the reference, `propnet` is fast,
 `relational` is for rules that do not ground; `gambit` plays Gambit's files. They share `arrays`,

@@ -310,7 +310,7 @@ class Machine(Protocol):
         ...
 
     def told_moves(self, percepts: IntArray) -> IntArray | None:
-        """The joint moves that percepts reveal: see `ggp.gdl.analysis.joint_move_percepts`.
+        """The joint moves that percepts reveal: see `ggp.gdl.analysis.told_moves`.
 
         Args:
             percepts: `[L]` percept ids, or `UNKNOWN`.

@@ -23,7 +23,7 @@ from ggp.errors import (
     ReasonerLimitError,
 )
 from ggp.gdl.analysis.growth import growth_message
-from ggp.gdl.analysis.joint_move_percepts import told_by
+from ggp.gdl.analysis.told_moves import told_by
 from ggp.gdl.formal import goal_bounds
 from ggp.gdl.games import find_game
 from ggp.gdl.normalize import normalize, validate

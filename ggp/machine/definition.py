@@ -12,7 +12,7 @@ All definitions answer the same questions:
 
 `Program` is the definition of a rulesheet. (`ggp.Game` is more than a `GameDefinition`: it has a
 machine as well.) A `Frontend` reads definitions of one kind and builds machines from them.
-`ggp.machine.frontends` has the table of frontends; no other module distinguishes them.
+`ggp.machine.games` has the table of frontends; no other module distinguishes them.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from ggp.gdl.program import MAX_GOAL, MIN_GOAL, Program
-from ggp.gdl.source import Diagnostic, Source
-from ggp.gdl.syntax.descriptions import Description
+from ggp.gdl.source import Description, Diagnostic, Source
 from ggp.machine.base import Limits, Machine
 
 IMPORTS = "GGP_IMPORT"

@@ -2,7 +2,7 @@
 
 A name, a file or a text gives a `GameDefinition`, and `build_machine` makes a `Machine` from it.
 The `source.text` of a definition is enough to read it again: records contain it, and workers
-receive it. The table `ggp.machine.frontends` gives the reader for each kind of game.
+receive it. The table `ggp.machine.games` gives the reader for each kind of game.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from ggp.errors import ConfigError
 from ggp.gdl.games import list_games, read_file
 from ggp.gdl.source import Diagnostic
 from ggp.machine.base import Limits, Machine
-from ggp.machine.definition import GameDefinition
-from ggp.machine.frontends import FRONTENDS
+from ggp.machine.definition import Frontend, GameDefinition
+from ggp.machine.gambit.games import EXTENSIVE, NORMAL
+from ggp.registry import Registry
 
 _BEGINNING = 1_000
 """Number of bytes at the beginning of a file that show its kind."""
@@ -188,3 +189,23 @@ def _why_not(program: GameDefinition, backend: str) -> str:
         plays = f"games that are named {owner}NAME" if is_named(owner) else begins
         return f"{subject}; the backend {backend} plays {plays}"
     return f"{name} has no rules to read; leave out --backend"
+
+
+# ------------------------------------------------------------------------
+# The table of frontends: for each kind of game, its reader and its backends.
+#
+# There are frontends for rulesheets and for Gambit's files. An installed package can add a
+# `Frontend` for another kind of game: see `ggp.registry`.
+
+FRONTENDS: Registry[Frontend] = Registry(
+    "ggp.frontends",
+    "frontend",
+    {
+        "": "ggp.machine.build:FRONTEND",
+        EXTENSIVE: "ggp.machine.gambit.tree_machine:FRONTEND",
+        NORMAL: "ggp.machine.gambit.tree_machine:FRONTEND",
+    },
+    form="{}:",
+)
+"""Frontends by the prefix of names or texts of their games; the prefix of rulesheets is empty. The
+prefix of an installed package is the name of its entry point, and a colon."""

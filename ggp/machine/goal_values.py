@@ -20,8 +20,11 @@ import logging
 import math
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from ggp.errors import GoalError
 from ggp.gdl.program import MAX_GOAL, MIN_GOAL, number_of
+from ggp.machine.base import FloatArray
 
 _log = logging.getLogger(__name__)
 
@@ -76,6 +79,14 @@ class GoalValues:
         if not MIN_GOAL <= value <= MAX_GOAL:
             self.outside(role, value)
         return value
+
+    def settled(
+        self, texts: Sequence[Sequence[Sequence[str]]], *, in_playout: bool = False
+    ) -> FloatArray:
+        """`[L, R]` goals of lanes, from all values of each lane and role."""
+        settle = self.settle_playout if in_playout else self.settle
+        goals = [[settle(role, values) for role, values in enumerate(lane)] for lane in texts]
+        return np.array(goals, dtype=np.float64).reshape(len(texts), len(self._roles))
 
     def several(self, role: int, texts: Iterable[str] = ()) -> None:
         """Warn that the role has several goal values; `texts` may list them."""

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.errors import ReasonerLimitError
-from ggp.gdl.analysis.causes import Causes
+from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl.analysis.growth import growth_message
-from ggp.gdl.analysis.joint_move_percepts import PLAIN
+from ggp.gdl.analysis.told_moves import PLAIN, Causes
 from ggp.gdl.program import Program
-from ggp.gdl.syntax.shape import MAX_NESTING
+from ggp.gdl.syntax.reading import MAX_NESTING
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine
 
@@ -71,18 +70,20 @@ class RevealedMoves:
     """The joint moves in the percepts of one machine, with a cache.
 
     Args:
-        name: the name in these percepts, see `told_by`.
+        name: the name in these percepts, see `told_by`; None if percepts do not tell joint moves.
         growing: held while the table grows; see `ggp.machine.threads`.
     """
 
-    def __init__(self, name: str, growing: AbstractContextManager[Any]) -> None:
+    def __init__(self, name: str | None, growing: AbstractContextManager[Any]) -> None:
         self._name, self._growing = name, growing
         # Row p + 1 belongs to percept id p; the first row belongs to `UNKNOWN`.
         self._moves: IntArray | None = None
         self._is_read = np.ones(1, dtype=np.bool_)
 
-    def of(self, machine: Machine, percepts: IntArray) -> IntArray:
-        """`[L, R]` the moves in the percepts of `[L]` ids; `UNKNOWN` for missing moves."""
+    def of(self, machine: Machine, percepts: IntArray) -> IntArray | None:
+        """See `Machine.told_moves`."""
+        if self._name is None:
+            return None
         with self._growing:
             return self._read_all(machine, percepts)
 
@@ -172,9 +173,13 @@ class PerceptTable:
         return len(self._texts)
 
     def texts(self, percepts: int) -> tuple[str, ...]:
-        """The percepts of a set, sorted; KeyError if there is no such set."""
+        """The percepts of a set, sorted.
+
+        Raises:
+            MachineError: there is no such set.
+        """
         if not 0 <= percepts < len(self._texts):
-            raise KeyError(percepts)
+            raise MachineError(f"there is no set of percepts number {percepts}")
         return self._texts[percepts]
 
     def find(self, percepts: Sequence[str]) -> int | None:

@@ -43,7 +43,7 @@ from ggp.search.puzzles import is_puzzle
 from ggp.study.matches import LaneTurn
 
 if TYPE_CHECKING:
-    from ggp.solve.following import RolePart
+    from ggp.solve.solver import RolePart
 
 
 SOLUTION = "solution"
@@ -399,8 +399,7 @@ def _by_position(
 
 
 def _by_tree(machine: Machine, role: int, most_states: int, deadline: Deadline | None) -> Looked:
-    from ggp.solve.following import Part
-    from ggp.solve.solver import solve_tree
+    from ggp.solve.solver import Part, solve_tree
     from ggp.solve.tree_builder import (  # with scipy, which takes long to import
         TreeBounds,
         build_tree,

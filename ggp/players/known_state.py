@@ -29,7 +29,7 @@ class KnownStatePlayer:
 
     Args:
         machine: of a game that reveals the joint move to every role
-            (`ggp.gdl.analysis.joint_move_percepts`).
+            (`ggp.gdl.analysis.told_moves`).
         role: index of its role.
         rng: source of all its random choices.
 

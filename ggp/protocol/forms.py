@@ -10,8 +10,7 @@ import re
 from dataclasses import dataclass
 
 from ggp.errors import LocalProtocolError, RemoteProtocolError
-from ggp.gdl.syntax.findings import quoted
-from ggp.gdl.syntax.names import is_symbol
+from ggp.gdl.syntax.reading import is_symbol, quoted
 from ggp.protocol.messages import (
     BUSY,
     Abort,
@@ -38,7 +37,7 @@ class MessageLimits:
 
     Attributes:
         chars: length of the text.
-        depth: nesting depth of parentheses; terms may nest 100 levels (`ggp.gdl.syntax.shape`).
+        depth: nesting depth of parentheses; terms may nest 100 levels (`ggp.gdl.syntax.reading`).
         items: rules of a rulesheet, or items of another list.
         terms: moves or percepts of one turn.
         symbol_chars: length of one symbol.
@@ -191,7 +190,7 @@ def print_message(message: Message, style: WireStyle) -> str:
 
 
 def info_reply(name: str, *, busy: bool) -> str:
-    """The answer to `Info`; the name must be one symbol (see `ggp.gdl.syntax.names.is_symbol`).
+    """The answer to `Info`; the name must be one symbol (see `ggp.gdl.syntax.reading.is_symbol`).
 
     Raises:
         LocalProtocolError: it is not a symbol.

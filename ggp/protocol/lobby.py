@@ -38,7 +38,7 @@ from dataclasses import replace
 from itertools import count
 
 from ggp.errors import ConfigError, RemoteProtocolError
-from ggp.gdl.syntax.names import is_symbol
+from ggp.gdl.syntax.reading import is_symbol
 from ggp.protocol.forms import MessageLimits, info_reply
 from ggp.protocol.messages import (
     BUSY,

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 
 from ggp.errors import RemoteProtocolError
-from ggp.gdl.syntax.findings import quoted
+from ggp.gdl.syntax.reading import quoted
 from ggp.protocol.forms import (
     MessageLimits,
     check_size,

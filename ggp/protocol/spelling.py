@@ -16,8 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from ggp.gdl.analysis.renamed import find_renamed, has_idle_role
 from ggp.gdl.program import LEGAL, RANDOM, SEES, unify
-from ggp.gdl.syntax.names import ARROWS, spelled
-from ggp.gdl.syntax.tuples import TUPLE, UNNAMED, Tuples
+from ggp.gdl.syntax.reading import ARROWS, TUPLE, UNNAMED, Tuples, spelled
 from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature
 from ggp.protocol.forms import MessageLimits, split_items, squeezed
 

@@ -21,8 +21,7 @@ from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.machine.layers import JointMoves, StateMerger
 from ggp.search.anytime import Deadline, Pace
 from ggp.search.estimates import TIE_TOLERANCE
-from ggp.search.moves import LANES_AT_ONCE, TIMED_LANES, joint_moves
-from ggp.search.refusals import refused_tries, turned
+from ggp.search.moves import LANES_AT_ONCE, TIMED_LANES, joint_moves, refused_tries, turned
 
 MADE_AT_ONCE = 2 * LANES_AT_ONCE
 """Greatest number of joint moves in a batch. If equal states of several batches must be merged, a

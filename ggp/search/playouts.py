@@ -16,10 +16,18 @@ from ggp.machine.arrays import chunks, first_seen, first_seen_columns
 from ggp.machine.base import FloatArray, IntArray, Machine, States
 from ggp.machine.on_circuit import on_circuit
 from ggp.search.anytime import Deadline, Pace, check, time_left
-from ggp.search.estimates import Estimates, Tally, best_moves, candidates
+from ggp.search.estimates import (
+    Estimates,
+    Results,
+    Tally,
+    Trials,
+    best_moves,
+    candidates,
+    plan_round,
+    plan_trials,
+)
 from ggp.search.moves import MoveLists
 from ggp.search.parts import Evaluation
-from ggp.search.trials import Results, Trials, plan_round, plan_trials
 
 if TYPE_CHECKING:
     from ggp.machine.on_circuit import OnCircuit

@@ -25,9 +25,8 @@ from ggp.belief import DRAWN, UNIFORM, Bags, MoveModel, PathModel, Sampler
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States, player_roles
 from ggp.machine.forks import shared
 from ggp.search.anytime import Deadline, OutOfTime, check
-from ggp.search.estimates import Estimates, Policy, Tally, candidates
+from ggp.search.estimates import Estimates, Policy, Results, Tally, candidates, plan_round
 from ggp.search.moves import drawn_places, executed_moves, random_moves
-from ggp.search.trials import Results, plan_round
 
 MAX_SIMULATIONS = 2048
 """Greatest number of simulations side by side: bounds memory."""

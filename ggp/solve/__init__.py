@@ -9,13 +9,12 @@
 0.0
 
 A machine goes in; strategies and their values come out. Begin with `solver`, which chooses the
-method for a game and for each part of it. `tree_builder` makes the `tree`, and `forest` evaluates
-strategies on it. `positions` (with `matrix_kernels`) solves games in which everybody knows the
-state, without a tree. `regret` finds strategies where linear programs would be too large,
-`following` plays them; `exploitation` evaluates players, `efg` writes files for other programs.
+method for a game and for each part of it. `tree_builder` makes the `tree`, which can be written as
+a file for other programs, and `forest` evaluates strategies on it. `positions` (with
+`matrix_kernels`) solves games in which everybody knows the state, without a tree. `regret` finds
+strategies where linear programs would be too large; `exploitation` evaluates players.
 """
 
-from ggp.solve.efg import efg_lines
 from ggp.solve.exploitation import (
     Chooser,
     Exploitation,
@@ -30,7 +29,7 @@ from ggp.solve.exploitation import (
     turns_of,
 )
 from ggp.solve.solver import OptimalPlay, Profile, Solution, optimal_play, solve, solve_tree
-from ggp.solve.tree import GameTree
+from ggp.solve.tree import GameTree, efg_lines
 from ggp.solve.tree_builder import MAX_STATES, TreeBounds, build_tree
 
 __all__ = [

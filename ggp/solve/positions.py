@@ -354,7 +354,7 @@ def _solve_layer(
 
 
 class PositionPart:
-    """The part of one role; a `ggp.solve.following.RolePart`.
+    """The part of one role; a `ggp.solve.solver.RolePart`.
 
     Args:
         solution: a solved game.

@@ -20,7 +20,7 @@ from ggp.errors import ConfigError
 from ggp.gdl import canonical_term
 from ggp.gdl.analysis.domains import Domains, position
 from ggp.gdl.analysis.growth import growing_term
-from ggp.gdl.analysis.joint_move_percepts import PLAIN
+from ggp.gdl.analysis.told_moves import PLAIN
 from ggp.gdl.nearest import unknown
 from ggp.gdl.program import LEGAL, RANDOM, SEES, TRUE, Program
 from ggp.machine.base import IntArray, Machine

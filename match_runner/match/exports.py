@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 from ggp.gdl import Compound, Term, parse_term
 from ggp.gdl.program import RANDOM
 from ggp.gdl.source import printable
-from ggp.gdl.syntax.names import spelled
+from ggp.gdl.syntax.reading import spelled
 from match_runner.match.records import MatchRecord, TurnRecord
 
 Fluents = Sequence[str]

@@ -15,7 +15,7 @@ from typing import Any
 
 from ggp.errors import ConfigError, MatchError
 from ggp.gdl import parse
-from ggp.gdl.analysis.joint_move_percepts import PLAIN, never_tells
+from ggp.gdl.analysis.told_moves import PLAIN, never_tells
 from ggp.gdl.normalize import normalize
 from ggp.players import Decision
 from ggp.players.elsewhere.from_json import decision_from_json

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ggp.gdl.analysis.joint_move_percepts import PLAIN
+from ggp.gdl.analysis.told_moves import PLAIN
 from ggp.gdl.terms import Compound, Term
 from match_runner.pictures.moves import Moves, Spot
 from match_runner.pictures.shapes import flatten

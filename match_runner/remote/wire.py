@@ -17,8 +17,7 @@ import numpy as np
 from ggp.errors import ConfigError, GDLError, RemoteProtocolError
 from ggp.gdl import parse, parse_term, to_kif
 from ggp.gdl.program import KEYWORD_ARITY, RANDOM
-from ggp.gdl.syntax.names import ARROWS, spelled
-from ggp.gdl.syntax.tuples import TUPLE, UNNAMED, Tuples
+from ggp.gdl.syntax.reading import ARROWS, TUPLE, UNNAMED, Tuples, spelled
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable
 from ggp.machine.definition import GameDefinition
 from ggp.protocol.forms import print_message

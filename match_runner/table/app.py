@@ -37,7 +37,7 @@ from starlette.staticfiles import StaticFiles
 from ggp.console import installed_version
 from ggp.errors import GGPError
 from ggp.gdl.games import list_games
-from ggp.gdl.syntax.descriptions import describe
+from ggp.gdl.source import describe
 from ggp.players import describe_player
 from ggp.players.spec import PLAYERS
 from match_runner.table.guard import Door, Guard

@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from ggp.gdl.syntax.descriptions import describe
+from ggp.gdl.source import describe
 from match_runner.table.match_folder import MatchSetup
 from match_runner.table.seating import HUMAN
 

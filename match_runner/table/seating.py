@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any
 
 from ggp.errors import NOTE, MatchError
-from ggp.gdl.analysis.joint_move_percepts import told_by
+from ggp.gdl.analysis.told_moves import told_by
 from ggp.machine import Limits, Machine
 from ggp.machine.definition import GameDefinition
 from ggp.players import Decision

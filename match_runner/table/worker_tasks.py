@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ggp.errors import ConfigError, MatchError
-from ggp.gdl.analysis.joint_move_percepts import told_by
+from ggp.gdl.analysis.told_moves import told_by
 from ggp.gdl.program import RANDOM
 from ggp.gdl.source import Diagnostic, errors
 from ggp.machine import Limits, Machine

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ggp.gdl.syntax.descriptions import describe
+from ggp.gdl.source import describe
 from tests.support.commands import error_line, json_of, run, text_file
 from tests.support.games import GAMES
 

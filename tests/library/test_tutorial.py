@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ggp.gdl.syntax.descriptions import describe
+from ggp.gdl.source import describe
 from tests.support.commands import json_of, run
 from tests.support.games import REPOSITORY
 

@@ -8,9 +8,8 @@ import pytest
 from ggp.errors import ConfigError, GGPError
 from ggp.machine import Machine, build_machine
 from ggp.machine.definition import GameDefinition
-from ggp.machine.frontends import FRONTENDS
 from ggp.machine.gambit.games import EXTENSIVE, NORMAL
-from ggp.machine.games import goal_bounds, load_program, read_program
+from ggp.machine.games import FRONTENDS, goal_bounds, load_program, read_program
 from tests.support.comparing.by_steps import play_by_steps
 from tests.support.games import GAMBIT_GAMES, SPIEL_GAMES
 

@@ -8,8 +8,8 @@ import pytest
 from ggp.belief import Bags, HyperPlaySampler, PathTree
 from ggp.machine.base import FloatArray, IntArray, Machine, Ragged
 from ggp.search.anytime import Deadline, OutOfTime
-from ggp.search.budgets import RACE_FROM, RoundCosts, contenders, run_search
 from ggp.search.estimates import Estimates
+from ggp.search.parts import RACE_FROM, RoundCosts, contenders, run_search
 from ggp.search.playouts import PlayoutSearch
 from tests.support.games import machine_of_game
 

@@ -16,10 +16,9 @@ from ggp.machine.base import Machine as MachineProtocol
 from ggp.machine.games import load_program
 from ggp.run import clocks
 from ggp.search.anytime import Deadline, OutOfTime, Pace
-from ggp.search.estimates import Estimates, candidates
+from ggp.search.estimates import Estimates, candidates, plan_trials
 from ggp.search.moves import MoveLists
 from ggp.search.playouts import PlayoutSearch, first_steps
-from ggp.search.trials import plan_trials
 from tests.support.comparing.batches import mixed_states
 from tests.support.games import MODEST_GAMES, build_here, machine_of_game, machine_of_rules
 

@@ -12,8 +12,16 @@ from ggp.belief.bags import Segments, initial_segments
 from ggp.machine import Machine
 from ggp.machine.arrays import offsets_of, ragged
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Ragged
-from ggp.search.estimates import TIE_TOLERANCE, Estimates, Tally, Ties, best_moves
-from ggp.search.trials import Results, Trials, plan_trials
+from ggp.search.estimates import (
+    TIE_TOLERANCE,
+    Estimates,
+    Results,
+    Tally,
+    Ties,
+    Trials,
+    best_moves,
+    plan_trials,
+)
 from tests.support.games import machine_of_game
 
 

@@ -10,8 +10,8 @@ import pytest
 from ggp.gdl.games import find_game
 from ggp.machine import Machine
 from ggp.solve import build_tree, sample_policy, solve, solve_tree
-from ggp.solve.following import Part
 from ggp.solve.forest import evaluate
+from ggp.solve.solver import Part
 from tests.solve.games import (
     ROCK_PAPER_SCISSORS,
     random_rules,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ggp.gdl import list_games, parse
-from ggp.gdl.analysis.joint_move_percepts import told_by
+from ggp.gdl.analysis.told_moves import told_by
 from ggp.gdl.games import LONG_GAMES
 from ggp.gdl.normalize import normalize
 from ggp.machine import Limits, Machine, build_machine

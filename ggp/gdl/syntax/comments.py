@@ -25,9 +25,8 @@ from typing import Literal
 from ggp.gdl.source import Rulesheet
 from ggp.gdl.syntax.infix import TOKEN as INFIX_TOKEN
 from ggp.gdl.syntax.kif import kif_pieces
-from ggp.gdl.syntax.names import spelled
 from ggp.gdl.syntax.printer import infix_lines, kif_lines, marked_as_kif
-from ggp.gdl.syntax.tuples import TUPLE, UNNAMED
+from ggp.gdl.syntax.reading import TUPLE, UNNAMED, spelled
 
 Syntax = Literal["kif", "infix"]
 

@@ -18,10 +18,20 @@ from lark import Lark, Token, Transformer, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from ggp.gdl.source import Source
-from ggp.gdl.syntax.findings import Findings, quoted
-from ggp.gdl.syntax.names import ARROWS, FoldedNames, is_symbol, warn_of_mixed_variables
-from ggp.gdl.syntax.shape import MAX_NESTING, nesting, too_deep, well_shaped
-from ggp.gdl.syntax.tuples import TUPLE, warn_of_tuples
+from ggp.gdl.syntax.reading import (
+    ARROWS,
+    MAX_NESTING,
+    TUPLE,
+    Findings,
+    FoldedNames,
+    is_symbol,
+    nesting,
+    quoted,
+    too_deep,
+    warn_of_mixed_variables,
+    warn_of_tuples,
+    well_shaped,
+)
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable, variables
 
 _VARIABLE = re.compile(r"\?'(?:[^'\\]|\\.)*'|\??\w*")

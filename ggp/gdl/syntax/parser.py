@@ -11,10 +11,10 @@ from itertools import islice
 
 from ggp.errors import GDLError
 from ggp.gdl.source import Rulesheet, Source
-from ggp.gdl.syntax.findings import Findings
 from ggp.gdl.syntax.infix import read_infix
 from ggp.gdl.syntax.kif import read_kif, read_kif_terms
 from ggp.gdl.syntax.printer import to_kif
+from ggp.gdl.syntax.reading import Findings
 from ggp.gdl.terms import Rule, Term
 
 _COMMENTS = re.compile(r"[;%][^\r\n]*|#\|[\s\S]*?\|#|/\*[\s\S]*?(?:\*/|\Z)")

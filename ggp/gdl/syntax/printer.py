@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from ggp.gdl.syntax.tuples import TUPLE
+from ggp.gdl.syntax.reading import TUPLE
 from ggp.gdl.terms import CONNECTIVES, Rule, Symbol, Term, Variable
 
 _INDENT = "    "

@@ -30,10 +30,16 @@ from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, S
 from ggp.machine.layers import JointMoves
 from ggp.search.anytime import BETWEEN_LOOKS_S, Deadline, Pace
 from ggp.search.estimates import Estimates, candidates
-from ggp.search.moves import LANES_AT_ONCE, TIMED_LANES, joint_moves
+from ggp.search.moves import (
+    LANES_AT_ONCE,
+    TIMED_LANES,
+    joined_turns,
+    joint_moves,
+    refused_tries,
+    turned,
+)
 from ggp.search.parts import Evaluation, TurnEvaluation, ValuedTurns
 from ggp.search.playouts import RandomPlayouts
-from ggp.search.refusals import joined_turns, refused_tries, turned
 
 JOINT_AT_ONCE = 1 << 18
 """Number of joint moves per turn that a batch of histories should have."""

@@ -50,9 +50,8 @@ from ggp.players.parts.risk import RiskOptions
 from ggp.players.parts.search_player import move_values
 from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline, OutOfTime, Pace
-from ggp.search.budgets import run_search
-from ggp.search.estimates import Estimates, Tally, candidates
-from ggp.search.trials import Results, plan_round
+from ggp.search.estimates import Estimates, Results, Tally, candidates, plan_round
+from ggp.search.parts import run_search
 from ggp.study.names import names_of
 
 MAX_PARTICLES = 1000

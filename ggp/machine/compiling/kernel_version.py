@@ -57,12 +57,12 @@ FILES = (
     "machine/relational/records",
     "machine/relational/row_kernels",
     "machine/rows",
+    "search/estimates",
     "search/sure_wins",
     "search/trees/growing",
     "search/trees/nodes_and_worlds",
     "search/trees/selection",
     "search/trees/tree_tables",
-    "search/trials",
     "solve/matrix_kernels",
     "solve/regret",
 )

@@ -1,4 +1,4 @@
-"""The `GameDefinition` of a Gambit file, with names for its roles and moves.
+"""Reads Gambit's files as games: the parser of both formats, and names for roles and moves.
 
 Labels can be any text, but names must be terms. A label that is a term becomes its own name, in
 lower case: `(arm blue)`, `Bet`. Other labels keep their letters, digits and signs: `Player 1` plays
@@ -7,21 +7,460 @@ as `player_1`. Equal names get numbers.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache, cached_property
 from hashlib import blake2b
+from typing import Literal, NamedTuple, NoReturn
+
+import numpy as np
 
 from ggp.errors import GDLError
 from ggp.gdl.program import RANDOM, Program, without_rules
-from ggp.gdl.source import Diagnostic, Source
-from ggp.gdl.syntax.descriptions import Description
+from ggp.gdl.source import Description, Diagnostic, Source
 from ggp.gdl.syntax.parser import parse_term
 from ggp.gdl.syntax.printer import to_kif
+from ggp.gdl.syntax.reading import Findings, quoted
 from ggp.gdl.terms import variables
-from ggp.machine.gambit.tree import GambitTree, check_recall, turns_of
-from ggp.machine.gambit.words import GambitText, read_extensive, read_normal
+from ggp.machine.gambit.tree import (
+    CHANCE,
+    GambitTree,
+    InformationSet,
+    TreeNode,
+    check_recall,
+    turns_of,
+)
+
+# ------------------------------------------------------------------------
+# Parses Gambit's files, `.efg` and `.nfg`, into a `GambitTree`.
+#
+# `GambitText` splits a file into words; `read_extensive` and `read_normal` parse the two formats.
+
+_WORD = re.compile(
+    r"""\s*(?:
+        (?P<text>"[^"\\]*(?:\\[\s\S][^"\\]*)*")
+      | (?P<number>[+-]?(?:\d+/\d+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)(?=[\s{},"]|\Z))
+      | (?P<mark>[{}])
+      | (?P<comma>,)
+      | (?P<word>[^\s{},"]+)
+      | (?P<end>\Z)
+      | (?P<open>")
+    )""",
+    re.VERBOSE,
+)
+
+_LONGEST_NUMBER = 1_000
+"""Greatest number of characters in a number."""
+
+Kind = Literal["text", "number", "mark", "comma", "word", "end", "open"]
+
+
+class Word(NamedTuple):
+    """A piece of a file.
+
+    Attributes:
+        kind: the kind of piece; `open` is an unclosed text, `end` the end of the file.
+        value: its characters; for a text, without quotes.
+        start: offset of its first character.
+    """
+
+    kind: Kind
+    value: str
+    start: int
+
+
+class GambitText:
+    """The words of a file, one after the other.
+
+    Args:
+        source: the file.
+
+    Attributes:
+        findings: collects repairs and errors.
+        next: the word that is read next.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.findings = Findings(source)
+        self._numbers: dict[str, Fraction] = {}
+        self._words = _split(source.text)
+        self.next = next(self._words)
+
+    def fail(self, rule: str, message: str, start: int | None = None) -> NoReturn:
+        """Raise `GDLSyntaxError` about a place, by default that of the next word."""
+        self.findings.error(rule, message, self.next.start if start is None else start)
+        raise self.findings.syntax_error()
+
+    def is_next(self, kind: Kind, value: str | None = None) -> bool:
+        """Whether the next word is of a kind and, if one is given, has that value."""
+        return self.next.kind == kind and value in (None, self.next.value)
+
+    def take(self, kind: Kind, expected: str, value: str | None = None) -> Word:
+        """The next word, which must be of a kind and, if one is given, have that value.
+
+        Args:
+            expected: its description in the error message.
+        """
+        word = self.next
+        if not self.is_next(kind, value):
+            if word.kind == "open":
+                self.fail("quotes", "this text in quotes is never closed")
+            actual = "the file ends" if word.kind == "end" else f"{quoted(word.value)} stands here"
+            self.fail("gambit", f"{expected} should come next, but {actual}")
+        self.next = next(self._words, word)
+        return word
+
+    def mark(self, mark: Literal["{", "}"], expected: str) -> None:
+        """Read a brace."""
+        self.take("mark", expected, mark)
+
+    def text(self, expected: str) -> str:
+        """Read a text in quotes."""
+        return self.take("text", expected).value
+
+    def texts(self, expected: str) -> list[str]:
+        """Read texts in quotes between braces."""
+        self.mark("{", f"`{{` and {expected}")
+        strings = []
+        while self.is_next("text"):
+            strings.append(self.text(expected))
+            self.skip_comma()
+        self.mark("}", f"`}}` after {expected}")
+        return strings
+
+    def skip_comma(self) -> None:
+        """Read a comma if there is one."""
+        if self.is_next("comma"):
+            self.take("comma", "a comma")
+
+    def number(self, expected: str) -> Fraction:
+        """Read a number: an integer, a fraction or a decimal."""
+        word = self.take("number", expected)
+        value = self._numbers.get(word.value)
+        if value is None:
+            value = self._numbers[word.value] = self._value_of(word)
+        return value
+
+    def payoffs(self, num_players: int) -> tuple[Fraction, ...]:
+        """Read a payoff for each player; there may be commas between them."""
+        amounts = []
+        for _ in range(num_players):
+            amounts.append(self.number("the payoff of each player"))
+            self.skip_comma()
+        return tuple(amounts)
+
+    def integer(self, expected: str) -> int:
+        """Read a number that is not negative, and an integer."""
+        start, value = self.next.start, self.number(expected)
+        if value < 0 or value.denominator > 1:
+            self.fail("gambit", f"{expected} should come next, an integer of 0 or more", start)
+        return int(value)
+
+    def begin(self, kind: str, version: str) -> tuple[str, list[str]]:
+        """Read the beginning of a file up to the players; return the title and their names."""
+        self.take("word", kind)
+        start, stated = self.next.start, self.take("number", "the version of the format")
+        if stated.value != version:
+            message = f"{kind} version {stated.value} cannot be read, only version {version}"
+            self.fail("version", message, start)
+        start, form = self.next.start, self.take("word", "`R`")
+        if form.value not in ("R", "D"):
+            self.fail("version", f"`R` should come next, not {quoted(form.value)}", start)
+        title = self.text("the title of the game, in quotes,")
+        start, players = self.next.start, self.texts("the names of the players, in quotes,")
+        if not players:
+            self.fail("players", "there must be at least one player", start)
+        return title, players
+
+    def comment(self) -> str:
+        """Read the comment on the game, if there is one."""
+        return self.text("the comment") if self.is_next("text") else ""
+
+    def _value_of(self, word: Word) -> Fraction:
+        try:
+            if len(word.value) <= _LONGEST_NUMBER:
+                value = Fraction(word.value)
+                float(value)
+                return value
+        except ZeroDivisionError:
+            self.fail("number", f"{quoted(word.value)} divides by zero", word.start)
+        except OverflowError:
+            pass
+        self.fail("number", f"the number {quoted(word.value)} is too large", word.start)
+
+
+def _split(text: str) -> Iterator[Word]:
+    at = 0
+    while True:
+        match = _WORD.match(text, at)
+        assert match is not None  # every text matches one of the kinds
+        kind: Kind = match.lastgroup  # type: ignore[assignment]
+        value = match[kind]
+        if kind == "text":
+            value = value[1:-1].replace('\\"', '"')
+        yield Word(kind, value, match.start(kind))
+        if kind in ("end", "open"):
+            return
+        at = match.end()
+
+
+# ------------------------------------------------------------------------
+# The format `.efg`: a line for each node of the tree, every node before its children.
+#
+# c "" 1 "deal" { "king" 1/2 "queen" 1/2 } 0          chance
+#     p "" 1 1 "king" { "bet" "fold" } 0                  player 1 in information set 1
+#     p "" 2 1 "bet" { "call" "fold" } 0
+#     t "" 1 "call" { 2, -2 }                             the end, with outcome 1
+#
+# The label and the moves of an information set are optional after their first occurrence, and so
+# are the label and the payoffs of an outcome. Any node may have an outcome, whose payoffs are paid
+# when the node is reached; 0 is no outcome.
+
+_ROUNDING = Fraction(1, 1000)
+"""Greatest deviation of a sum of probabilities from 1; they are scaled."""
+
+
+def read_extensive(words: GambitText) -> GambitTree:
+    """The game in a file.
+
+    Raises:
+        GDLSyntaxError: the file is not of this format.
+    """
+    title, players = words.begin("EFG", "2")
+    comment = words.comment()
+    reader = _Reader(words, len(players))
+    nodes = reader.nodes()
+    return GambitTree(title, comment, tuple(players), tuple(reader.sets), tuple(nodes))
+
+
+class _Reader:
+    """Parses the nodes.
+
+    Attributes:
+        sets: the information sets so far.
+    """
+
+    def __init__(self, words: GambitText, num_players: int) -> None:
+        self.sets: list[InformationSet] = []
+        self._words, self._num_players = words, num_players
+        self._set_numbers: dict[tuple[int, int], int] = {}
+        self._payoffs: dict[int, tuple[Fraction, ...]] = {}
+
+    def nodes(self) -> list[TreeNode]:
+        """All nodes."""
+        nodes = [self._node(-1, 0)]
+        # Nodes with missing branches, and the number of the next branch of each.
+        open_nodes = [(0, 0)]
+        while open_nodes:
+            parent, branch = open_nodes.pop()
+            num_branches = self._num_branches(nodes[parent])
+            if branch == num_branches:
+                continue
+            open_nodes.append((parent, branch + 1))
+            if self._words.is_next("end"):
+                self._words.fail(
+                    "branches",
+                    f"the file ends after {branch} of the {num_branches} branches of this node",
+                    nodes[parent].start,
+                )
+            nodes.append(self._node(parent, branch))
+            open_nodes.append((len(nodes) - 1, 0))
+        if not self._words.is_next("end"):
+            self._words.fail("branches", "the tree is complete, but more follows here")
+        return nodes
+
+    def _num_branches(self, node: TreeNode) -> int:
+        return len(self.sets[node.sets[0]].actions) if node.sets else 0
+
+    def _node(self, parent: int, branch: int) -> TreeNode:
+        words = self._words
+        start, kind = words.next.start, words.take("word", "a node (`c`, `p` or `t`)").value
+        if kind not in ("c", "p", "t"):
+            words.fail("gambit", f"a node begins with `c`, `p` or `t`, not {quoted(kind)}", start)
+        words.text("the label of the node, in quotes,")
+        sets: tuple[int, ...] = ()
+        if kind != "t":
+            sets = (self._set(CHANCE if kind == "c" else self._player(), start),)
+        return TreeNode(sets, parent, branch, self._outcome(), start)
+
+    def _player(self) -> int:
+        start, number = self._words.next.start, self._words.integer("the number of the player")
+        if not 1 <= number <= self._num_players:
+            self._words.fail("players", f"there is no player number {number}", start)
+        return number - 1
+
+    def _set(self, player: int, start: int) -> int:
+        """The index of the information set of a node."""
+        words = self._words
+        number = words.integer("the number of the information set")
+        label, actions, shares = "", [], []
+        is_given = words.is_next("text")
+        if is_given:
+            label = words.text("the label")
+            words.mark("{", "`{` and the moves")
+            while words.is_next("text"):
+                actions.append(words.text("a move"))
+                if player == CHANCE:
+                    shares.append(words.number("the probability of the move"))
+                words.skip_comma()
+            words.mark("}", "`}` or the next move, in quotes,")
+        index = self._set_numbers.get((player, number))
+        if index is None:
+            return self._new_set(player, number, label, actions, shares, start)
+        old = self.sets[index]
+        fits = old.actions == tuple(actions)
+        if is_given and not (fits and (not shares or old.shares == self._scaled(shares, start))):
+            self._words.fail(
+                "information-set",
+                f"information set {number} has other moves here than before "
+                f"({', '.join(map(quoted, old.actions))})",
+                start,
+            )
+        return index
+
+    def _new_set(
+        self,
+        player: int,
+        number: int,
+        label: str,
+        actions: list[str],
+        shares: list[Fraction],
+        start: int,
+    ) -> int:
+        if not actions:
+            self._words.fail(
+                "information-set",
+                f"information set {number} has no moves: its first node must list them",
+                start,
+            )
+        info_set = InformationSet(
+            player, number, label, tuple(actions), self._scaled(shares, start), start
+        )
+        self._set_numbers[player, number] = len(self.sets)
+        self.sets.append(info_set)
+        return len(self.sets) - 1
+
+    def _scaled(self, shares: list[Fraction], start: int) -> tuple[Fraction, ...]:
+        """The probabilities, scaled to a sum of 1."""
+        total = sum(shares, Fraction(0))
+        if not shares or (total == 1 and min(shares) >= 0):
+            return tuple(shares)
+        if min(shares) < 0 or abs(total - 1) > _ROUNDING:
+            message = f"probabilities must be 0 or more and sum up to 1, not to {float(total):g}"
+            self._words.fail("chance", message, start)
+        self._words.findings.warn(
+            "chance", f"probabilities sum up to {float(total)!r}, and are scaled to 1", start
+        )
+        return tuple(share / total for share in shares)
+
+    def _outcome(self) -> tuple[Fraction, ...] | None:
+        """The payoffs at a node."""
+        words = self._words
+        start, number = words.next.start, words.integer("the number of the outcome")
+        if words.is_next("text"):
+            words.text("the label of the outcome")
+        elif not words.is_next("mark", "{"):
+            if number and number not in self._payoffs:
+                words.fail("outcome", f"outcome {number} has no payoffs yet", start)
+            return self._payoffs.get(number)
+        words.mark("{", "`{` and the payoffs")
+        amounts = words.payoffs(self._num_players)
+        words.mark("}", "`}` after the payoffs")
+        if number and self._payoffs.setdefault(number, amounts) != amounts:
+            words.fail("outcome", f"outcome {number} had other payoffs before", start)
+        return amounts
+
+
+# ------------------------------------------------------------------------
+# The format `.nfg`: all players choose a strategy simultaneously; each profile has payoffs or an
+# outcome.
+#
+# NFG 1 R "prisoner's dilemma" { "row" "column" } { { "stay" "tell" } { "stay" "tell" } }
+#     -1 -1  0 -3  -3 0  -2 -2
+#
+# Instead of labels, a file may give the number of each player's strategies. The strategy of the
+# first player changes fastest in the order of profiles. Instead of payoffs, there may be a list of
+# outcomes with payoffs, and the number of an outcome for each profile; outcome 0 pays nothing.
+
+_MAX_PROFILES = 1_000_000
+"""Greatest number of profiles; a file lists all of them."""
+
+
+def read_normal(words: GambitText) -> GambitTree:
+    """The game in a file.
+
+    Raises:
+        GDLSyntaxError: the file is not of this format.
+    """
+    title, players = words.begin("NFG", "1")
+    start = words.next.start
+    strategies = _strategies(words, len(players))
+    counts = [len(labels) for labels in strategies]
+    if not all(counts) or math.prod(counts) > _MAX_PROFILES:
+        message = f"there must be 1 to {_MAX_PROFILES:,} profiles, not {math.prod(counts):,}"
+        words.fail("strategies", message, start)
+    comment = words.comment()
+    sets = [
+        InformationSet(player, 1, "", tuple(actions), (), start)
+        for player, actions in enumerate(strategies)
+    ]
+    nodes = [TreeNode(tuple(range(len(players))), -1, 0, None, start)]
+    # In the file the first player's strategy changes fastest, in branches the last one's.
+    branches = np.arange(math.prod(counts)).reshape(counts).transpose().ravel().tolist()
+    outcomes = _outcomes(words, len(players)) if words.is_next("mark", "{") else None
+    for branch in branches:
+        start = words.next.start
+        if outcomes is None:
+            payoffs = words.payoffs(len(players))
+        else:
+            number = words.integer("the number of the outcome of a profile")
+            if number >= len(outcomes):
+                words.fail("outcome", f"there is no outcome number {number}", start)
+            payoffs = outcomes[number]
+        nodes.append(TreeNode((), 0, branch, payoffs, start))
+    if not words.is_next("end"):
+        words.fail("strategies", f"all {len(branches):,} profiles are read, but more follows here")
+    return GambitTree(title, comment, tuple(players), tuple(sets), tuple(nodes))
+
+
+def _strategies(words: GambitText, num_players: int) -> list[list[str]]:
+    """The labels of each player's strategies."""
+    start = words.next.start
+    words.mark("{", "`{` and the strategies")
+    strategies = []
+    while not words.is_next("mark", "}"):
+        if words.is_next("mark", "{"):
+            strategies.append(words.texts("the labels of a player's strategies, in quotes,"))
+        else:
+            count = words.integer("the number of a player's strategies")
+            if count > _MAX_PROFILES:
+                words.fail("strategies", f"there are more than {_MAX_PROFILES:,} strategies")
+            strategies.append([str(number) for number in range(1, count + 1)])
+    words.mark("}", "`}` after the strategies")
+    if len(strategies) != num_players:
+        message = f"there are strategies of {len(strategies)} players, but {num_players} players"
+        words.fail("strategies", message, start)
+    return strategies
+
+
+def _outcomes(words: GambitText, num_players: int) -> list[tuple[Fraction, ...]]:
+    """The payoffs of each outcome; the first one, number 0, pays nothing."""
+    outcomes = [(Fraction(0),) * num_players]
+    words.mark("{", "`{` and the outcomes")
+    while words.is_next("mark", "{"):
+        words.mark("{", "an outcome")
+        words.text("the label of the outcome, in quotes,")
+        outcomes.append(words.payoffs(num_players))
+        words.mark("}", "`}` after the payoffs")
+    words.mark("}", "`}` or the next outcome")
+    return outcomes
+
+
+# ------------------------------------------------------------------------
+# The `GameDefinition` of a file.
 
 EXTENSIVE, NORMAL = "EFG ", "NFG "
 """The beginnings of files in each format."""

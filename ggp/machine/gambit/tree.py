@@ -1,6 +1,6 @@
 """The tree of a Gambit file, the turn of each node, and checks that roles of GDL-II can play it.
 
-`words` parses files into a `GambitTree`; `games` checks it and asks for its turns.
+`games` parses files into a `GambitTree`, checks it and asks for its turns.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from threading import RLock
 import numpy as np
 
 from ggp.errors import GDLError, IllegalMoveError, MachineError
-from ggp.gdl.analysis.joint_move_percepts import PLAIN
+from ggp.gdl.analysis.told_moves import PLAIN
 from ggp.gdl.games import find_game
 from ggp.gdl.program import RANDOM
 from ggp.gdl.source import Diagnostic
@@ -95,7 +95,7 @@ class TreeMachine:
         self.goal_range = (low, high if high > low else low + 1.0)
         self._percepts = PerceptTable(self._may_be_seen, self.growing)
         self._joint = JointPercepts(game.as_program())
-        self._revealed = RevealedMoves(PLAIN, self.growing) if tables.is_open else None
+        self._revealed = RevealedMoves(PLAIN if tables.is_open else None, self.growing)
         # `[sets + 1]` the percept of each information set; the last entry is for roles without one.
         self._set_percepts = np.array(
             [
@@ -203,13 +203,10 @@ class TreeMachine:
         return self._percepts.find(list(map(canonical_term, percepts))) if exact is None else exact
 
     def percept_texts(self, percept: int) -> tuple[str, ...]:
-        try:
-            return self._percepts.texts(percept)
-        except KeyError:
-            raise MachineError(f"there is no percept number {percept}") from None
+        return self._percepts.texts(percept)
 
     def told_moves(self, percepts: IntArray) -> IntArray | None:
-        return None if self._revealed is None else self._revealed.of(self, percepts)
+        return self._revealed.of(self, percepts)
 
     def fluents(self, states: States) -> list[tuple[str, ...]]:
         return self._tables.fluents(self._positions(states))

@@ -6,9 +6,11 @@ tabled: their predicate looks their answers up, and the clauses of their rules g
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ggp.gdl import to_kif
 from ggp.gdl.analysis.dependencies import relation_components
 from ggp.gdl.analysis.growth import terms_grow
 from ggp.gdl.program import (
@@ -26,8 +28,7 @@ from ggp.gdl.program import (
     Program,
     local_variables,
 )
-from ggp.gdl.terms import Compound, Signature, Symbol, Variable, signature, variables
-from ggp.machine.prolog.symbols import SymbolTable
+from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
 
 _PREDICATES: dict[Signature, str] = {
     LEGAL: "legal",
@@ -188,3 +189,63 @@ def _repeats(atom: Atom) -> bool:
     args = atom.args if isinstance(atom, Compound) else ()
     names = [arg.name for arg in args if isinstance(arg, Variable)]
     return len(names) > len(set(names))
+
+
+# ------------------------------------------------------------------------
+# Encodes names of a rulesheet as numbers, so that no untrusted text ever reaches Prolog.
+
+_TOKEN = re.compile(r"f?(\d+)(\()?|\)")
+
+
+class SymbolTable:
+    """Numbers for names: in Prolog, the constant `red` may be 17, and the function `cell` f18."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {}
+        self._names: list[str] = []
+        self._frozen = False
+
+    def freeze(self) -> None:
+        """Accept no more names, since only terms with names of the rules can ever be true."""
+        self._frozen = True
+
+    def number(self, name: str) -> int:
+        """The number of a name, assigned if it is new.
+
+        Raises:
+            KeyError: the name is new and the table is frozen.
+        """
+        index = self._ids.get(name)
+        if index is None:
+            if self._frozen:
+                raise KeyError(name)
+            index = self._ids[name] = len(self._names)
+            self._names.append(name)
+        return index
+
+    def encode(self, term: Term) -> str:
+        """A term as Prolog text: variables `V_<number>`, constants and functions by number.
+
+        Raises:
+            KeyError: the table is frozen and the term has a name that the rules do not have.
+        """
+        if isinstance(term, Symbol):
+            return str(self.number(term.name))
+        if isinstance(term, Variable):
+            return f"V_{self.number('?' + term.name)}"
+        args = ",".join(map(self.encode, term.args))
+        return f"f{self.number(term.name)}({args})"
+
+    def texts(self, text: str) -> list[str]:
+        """The ground terms in a text printed by Prolog, as canonical KIF, sorted."""
+        stack: list[tuple[str, list[Term]]] = [("", [])]
+        for match in _TOKEN.finditer(text):
+            number, opens = match.groups()
+            if opens:
+                stack.append((self._names[int(number)], []))
+            elif number is not None:
+                stack[-1][1].append(Symbol(self._names[int(number)]))
+            else:
+                name, args = stack.pop()
+                stack[-1][1].append(Compound(name, tuple(args)))
+        return sorted(map(to_kif, stack[0][1]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from threading import RLock
 from typing import TypeVar
@@ -19,7 +19,7 @@ import numpy as np
 from ggp.errors import GDLError, MachineError, NoLegalMoveError, ReasonerLimitError
 from ggp.gdl import parse_term
 from ggp.gdl.analysis.growth import growth_message
-from ggp.gdl.analysis.joint_move_percepts import told_by
+from ggp.gdl.analysis.told_moves import told_by
 from ggp.gdl.program import RANDOM, Program, value_order
 from ggp.gdl.terms import variables
 from ggp.machine.arrays import ragged
@@ -39,9 +39,8 @@ from ggp.machine.base import (
 )
 from ggp.machine.goal_values import GoalValues
 from ggp.machine.percepts import JointPercepts, PerceptTable, PossibleMoves, RevealedMoves
-from ggp.machine.prolog.compile import compile_program
+from ggp.machine.prolog.compile import SymbolTable, compile_program
 from ggp.machine.prolog.engine import engine
-from ggp.machine.prolog.symbols import SymbolTable
 from ggp.machine.threads import made_once
 from ggp.run.clocks import TellsTime
 
@@ -134,8 +133,7 @@ class PrologMachine:
         self._percept_sets: dict[str, int] = {}  # by Prolog text
         self._percepts = PerceptTable(lambda text: self._encoded(text) is not None, growing)
         self._joint_percepts = JointPercepts(program)
-        name = told_by(program)
-        self._revealed = None if name is None else RevealedMoves(name, growing)
+        self._revealed = RevealedMoves(told_by(program), growing)
         self._possible = PossibleMoves(program, growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
         self._close = weakref.finalize(self, self._engine.drop, self._module)
@@ -166,7 +164,7 @@ class PrologMachine:
         return np.array([state.terminal for state in lanes], dtype=np.bool_)
 
     def goals(self, states: States) -> FloatArray:
-        return self._settled(self.goal_texts(states), self._goal_values.settle)
+        return self._goal_values.settled(self.goal_texts(states))
 
     def goal_texts(self, states: States) -> list[GoalTexts]:
         """See `GoalTexts` in `ggp.machine.abilities`."""
@@ -243,7 +241,7 @@ class PrologMachine:
                 steps[going] += 1
         goals = np.zeros((len(lanes), len(self.roles)))
         ends = self._batch([lanes[lane] for lane in np.flatnonzero(finished)])
-        goals[finished] = self._settled(self.goal_texts(ends), self._goal_values.settle_playout)
+        goals[finished] = self._goal_values.settled(self.goal_texts(ends), in_playout=True)
         return Playouts(goals, steps, finished)
 
     # ---------------------------------------------------------------- terms
@@ -264,13 +262,10 @@ class PrologMachine:
         return self._percept_set(" ".join(map(str, encoded)))
 
     def percept_texts(self, percept: int) -> tuple[str, ...]:
-        try:
-            return self._percepts.texts(int(percept))
-        except KeyError:
-            raise MachineError(f"there is no set of percepts number {percept}") from None
+        return self._percepts.texts(int(percept))
 
     def told_moves(self, percepts: IntArray) -> IntArray | None:
-        return None if self._revealed is None else self._revealed.of(self, percepts)
+        return self._revealed.of(self, percepts)
 
     def may_cause(self, moves: IntArray, mover: int, percepts: int, role: int) -> BoolArray | None:
         """See `InfersMoves`."""
@@ -398,13 +393,6 @@ class PrologMachine:
         for rules in line.split("-")[1:]:
             values = [sorted(self._symbols.texts(x), key=value_order) for x in rules.split("+")[1:]]
             yield tuple(chain.from_iterable(values))
-
-    def _settled(
-        self, texts: Sequence[GoalTexts], settle: Callable[[int, Sequence[str]], float]
-    ) -> FloatArray:
-        """`[L, R]` goal values."""
-        settled = [[settle(role, values) for role, values in enumerate(lane)] for lane in texts]
-        return np.array(settled, dtype=np.float64).reshape(len(texts), len(self.roles))
 
 
 def _chunks(items: Iterable[_T], size: int = CHUNK) -> Iterator[list[_T]]:

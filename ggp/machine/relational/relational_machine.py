@@ -18,7 +18,7 @@ import numpy as np
 from ggp.errors import GDLError, MachineError, NoLegalMoveError, ReasonerLimitError
 from ggp.gdl import parse_term, to_kif
 from ggp.gdl.analysis.growth import growth_message, terms_grow
-from ggp.gdl.analysis.joint_move_percepts import PLAIN, told_by
+from ggp.gdl.analysis.told_moves import PLAIN, told_by
 from ggp.gdl.program import INIT, LEGAL, NEXT, RANDOM, SEES, TERMINAL, Program, value_order
 from ggp.gdl.terms import Symbol, Term, variables
 from ggp.machine.arrays import first_seen
@@ -39,7 +39,7 @@ from ggp.machine.base import (
 from ggp.machine.compiling.jit import load_at_once
 from ggp.machine.goal_values import GoalValues
 from ggp.machine.percepts import JointPercepts, PerceptTable, PossibleMoves, RevealedMoves
-from ggp.machine.relational.order import CallPattern
+from ggp.machine.relational.compile import CallPattern
 from ggp.machine.relational.play_kernels import (
     GOAL_ROOT,
     IS_LEGAL_ROOT,
@@ -121,8 +121,7 @@ class RelationalMachine:
         self._percepts = PerceptTable(lambda text: self.move_id(text) is not None, self.growing)
         self._percepts_of: dict[bytes, int] = {}
         self._joint_percepts = JointPercepts(program)
-        name = told_by(program)
-        self._revealed = None if name is None else RevealedMoves(name, self.growing)
+        self._revealed = RevealedMoves(told_by(program), self.growing)
         self._possible = PossibleMoves(program, self.growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
 
@@ -159,12 +158,7 @@ class RelationalMachine:
         return np.diff(offsets) > 0
 
     def goals(self, states: States) -> FloatArray:
-        texts = self.goal_texts(states)
-        settled = [
-            [self._goal_values.settle(role, values) for role, values in enumerate(lane)]
-            for lane in texts
-        ]
-        return np.array(settled, dtype=np.float64).reshape(len(texts), len(self.roles))
+        return self._goal_values.settled(self.goal_texts(states))
 
     def goal_texts(self, states: States) -> list[tuple[tuple[str, ...], ...]]:
         """See `GoalTexts`."""
@@ -266,13 +260,10 @@ class RelationalMachine:
         return self._percepts.find(texts)
 
     def percept_texts(self, percept: int) -> tuple[str, ...]:
-        try:
-            return self._percepts.texts(int(percept))
-        except KeyError:
-            raise MachineError(f"there is no set of percepts number {percept}") from None
+        return self._percepts.texts(int(percept))
 
     def told_moves(self, percepts: IntArray) -> IntArray | None:
-        return None if self._revealed is None else self._revealed.of(self, percepts)
+        return self._revealed.of(self, percepts)
 
     def may_cause(self, moves: IntArray, mover: int, percepts: int, role: int) -> BoolArray | None:
         """See `InfersMoves`."""

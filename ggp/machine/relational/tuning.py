@@ -20,8 +20,15 @@ from ggp.gdl.analysis.dependencies import may_unify, relation_components, strong
 from ggp.gdl.program import INIT
 from ggp.gdl.terms import Signature
 from ggp.machine.base import FloatArray
-from ggp.machine.relational.compile import Compiled, UnsupportedRulesError
-from ggp.machine.relational.order import CallPattern, RelationPlace, RowKind, RuleOf, Statistics
+from ggp.machine.relational.compile import (
+    CallPattern,
+    Compiled,
+    RelationPlace,
+    RowKind,
+    RuleOf,
+    Statistics,
+    UnsupportedRulesError,
+)
 from ggp.machine.relational.play_kernels import (
     LANE,
     LEGAL_ROOT,

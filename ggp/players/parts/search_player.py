@@ -43,9 +43,8 @@ from ggp.players.parts.belief_player import BeliefPlayer, ponder_field
 from ggp.players.parts.risk import RiskOptions
 from ggp.players.player import Choice, Context, MoveValue
 from ggp.search.anytime import Deadline
-from ggp.search.budgets import Report, run_search, spend_states
 from ggp.search.estimates import Estimates, Ties
-from ggp.search.parts import Search
+from ggp.search.parts import Report, Search, run_search, spend_states
 from ggp.search.playouts import PlayoutSearch
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from ggp.belief import Bags, Sampler
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import BoolArray, FloatArray, IntArray, States
 from ggp.search.anytime import Deadline, OutOfTime
-from ggp.search.budgets import RoundCosts
 from ggp.search.estimates import Estimates, candidates
+from ggp.search.parts import RoundCosts
 from ggp.search.trees.nodes_and_worlds import ActionSums
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.selection import ByRegret

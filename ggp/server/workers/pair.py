@@ -24,7 +24,7 @@ from itertools import takewhile
 
 from ggp.errors import BackendUnavailableError
 from ggp.gdl.source import printable
-from ggp.gdl.syntax.tuples import TUPLE
+from ggp.gdl.syntax.reading import TUPLE
 from ggp.players.player import Decision
 from ggp.protocol.messages import NIL
 from ggp.protocol.path import History, PathTurn, was_replaced

@@ -25,7 +25,7 @@ from ggp.errors import (
     SnapshotError,
 )
 from ggp.gdl import parse
-from ggp.gdl.analysis.joint_move_percepts import never_tells, told_by
+from ggp.gdl.analysis.told_moves import never_tells, told_by
 from ggp.gdl.normalize import normalize
 from ggp.gdl.program import Program
 from ggp.machine import Limits, Machine, build_machine, role_index

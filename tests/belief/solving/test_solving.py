@@ -14,7 +14,7 @@ from ggp.belief import Bags, HyperPlaySampler, PathTree, never
 from ggp.belief.bags import initial_segments
 from ggp.belief.move_models import UNIFORM
 from ggp.belief.solving import finder, sat, unrolling
-from ggp.belief.solving.finder import SolvedFinder, WindowStart, sampled
+from ggp.belief.solving.finder import MAX_CONFLICTS, SolvedFinder, WindowStart, sampled
 from ggp.belief.solving.sat import Clasp, ClauseSolver, PySat
 from ggp.belief.solving.unrolling import Spent, Window, is_solvable
 from ggp.errors import BeliefDepletedError
@@ -209,7 +209,7 @@ def test_a_window_stays_open_from_turn_to_turn(monkeypatch: pytest.MonkeyPatch) 
     for length, turn in enumerate(turns, start=1):
         node = tree.extend(node, *(np.array([x]) for x in turn))
         starts = [WindowStart(length, begun)]
-        found = solved.find(0, int(node[0]), starts, 8, rng, never, timed=False)
+        found = solved.find(0, int(node[0]), starts, 8, rng, Spent(MAX_CONFLICTS, never))
         assert found is not None
         exact = truth.at(node, 0, rng)
         assert set(machine.fluents(found.states)) <= set(machine.fluents(exact.states_of(0)))
@@ -219,7 +219,9 @@ def test_a_window_stays_open_from_turn_to_turn(monkeypatch: pytest.MonkeyPatch) 
     node = np.zeros(1, dtype=np.int64)
     for turn in other:
         node = tree.extend(node, *(np.array([x]) for x in turn))
-    found = solved.find(0, int(node[0]), [WindowStart(6, begun)], 8, rng, never, timed=False)
+    found = solved.find(
+        0, int(node[0]), [WindowStart(6, begun)], 8, rng, Spent(MAX_CONFLICTS, never)
+    )
     assert found is not None
     assert made == 2
 
@@ -302,7 +304,7 @@ def test_what_is_solved_for_weighs_by_the_model_of_others() -> None:
     assert max(truth.values()) > 1.5 * sorted(truth.values())[-2]
     start = WindowStart(2, initial_segments(machine, 1, keep_views=False))
     found = SolvedFinder(machine, tree, model).find(
-        role, int(node[0]), [start], 2_000, np.random.default_rng(0), never, timed=False
+        role, int(node[0]), [start], 2_000, np.random.default_rng(0), Spent(MAX_CONFLICTS, never)
     )
     assert found is not None
     solved = Bags(role, node, np.zeros(1, dtype=np.int64), found)

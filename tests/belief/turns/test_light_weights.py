@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ggp.belief import Bags, HyperPlaySampler, PathTree
-from ggp.belief.turns.resample import choose_entries
+from ggp.belief.bags import choose_entries
 from ggp.machine.arrays import log_sums
 from ggp.machine.base import UNKNOWN
 from ggp.players import make_player, parse_spec

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ggp.belief.turns.resample import choose_entries
+from ggp.belief.bags import choose_entries
 from ggp.machine.arrays import offsets_of
 from ggp.machine.base import FloatArray, IntArray
 

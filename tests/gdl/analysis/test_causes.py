@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ggp.gdl import parse
-from ggp.gdl.analysis import causes
-from ggp.gdl.analysis.causes import Causes
+from ggp.gdl.analysis import told_moves
+from ggp.gdl.analysis.told_moves import Causes
 from ggp.gdl.normalize import normalize
 from ggp.machine.abilities import InfersMoves
 from ggp.search.moves import random_moves
@@ -63,7 +63,7 @@ def test_forms_are_those_of_all_proofs(percept: str, mover: str, moves: list[str
 
 
 def test_many_proofs_leave_every_move_possible(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(causes, "MAX_PROOFS", 4)
+    monkeypatch.setattr(told_moves, "MAX_PROOFS", 4)
     assert Causes(normalize(parse(RULES))).forms("(colour red)", "north", "random") is None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ggp.gdl import parse
-from ggp.gdl.analysis.joint_move_percepts import told_by
+from ggp.gdl.analysis.told_moves import told_by
 from ggp.gdl.normalize import load, normalize
 
 GAME = """

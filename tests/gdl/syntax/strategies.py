@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from ggp.gdl.syntax.names import ARROWS, is_symbol
+from ggp.gdl.syntax.reading import ARROWS, is_symbol
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable
 
 _ODD_NAMES = [

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ggp.gdl import Rule, list_games, parse, print_kif, print_sheet, read_rulesheet
-from ggp.gdl.syntax.descriptions import describe
+from ggp.gdl.source import describe
 from tests.gdl.syntax import strategies
 from tests.support.effort import examples
 

@@ -17,7 +17,7 @@ from ggp.gdl import (
     print_kif,
     to_kif,
 )
-from ggp.gdl.syntax.shape import MAX_NESTING
+from ggp.gdl.syntax.reading import MAX_NESTING
 from tests.gdl.syntax import strategies
 from tests.support.effort import examples
 

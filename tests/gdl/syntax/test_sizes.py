@@ -8,7 +8,7 @@ from ggp.errors import GDLSyntaxError
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.gdl.syntax.parser import MAX_WORDS
-from ggp.gdl.syntax.shape import MAX_PARTS
+from ggp.gdl.syntax.reading import MAX_PARTS
 from tests.support.sheets.programs import FRAME, program
 
 

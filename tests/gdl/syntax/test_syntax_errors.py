@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ggp.errors import GDLSyntaxError
 from ggp.gdl import Rule, parse, parse_term, print_infix, print_kif
-from ggp.gdl.syntax.shape import MAX_NESTING
+from ggp.gdl.syntax.reading import MAX_NESTING
 from tests.gdl.syntax import strategies
 from tests.support.effort import examples
 

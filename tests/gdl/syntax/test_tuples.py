@@ -11,8 +11,7 @@ from hypothesis import given
 from ggp.errors import GDLSyntaxError, GDLValidationError
 from ggp.gdl import Compound, Rule, Term, parse, parse_term, print_infix, print_kif, print_sheet
 from ggp.gdl.normalize import normalize, validate
-from ggp.gdl.syntax.names import spelled
-from ggp.gdl.syntax.tuples import TUPLE, UNNAMED, Tuples
+from ggp.gdl.syntax.reading import TUPLE, UNNAMED, Tuples, spelled
 from ggp.machine import build_machine
 from tests.gdl.syntax import strategies
 from tests.support.shop import SHOP

@@ -16,7 +16,7 @@ from ggp.labs.learning.selfplay.nets import Weights
 from ggp.machine import Machine
 from ggp.machine.arrays import unpack
 from ggp.machine.games import load_program
-from ggp.machine.propnet.play.kernels.packed import PropnetStates
+from ggp.machine.propnet.play.turns import PropnetStates
 from ggp.players import make_player, mcts, parse_spec
 from ggp.players.mcts import MCTS, Score
 from ggp.search.anytime import Deadline

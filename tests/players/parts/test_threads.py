@@ -12,7 +12,7 @@ from ggp.machine import Machine
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.players import Decision, make_player, parse_spec
 from ggp.players.hyperplay2 import HyperPlay2
-from ggp.search import budgets, simulations
+from ggp.search import parts, simulations
 from ggp.search.anytime import Deadline
 from tests.support.effort import rarely
 from tests.support.games import machine_of_game
@@ -56,7 +56,7 @@ def test_decisions_by_count_do_not_depend_on_the_processors(
 
 @pytest.mark.verify
 def test_by_the_clock_copies_add_what_they_simulate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budgets, "LAST_WORDS_S", 30.0)  # other tests run
+    monkeypatch.setattr(parts, "LAST_WORDS_S", 30.0)  # other tests run
     machine = machine_with("krieg_tic_tac_toe", 2)
     player = first_player(machine, "hyperplay2:n=2", 1)
     player.choose()  # loads machine code

@@ -13,7 +13,6 @@ from ggp.belief import Bags, HyperPlaySampler, PathTree
 from ggp.machine import Machine
 from ggp.machine.base import FloatArray, IntArray, Ragged, States
 from ggp.search.anytime import Deadline, OutOfTime
-from ggp.search.budgets import run_search
 from ggp.search.clairvoyant import (
     ClairvoyantValues,
     SharedWorlds,
@@ -22,6 +21,7 @@ from ggp.search.clairvoyant import (
     table_of,
 )
 from ggp.search.layers import CostLimit, CountLimit
+from ggp.search.parts import run_search
 from ggp.search.playouts import PlayoutSearch
 from tests.support.games import machine_of_game, machine_of_rules
 from tests.support.plain.clairvoyant import TWO_AT_ONCE, Recursion, random_rules, reached

@@ -227,7 +227,7 @@ def test_what_was_compiled_is_noted_for_the_same_player(
     }
     assert kernels.are_cached("hyperplay2:n=4", "auto")
     assert not kernels.are_cached("random", "auto")
-    assert {"ggp.server.workers.worker_match", "ggp.search.trials"} <= {
+    assert {"ggp.server.workers.worker_match", "ggp.search.estimates"} <= {
         *kernels.modules_of("hyperplay2:n=4", "auto")
     }
     removed = [*map(str, files), str(tmp_path / "removed.nbi")]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from ggp.gdl import parse
-from ggp.gdl.analysis.joint_move_percepts import never_tells
+from ggp.gdl.analysis.told_moves import never_tells
 from ggp.gdl.normalize import normalize
 from ggp.players import Decision
 from ggp.protocol.lobby import Lobby

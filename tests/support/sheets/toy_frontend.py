@@ -12,8 +12,7 @@ import numpy as np
 
 from ggp.errors import ConfigError
 from ggp.gdl.program import Program, without_rules
-from ggp.gdl.source import Diagnostic, Source
-from ggp.gdl.syntax.descriptions import Description
+from ggp.gdl.source import Description, Diagnostic, Source
 from ggp.machine import base
 from ggp.machine.arrays import first_seen, ragged
 from ggp.machine.definition import Frontend

@@ -23,10 +23,10 @@ from ggp.machine.circuit import FALSE, Literals, Outputs
 from ggp.machine.compiling.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.on_circuit import on_circuit
 from ggp.machine.propnet.play.kernels.block_kernels import run_query
-from ggp.machine.propnet.play.kernels.packed import PropnetStates
 from ggp.machine.propnet.play.kernels.tapes import Query
 from ggp.machine.propnet.play.layout.queries import query_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+from ggp.machine.propnet.play.turns import PropnetStates
 from ggp.study.names import Names
 
 

@@ -30,8 +30,7 @@ from typing import Any, ClassVar, NamedTuple
 from ggp.errors import BackendUnavailableError, ConfigError
 from ggp.gdl.nearest import unknown
 from ggp.gdl.program import RANDOM, Program, without_rules
-from ggp.gdl.source import Diagnostic, Source
-from ggp.gdl.syntax.descriptions import Description
+from ggp.gdl.source import Description, Diagnostic, Source
 from ggp.libraries import demand_library, extra_advice
 from ggp.machine.definition import IMPORTS
 

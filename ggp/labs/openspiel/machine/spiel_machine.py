@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ggp.errors import MachineError, NoLegalMoveError
-from ggp.gdl.analysis.joint_move_percepts import PLAIN
+from ggp.gdl.analysis.told_moves import PLAIN
 from ggp.gdl.program import MAX_GOAL, MIN_GOAL, RANDOM
 from ggp.labs.openspiel.machine.games import SpielGame, load_game, pyspiel
 from ggp.labs.openspiel.machine.known_path import KnownPath, PathTurn, SpielPercepts
@@ -74,7 +74,7 @@ class SpielMachine:
         is_open = self._knowledge.is_open
         self.growing = RLock()
         self._terms = SpielTerms(self.roles, num_actions, is_open=is_open, growing=self.growing)
-        self._joint_moves = RevealedMoves(PLAIN, self.growing) if is_open else None
+        self._joint_moves = RevealedMoves(PLAIN if is_open else None, self.growing)
         self._matches = RandomMatches(game)
         kind, dynamics = game.get_type(), pyspiel().GameType.Dynamics
         self.redraws_histories = (
@@ -208,7 +208,7 @@ class SpielMachine:
         return self._terms.percept_texts(percept)
 
     def told_moves(self, percepts: IntArray) -> IntArray | None:
-        return None if self._joint_moves is None else self._joint_moves.of(self, percepts)
+        return self._joint_moves.of(self, percepts)
 
     def fluents(self, states: States) -> list[tuple[str, ...]]:
         return [self._fluents_of(node) for node in self._nodes(states)]

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from ggp.belief.bags import choose_entries
 from ggp.belief.turns.completions import OpenTurn, Polling, draw_completions, list_completions
 from ggp.belief.turns.open_moves import Learnt, open_moves
-from ggp.belief.turns.resample import choose_entries
 from ggp.errors import BeliefDepletedError, IllegalMoveError, MachineError
 from ggp.labs.openspiel.rulesheets.sheet import Sheet, canonical_name
 from ggp.machine.arrays import log_sums

@@ -16,7 +16,7 @@ import numpy as np
 
 from ggp.errors import MachineError, NoLegalMoveError
 from ggp.gdl import canonical_term
-from ggp.gdl.analysis.joint_move_percepts import PLAIN
+from ggp.gdl.analysis.told_moves import PLAIN
 from ggp.gdl.program import RANDOM
 from ggp.machine.abilities import UNLIMITED, PlayoutLimits, PlayoutSums, TrialBatch
 from ggp.machine.arrays import Packed, pack, pack_rows, unpack
@@ -41,7 +41,6 @@ from ggp.machine.percepts import RevealedMoves
 from ggp.machine.propnet.play.answers import Answers
 from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan, Queue
 from ggp.machine.propnet.play.kernels.narrow import NARROW
-from ggp.machine.propnet.play.kernels.packed import PropnetStates
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.percepts import (
     MAX_CLUES,
@@ -51,7 +50,7 @@ from ggp.machine.propnet.play.percepts import (
     percept_names,
 )
 from ggp.machine.propnet.play.playouts import CircuitPlayouts
-from ggp.machine.propnet.play.turns import CircuitTurns
+from ggp.machine.propnet.play.turns import CircuitTurns, PropnetStates
 from ggp.machine.rows import RowTable, grouped
 from ggp.machine.threads import made_once
 from ggp.run.clocks import TellsTime
@@ -66,7 +65,7 @@ class PropnetMachine(CircuitTurns):
         circuit: the circuit of the game.
         is_gdl2: false for plain GDL, where every role sees the joint move.
         told_by: in GDL-II, the name of the percepts that contain the joint move, None if there
-            are none (see `ggp.gdl.analysis.joint_move_percepts`).
+            are none (see `ggp.gdl.analysis.told_moves`).
         threads: number of processors to use; results do not depend on it.
         reports: the reports of how the circuit was optimised.
 
@@ -109,8 +108,7 @@ class PropnetMachine(CircuitTurns):
             percept_names(circuit, is_gdl2=is_gdl2).__contains__,
             is_gdl2=is_gdl2,
         )
-        name = PLAIN if not is_gdl2 else told_by
-        self._joint_moves_told = None if name is None else RevealedMoves(name, self.growing)
+        self._revealed = RevealedMoves(told_by if is_gdl2 else PLAIN, self.growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
         keep_freed_memory()
 
@@ -307,13 +305,10 @@ class PropnetMachine(CircuitTurns):
         return self._percepts.table.find(list(map(canonical_term, percepts)))
 
     def percept_texts(self, percept: int) -> tuple[str, ...]:
-        try:
-            return self._percepts.table.texts(percept)
-        except KeyError:
-            raise MachineError(f"there is no set of percepts number {percept}") from None
+        return self._percepts.table.texts(percept)
 
     def told_moves(self, percepts: IntArray) -> IntArray | None:
-        return None if self._joint_moves_told is None else self._joint_moves_told.of(self, percepts)
+        return self._revealed.of(self, percepts)
 
     @property
     def fluent_names(self) -> tuple[str, ...]:

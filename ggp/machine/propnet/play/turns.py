@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ggp.machine.abilities import MovesTold, Turned
 from ggp.machine.arrays import Packed, enlarged, pack
-from ggp.machine.base import BoolArray, IntArray, Ragged, States
+from ggp.machine.base import BoolArray, IntArray, Ragged, ShownStates, States
 from ggp.machine.compiling.vectors import aligned_words, words_of
 from ggp.machine.goal_values import number_or_nan
 from ggp.machine.propnet.play.kernels.lanes.growing import Goals, Listing, Seen
@@ -31,7 +31,6 @@ from ggp.machine.propnet.play.kernels.lanes.turning import (
     make_turns,
     write_states,
 )
-from ggp.machine.propnet.play.kernels.packed import PropnetStates
 from ggp.machine.propnet.play.kernels.tapes import I32, Query, Wires
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.percepts import CircuitPercepts, MoveTable
@@ -494,3 +493,37 @@ class Lister:
         all_ids = enlarged(listing.seen.ids, len(self._table), 0)
         all_ids[numbers] = ids
         self.listing = listing._replace(seen=listing.seen._replace(ids=all_ids))
+
+
+# ------------------------------------------------------------------------
+# Batches of states as packed bits, lane by lane: the `States` of the circuit backend.
+
+_FEW = 256
+"""Up to so many lanes are copied without a check whether they are all lanes in order."""
+
+
+class _TellsFluents(Protocol):
+    def fluents(self, states: States, /) -> list[tuple[str, ...]]: ...
+
+
+class PropnetStates(ShownStates):
+    """A batch of states: `packed[L, ceil(F / 64)]`, item f of a lane is fluent f."""
+
+    __slots__ = ("owner", "packed")
+
+    def __init__(self, owner: _TellsFluents, packed: Packed) -> None:
+        self.owner = owner
+        self.packed = packed
+
+    def __len__(self) -> int:
+        return len(self.packed)
+
+    def first_fluents(self) -> tuple[str, ...]:
+        return self.owner.fluents(PropnetStates(self.owner, self.packed[:1]))[0]
+
+    def take(self, lanes: IntArray) -> PropnetStates:
+        """The lanes with these indices, in this order, repeats allowed."""
+        is_long = len(lanes) == len(self.packed) > _FEW
+        if is_long and lanes[0] == 0 and (np.diff(lanes) == 1).all():
+            return self  # to copy all of them would take as long as to make them
+        return PropnetStates(self.owner, self.packed.take(lanes, axis=0))

@@ -31,7 +31,7 @@ from ggp.machine.layers import JointMoves
 from ggp.machine.on_circuit import on_circuit
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.machine.propnet.play.turns import CircuitTurns
-from ggp.search import refusals
+from ggp.search import moves as search_moves
 from ggp.search.moves import joint_moves
 from ggp.search.parts import Search
 from tests.labs.kriegspiel.boards.test_quiescence import KS, bag_of, quiescence, tried_positions
@@ -42,7 +42,7 @@ STEPS = 1 << 20
 
 def step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on turns are made, and boards valued, as without a circuit or on large boards."""
-    monkeypatch.setattr(refusals, "on_circuit", lambda _: False)
+    monkeypatch.setattr(search_moves, "on_circuit", lambda _: False)
     monkeypatch.setattr(
         CircuitTurns, "choices", lambda *arguments: JointMoves.of(*arguments).counts
     )

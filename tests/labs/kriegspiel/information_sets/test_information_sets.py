@@ -17,10 +17,9 @@ from ggp.labs.kriegspiel.set_tree import Leaf, LookAhead
 from ggp.machine import Machine, role_index
 from ggp.machine.base import BoolArray, FloatArray, IntArray, States
 from ggp.search.anytime import Deadline, OutOfTime
-from ggp.search.moves import joint_moves, random_moves
+from ggp.search.moves import joint_moves, random_moves, refused_tries, turned
 from ggp.search.parts import Evaluation
 from ggp.search.playouts import PlayoutSearch
-from ggp.search.refusals import refused_tries, turned
 from tests.labs.kriegspiel.information_sets.set_reference import Kind, Reference, Rules
 from tests.support.games import machine_of_game, machine_of_rules
 from tests.support.plain.enumeration import Path, lane_of, random_paths

@@ -8,8 +8,8 @@ from ggp.gdl.normalize import load
 from ggp.machine import build_machine
 from ggp.machine.base import States
 from ggp.machine.propnet.play.kernels.narrow import FEW, NARROW
-from ggp.machine.propnet.play.kernels.packed import PropnetStates
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+from ggp.machine.propnet.play.turns import PropnetStates
 
 GAMES = ("meier", "blind_breakthrough", "tic_tac_toe")
 

@@ -15,13 +15,13 @@ from ggp.machine.compiling.vectors import aligned_words
 from ggp.machine.propnet.play.answers import run_plainly
 from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan
 from ggp.machine.propnet.play.kernels.narrow import FEW, NARROW
-from ggp.machine.propnet.play.kernels.packed import PropnetStates
 from ggp.machine.propnet.play.kernels.tapes import WHOLE
 from ggp.machine.propnet.play.layout import phases, queries, tape_layout
 from ggp.machine.propnet.play.layout.phases import phases_of
 from ggp.machine.propnet.play.layout.queries import Queries, playout_plan
 from ggp.machine.propnet.play.layout.tape_layout import Stage, lay_out
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+from ggp.machine.propnet.play.turns import PropnetStates
 from tests.machine.propnet.circuits import circuit_of, dealing, random_circuit
 from tests.machine.propnet.evaluate import Bits, evaluate, read
 from tests.support.effort import rarely

@@ -11,10 +11,10 @@ from ggp.machine.arrays import unpack
 from ggp.machine.base import States
 from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
-from ggp.machine.propnet.play.kernels.packed import PropnetStates
 from ggp.machine.propnet.play.layout import phases
 from ggp.machine.propnet.play.layout.phases import phases_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+from ggp.machine.propnet.play.turns import PropnetStates
 from ggp.search.moves import random_moves
 from tests.machine.propnet.circuits import circuit_of, dealing
 

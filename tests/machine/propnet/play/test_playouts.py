@@ -16,8 +16,8 @@ from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from ggp.machine.propnet.optimise import MAX_STEPS, optimise
 from ggp.machine.propnet.play.kernels.block_playouts import play
 from ggp.machine.propnet.play.kernels.blocks import Block, begin, new_block
-from ggp.machine.propnet.play.kernels.packed import PropnetStates
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+from ggp.machine.propnet.play.turns import PropnetStates
 from ggp.search.moves import is_legal, random_moves
 from tests.support.comparing.batches import mixed_states
 from tests.support.games import (

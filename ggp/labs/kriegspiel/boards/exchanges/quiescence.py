@@ -42,7 +42,7 @@ from ggp.machine.base import (
     player_roles,
 )
 from ggp.search.anytime import Deadline, check
-from ggp.search.refusals import turned
+from ggp.search.moves import turned
 
 LANES_AT_ONCE = 8192
 """Boards played out side by side: bounds memory. A search against a clock asks for fewer."""
