@@ -6,7 +6,6 @@ into standings, which `match-runner tournament` and the table's lobby show.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -23,6 +22,7 @@ from ggp.machine.games import backends, is_named, load_program
 from ggp.protocol.messages import MAX_CLOCK_S, Dialect
 from ggp.report import Report, Table
 from ggp.run.clocks import Clock
+from ggp.run.whole_files import read_toml
 from ggp.statistics import LEVEL, Interval, mean_interval, methods_text
 from match_runner.match.conditions import MAX_PAUSE_S, ConditionOptions
 from match_runner.match.records import clock_text
@@ -362,12 +362,7 @@ def read_tournament(path: Path) -> Series:
         ConfigError: the file cannot be read, or is not a tournament; says what is wrong and where.
         GDLError: a game cannot be used.
     """
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} is not TOML: {error}") from error
+    data = read_toml(path)
     try:
         return _tournament(data, path.parent)
     except ConfigError as error:

@@ -29,9 +29,10 @@ from ggp.labs.papers.reproduce.results import (
     StatesRow,
 )
 from ggp.run.clocks import Clock
-from ggp.run.whole_files import write_whole
+from ggp.run.whole_files import read_whole, write_whole
 from ggp.statistics import Interval, methods_text
 from match_runner.charts import Plot, new_figure
+from match_runner.match.records import make_folder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,16 +68,12 @@ def begin_run(settings: RunSettings) -> None:
         "backend": settings.backend,
         "clock": str(settings.clock),
     }
+    make_folder(settings.folder)
+    if not path.exists():
+        write_whole(path, json.dumps(required) + "\n")
+        return
     try:
-        settings.folder.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
-            write_whole(path, json.dumps(required) + "\n")
-            return
-        stored = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(
-            f"cannot use {error.filename or path}: {error.strerror or error}"
-        ) from error
+        stored = json.loads(read_whole(path))
     except ValueError:
         stored = {}
     for name, value in required.items():
@@ -101,10 +98,7 @@ def write_results(
     """
     folder = settings.folder
     files = [folder / f"{name}.md", folder / f"{name}.json"]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"cannot make {folder}: {error.strerror or error}") from error
+    make_folder(folder)
     for result in results:
         table, picture = (folder / f"{result.name}{ending}" for ending in (".csv", ".png"))
         write_whole(table, _csv(result.points))
