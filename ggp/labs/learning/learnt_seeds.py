@@ -17,9 +17,8 @@ import numpy as np
 
 from ggp.errors import ConfigError, MachineError, MatchError, SolvingError
 from ggp.labs.learning.env.engine import engine_of
-from ggp.labs.learning.env.environment import Environment
+from ggp.labs.learning.env.environment import Environment, Turn
 from ggp.labs.learning.env.kernels import I64
-from ggp.labs.learning.env.turn import Turn
 from ggp.labs.learning.selfplay.features import Reader
 from ggp.labs.learning.selfplay.learner import Learner, Settings
 from ggp.labs.learning.selfplay.policies import Drawing, LearntPolicy
