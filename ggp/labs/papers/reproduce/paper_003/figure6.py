@@ -29,7 +29,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ggp.errors import MatchError
 from ggp.labs.openspiel.machine.games import pyspiel
 from ggp.labs.papers.reproduce.paper_003.trees import (
     NAMES,
@@ -54,7 +53,7 @@ from ggp.machine.base import FloatArray
 from ggp.report import Table
 from ggp.statistics import student_interval
 from match_runner.workers.executor import Executor
-from match_runner.workers.places import run_all
+from match_runner.workers.places import results_of
 
 WALKS = 100
 """Number of walks for each deal."""
@@ -439,11 +438,10 @@ _LOSS = PANELS[1]
 Measured = Mapping[str, Sequence[DealProperties]]
 
 
-@dataclass(frozen=True, slots=True)
 class CardFigure:
     """Figure of the properties of deals of Skat and Hearts."""
 
-    name: str = "003-figure6"
+    name = "003-figure6"
 
     def size(self, settings: RunSettings) -> int:
         cells = {*_LOSS.cells, SKAT}
@@ -487,22 +485,18 @@ def _measured(settings: RunSettings, executor: Executor, tell: Tell) -> Measured
         for kind in KINDS
         for first in range(0, num, AT_ONCE)
     ]
-    properties: dict[Deals, list[DealProperties]] = {}
 
-    def store(deals: Deals, measured: list[DealProperties]) -> None:
-        properties[deals] = measured
+    def watch(measured: list[DealProperties]) -> None:
         for _ in measured:
             tell()
 
-    failures = run_all(
+    properties = results_of(
         executor,
         measure_deals,
         ((deals, deals) for deals in work),
-        store,
         lambda deals: f"deals {deals.first} and on of {deals.kind}",
+        watch,
     )
-    if failures:
-        raise MatchError(failures[0])
     return {
         kind: [p for deals in work if deals.kind == kind for p in properties[deals]]
         for kind in KINDS
