@@ -19,7 +19,7 @@ from ggp.gdl.program import LEGAL, RANDOM, SEES, unify
 from ggp.gdl.syntax.names import ARROWS, spelled
 from ggp.gdl.syntax.tuples import TUPLE, UNNAMED, Tuples
 from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature
-from ggp.protocol.forms import MessageLimits, split_items, squeezed
+from ggp.protocol.messages import MessageLimits, split_items, squeezed
 
 _SYMBOL = re.compile(r"(?<![^\s();\ufeff])[^\s();?\ufeff][^\s();\ufeff]*")
 _COMMENT = re.compile(r";[^\r\n]*")

@@ -21,8 +21,17 @@ from ggp.gdl.syntax.names import ARROWS, spelled
 from ggp.gdl.syntax.tuples import TUPLE, UNNAMED, Tuples
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable
 from ggp.machine.definition import GameDefinition
-from ggp.protocol.forms import print_message
-from ggp.protocol.messages import WIRE_STYLES, Abort, Dialect, Message, Play, Start, Stop, WireStyle
+from ggp.protocol.messages import (
+    WIRE_STYLES,
+    Abort,
+    Dialect,
+    Message,
+    Play,
+    Start,
+    Stop,
+    WireStyle,
+    print_message,
+)
 from ggp.protocol.reading import parse_reply
 
 _SEES_MOVES = "(<= (sees ?p (did ?p2 ?m)) (role ?p) (does ?p2 ?m))"
