@@ -57,8 +57,11 @@ class Plot:
             self.figure.savefig(out, format=ending[1:], metadata=dict(_METADATA[ending]))
         return out.getvalue()
 
-    def _repr_png_(self) -> bytes:
+    def png(self) -> bytes:
+        """The chart as the contents of a PNG file."""
         return self._rendered(".png")
+
+    _repr_png_ = png
 
 
 def check_ending(path: Path) -> Path:

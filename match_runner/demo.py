@@ -14,11 +14,10 @@ from pathlib import Path
 
 from rich.box import SIMPLE
 from rich.console import Console, Group, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from ggp.console import console_on, guarded
+from ggp.console import bar_of, console_on, guarded
 from ggp.gdl.normalize import load
 from ggp.machine.definition import GameDefinition
 from ggp.players import Decision
@@ -28,7 +27,6 @@ from match_runner.match.referee import play_match
 from match_runner.match.seats import build_machines, set_up
 from match_runner.match.views import percepts_text, plain, values_table
 from match_runner.series.holding import snapshot_of
-from match_runner.series.outcomes import Played
 from match_runner.series.plan import series_of_roles
 from match_runner.series.runner import run_series
 from match_runner.series.store import open_store
@@ -110,19 +108,12 @@ def _values(decision: Decision, encoding: str) -> RenderableType:
 
 
 def _play_series(program: GameDefinition, spec: str) -> PlaySummary:
-    screen = console_on(sys.stderr)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     series = series_of_roles(GAME, program, {ROLE: spec}, NUM_MATCHES, seed=SEED)
     with (
         open_store(None, series) as store,
-        Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar,
+        bar_of(NUM_MATCHES, f"{NUM_MATCHES} matches of {spec}") as advance,
     ):
-        task = bar.add_task(f"{NUM_MATCHES} matches of {spec}", total=NUM_MATCHES)
-
-        def advance(_: Played) -> None:
-            bar.advance(task)
-
-        run_series(series, store, InlineExecutor(), advance)
+        run_series(series, store, InlineExecutor(), lambda match: advance())
         return summarize(snapshot_of(series, store))
 
 

@@ -6,7 +6,6 @@ into standings, which `match-runner tournament` and the table's lobby show.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -23,13 +22,14 @@ from ggp.machine.games import backends, is_named, load_program
 from ggp.protocol.messages import MAX_CLOCK_S, Dialect
 from ggp.report import Report, Table
 from ggp.run.clocks import Clock
+from ggp.run.whole_files import read_toml
 from ggp.statistics import LEVEL, Interval, mean_interval, methods_text
 from match_runner.match.conditions import MAX_PAUSE_S, ConditionOptions
 from match_runner.match.records import clock_text
 from match_runner.match.views import plain
 from match_runner.remote.post import is_address
-from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, check_clocks
-from match_runner.remote.wire import DRESDEN, SERVERS, Replacement
+from match_runner.remote.remote_players import check_clocks
+from match_runner.remote.wire import SERVERS, Replacement
 from match_runner.series.course import WithCourse
 from match_runner.series.holding import Snapshot
 from match_runner.series.outcomes import (
@@ -362,12 +362,7 @@ def read_tournament(path: Path) -> Series:
         ConfigError: the file cannot be read, or is not a tournament; says what is wrong and where.
         GDLError: a game cannot be used.
     """
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} is not TOML: {error}") from error
+    data = read_toml(path)
     try:
         return _tournament(data, path.parent)
     except ConfigError as error:
@@ -407,6 +402,9 @@ _SETTINGS: Mapping[str, _Setting] = {
     ),
 }
 """Settings of the whole tournament and of single games, with their requirements."""
+
+_FIELDS = {"play_clock": "play_clock_s", "start_clock": "start_clock_s", "pause": "pause_s"}
+"""Fields of `ConditionOptions` that have other names than their settings."""
 
 _GENERAL = ("players", "games", "roles", "equal_states", "seed", "backend")
 
@@ -472,23 +470,15 @@ def _game(
                 raise ConfigError(f"{key} must be {setting.text}")
         fixed = _texts(table.get("fixed", {}), "fixed")
         has_remote = any(map(is_address, (*players.values(), *fixed.values())))
-        options = ConditionOptions(
-            play_clock_s=settings.get("play_clock"),
-            clock=Clock(settings.get("clock", Clock.WALL)),
-            ponder=settings.get("ponder", False),
-            start_clock_s=settings.get("start_clock", DEFAULT_START_CLOCK_S),
-            dialect=settings.get("dialect"),
-            server=settings.get("server", DRESDEN.name),
-            scramble=settings.get("scramble", False),
-            replacement=settings.get("replacement"),
-            pause_s=float(settings.get("pause", 0)),
-        )
+        fields = {_FIELDS.get(key, key): settings[key] for key in _SETTINGS if key in settings}
+        rounds = fields.pop("rounds", 1)
+        options = ConditionOptions(**fields)
         conditions = options.of_match(has_remote=has_remote, patient=True)
         if has_remote:
             _check_clock(conditions.play_clock_s)
     except ConfigError as error:
         raise ConfigError(f"{error} (game {name})") from error
-    return SeriesGame(name, program, settings.get("rounds", 1), conditions, fixed)
+    return SeriesGame(name, program, rounds, conditions, fixed)
 
 
 def _check_clock(play_clock_s: float | None) -> None:

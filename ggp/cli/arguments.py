@@ -25,6 +25,7 @@ from ggp.errors import ConfigError, GDLError, GGPError
 from ggp.launch import preload
 from ggp.report import Report
 from ggp.run.clocks import Clock
+from ggp.run.whole_files import read_json
 from ggp.seeds import MAX_SEED
 
 if TYPE_CHECKING:
@@ -124,22 +125,6 @@ def counted(diagnostics: Sequence[Diagnostic]) -> str:
         if num:
             texts.append(f"{num} {severity}" + ("s" if num > 1 else ""))
     return ", ".join(texts) or "ok"
-
-
-def read_json(path: Path, of_what: str) -> object:
-    """The value in a JSON file.
-
-    Raises:
-        ConfigError: the file cannot be read, or is not JSON.
-    """
-    try:
-        with open(path, "rb") as file:
-            value: object = json.load(file)
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} is not JSON ({error}); it must be {of_what}") from error
-    return value
 
 
 def read_json_list(path: Path, of_what: str) -> list[object]:

@@ -16,11 +16,12 @@ import click
 import numpy as np
 
 from ggp.belief import HyperPlaySampler, PathTree
-from ggp.cli.arguments import FilePath, read_json, read_json_list, read_term
+from ggp.cli.arguments import FilePath, read_json_list, read_term
 from ggp.errors import ConfigError
 from ggp.machine import Machine
 from ggp.machine.base import NO_PERCEPTS
 from ggp.players.player import KnownTurn
+from ggp.run.whole_files import read_json
 from ggp.search.estimates import candidates
 from ggp.search.moves import random_moves
 

@@ -3,7 +3,7 @@
 Texts of game servers come in; replies, and questions for workers, go out. Begin with `messages` and
 `lobby`, which holds all matches and assigns their places. A `session` is one match: it follows the
 table in `transitions` and its `path`, with hypotheses about lost turns, and asks its worker.
-`reading` turns texts into requests, with the help of `forms`, which also prints messages, and
-`spelling`, which keeps the server's own words. `retelling` reads logs. Nothing here knows sockets,
-processes or clocks; `ggp.server` does. docs/reference/protocol.md explains the decisions.
+`reading` turns texts into requests, with the help of `spelling`, which keeps the server's own
+words. `retelling` reads logs. Nothing here knows sockets, processes or clocks; `ggp.server` does.
+docs/reference/protocol.md explains the decisions.
 """

@@ -39,18 +39,19 @@ from itertools import count
 
 from ggp.errors import ConfigError, RemoteProtocolError
 from ggp.gdl.syntax.reading import is_symbol
-from ggp.protocol.forms import MessageLimits, info_reply
 from ggp.protocol.messages import (
     BUSY,
     NIL,
     READY,
     Abort,
     Info,
+    MessageLimits,
     Ping,
     Play,
     Preview,
     Start,
     Stop,
+    info_reply,
 )
 from ggp.protocol.path import History
 from ggp.protocol.reading import Request, read_request

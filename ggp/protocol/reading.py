@@ -12,14 +12,6 @@ from dataclasses import dataclass, replace
 
 from ggp.errors import RemoteProtocolError
 from ggp.gdl.syntax.reading import quoted
-from ggp.protocol.forms import (
-    MessageLimits,
-    check_size,
-    inside,
-    is_list,
-    split_items,
-    squeezed,
-)
 from ggp.protocol.messages import (
     MAX_CLOCK_S,
     MAX_TURN,
@@ -27,11 +19,17 @@ from ggp.protocol.messages import (
     Abort,
     Info,
     Message,
+    MessageLimits,
     Ping,
     Play,
     Preview,
     Start,
     Stop,
+    check_size,
+    inside,
+    is_list,
+    split_items,
+    squeezed,
 )
 from ggp.protocol.spelling import Outline, outline
 

@@ -18,7 +18,7 @@ from ggp.gdl.analysis.renamed import find_renamed, has_idle_role
 from ggp.gdl.program import LEGAL, RANDOM, SEES, unify
 from ggp.gdl.syntax.reading import ARROWS, TUPLE, UNNAMED, Tuples, spelled
 from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature
-from ggp.protocol.forms import MessageLimits, split_items, squeezed
+from ggp.protocol.messages import MessageLimits, split_items, squeezed
 
 _SYMBOL = re.compile(r"(?<![^\s();\ufeff])[^\s();?\ufeff][^\s();\ufeff]*")
 _COMMENT = re.compile(r";[^\r\n]*")

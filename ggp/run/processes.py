@@ -22,7 +22,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO
@@ -33,6 +33,9 @@ _BOOTSTRAP = (
     "entry, parent, number, *rest = sys.argv[1:]; sys.path[:] = rest[int(number) :]; "
     "from ggp.run.processes import run_entry; run_entry(entry, int(parent), rest[: int(number)])"
 )
+ENDING = (signal.SIGINT, signal.SIGTERM)
+"""Signals that end programs."""
+
 _ENVIRONMENT = {
     # A child uses one core, and may have little address space; numerical libraries would use all
     # cores, and reserve address space for each.
@@ -128,6 +131,24 @@ def fork(*, leads: bool = False) -> int:
             os.setsid()
         die_with(parent)
     return pid
+
+
+@contextlib.contextmanager
+def ended_by(heed: Callable[[int, object], None]) -> Iterator[None]:
+    """Have a function called at signals that end programs, within the block.
+
+    Signals that were ignored from the start stay ignored.
+    """
+    handlers = {
+        signum: signal.signal(signum, heed)
+        for signum in ENDING
+        if signal.getsignal(signum) is not signal.SIG_IGN
+    }
+    try:
+        yield
+    finally:
+        for signum, handler in handlers.items():
+            signal.signal(signum, handler)
 
 
 def kill_group(pid: int) -> None:

@@ -1,4 +1,4 @@
-"""Writes files completely or not at all, and locks a folder for one process at a time.
+"""Reads and writes files as a whole or not at all, and locks a folder for one process at a time.
 
 A full disk or an interrupt must leave neither half a file nor an empty one, which would pass for a
 result. So a file is written beside its final place and moved there when it is complete.
@@ -13,15 +13,59 @@ import os
 import shutil
 import socket
 import threading
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from ggp.errors import ConfigError, ResultsError
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """Errors of the disk, as opposed to errors of the path."""
+
+
+def read_whole(path: Path) -> bytes:
+    """The contents of a file.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def read_json(path: Path, expected: str = "") -> Any:
+    """The value in a JSON file.
+
+    Args:
+        expected: what the file must be, for the message.
+
+    Raises:
+        ConfigError: the file cannot be read, or is not JSON.
+    """
+    content = read_whole(path)
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        hint = expected and f"; it must be {expected}"
+        raise ConfigError(f"{path} is not JSON: {error}{hint}") from error
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The tables in a TOML file.
+
+    Raises:
+        ConfigError: the file cannot be read, or is not TOML.
+    """
+    content = read_whole(path)
+    try:
+        return tomllib.loads(content.decode())
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path} is not TOML: {error}") from error
 
 
 def write_whole(path: Path, data: str | bytes) -> None:

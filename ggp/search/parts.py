@@ -155,8 +155,8 @@ class TurnEvaluation(Protocol):
 # ------------------------------------------------------------------------
 # Kinds of players, by how they treat hidden information and how far they look ahead.
 #
-# A player's class states its kinds (`KINDS`), so that `ggp.labs.papers.advice` need not name
-# players.
+# A player's class states its kinds (`KINDS`), so that
+# `ggp.labs.papers.advise_command` need not name players.
 
 CLAIRVOYANT = "clairvoyant"
 """Searches each world (possible state) as if every player saw it."""

@@ -22,8 +22,7 @@ from ggp.errors import GGPError
 from ggp.gdl.games import find_game, list_games
 from ggp.gdl.source import printable
 from ggp.players.elsewhere.from_json import decision_json
-from ggp.protocol.forms import MessageLimits, print_message, split_items, squeezed
-from ggp.protocol.messages import WIRE_STYLES
+from ggp.protocol.messages import WIRE_STYLES, MessageLimits, print_message, split_items, squeezed
 from ggp.protocol.path import History, was_replaced
 from ggp.protocol.session import Ask, Opening
 from ggp.server.latency import Latency, TurnTimes

@@ -20,6 +20,8 @@ from typing import Any
 
 from platformdirs import user_state_path
 
+from ggp.errors import GGPError
+from ggp.run.whole_files import write_whole
 from ggp.server.workers.pair import THINKER, MoveToSend
 
 SOURCES = ("search", "understudy", "guess", "last resort")
@@ -99,12 +101,10 @@ class StatusFile:
 
     def write(self, matches: Iterable[Mapping[str, Any]]) -> None:
         """Replace the snapshot. A folder that cannot be written must not disturb the match."""
-        part = self._path.with_suffix(".part")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            part.write_text(json.dumps({**self._server, "matches": [*matches]}), encoding="utf-8")
-            os.replace(part, self._path)
-        except OSError as error:
+            write_whole(self._path, json.dumps({**self._server, "matches": [*matches]}))
+        except (OSError, GGPError) as error:
             _log.debug("no status for `ggp status`: %s", error)
 
     def remove(self) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ggp.errors import ConfigError
-from ggp.protocol.forms import MessageLimits
+from ggp.protocol.messages import MessageLimits
 from ggp.protocol.session import default_margin_s
 
 DEFAULT_LOG_BYTES = 10 << 30

@@ -38,7 +38,7 @@ from match_runner.remote.post import is_address
 from match_runner.series.comparison import summarize
 from match_runner.series.holding import hold_series, printer
 from match_runner.series.plan import Series, SeriesGame, check_series
-from match_runner.series.stopping import StoppingRule
+from match_runner.series.verdicts import StoppingRule
 
 _SEVERAL = "--players"
 _ONE = "--player"

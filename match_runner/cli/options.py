@@ -26,11 +26,21 @@ from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S
 from match_runner.remote.wire import DRESDEN, DRESDEN_PAUSE_S, SERVERS, Replacement
 from match_runner.series.course import course_of, draw_course
 from match_runner.series.holding import Snapshot, StoragePlace
-from match_runner.series.stopping import DEFAULT_MOST, DEFAULT_WORTH, StoppingRule
-from match_runner.series.verdicts import DECIDED, SPAN
+from match_runner.series.verdicts import DECIDED, DEFAULT_MOST, DEFAULT_WORTH, SPAN, StoppingRule
 from match_runner.workers.places import MATCH_SECONDS
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def _all_of(*options: Callable[[_F], _F]) -> Callable[[_F], _F]:
+    """A decorator that adds several options to a command, in the order of its help."""
+
+    def decorate(command: _F) -> _F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def place_options(
@@ -43,16 +53,44 @@ def place_options(
         out: default folder of results, for the help; without a default, `--out` is required.
         records: whether there is a `--record`.
     """
-    options = [jobs_option(jobs), scheduler_option, match_seconds_option, out_option(out)]
-    if records:
-        options.append(record_option)
-
-    def decorate(command: _F) -> _F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+    record = click.option(
+        "--record",
+        "records",
+        type=FolderPath(),
+        metavar="DIR",
+        help="Write each match to DIR as a JSON file.",
+    )
+    return _all_of(
+        click.option(
+            "--jobs",
+            type=click.IntRange(min=1),
+            show_default=jobs,
+            help="Number of matches to play in parallel; does not change the results.",
+        ),
+        click.option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="Play on the Dask cluster of this scheduler or scheduler file, not on this "
+            "machine.",
+        ),
+        click.option(
+            "--match-seconds",
+            type=click.IntRange(min=0),
+            default=MATCH_SECONDS,
+            show_default=True,
+            help="Seconds after which a match is retried; 0 for no limit.",
+        ),
+        click.option(
+            "--out",
+            "folder",
+            type=FolderPath(),
+            required=out is None,
+            show_default=out or False,
+            metavar="DIR",
+            help="Folder for results. The same command continues from them.",
+        ),
+        *((record,) if records else ()),
+    )
 
 
 def read_place(options: dict[str, Any], *, in_this_process: bool = False) -> StoragePlace:
@@ -72,75 +110,6 @@ def with_threads(limits: Limits, threads: int | None, place: StoragePlace) -> Li
     if threads is None and place.scheduler is not None:
         return limits  # other machines may have fewer processors
     return replace(limits, threads=threads_for(threads, place.jobs or 1))
-
-
-def jobs_option(usual: str = "1") -> Callable[[_F], _F]:
-    """Option `--jobs`: None if not given.
-
-    Args:
-        usual: the default number, as text for the help.
-    """
-    return click.option(
-        "--jobs",
-        type=click.IntRange(min=1),
-        show_default=usual,
-        help="Number of matches to play in parallel; does not change the results.",
-    )
-
-
-def scheduler_option(command: _F) -> _F:
-    """Option `--scheduler`: None if not given."""
-    return click.option(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="Play on the Dask cluster of this scheduler or scheduler file, not on this machine.",
-    )(command)
-
-
-def match_seconds_option(command: _F) -> _F:
-    """Option `--match-seconds`."""
-    return click.option(
-        "--match-seconds",
-        type=click.IntRange(min=0),
-        default=MATCH_SECONDS,
-        show_default=True,
-        help="Seconds after which a match is retried; 0 for no limit.",
-    )(command)
-
-
-def out_option(usual: str | None = None) -> Callable[[_F], _F]:
-    """Option `--out`, passed as `folder`: where a command keeps results, to continue from them.
-
-    Args:
-        usual: the default, for the help; without a default, the option is required.
-    """
-    return click.option(
-        "--out",
-        "folder",
-        type=FolderPath(),
-        required=usual is None,
-        show_default=usual or False,
-        metavar="DIR",
-        help="Folder for results. The same command continues from them.",
-    )
-
-
-def record_option(command: _F) -> _F:
-    """Option `--record`, passed as `records`."""
-    return click.option(
-        "--record",
-        "records",
-        type=FolderPath(),
-        metavar="DIR",
-        help="Write each match to DIR as a JSON file.",
-    )(command)
-
-
-def conditions_options(command: _F) -> _F:
-    """Options for every field of `ConditionOptions`, clocks first in the help."""
-    for option in reversed(_CONDITIONS_OPTIONS):
-        command = option(command)
-    return command
 
 
 def ignored(conditions: Conditions, players: Iterable[str]) -> Iterator[str]:
@@ -170,7 +139,7 @@ in_process_option = click.option(
     "with a debugger. The match then waits for a player that never answers.",
 )
 
-_CONDITIONS_OPTIONS = (
+conditions_options = _all_of(
     click.option(
         "--play-clock",
         "play_clock_s",
@@ -227,6 +196,7 @@ _CONDITIONS_OPTIONS = (
     ),
     in_process_option,
 )
+"""Options for every field of `ConditionOptions`, clocks first in the help."""
 
 
 # ------------------------------------------------------------------------
@@ -271,21 +241,21 @@ class CourseFiles(NamedTuple):
         return show_and_write
 
 
-def course_options(command: _F) -> _F:
-    """Options `--csv` and `--plot`, see `read_course_files`."""
-    csv = click.option(
+course_options = _all_of(
+    click.option(
         "--csv",
         type=FilePath(),
         metavar="FILE",
         help="Write a table of scores by round, and of goals, states and time by turn.",
-    )
-    plot = click.option(
+    ),
+    click.option(
         "--plot",
         type=_PlotPath(),
         metavar="FILE",
         help=f"Draw the same as a chart; FILE must end in {' or '.join(ENDINGS)}.",
-    )
-    return csv(plot(command))
+    ),
+)
+"""Options `--csv` and `--plot`, see `read_course_files`."""
 
 
 def read_course_files(options: dict[str, Any]) -> CourseFiles:
@@ -296,7 +266,7 @@ def read_course_files(options: dict[str, Any]) -> CourseFiles:
 # ------------------------------------------------------------------------
 # Options of commands with a stopping rule.
 
-_UNTIL_OPTIONS = (
+until_options = _all_of(
     click.option(
         "--until",
         type=click.Choice([DECIDED]),
@@ -318,13 +288,7 @@ _UNTIL_OPTIONS = (
         help="With --until: maximum matches.",
     ),
 )
-
-
-def until_options(command: _F) -> _F:
-    """Options `--until`, `--worth` and `--most`, see `read_until`."""
-    for option in reversed(_UNTIL_OPTIONS):
-        command = option(command)
-    return command
+"""Options `--until`, `--worth` and `--most`, see `read_until`."""
 
 
 def read_until(options: dict[str, Any], matches: int | None) -> StoppingRule | None:

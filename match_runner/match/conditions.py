@@ -146,7 +146,7 @@ class ConditionOptions:
         return Conditions(
             play_clock_s=self.play_clock_s,
             replacement=Replacement(self.replacement) if self.replacement else usual,
-            pause_s=self.pause_s,
+            pause_s=float(self.pause_s),
             remote=RemoteConditions(
                 server=server,
                 dialect=Dialect(self.dialect) if self.dialect else None,
@@ -155,7 +155,7 @@ class ConditionOptions:
                 patience_s=patience_s if has_remote and patient else 0.0,
             ),
             in_process=self.in_process,
-            clock=self.clock,
+            clock=Clock(self.clock),
             ponder=self.ponder,
             prepares=True,
         )

@@ -27,7 +27,7 @@ from ggp.players import Decision
 from ggp.players.elsewhere.from_json import LATER_FIELDS, read
 from ggp.report import Table
 from ggp.run.clocks import Clock
-from ggp.run.whole_files import write_whole
+from ggp.run.whole_files import read_json, write_whole
 from ggp.search.moves import is_legal
 from match_runner.remote.wire import RemoteSide
 
@@ -278,12 +278,7 @@ def read_record(path: Path) -> MatchRecord:
     if path.is_dir():
         names = ", ".join(sorted(p.name for p in path.glob("*.json"))[:5]) or "none"
         raise ConfigError(f"{path} is a folder; give one of its records: {names}")
-    try:
-        data = json.loads(path.read_bytes())
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} is not JSON: {error}") from error
+    data = read_json(path)
     try:
         return record_from_json(data)
     except MatchError as error:

@@ -23,6 +23,7 @@ from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import Stop
 from ggp.protocol.path import History, PathTurn, read_news
 from ggp.protocol.retelling import FORMAT, SUFFIX, Retelling
+from ggp.run.whole_files import read_whole
 
 ALL_TOLD = f"(<= (sees ?r ({PLAIN} ?other ?move)) (role ?r) (does ?other ?move))"
 """Rule for the habit of servers of plain GDL: everybody sees all moves."""
@@ -48,10 +49,7 @@ def read_log(path: Path) -> list[LogLine]:
         ConfigError: there is no such file, it cannot be read, or it is not the log of a match;
             says which line is wrong.
     """
-    try:
-        lines = path.read_bytes().split(b"\n")
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+    lines = read_whole(path).split(b"\n")
     events = []
     for number, line in enumerate(lines[:-1], start=1):
         events.append(_event(line, f"{path}, line {number}"))

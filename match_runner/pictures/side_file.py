@@ -33,7 +33,6 @@ Other variables of a fluent are the content of the cell. Everything is optional.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,6 +42,7 @@ from ggp.errors import ConfigError, GDLError
 from ggp.gdl import parse_term
 from ggp.gdl.games import game_that_comes
 from ggp.gdl.terms import Compound, Term, Variable
+from ggp.run.whole_files import read_toml
 from match_runner.pictures.coordinates import (
     Axis,
     Candidate,
@@ -121,15 +121,9 @@ def read_side_file(path: Path, roles: Sequence[str]) -> SideFile:
     Raises:
         ConfigError: it cannot be read or is malformed; the message names file and key.
     """
-    try:
-        data = path.read_bytes()
-        if len(data) > MAX_BYTES:
-            raise ConfigError(f"{path} is larger than {MAX_BYTES:,} bytes")
-        tables = tomllib.loads(data.decode("utf-8"))
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} is not TOML: {error}") from error
+    if path.is_file() and path.stat().st_size > MAX_BYTES:
+        raise ConfigError(f"{path} is larger than {MAX_BYTES:,} bytes")
+    tables = read_toml(path)
     try:
         return _side_file(tables, roles)
     except ConfigError as error:

@@ -20,8 +20,17 @@ from ggp.gdl.program import KEYWORD_ARITY, RANDOM
 from ggp.gdl.syntax.reading import ARROWS, TUPLE, UNNAMED, Tuples, spelled
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable
 from ggp.machine.definition import GameDefinition
-from ggp.protocol.forms import print_message
-from ggp.protocol.messages import WIRE_STYLES, Abort, Dialect, Message, Play, Start, Stop, WireStyle
+from ggp.protocol.messages import (
+    WIRE_STYLES,
+    Abort,
+    Dialect,
+    Message,
+    Play,
+    Start,
+    Stop,
+    WireStyle,
+    print_message,
+)
 from ggp.protocol.reading import parse_reply
 
 _SEES_MOVES = "(<= (sees ?p (did ?p2 ?m)) (role ?p) (does ?p2 ?m))"

@@ -39,12 +39,13 @@ from match_runner.series.outcomes import (
 )
 from match_runner.series.plan import Series, SeriesGame, resampling_seed
 from match_runner.series.runner import Budgets
-from match_runner.series.stopping import Ending, ending_text
 from match_runner.series.verdicts import (
     SMALL,
+    Ending,
     Verdict,
     differences_of,
     differences_within,
+    ending_text,
     judge,
     verdict_text,
 )

@@ -27,7 +27,8 @@ from match_runner.match.records import make_folder, rules_of, write_record
 from match_runner.series.outcomes import Played, always_at_fault, scores_of
 from match_runner.series.plan import MEASURE, PLAY, Series, SeriesGame, plan_all
 from match_runner.series.runner import Budgets, Watcher, measurements, run_series, stored_budgets
-from match_runner.series.stopping import (
+from match_runner.series.store import FILE, Store, open_store
+from match_runner.series.verdicts import (
     AHEAD,
     Ending,
     Forecast,
@@ -35,7 +36,6 @@ from match_runner.series.stopping import (
     StoppingRule,
     forecast_text,
 )
-from match_runner.series.store import FILE, Store, open_store
 from match_runner.workers.executor import Executor
 from match_runner.workers.places import open_executor
 

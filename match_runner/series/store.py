@@ -22,7 +22,7 @@ from ggp.run.whole_files import locked
 from match_runner.match.records import record_from_json
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import PLAY, PlannedMatch, Series, measured_rounds
-from match_runner.series.stopping import StoppingRule
+from match_runner.series.verdicts import StoppingRule
 
 FILE = "series.sqlite"
 FORMAT = 1

@@ -17,21 +17,21 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from platformdirs import user_data_path
 
 from ggp.errors import ConfigError, MatchError
 from ggp.protocol.retelling import SUFFIX
-from ggp.run.whole_files import locked, unwritable, write_whole
+from ggp.run.whole_files import locked, read_json, unwritable, write_whole
 from match_runner.match.records import (
     MatchRecord,
     TurnRecord,
     make_folder,
-    record_from_json,
+    read_record,
     turn_from_json,
 )
 from match_runner.series.store import FILE
@@ -39,7 +39,6 @@ from match_runner.series.store import FILE
 MAX_REMEMBERED = 500
 """Most matches that a server reads when it starts, the newest ones."""
 
-_T = TypeVar("_T")
 
 _ID = re.compile(r"[0-9a-f]{10}")
 _TOKEN = re.compile(r"[\w-]{43}")
@@ -168,7 +167,7 @@ class MatchFolder:
         Raises:
             ConfigError: there is none, or it is damaged.
         """
-        return _read(self._matches / match / "record.json", record_from_json)
+        return read_record(self._matches / match / "record.json")
 
     def broken_off(self, setup: MatchSetup, why: str) -> MatchRecord:
         """Record of a match that ended before the game was over."""
@@ -213,7 +212,7 @@ class MatchFolder:
             if not _ID.fullmatch(folder.name):
                 continue
             try:
-                all_setups.append(_read(folder / "match.json", _setup))
+                all_setups.append(_setup(folder / "match.json"))
             except ConfigError as error:
                 _log.warning("a match is left out: %s", error)
         all_setups.sort(key=lambda setup: setup.created_s)
@@ -237,20 +236,12 @@ def usual_folder() -> Path:
     return user_data_path("ggp") / "table"
 
 
-def _setup(data: Any) -> MatchSetup:
+def _setup(path: Path) -> MatchSetup:
+    data = read_json(path)
     try:
         return MatchSetup(**{**data, "roles": tuple(data["roles"])})
     except (TypeError, KeyError) as error:
-        raise MatchError(f"this is not a match of the table: {error}") from error
-
-
-def _read(path: Path, read: Callable[[Any], _T]) -> _T:
-    try:
-        return read(json.loads(path.read_bytes()))
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError, MatchError) as error:
-        raise ConfigError(f"{path}: {error}") from error
+        raise ConfigError(f"{path} is not a match of the table: {error}") from error
 
 
 # ------------------------------------------------------------------------

@@ -23,8 +23,7 @@ from ggp.gdl.nearest import unknown
 from ggp.gdl.source import Source
 from ggp.machine.games import is_named, prefix_of
 from ggp.players import PLAYERS, parse_spec
-from ggp.protocol.forms import MessageLimits, too_deep_at
-from ggp.protocol.messages import MAX_CLOCK_S
+from ggp.protocol.messages import MAX_CLOCK_S, MessageLimits, too_deep_at
 from match_runner.match.conditions import MAX_PAUSE_S
 from match_runner.match.seats import HUMAN
 from match_runner.pictures.side_file import side_file_of

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
 
-from ggp.errors import ConfigError
+from ggp.errors import ConfigError, MatchError
 from match_runner.workers.executor import Executor, LocalPool, WorkerCrashError, close_idle
 
 MATCH_SECONDS = 3600
@@ -96,6 +96,33 @@ _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
 
 _log = logging.getLogger(__name__)
+
+
+def results_of(
+    executor: Executor,
+    function: Callable[[_Task], _Result],
+    tasks: Iterable[tuple[_Key, _Task]],
+    name: Callable[[_Key], str],
+    watch: Callable[[_Result], None],
+) -> dict[_Key, _Result]:
+    """The results of a function of every task, by the keys of the tasks; see `run_all`.
+
+    Args:
+        watch: called with each result as it comes.
+
+    Raises:
+        MatchError: a function raised, or a task crashed too often.
+    """
+    results: dict[_Key, _Result] = {}
+
+    def keep(key: _Key, result: _Result) -> None:
+        results[key] = result
+        watch(result)
+
+    failures = run_all(executor, function, tasks, keep, name)
+    if failures:
+        raise MatchError("\n".join(failures))
+    return results
 
 
 def run_all(

@@ -12,9 +12,8 @@ from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine import Machine
 from ggp.players import Player, make_player, parse_spec
-from ggp.protocol.forms import print_message
 from ggp.protocol.lobby import Lobby
-from ggp.protocol.messages import Dialect, Message, Play, Start, Stop, WireStyle
+from ggp.protocol.messages import Dialect, Message, Play, Start, Stop, WireStyle, print_message
 from ggp.protocol.path import History
 from ggp.protocol.reading import Request, parse_reply
 from ggp.protocol.session import Ask, Opening, Receipt

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from ggp.errors import ConfigError
 from ggp.gdl import find_game
-from ggp.protocol.forms import info_reply, print_message
 from ggp.protocol.lobby import MAX_REMEMBERED, Lobby
 from ggp.protocol.messages import (
     WIRE_STYLES,
@@ -25,6 +24,8 @@ from ggp.protocol.messages import (
     Preview,
     Start,
     Stop,
+    info_reply,
+    print_message,
 )
 from ggp.protocol.path import PathTurn
 from ggp.protocol.reading import parse_reply

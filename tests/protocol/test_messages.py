@@ -14,7 +14,6 @@ from ggp.errors import LocalProtocolError, ProtocolError, RemoteProtocolError
 from ggp.gdl import find_game, parse, parse_term, to_kif
 from ggp.gdl.normalize import normalize
 from ggp.gdl.terms import CONNECTIVES, Compound, Symbol, Term
-from ggp.protocol.forms import MessageLimits, info_reply, print_message
 from ggp.protocol.messages import (
     MAX_CLOCK_S,
     MAX_TURN,
@@ -23,12 +22,15 @@ from ggp.protocol.messages import (
     Dialect,
     Info,
     Message,
+    MessageLimits,
     Ping,
     Play,
     Preview,
     Start,
     Stop,
     WireStyle,
+    info_reply,
+    print_message,
 )
 from ggp.protocol.reading import parse_message, parse_reply
 from ggp.protocol.spelling import canonical, outline

@@ -15,8 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from ggp.protocol.forms import print_message
-from ggp.protocol.messages import WIRE_STYLES
+from ggp.protocol.messages import WIRE_STYLES, print_message
 from ggp.server.settings import HostOptions
 from ggp.server.workers import pair, pool
 from tests.players.parts.test_depletion import HAYSTACK

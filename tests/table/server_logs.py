@@ -7,8 +7,7 @@ from pathlib import Path
 
 from ggp.players import Decision, MoveValue
 from ggp.players.elsewhere.from_json import decision_json
-from ggp.protocol.forms import print_message
-from ggp.protocol.messages import WIRE_STYLES, Play, Start, Stop
+from ggp.protocol.messages import WIRE_STYLES, Play, Start, Stop, print_message
 from ggp.server.match_log import MatchLog
 
 Turn = tuple[str, str, tuple[str, ...] | None]

@@ -27,7 +27,7 @@ from ggp.labs.kriegspiel.boards.board_values import BoardTerms, BoardValues, Mov
 from ggp.labs.kriegspiel.boards.exchanges.quiescence import Quiescence
 from ggp.machine.base import Machine, Ragged
 from ggp.machine.definition import GameDefinition
-from ggp.players.options.board_makers import read_companion, relation_of
+from ggp.players.options.board_makers import relation_of
 from ggp.players.options.evaluations import evaluation_field, evaluation_of
 from ggp.players.options.option_fields import choice, whole
 from ggp.players.parts.search_player import (
@@ -37,6 +37,7 @@ from ggp.players.parts.search_player import (
     sampler_field,
 )
 from ggp.players.player import Choice, Context
+from ggp.run.whole_files import read_toml
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.estimates import Ties, candidates
 from ggp.search.parts import CLAIRVOYANT, Evaluation
@@ -291,7 +292,7 @@ def read_terms(path: Path) -> BoardTerms:
     Raises:
         ConfigError: the file cannot be read, or its contents are wrong.
     """
-    data = read_companion(path)
+    data = read_toml(path)
     try:
         return BoardTerms(
             relation=relation_of(data),

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ggp.errors import ConfigError, MachineError, MatchError, SolvingError
+from ggp.errors import ConfigError, MachineError, SolvingError
 from ggp.labs.learning.env.engine import engine_of
-from ggp.labs.learning.env.environment import Environment
+from ggp.labs.learning.env.environment import Environment, Turn
 from ggp.labs.learning.env.kernels import I64
-from ggp.labs.learning.env.turn import Turn
 from ggp.labs.learning.selfplay.features import Reader
 from ggp.labs.learning.selfplay.learner import Learner, Settings
 from ggp.labs.learning.selfplay.policies import Drawing, LearntPolicy
@@ -92,20 +91,12 @@ def learn_seeds(
         ConfigError: the workers cannot be reached.
         MatchError: a worker failed.
     """
-    from match_runner.workers.places import open_executor, run_all
-
-    learnt_seeds: list[LearntSeed] = []
-
-    def keep(seed: int, learnt: LearntSeed) -> None:
-        learnt_seeds.append(learnt)
-        progress(learnt)
+    from match_runner.workers.places import open_executor, results_of
 
     with open_executor(jobs, scheduler, 0) as executor:
         pairs = ((task.seed, task) for task in tasks)
-        failures = run_all(executor, learn_seed, pairs, keep, lambda seed: f"seed {seed}")
-    if failures:
-        raise MatchError("\n".join(failures))
-    return sorted(learnt_seeds, key=lambda learnt: (learnt.given_away, learnt.seed))
+        learnt = results_of(executor, learn_seed, pairs, lambda seed: f"seed {seed}", progress)
+    return sorted(learnt.values(), key=lambda learnt: (learnt.given_away, learnt.seed))
 
 
 def learn_seed(task: Task) -> LearntSeed:

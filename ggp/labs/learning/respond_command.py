@@ -7,7 +7,6 @@ prints or draws the bound. With `--check` it compares the bound with the exact v
 from __future__ import annotations
 
 from collections.abc import Iterator
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +28,7 @@ from ggp.run.whole_files import write_whole
 from ggp.solve import MakeChooser, TreeBounds, build_tree, sample_policy
 from ggp.solve.forest import evaluate
 from ggp.statistics import Interval
+from match_runner.charts import Plot, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -223,11 +223,7 @@ def _draw(bound: Bound, exact: dict[str, float] | None, player: str, path: Path)
     Raises:
         GGPError: the file cannot be written; see `write_whole`.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(3.9 * len(bound.responses) + 0.4, 3.4), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(3.9 * len(bound.responses) + 0.4, 3.4)
     panels = figure.subplots(1, len(bound.responses), squeeze=False, sharey=True)[0]
     for axes, (role, response) in zip(panels, bound.responses.items(), strict=True):
         _draw_curves(axes, response.over_time)
@@ -239,9 +235,7 @@ def _draw(bound: Bound, exact: dict[str, float] | None, player: str, path: Path)
         axes.legend(fontsize="small")
     panels[0].set_ylabel("score, with 99 % intervals")
     figure.suptitle(f"responses to {player}", fontsize="medium")
-    picture = BytesIO()
-    figure.savefig(picture, format="png", metadata={"Software": None})
-    write_whole(path, picture.getvalue())
+    write_whole(path, Plot(figure).png())
 
 
 def _draw_curves(axes: Axes, over_time: tuple[Judged, ...]) -> None:

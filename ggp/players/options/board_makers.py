@@ -6,9 +6,7 @@ The option names a TOML file beside a rulesheet, as `evaluation` does (`evaluati
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from ggp.belief import BoardMaker, DrawnPieces
@@ -18,6 +16,7 @@ from ggp.machine.base import BoolArray, Machine, States
 from ggp.machine.boards import BoardRelation
 from ggp.players.options.evaluations import evaluation_of
 from ggp.players.options.option_fields import words
+from ggp.run.whole_files import read_toml
 
 NONE = "none"
 
@@ -64,7 +63,7 @@ def drawn_pieces_of(name: str) -> DrawnPieces | None:
     if name == NONE:
         return None
     path = find_companion(name, ".toml")
-    data = read_companion(path)
+    data = read_toml(path)
     try:
         return _terms(data)
     except (KeyError, ValueError, TypeError, AttributeError) as error:
@@ -105,19 +104,6 @@ def _terms(data: Mapping[str, Any]) -> DrawnPieces:
         promotions=tuple(boards.get("promotions", ())),
         promoted=float(boards.get("promoted", 0.0)),
     )
-
-
-def read_companion(path: Path) -> Mapping[str, Any]:
-    """The contents of a file beside a rulesheet.
-
-    Raises:
-        ConfigError: the file cannot be read.
-    """
-    try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot read {path}: {error}") from error
 
 
 def relation_of(data: Mapping[str, Any]) -> BoardRelation:

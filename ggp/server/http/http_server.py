@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import codecs
-import contextlib
 import errno
 import logging
 import resource
-import signal
 import socket
 import struct
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import suppress
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, suppress
 from email.utils import formatdate
 from http import HTTPStatus
 
@@ -26,6 +24,7 @@ import h11
 
 from ggp.gdl.source import printable
 from ggp.protocol.reading import Request
+from ggp.run.processes import ended_by
 from ggp.server.host import AT_ONCE_S, Host, HostReply
 from ggp.server.http.supervisor import KeptConnections
 from ggp.server.settings import ServerLimits, is_heard
@@ -101,22 +100,9 @@ class HttpServer:
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._stop)
 
-    @contextlib.contextmanager
-    def stopped_by_signals(self) -> Iterator[None]:
-        """Have SIGINT and SIGTERM stop the server within the block, even before it runs.
-
-        Signals that were ignored from the start stay ignored.
-        """
-        handlers = {
-            signum: signal.signal(signum, lambda *_: self.stop())
-            for signum in (signal.SIGINT, signal.SIGTERM)
-            if signal.getsignal(signum) is not signal.SIG_IGN
-        }
-        try:
-            yield
-        finally:
-            for signum, handler in handlers.items():
-                signal.signal(signum, handler)
+    def stopped_by_signals(self) -> AbstractContextManager[None]:
+        """Have SIGINT and SIGTERM stop the server within the block, even before it runs."""
+        return ended_by(lambda *_: self.stop())
 
     # ---------------------------------------------------------------- limits on connections
 

@@ -32,7 +32,7 @@ from typing import Any
 from ggp.errors import GGPError
 from ggp.protocol.reading import Request
 from ggp.run.messages import Channel
-from ggp.run.processes import fork, how_it_ended, kill_group
+from ggp.run.processes import ENDING, ended_by, fork, how_it_ended, kill_group
 from ggp.server.http import listening
 from ggp.server.workers.nursery import TemplateProcess
 
@@ -41,7 +41,6 @@ WITHIN_S = 10.0
 """A server that dies this often within this time would only die again. Somebody who kills it at
 every other move is slower."""
 
-_ENDING = (signal.SIGINT, signal.SIGTERM)
 
 _log = logging.getLogger(__name__)
 
@@ -69,7 +68,7 @@ def stay_up(
     """
     deaths: deque[float] = deque(maxlen=MAX_DEATHS)
     supervisor = _Supervisor(template, when_open)
-    with supervisor.passing_on():
+    with ended_by(supervisor.pass_on):
         while isinstance(ended := supervisor.run_child(), int):
             if ended == 0 or supervisor.is_ending:
                 supervisor.close()
@@ -87,7 +86,7 @@ def stay_up(
 
 def heed_signals() -> None:
     """Unblock the signals that `stay_up` blocked, once a child has handlers for them."""
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
 
 class _Supervisor:
@@ -106,7 +105,7 @@ class _Supervisor:
     def run_child(self) -> int | KeptConnections:
         """Fork a child: returns its exit status once it has ended; in the child, its custody."""
         channel = self._shelf.open()
-        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         self._child = fork(leads=True)
         if self._child == 0:
             if self._template is not None:
@@ -142,21 +141,8 @@ class _Supervisor:
         if self._template is not None:
             self._template.close()
 
-    @contextlib.contextmanager
-    def passing_on(self) -> Iterator[None]:
-        """Pass signals that end programs on to the child; ignored signals stay ignored."""
-        handlers = {
-            signum: signal.signal(signum, self._pass_on)
-            for signum in _ENDING
-            if signal.getsignal(signum) is not signal.SIG_IGN
-        }
-        try:
-            yield
-        finally:
-            for signum, handler in handlers.items():
-                signal.signal(signum, handler)
-
-    def _pass_on(self, signum: int, _: object) -> None:
+    def pass_on(self, signum: int, _: object) -> None:
+        """Pass a signal that ends programs on to the child."""
         self.is_ending = True
         listening.tell(STOPPING="1")
         if self._child:

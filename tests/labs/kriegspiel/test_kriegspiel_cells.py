@@ -17,8 +17,8 @@ from matplotlib.image import imread
 
 from ggp.gdl import list_games
 from ggp.labs.kriegspiel.experiment import cells as kriegspiel_cells
-from ggp.labs.kriegspiel.experiment import charts as kriegspiel_charts
 from ggp.labs.kriegspiel.experiment import experiment as kriegspiel
+from ggp.labs.kriegspiel.experiment import experiment as kriegspiel_charts
 from ggp.labs.kriegspiel.experiment.cells import TABLES_2_3, Published
 from ggp.labs.kriegspiel.experiment.experiment import AGREES, DIFFERS, OPEN, PARTLY, verdict_of
 from ggp.labs.papers.reproduce.duels import series_of, stored_duel

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 from scipy.optimize import linprog
 
-from ggp.labs.papers.reproduce.paper_003.tree_cells import SyntheticTree, TreeModel
+from ggp.labs.papers.reproduce.paper_003.trees import SyntheticTree, TreeModel
 from ggp.machine.base import FloatArray
 
 Set = tuple[int, int]

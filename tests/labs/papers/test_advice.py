@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ggp.labs.papers.advice import Reason, balance, reasons_of
+from ggp.labs.papers.advise_command import Reason, balance, reasons_of
 from ggp.players import PLAYERS, kinds_of
 from ggp.search.parts import CLAIRVOYANT, INFORMED, SIMULATIONS, TREES
 from ggp.study.properties import Properties, RoleProperties, SetSizes, measure_properties

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ggp.labs.papers.advice import Reason
-from ggp.labs.papers.advise_command import _advice
+from ggp.labs.papers.advise_command import Reason, _advice
 from ggp.search.parts import CLAIRVOYANT, INFORMED
 from tests.support.commands import error_line, json_of, run
 

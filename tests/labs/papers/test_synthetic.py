@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from ggp.errors import ConfigError
-from ggp.labs.papers.reproduce.paper_003.tree_cells import (
+from ggp.labs.papers.reproduce.paper_003.trees import (
+    EXPECTED,
+    TOLERANCE,
     SyntheticTree,
     TreeCell,
     TreeModel,
@@ -20,7 +22,6 @@ from ggp.labs.papers.reproduce.paper_003.tree_cells import (
     scores,
     uniform,
 )
-from ggp.labs.papers.reproduce.paper_003.tree_figures import EXPECTED, TOLERANCE
 from ggp.machine.base import FloatArray
 from tests.labs.papers import naive_trees as naive
 

@@ -14,8 +14,8 @@ from match_runner.series.comparison import ComparisonSummary, summarize
 from match_runner.series.holding import Snapshot, play_missing, snapshot_of
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import PLAY, Series, SeriesGame, check_series
-from match_runner.series.stopping import Forecast, StoppingRule
 from match_runner.series.store import FILE, open_store
+from match_runner.series.verdicts import Forecast, StoppingRule
 from match_runner.workers.executor import WorkerCrashError
 from match_runner.workers.places import InlineExecutor
 

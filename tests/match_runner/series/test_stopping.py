@@ -28,12 +28,14 @@ from match_runner.series import holding
 from match_runner.series.comparison import ComparisonSummary, summarize
 from match_runner.series.holding import read_series, snapshot_of
 from match_runner.series.plan import Series, plan_all
-from match_runner.series.stopping import FORECAST_ROUNDS, Forecast, StoppingRule
 from match_runner.series.store import FILE, open_store
 from match_runner.series.verdicts import (
     DECIDED,
+    FORECAST_ROUNDS,
     SMALL,
     UNDECIDED,
+    Forecast,
+    StoppingRule,
 )
 from match_runner.workers.places import InlineExecutor
 from tests.match_runner.series.comparisons import (

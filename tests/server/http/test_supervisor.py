@@ -16,8 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from ggp.protocol.forms import print_message
-from ggp.protocol.messages import WIRE_STYLES
+from ggp.protocol.messages import WIRE_STYLES, print_message
 from ggp.protocol.reading import Request
 from ggp.run import processes
 from ggp.server.http.supervisor import MAX_CHARS, ConnectionStore, KeptConnections

@@ -8,8 +8,8 @@
     ((4096, 2, 12), (4096, 2, 5), (4096, 16))
 
 An environment takes a game and actions as indices, and returns arrays for L lanes and Q roles.
-Begin with `environment`, then read `turn`, its output; `ggp.study.names` gives the meaning of the
-indices. `engine` is the interface to a machine, and `kernels` hold the loops over lanes.
+Begin with `environment` and its output, `Turn`; `ggp.study.names` gives the meaning of the indices.
+`engine` is the interface to a machine, and `kernels` hold the loops over lanes.
 
 `ggp.study.lengths` proves a bound on the length of a match. `exact` evaluates policies in small
 games.
@@ -18,8 +18,7 @@ games.
 and no other module imports them. `docs/use/environment.md` shows how to use all of it.
 """
 
-from ggp.labs.learning.env.environment import Environment, Episodes, make
-from ggp.labs.learning.env.turn import Turn
+from ggp.labs.learning.env.environment import Environment, Episodes, Turn, make
 from ggp.study.names import Names, names_of
 
 __all__ = ["Environment", "Episodes", "Names", "Turn", "make", "names_of"]

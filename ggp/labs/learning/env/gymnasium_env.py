@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from ggp.errors import BackendUnavailableError, ConfigError
 from ggp.given import checked_seed
-from ggp.labs.learning.env.environment import Environment, has_several, make
-from ggp.labs.learning.env.turn import Turn
+from ggp.labs.learning.env.environment import Environment, Turn, has_several, make
 from ggp.libraries import demand_library, extra_advice
 from ggp.machine.definition import GameDefinition
 from ggp.seeds import MAX_SEED

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.errors import BackendUnavailableError, ConfigError
-from ggp.labs.learning.env.environment import Environment, make
+from ggp.labs.learning.env.environment import Environment, Turn, make
 from ggp.labs.learning.env.gymnasium_env import (
     LegalActions,
     Observed,
@@ -31,7 +31,6 @@ from ggp.labs.learning.env.gymnasium_env import (
     observation_space,
     observed,
 )
-from ggp.labs.learning.env.turn import Turn
 from ggp.libraries import demand_library, extra_advice
 from ggp.machine.definition import GameDefinition
 

@@ -19,9 +19,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ggp.errors import ConfigError
-from ggp.labs.learning.env.environment import Environment, Episodes
+from ggp.labs.learning.env.environment import Environment, Episodes, Turn
 from ggp.labs.learning.env.kernels import U64
-from ggp.labs.learning.env.turn import Turn
 from ggp.labs.learning.respond.movers import Mover, PathPolicy
 from ggp.labs.learning.respond.responders import (
     Budget,

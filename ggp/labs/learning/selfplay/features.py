@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.errors import ConfigError
-from ggp.labs.learning.env.environment import Environment
+from ggp.labs.learning.env.environment import Environment, Turn
 from ggp.labs.learning.env.kernels import I32, I64, U64
-from ggp.labs.learning.env.turn import Turn
 from ggp.machine.arrays import words_for
 from ggp.machine.base import IntArray
 from ggp.machine.compiling.jit import inlined, kernel

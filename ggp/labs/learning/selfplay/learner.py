@@ -32,9 +32,8 @@ import numpy as np
 
 from ggp.errors import ConfigError, GGPError
 from ggp.gdl.nearest import unknown
-from ggp.labs.learning.env.environment import Environment
+from ggp.labs.learning.env.environment import Environment, Turn
 from ggp.labs.learning.env.kernels import I64, U64
-from ggp.labs.learning.env.turn import Turn
 from ggp.labs.learning.selfplay.features import (
     Choices,
     Features,

@@ -42,7 +42,7 @@ from ggp.labs.papers.reproduce.figures import score_text
 from ggp.labs.papers.reproduce.grid import DuelGrid
 from ggp.labs.papers.reproduce.paper_003.figure6 import CardFigure
 from ggp.labs.papers.reproduce.paper_003.kuhn_table import KuhnTable
-from ggp.labs.papers.reproduce.paper_003.tree_figures import TREE_FIGURES
+from ggp.labs.papers.reproduce.paper_003.trees import TREE_FIGURES
 from ggp.labs.papers.reproduce.paper_004.figure3 import FIGURE_3
 from ggp.labs.papers.reproduce.paper_004.figure4 import FIGURE_4
 from ggp.labs.papers.reproduce.paper_004.figure5 import FIGURE_5

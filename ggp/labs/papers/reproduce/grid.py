@@ -48,8 +48,7 @@ from match_runner.series.outcomes import (
     tally_of,
     whole_rounds,
 )
-from match_runner.series.stopping import StoppingRule
-from match_runner.series.verdicts import DECIDED, SMALL, UNDECIDED, differences_of
+from match_runner.series.verdicts import DECIDED, SMALL, UNDECIDED, StoppingRule, differences_of
 from match_runner.workers.executor import Executor
 
 _log = logging.getLogger(__name__)

@@ -5,8 +5,6 @@ Results come in from `cli` (`results.Result`), files in the folder of the run go
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -28,10 +26,12 @@ from ggp.labs.papers.reproduce.results import (
     RunSettings,
     StatesRow,
 )
+from ggp.report import Table
 from ggp.run.clocks import Clock
-from ggp.run.whole_files import write_whole
+from ggp.run.whole_files import read_whole, write_whole
 from ggp.statistics import Interval, methods_text
 from match_runner.charts import Plot, new_figure
+from match_runner.match.records import make_folder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,16 +67,12 @@ def begin_run(settings: RunSettings) -> None:
         "backend": settings.backend,
         "clock": str(settings.clock),
     }
+    make_folder(settings.folder)
+    if not path.exists():
+        write_whole(path, json.dumps(required) + "\n")
+        return
     try:
-        settings.folder.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
-            write_whole(path, json.dumps(required) + "\n")
-            return
-        stored = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(
-            f"cannot use {error.filename or path}: {error.strerror or error}"
-        ) from error
+        stored = json.loads(read_whole(path))
     except ValueError:
         stored = {}
     for name, value in required.items():
@@ -101,13 +97,10 @@ def write_results(
     """
     folder = settings.folder
     files = [folder / f"{name}.md", folder / f"{name}.json"]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"cannot make {folder}: {error.strerror or error}") from error
+    make_folder(folder)
     for result in results:
         table, picture = (folder / f"{result.name}{ending}" for ending in (".csv", ".png"))
-        write_whole(table, _csv(result.points))
+        write_whole(table, _table_of(result.points).csv())
         files.append(table)
         if _is_drawn(result):
             draw(result, picture)
@@ -117,7 +110,7 @@ def write_results(
             draw_chart(chart, files[-1])
         if result.states:
             files.append(folder / f"{result.name}-states.csv")
-            write_whole(files[-1], _states_csv(result.states))
+            write_whole(files[-1], _states_table(result.states).csv())
     text = "\n".join(_report(results, settings, version)) + "\n"
     write_whole(files[0], text)
     data = json.dumps([asdict(result) for result in results], indent=1)
@@ -144,29 +137,30 @@ def _is_drawn(result: Result) -> bool:
     return bool(result.panels) or any(point.value.value is not None for point in result.points)
 
 
-def _csv(points: Sequence[Point]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    for p in points:
-        paper = p.paper or ("", "")
-        writer.writerow(
-            (
-                *(p.series, p.at, p.value.value, p.value.low, p.value.high, p.count, p.rounds),
-                *(p.player, p.opponent, p.states, p.opponent_states, *paper),
-            )
+def _table_of(points: Sequence[Point]) -> Table:
+    """All points; columns about the paper are empty where it has no number."""
+    rows = [
+        (
+            *(p.series, p.at, p.value.value, p.value.low, p.value.high, p.count, p.rounds),
+            *(p.player, p.opponent, p.states, p.opponent_states, *(p.paper or ("", ""))),
         )
-    return out.getvalue()
+        for p in points
+    ]
+    return Table(_COLUMNS, rows)
 
 
-def _states_csv(rows: Sequence[StatesRow]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_STATES_COLUMNS)
-    for row in rows:
-        start = (row.series, row.at, row.role, row.turn, row.budget)
-        writer.writerow((*start, row.player, row.opponent, *row.decisions))
-    return out.getvalue()
+def _states_table(rows: Sequence[StatesRow]) -> Table:
+    """States visited, by role and turn."""
+    return Table(
+        _STATES_COLUMNS,
+        [
+            (
+                *(row.series, row.at, row.role, row.turn, row.budget),
+                *(row.player, row.opponent, *row.decisions),
+            )
+            for row in rows
+        ],
+    )
 
 
 def _report(results: Sequence[Result], settings: RunSettings, version: str) -> Iterator[str]:

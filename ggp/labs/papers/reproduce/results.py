@@ -15,7 +15,7 @@ from ggp.machine import Limits
 from ggp.report import Table
 from ggp.run.clocks import Clock
 from ggp.statistics import GOALS, Interval
-from match_runner.series.stopping import StoppingRule
+from match_runner.series.verdicts import StoppingRule
 from match_runner.workers.executor import Executor
 
 BY_LOT = ",ties=random"

@@ -14,8 +14,8 @@ import pytest
 from ggp.errors import MachineError
 from ggp.labs.kriegspiel.boards.board_search import BoardLimits, BoardSearch, ordered
 from ggp.labs.kriegspiel.boards.board_values import BoardValues
-from ggp.labs.kriegspiel.boards.exchanges import exchange_player
-from ggp.labs.kriegspiel.boards.exchanges.exchange_player import (
+from ggp.labs.kriegspiel.boards.exchanges import quiescence as exchange_boards
+from ggp.labs.kriegspiel.boards.exchanges.quiescence import (
     NOWHERE,
     CaptureBoards,
     CaptureFinder,
@@ -214,8 +214,8 @@ def test_exchanges_that_need_more_room_are_worth_the_same(monkeypatch: pytest.Mo
     machine = machine_of_game("kriegspiel_5x5", "propnet")
     states = positions_of_both(machine)
     roomy = played_out(machine, states, 0, 8)
-    monkeypatch.setattr(exchange_player, "FIRST_ROOM", 1)
-    monkeypatch.setattr(exchange_player, "ROOM", 2)
+    monkeypatch.setattr(exchange_boards, "FIRST_ROOM", 1)
+    monkeypatch.setattr(exchange_boards, "ROOM", 2)
     assert roomy.tobytes() == played_out(machine, states, 0, 8).tobytes()
 
 

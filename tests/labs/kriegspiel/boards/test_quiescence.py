@@ -14,7 +14,7 @@ from ggp.errors import ConfigError
 from ggp.gdl.games import find_companion
 from ggp.labs.kriegspiel.boards.board_search import BoardLimits, BoardSearch, value_open
 from ggp.labs.kriegspiel.boards.board_values import BoardTerms, BoardValues
-from ggp.labs.kriegspiel.boards.exchanges import exchange_player
+from ggp.labs.kriegspiel.boards.exchanges import quiescence as exchange_boards
 from ggp.labs.kriegspiel.boards.exchanges.quiescence import Quiescence
 from ggp.labs.kriegspiel.choose_move import read_terms, with_captures
 from ggp.machine import Machine
@@ -305,7 +305,7 @@ def test_values_do_not_depend_on_how_much_room_there_was(monkeypatch: pytest.Mon
     states = states.take(np.repeat(np.arange(30), 10))
     rng = np.random.default_rng(0)
     expected = quiescence(machine, 0).values(states, 0, rng)[0]
-    monkeypatch.setattr(exchange_player, "ROOM", 2)
+    monkeypatch.setattr(exchange_boards, "ROOM", 2)
     assert quiescence(machine, 0).values(states, 0, rng)[0].tolist() == expected.tolist()
 
 

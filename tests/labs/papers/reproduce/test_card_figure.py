@@ -11,13 +11,14 @@ import pytest
 from matplotlib.image import imread
 
 from ggp.labs.papers.reproduce import cli
-from ggp.labs.papers.reproduce.paper_003 import figure6, tree_cells
-from ggp.labs.papers.reproduce.paper_003.card_walks import (
+from ggp.labs.papers.reproduce.paper_003 import figure6, trees
+from ggp.labs.papers.reproduce.paper_003.figure6 import (
     GRAND,
     HEARTS,
     KINDS,
     NULL,
     SUIT,
+    CardFigure,
     DealProperties,
     Deals,
     draw_deal,
@@ -26,7 +27,6 @@ from ggp.labs.papers.reproduce.paper_003.card_walks import (
     pre_terminal_ends,
     shares_left,
 )
-from ggp.labs.papers.reproduce.paper_003.figure6 import CardFigure
 from ggp.labs.papers.reproduce.report import draw
 from match_runner.workers.places import InlineExecutor
 from tests.labs.papers.reproduce.test_reproduce_trees import settings, stub
@@ -115,7 +115,7 @@ def test_densities_stand_above_what_pimc_loses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(figure6, "measure_deals", fixed_properties)
-    monkeypatch.setattr(tree_cells, "measure", stub)
+    monkeypatch.setattr(trees, "measure", stub)
     steps: list[int] = []
     run_settings = settings(tmp_path, 20)
     result = CardFigure().run(run_settings, InlineExecutor(), lambda: steps.append(1))

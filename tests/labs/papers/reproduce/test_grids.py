@@ -34,7 +34,7 @@ from ggp.run.whole_files import locked
 from match_runner.cli import main
 from match_runner.match.records import MatchRecord
 from match_runner.series.match_task import MatchTask
-from match_runner.series.stopping import StoppingRule
+from match_runner.series.verdicts import StoppingRule
 from match_runner.workers.places import InlineExecutor
 from tests.support.games import machine_of_game
 

@@ -15,17 +15,17 @@ from matplotlib.image import imread
 
 from ggp.errors import ConfigError
 from ggp.labs.papers.reproduce import cli
-from ggp.labs.papers.reproduce.paper_003 import tree_cells, tree_figures
+from ggp.labs.papers.reproduce.paper_003 import trees as tree_figures
 from ggp.labs.papers.reproduce.paper_003.kuhn_table import KuhnTable
-from ggp.labs.papers.reproduce.paper_003.tree_cells import (
+from ggp.labs.papers.reproduce.paper_003.trees import (
     FILE,
+    TREE_FIGURES,
     TreeCell,
     Trees,
     TreeScores,
     measure,
     measure_cells,
 )
-from ggp.labs.papers.reproduce.paper_003.tree_figures import TREE_FIGURES
 from ggp.labs.papers.reproduce.results import Result, RunSettings
 from match_runner.cli import main
 from match_runner.workers.places import InlineExecutor
@@ -77,7 +77,7 @@ def test_trees_that_are_kept_are_not_measured_again(
         batches.append(trees)
         return stub(trees)
 
-    monkeypatch.setattr(tree_cells, "measure", counting)
+    monkeypatch.setattr(tree_figures, "measure", counting)
     cells = [TreeCell(0.0, 0.5, 0.5), TreeCell(1.0, 0.5, 0.5)]
 
     def run(matches: int) -> Any:
@@ -96,7 +96,7 @@ def test_trees_that_are_kept_are_not_measured_again(
 def test_trees_that_are_missing_in_between_are_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tree_cells, "measure", stub)
+    monkeypatch.setattr(tree_figures, "measure", stub)
     cell = TreeCell(0.5, 0.5, 0.5)
     lines = [
         {"cell": cell, "first": first, "scores": stub(Trees(cell, first, count, 0))}
@@ -113,7 +113,7 @@ def test_trees_that_are_missing_in_between_are_measured(
 def test_a_line_that_was_cut_off_is_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tree_cells, "measure", stub)
+    monkeypatch.setattr(tree_figures, "measure", stub)
     cells = [TreeCell(0.0, 0.5, 0.5), TreeCell(1.0, 0.5, 0.5)]
     whole = measure_cells(cells, settings(tmp_path), InlineExecutor(), lambda: None)
     file = tmp_path / FILE
@@ -143,7 +143,7 @@ def test_a_line_that_was_cut_off_is_measured_again(
 def test_a_figure_has_three_panels_of_what_it_shows(
     name: str, rows: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tree_cells, "measure", stub)
+    monkeypatch.setattr(tree_figures, "measure", stub)
     result = figure_result(name, tmp_path)
     assert [panel.row for panel in result.panels] == rows
     assert [panel.title for panel in result.panels[:3]] == [
@@ -167,7 +167,7 @@ def test_a_figure_has_three_panels_of_what_it_shows(
 def test_claims_are_judged_from_twenty_trees_on(
     matches: int, verdicts: set[bool | None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tree_cells, "measure", stub)
+    monkeypatch.setattr(tree_figures, "measure", stub)
     result = figure_result("003-figure3", tmp_path, matches)
     agree = {claim.text: claim.agrees for claim in result.claims}
     assert set(agree.values()) == verdicts
@@ -225,7 +225,7 @@ def test_003_writes_heat_maps_and_one_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cli, "open_executor", executor_here)
-    monkeypatch.setattr(tree_cells, "measure", stub)
+    monkeypatch.setattr(tree_figures, "measure", stub)
     monkeypatch.delitem(cli.PAPER_003, "003-figure6")
     result = run("003", "--matches", "2", "--out", str(tmp_path))
     assert result.exit_code == 0, result.output
@@ -250,7 +250,7 @@ def test_003_writes_heat_maps_and_one_report(
 @pytest.mark.verify
 def test_quick_measures_ten_trees_a_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli, "open_executor", executor_here)
-    monkeypatch.setattr(tree_cells, "measure", stub)
+    monkeypatch.setattr(tree_figures, "measure", stub)
     monkeypatch.setattr(
         cli, "PAPER_003", {"003-figure4": replace(TREE_FIGURES[1], claims=lambda _: [])}
     )

@@ -1,6 +1,6 @@
 """Exchanges played out by one kernel, which makes captures, values them, and makes their answers.
 
-`exchange_player` calls it with boards and their first captures, and gets the values of the boards.
+`ExchangePlayer` calls it with boards and their first captures, and gets the values of the boards.
 Most captures need no more than the value of the board after them (`block_boards`): it is worse than
 standing pat, or than a capture that cannot be answered. Only if the board has answers on the same
 square that may matter does it become a node, with its state; the answers are listed, and made when

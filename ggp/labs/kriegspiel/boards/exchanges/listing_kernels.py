@@ -1,6 +1,6 @@
 """Possible captures on boards in the lanes of a block, listed by the attacks of pieces.
 
-`exchange_player` lists first captures here, and `exchange_kernels` the answers to captures. Attacks
+`quiescence` lists first captures here, and `exchange_kernels` the answers to captures. Attacks
 (`block_boards`) say which moves may capture, and few pieces attack a square. So the circuit checks
 only the legality of these few moves.
 """

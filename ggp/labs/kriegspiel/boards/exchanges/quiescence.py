@@ -16,22 +16,35 @@ that its opponent would rather have stood pat on the board before.
 
     stand pat: 50     white captures: 53     black recaptures: 44
                       black may stop         above 53 black would not have recaptured
+
+Where a circuit makes turns, `ExchangePlayer` does so many times as fast, by `exchange_kernels`.
+`CaptureFinder` says which moves may capture.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ggp.labs.kriegspiel.boards.block_boards import BlockBoards, BoardTables, block_boards
+from ggp.labs.kriegspiel.boards.board_kernels import EMPTY
 from ggp.labs.kriegspiel.boards.board_search import WAVE_GROWTH, first_open, ordered
-from ggp.labs.kriegspiel.boards.board_values import Boards, BoardValues
-from ggp.labs.kriegspiel.boards.exchanges.exchange_player import (
-    NOWHERE,
-    CaptureBoards,
-    CaptureFinder,
-    Captures,
-    ExchangePlayer,
+from ggp.labs.kriegspiel.boards.board_values import Boards, BoardValues, MovePattern, MovesBySquares
+from ggp.labs.kriegspiel.boards.exchanges.exchange_kernels import back_up_values, play_captures
+from ggp.labs.kriegspiel.boards.exchanges.listing_kernels import CaptureList, first_captures
+from ggp.labs.kriegspiel.boards.exchanges.open_boards import (
+    FROM_ROOTS,
+    HEIGHT,
+    MADE,
+    NODES,
+    NUM_COUNTS,
+    Exchange,
+    OpenBoards,
 )
 from ggp.machine.base import (
     BoolArray,
@@ -41,11 +54,424 @@ from ggp.machine.base import (
     States,
     player_roles,
 )
+from ggp.machine.compiling.vectors import words_of
+from ggp.machine.layers import JointMoves
+from ggp.machine.on_circuit import on_circuit
+from ggp.machine.propnet.play.kernels.tapes import Query
+from ggp.machine.propnet.play.turns import WIDTH
 from ggp.search.anytime import Deadline, check
 from ggp.search.moves import turned
 
+if TYPE_CHECKING:
+    from ggp.machine.on_circuit import OnCircuit
+
+FIRST_ROOM = 8
+"""Captures for which there is room on each board at first."""
+
+ROOM = 4096
+"""Answers for which there is room at first; for half as many nodes."""
+
+
+class _Scratch(NamedTuple):
+    """Arrays that kernels write.
+
+    Attributes:
+        block: boards in lanes.
+        nodes, answers, batch, stacks: see `Exchange`.
+    """
+
+    block: BlockBoards
+    nodes: OpenBoards
+    answers: CaptureList
+    batch: CaptureList
+    stacks: IntArray
+
+
+class ExchangePlayer:
+    """Plays exchanges out on a circuit.
+
+    Args:
+        values: of boards.
+        finder: of the moves that may capture.
+        role: the role whose values count.
+        depth: longest sequence of captures.
+    """
+
+    def __init__(
+        self, machine: Machine, values: BoardValues, finder: CaptureFinder, role: int, depth: int
+    ) -> None:
+        assert on_circuit(machine)  # else there were no boards to value
+        self._machine, self._values, self._finder = machine, values, finder
+        self._role, self._depth = role, depth
+        self._spare: list[_Scratch] = []
+
+    def first_captures(self, states: States, boards: Boards) -> Captures | None:
+        """Possible captures on boards of states that are not terminal, board by board.
+
+        Only roles that are clearly to move may capture. None if the machine lists no captures.
+        """
+        listed = self._list_first(states, boards, np.empty(len(states)))
+        if listed is None:
+            return None
+        lanes, movers, _, squares = listed.entries
+        return Captures(lanes, movers, squares, listed.joint)
+
+    def play_out(
+        self,
+        states: States,
+        boards: Boards,
+        deadline: Deadline | None = None,
+    ) -> FloatArray | None:
+        """`[L]` values after captures of boards of states that are not terminal.
+
+        None if the machine lists no captures, or several roles can capture on one board.
+
+        Raises:
+            OutOfTime: the deadline passed.
+        """
+        values = np.empty(len(states))
+        captures = self._list_first(states, boards, values)
+        if captures is None or _has_several_movers(captures):
+            return None
+        count, unused = len(values), np.zeros(0, dtype=np.int64)
+        no_flags = np.zeros(0, dtype=np.bool_)
+        roots = OpenBoards(
+            self._machine.packed_of(states),
+            boards.codes.ravel(),
+            boards.num_pieces,
+            boards.occupancy,
+            values,
+            np.zeros(count, dtype=np.int64),
+            unused,
+            no_flags,
+            no_flags,
+            unused,
+            unused,
+            unused,
+            unused,
+        )
+        self._play_all(roots, captures, deadline)
+        return values
+
+    # ---------------------------------------------------------------- private
+
+    def _list_first(self, states: States, boards: Boards, values: FloatArray) -> CaptureList | None:
+        """Possible captures, see `first_captures`; `values`: out, standing pat."""
+        if self._kernel_tables is None:
+            return None
+        machine, _, tables = self._kernel_tables
+        look = machine.looks
+        packed, roles = machine.packed_of(states), len(machine.roles)
+        scratch = self._take_scratch(machine, boards)
+        listed, count = _room_for_captures(0, roles), FIRST_ROOM * (8 + len(packed))
+        while count > listed.entries.shape[1]:
+            listed = _room_for_captures(count, roles)
+            with machine.turn_scratch(look) as (_, rows, _, square):
+                count = first_captures.alike(
+                    machine.moves_circuit(packed),
+                    tables,
+                    packed,
+                    boards.codes.ravel(),
+                    boards.occupancy,
+                    rows,
+                    square,
+                    scratch.block,
+                    values,
+                    listed,
+                    WIDTH,
+                )
+        self._spare.append(scratch)
+        return CaptureList(np.ascontiguousarray(listed.entries[:, :count]), listed.joint[:count])
+
+    def _play_all(
+        self, roots: OpenBoards, captures: CaptureList, deadline: Deadline | None
+    ) -> None:
+        """Play captures out, and write the values of the roots.
+
+        Raises:
+            OutOfTime: the deadline passed.
+        """
+        assert self._kernel_tables is not None
+        machine, look, tables = self._kernel_tables
+        scratch, counts = self._spare.pop(), np.zeros(NUM_COUNTS, dtype=np.int64)
+        for follows in (False, True):
+            while (state := _next(roots, captures, scratch, follows, counts)) is not None:
+                check(deadline)
+                exchange = Exchange(
+                    roots,
+                    captures,
+                    self._depth,
+                    self._role,
+                    scratch.nodes,
+                    scratch.answers,
+                    scratch.batch,
+                    scratch.stacks,
+                    counts,
+                )
+                with machine.turn_scratch(look) as (blank, rows, _, _):
+                    play_captures.alike(
+                        machine.turn_phases(state),
+                        tables,
+                        exchange,
+                        follows,
+                        blank,
+                        rows,
+                        scratch.block,
+                        WIDTH,
+                    )
+                if _next(roots, captures, scratch, follows, counts) is not None:
+                    scratch = _enlarged(scratch)
+        machine.states_visited += int(counts[MADE])
+        nodes, count = scratch.nodes, int(counts[NODES])
+        ended = np.flatnonzero(nodes.over[:count])
+        if len(ended):
+            goals = self._machine.goals(machine.from_packed(nodes.states[ended]))
+            nodes.values[ended] = goals[:, self._role]
+        back_up_values.alike(nodes, count, roots.values)
+        self._spare.append(scratch)
+
+    def _take_scratch(self, machine: OnCircuit, boards: Boards) -> _Scratch:
+        """Spare scratch, or new."""
+        try:
+            return self._spare.pop()
+        except IndexError:
+            squares, roles = boards.codes.shape[1], len(machine.roles)
+            block = block_boards(squares, roles, machine.num_fluents, WIDTH)
+            nodes = _room_for_nodes(ROOM // 2, machine.num_words, squares)
+            batch = _room_for_captures(64 * words_of(WIDTH), roles)
+            stacks = np.empty((2, ROOM // 2), dtype=np.int64)
+            return _Scratch(block, nodes, _room_for_captures(ROOM, roles), batch, stacks)
+
+    @cached_property
+    def _kernel_tables(self) -> tuple[OnCircuit, Query, BoardTables] | None:
+        """Machine, query and tables for the kernels; None if the squares of moves are not known."""
+        machine, moves = self._machine, self._finder.moves_by_squares
+        if moves is None:
+            return None
+        return machine, machine.looks_ahead, self._values.tables(machine, self._role, moves)
+
+
+def _next(
+    roots: OpenBoards, captures: CaptureList, scratch: _Scratch, follows: bool, counts: IntArray
+) -> NDArray[np.uint64] | None:
+    """A packed state in which the next capture is to be made; None if none is left."""
+    state: NDArray[np.uint64]
+    if not follows:
+        if counts[FROM_ROOTS] == len(captures.joint):
+            return None
+        state = roots.states[captures.entries[0, counts[FROM_ROOTS]]]
+        return state
+    side = int(counts[HEIGHT] == 0)
+    if not counts[HEIGHT + side]:
+        return None
+    state = scratch.nodes.states[scratch.stacks[side, counts[HEIGHT + side] - 1]]
+    return state
+
+
+def _has_several_movers(captures: CaptureList) -> bool:
+    """Whether several roles can capture on some board: neither has a choice there."""
+    lanes, movers = captures.entries[:2]
+    return bool(((lanes[1:] == lanes[:-1]) & (movers[1:] != movers[:-1])).any())
+
+
+def _room_for_captures(captures: int, roles: int) -> CaptureList:
+    return CaptureList(
+        np.empty((4, captures), dtype=np.int64), np.empty((captures, roles), dtype=np.int64)
+    )
+
+
+def _room_for_nodes(boards: int, words: int, squares: int) -> OpenBoards:
+    """Room for so many nodes."""
+    num_pieces, depth, parent, begin, end, rank, unresolved = np.empty((7, boards), dtype=np.int64)
+    ours, over = np.empty((2, boards), dtype=np.bool_)
+    return OpenBoards(
+        np.empty((boards, words), dtype=np.uint64),
+        np.empty(boards * squares, dtype=np.int16),
+        num_pieces,
+        np.empty(boards, dtype=np.uint64),
+        np.empty(boards),
+        depth,
+        parent,
+        ours,
+        over,
+        begin,
+        end,
+        rank,
+        unresolved,
+    )
+
+
+def _enlarged(scratch: _Scratch) -> _Scratch:
+    """The same scratch with twice the room, and its contents."""
+
+    def twice(array: NDArray[Any]) -> NDArray[Any]:
+        larger = np.empty((2 * len(array), *array.shape[1:]), dtype=array.dtype)
+        larger[: len(array)] = array
+        return larger
+
+    def wider(array: IntArray) -> IntArray:
+        larger = np.empty((len(array), 2 * array.shape[1]), dtype=np.int64)
+        larger[:, : array.shape[1]] = array
+        return larger
+
+    answers = scratch.answers
+    return scratch._replace(
+        nodes=OpenBoards(*map(twice, scratch.nodes)),
+        answers=CaptureList(wider(answers.entries), twice(answers.joint)),
+        stacks=wider(scratch.stacks),
+    )
+
+
+# ------------------------------------------------------------------------
+# Possible captures on boards, on squares that count.
+#
+# The attacks of pieces say which moves may capture, and few do. So kernels (`listing_kernels`) test
+# only these. If the file declares no origins of moves, or boards are large, `CaptureFinder` lists
+# the legal moves instead. Both ways give the same captures.
+
+NOWHERE = EMPTY
+"""No square."""
+
+_UNREAD = -2
+
+
+class Captures(NamedTuple):
+    """Possible captures: one move on each of K boards.
+
+    Attributes:
+        lanes: `[K]` the boards.
+        movers: `[K]` the role that moves.
+        squares: `[K]` the square of the capture.
+        joint: `[K, R]` the joint moves.
+    """
+
+    lanes: IntArray
+    movers: IntArray
+    squares: IntArray
+    joint: IntArray
+
+    def take(self, selected: IntArray | BoolArray) -> Captures:
+        """The selected captures."""
+        return Captures(*(field[selected] for field in self))
+
+
+class CaptureBoards(NamedTuple):
+    """L boards whose captures are to be listed.
+
+    Attributes:
+        states, boards: states and their boards.
+        squares: `[L]` the only square that counts; `NOWHERE`: any.
+        masks: by role, `[L]` whether its captures count.
+    """
+
+    states: States
+    boards: Boards
+    squares: IntArray
+    masks: dict[int, BoolArray]
+
+
+class CaptureFinder:
+    """Finds captures among the moves that a file declares to be noisy.
+
+    Args:
+        values: of boards; their terms declare the noisy moves.
+    """
+
+    def __init__(self, machine: Machine, values: BoardValues) -> None:
+        assert on_circuit(machine)  # else there were no boards to value
+        self._machine, self._values = machine, values
+        self._players = player_roles(machine)
+        self._move_squares = np.full((0, 2), _UNREAD, dtype=np.int32)
+
+    @cached_property
+    def moves_by_squares(self) -> dict[int, MovesBySquares] | None:
+        """Noisy moves of each role; None if a form declares no origin, or boards are too large."""
+        if not self._values.has_masks:
+            return None
+        squares, by_role = math.prod(self._values.squares.size), {}
+        for role in self._players:
+            moves = np.sort(self._machine.circuit_moves(role))
+            move_squares = self._squares_of(moves)[moves]
+            noisy = move_squares[:, 0] != NOWHERE
+            moves, (target, origin) = moves[noisy], move_squares[noisy].T
+            if (origin == NOWHERE).any():
+                return None
+            at = origin * squares + target
+            order = np.argsort(at, kind="stable")
+            ends = np.cumsum(np.bincount(at, minlength=squares * squares))
+            offsets = np.concatenate([[0], ends]).astype(np.int32)
+            by_role[role] = MovesBySquares(offsets, moves[order].astype(np.int32))
+        return by_role
+
+    def choices(self, states: States) -> IntArray:
+        """`[L, R]` number of moves of each role; 2 may mean more."""
+        return self._machine.choices(states)
+
+    def listed(self, position: CaptureBoards) -> dict[int, Captures]:
+        """Captures of each role by its legal moves, on boards where no other role has a choice."""
+        turns = JointMoves.of(self._machine, position.states)
+        counts, lists = turns.counts, turns.lists
+        by_role = {}
+        for role in self._players:
+            mask = (np.delete(counts, role, axis=1) == 1).all(axis=1) & position.masks[role]
+            legal = lists[role]
+            move_squares = self._squares_of(legal.values)
+            captures = self._values.captures(
+                position.boards, role, legal, mask, move_squares, position.squares
+            )
+            owner, moves, squares = (np.ascontiguousarray(column) for column in captures.T)
+            joint = np.empty((len(owner), len(lists)), dtype=np.int64)
+            for seat, choices in enumerate(lists):
+                joint[:, seat] = moves if seat == role else choices.values[choices.offsets[owner]]
+            by_role[role] = Captures(owner, np.full(len(owner), role), squares, joint)
+        return by_role
+
+    # ---------------------------------------------------------------- private
+
+    def _squares_of(self, moves: IntArray) -> NDArray[np.int32]:
+        """`[M, 2]` target and origin of each move of the game, `NOWHERE` for none.
+
+        Valid at least for `moves`: texts of moves are parsed when they are first asked for.
+        """
+        if len(moves) and moves.max() >= len(self._move_squares):
+            missing = 2 * int(moves.max()) + 1 - len(self._move_squares)
+            new = np.full((missing, 2), _UNREAD, dtype=np.int32)
+            self._move_squares = np.concatenate([self._move_squares, new])
+        unseen = self._move_squares[moves, 0] == _UNREAD
+        for move in np.unique(moves[unseen]).tolist() if unseen.any() else ():
+            words = self._machine.move_text(move).strip("()").split()
+            self._move_squares[move] = self._squares_in(words)
+        return self._move_squares
+
+    def _squares_in(self, words: list[str]) -> tuple[int, int]:
+        for pattern in self._values.terms.noisy:
+            if _fits(pattern, words):
+                target = self._square(words[pattern.file], words[pattern.rank])
+                if target != NOWHERE:
+                    origin = pattern.origin
+                    return target, (
+                        NOWHERE if origin is None else self._square(*(words[k] for k in origin))
+                    )
+        return NOWHERE, NOWHERE
+
+    def _square(self, file: str, rank: str) -> int:
+        """Index of a square, `NOWHERE` if it is not on the board."""
+        squares = self._values.squares
+        if file not in squares.files or rank not in squares.ranks:
+            return NOWHERE
+        return squares.files.index(file) * squares.size[1] + squares.ranks.index(rank)
+
+
+def _fits(pattern: MovePattern, words: list[str]) -> bool:
+    return len(words) == pattern.size and words[0] == pattern.name
+
+
 LANES_AT_ONCE = 8192
 """Boards played out side by side: bounds memory. A search against a clock asks for fewer."""
+
+
+# ------------------------------------------------------------------------
+# The evaluation.
 
 
 @dataclass

@@ -7,7 +7,6 @@ become points and claims beside the paper's numbers.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations, product
 
@@ -39,11 +38,10 @@ _WHY = {
 }
 
 
-@dataclass(frozen=True, slots=True)
 class KuhnTable:
     """Table of the payoffs of random play and PIMC in Kuhn's poker, in bets."""
 
-    name: str = "003-table1"
+    name = "003-table1"
 
     def size(self, settings: RunSettings) -> int:
         return 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ggp.labs.papers.reproduce.duels import Duel, backends_of, play_duel, size_of
 from ggp.labs.papers.reproduce.figures import STRONG, point_of, score_text, states_of
 from ggp.labs.papers.reproduce.results import (
@@ -21,11 +19,10 @@ LARGER_GAMES = ("krieg_tic_tac_toe", "blind_breakthrough", "meier")
 _N = 4
 
 
-@dataclass(frozen=True, slots=True)
 class Limitation:
     """The limitation: coordination without communication, at which both players fail."""
 
-    name: str = "limitation"
+    name = "limitation"
 
     def size(self, settings: RunSettings) -> int:
         return sum(size_of(duel, settings) for duel in self._duels())
@@ -68,11 +65,10 @@ class Limitation:
         ]
 
 
-@dataclass(frozen=True, slots=True)
 class LargerGames:
     """HyperPlay-II against HyperPlay with equal states, in games without published numbers."""
 
-    name: str = "larger"
+    name = "larger"
 
     def size(self, settings: RunSettings) -> int:
         return sum(size_of(duel, settings) for duel in self._duels())

@@ -21,7 +21,7 @@ from ggp.players import make_player, parse_spec
 from ggp.players.player import KnownTurn
 from ggp.statistics import student_interval
 from match_runner.workers.executor import Executor
-from match_runner.workers.places import run_all
+from match_runner.workers.places import results_of
 
 PLAYERS: Mapping[str, str] = {
     HYPERPLAY: f"hyperplay:n=12{BY_LOT}",
@@ -127,21 +127,13 @@ class ValueTable:
             for question in self.questions
             for k in range(settings.matches)
         ]
-        answers: dict[int, _Answer] = {}
-
-        def store(at: int, answer: _Answer) -> None:
-            answers[at] = answer
-            tell()
-
-        failures = run_all(
+        answers = results_of(
             executor,
             think,
             ((at, self._decision(*decision, settings)) for at, decision in enumerate(decisions)),
-            store,
             lambda at: f"decision {at} of {self.name}",
+            lambda answer: tell(),
         )
-        if failures:
-            raise MatchError(failures[0])
         for at, (question, colour, _) in enumerate(decisions):
             yield question, colour, answers[at]
 
