@@ -1,6 +1,7 @@
 """Recognises games in which the percepts of every role contain the whole joint move.
 
-Machines ask `told_by` for the name of such percepts. A player of these games knows the state.
+`joint_move_percept` gives machines the name of such percepts. A player of these games knows the
+state.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ PLAIN = "did"
 """The name in percepts of plain GDL, which has no rules for percepts."""
 
 
-def told_by(program: Program) -> str | None:
+def joint_move_percept(program: Program) -> str | None:
     """The name in percepts `(NAME ROLE MOVE)` that show every role the whole joint move.
 
     Returns:
