@@ -93,13 +93,13 @@ class LocalWorker:
 
     def _player(self, match: int, history: History) -> Player:
         """A player that has observed a history."""
-        known = self._players.get(match)
-        if known is None or known[1] != history[: len(known[1])]:
-            self.restarts += known is not None
+        follower = self._players.get(match)
+        if follower is None or follower[1] != history[: len(follower[1])]:
+            self.restarts += follower is not None
             machine, role = self._machines[match]
             rng = np.random.default_rng(self._seed)
-            known = make_player(parse_spec(self._spec), machine, role, rng, lambda: 0.0), ()
-        player, seen = known
+            follower = make_player(parse_spec(self._spec), machine, role, rng, lambda: 0.0), ()
+        player, seen = follower
         for turn in history[len(seen) :]:
             player.observe(turn.move, turn.percepts, submitted=turn.submitted, in_time=turn.in_time)
         self._players[match] = player, history
@@ -116,7 +116,7 @@ class Referee:
         style: of the messages.
         spelling: of each symbol.
         seed: of random moves.
-        clocks: the start clock and the play clock that are told, in seconds.
+        clocks: the start clock and the play clock, in seconds.
         transcript: lines `> sent` and `< received`.
     """
 
@@ -154,11 +154,11 @@ class Referee:
 
     def play(self) -> Play:
         """The play message of this turn."""
-        return Play(self.match_id, *self._told())
+        return Play(self.match_id, *self._news())
 
     def stop(self) -> Stop:
         """The stop message, after the last turn."""
-        return Stop(self.match_id, *self._told())
+        return Stop(self.match_id, *self._news())
 
     def legal(self) -> dict[str, int]:
         """The player's legal moves in the spelling they must be answered in."""
@@ -195,14 +195,14 @@ class Referee:
             self.execute(self.send(self.play(), serve))
         assert self.send(self.stop(), serve) == "done"
 
-    def _told(self) -> tuple[int | None, str | None, tuple[str, ...] | None]:
+    def _news(self) -> tuple[int | None, str | None, tuple[str, ...] | None]:
         has_turns = self.style.dialect is Dialect.GDL2
         turn = self.turn if has_turns else None
         if not self.turn:
             return turn, None, None
-        told = self._joint if self.style.dialect is Dialect.GDL else self._percepts
+        percepts = self._joint if self.style.dialect is Dialect.GDL else self._percepts
         last = self._spelled(self._joint[self._index]) if has_turns else None
-        return turn, last, tuple(map(self._spelled, told))
+        return turn, last, tuple(map(self._spelled, percepts))
 
     def _moves(self, role: int) -> list[int]:
         return [int(move) for move in self.machine.legal(self._states, role)[0]]

@@ -170,8 +170,8 @@ def test_refused_match_with_other_content_is_refused_too() -> None:
     lobby = Lobby("ggp")
     ready(lobby, "m")
     receive(lobby, start("n"), 1)
-    other = receive(lobby, start("n", rules=f"{RULES} (role red)"), 2)
-    assert (other.reply, other.began, other.ended) == ("busy", None, ())
+    changed = receive(lobby, start("n", rules=f"{RULES} (role red)"), 2)
+    assert (changed.reply, changed.began, changed.ended) == ("busy", None, ())
     receive(lobby, "(STOP m NIL)", 3)
     began = receive(lobby, "(PLAY n NIL)", 4).began
     assert began is not None

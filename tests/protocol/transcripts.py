@@ -28,21 +28,21 @@ OF_GDL = KEYWORDS - {"sees", "random"}
 """What servers keep that know the keywords of GDL only."""
 
 
-def scrambled(kept: Collection[str] = KEYWORDS, seed: int = 1) -> Spelling:
+def scrambled(keywords: Collection[str] = KEYWORDS, seed: int = 1) -> Spelling:
     """Every symbol but what is kept and numbers renamed, in mixed case; what is kept in upper
     case."""
     rng = random.Random(seed)
-    known: dict[str, str] = {}
+    spellings: dict[str, str] = {}
 
     def spell(symbol: str) -> str:
         symbol = symbol.lower()
-        if symbol in kept or symbol.isdigit():
+        if symbol in keywords or symbol.isdigit():
             return symbol.upper()
-        while symbol not in known:
+        while symbol not in spellings:
             new = "".join(rng.choice("bdfgklmnprst") + rng.choice("aeiou") for _ in range(3))
-            if new.title() not in known.values():
-                known[symbol] = new.title()
-        return known[symbol]
+            if new.title() not in spellings.values():
+                spellings[symbol] = new.title()
+        return spellings[symbol]
 
     return spell
 

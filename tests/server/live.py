@@ -70,10 +70,10 @@ class LiveServer:
         assert status == 200, text
         return text
 
-    def exchange(self, data: bytes, timeout_s: float = PATIENCE_S) -> tuple[int, str]:
+    def exchange(self, message: bytes, timeout_s: float = PATIENCE_S) -> tuple[int, str]:
         """Status and text of the reply to these bytes; (0, "") if there is none."""
         with self.connect(timeout_s) as connection:
-            connection.sendall(data)
+            connection.sendall(message)
             return read_reply(connection)
 
     def connect(self, timeout_s: float = PATIENCE_S) -> socket.socket:
@@ -103,11 +103,11 @@ def template(memory_bytes: int | None, quiet: bool = True) -> TemplateProcess:
 async def worker(memory_bytes: int, confined: bool = True) -> AsyncIterator[WorkerProcess]:
     """A worker without a server."""
     nursery = Nursery(template(memory_bytes if confined else None).connect)
-    found = await connected(await nursery.take(light=False))
+    process = await connected(await nursery.take(light=False))
     try:
-        yield found
+        yield process
     finally:
-        await found.close()
+        await process.close()
         nursery.close()
 
 
@@ -156,12 +156,12 @@ def request(body: str, *, length: int | None = None) -> bytes:
 
 def read_reply(connection: socket.socket) -> tuple[int, str]:
     """Status and text of a reply, read to the end of the stream; its length must be right."""
-    data = b""
+    reply = b""
     while chunk := connection.recv(1 << 16):
-        data += chunk
-    if not data:
+        reply += chunk
+    if not reply:
         return 0, ""
-    head, _, body = data.partition(b"\r\n\r\n")
+    head, _, body = reply.partition(b"\r\n\r\n")
     first, *fields = head.decode("ascii").split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (f.partition(":") for f in fields)}
     assert int(headers["content-length"]) == len(body)

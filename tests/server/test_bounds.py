@@ -114,10 +114,10 @@ def test_every_bound_of_the_page_has_tests() -> None:
     assert rows == [*BOUNDS]
 
 
-@pytest.mark.parametrize("what", BOUNDS)
-def test_tests_of_a_bound_are_there(what: str) -> None:
-    assert BOUNDS[what]
-    for named in BOUNDS[what]:
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_tests_of_a_bound_are_there(bound: str) -> None:
+    assert BOUNDS[bound]
+    for named in BOUNDS[bound]:
         path, _, name = named.partition("::")
         assert f"def {name}(" in (REPOSITORY / "tests" / path).read_text(encoding="utf-8"), named
 
@@ -184,11 +184,11 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize(
-    ("page", "said"), [(page, said) for page in NUMBERS for said in NUMBERS[page]]
+    ("page", "phrase"), [(page, phrase) for page in NUMBERS for phrase in NUMBERS[page]]
 )
-def test_numbers_of_pages_are_those_of_the_code(page: str, said: str) -> None:
+def test_numbers_of_pages_are_those_of_the_code(page: str, phrase: str) -> None:
     assert latency.MIN_SHARE == 0.1  # "to a tenth at the least"
-    assert said in " ".join((PAGES / page).read_text(encoding="utf-8").split())
+    assert phrase in " ".join((PAGES / page).read_text(encoding="utf-8").split())
 
 
 BETWEEN_PROCESSES = {
@@ -205,10 +205,10 @@ def test_files_are_never_unpickled() -> None:
     unsafe = re.compile(
         r"^\s*(import|from) (pickle|marshal|shelve)\b|allow_pickle=True", re.MULTILINE
     )
-    found = {
+    unpickling = {
         str(file.relative_to(REPOSITORY))
         for package in ("ggp", "match_runner")
         for file in (REPOSITORY / package).rglob("*.py")
         if unsafe.search(file.read_text(encoding="utf-8"))
     }
-    assert found == BETWEEN_PROCESSES
+    assert unpickling == BETWEEN_PROCESSES

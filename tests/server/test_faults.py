@@ -86,11 +86,11 @@ def send(number: int, *workers: str) -> Fault:
 def take_memory(server: LiveServer, folder: Path, match: str) -> None:
     """Workers are found to have more memory than they may."""
     pool = server.host.pool
-    before = [pid_of(folder, match, worker) for worker in WORKERS]
-    allowed = pool.memory_bytes
+    pids = [pid_of(folder, match, worker) for worker in WORKERS]
+    limit_bytes = pool.memory_bytes
     server.call(lambda: setattr(pool, "memory_bytes", 1 << 20))
-    eventually(lambda: not set(before) & server.call(lambda: worker_pids(pool)))
-    server.call(lambda: setattr(pool, "memory_bytes", allowed))
+    eventually(lambda: not set(pids) & server.call(lambda: worker_pids(pool)))
+    server.call(lambda: setattr(pool, "memory_bytes", limit_bytes))
 
 
 FAULTS: dict[str, tuple[Fault, str]] = {
@@ -107,19 +107,19 @@ FAULTS: dict[str, tuple[Fault, str]] = {
 @pytest.mark.verify
 @pytest.mark.parametrize("name", rarely(FAULTS, FAULTS.keys() - {"thinker killed"}))
 def test_fault_while_thinking_costs_no_move(server: LiveServer, folder: Path, name: str) -> None:
-    fault, told = FAULTS[name]
+    fault, cause = FAULTS[name]
     match = name.replace(" ", "-")
     referee = referee_of(match)
     assert server.post(opening_of(referee, play_clock_s=2)) == "ready"
     with ThreadPoolExecutor() as pool:
         while not referee.is_over:
-            asked = pool.submit(server.post, print_message(referee.play(), STYLE))
+            move = pool.submit(server.post, print_message(referee.play(), STYLE))
             if referee.turn == 1:
                 eventually(lambda: server.call(lambda: num_open(server.host)))
                 fault(server, folder, match)
-            referee.execute(asked.result())  # demands a legal move
+            referee.execute(move.result())  # demands a legal move
     eventually(lambda: deaths(folder, match))
-    assert deaths(folder, match)[0].startswith(told)
+    assert deaths(folder, match)[0].startswith(cause)
     assert server.post(print_message(referee.stop(), STYLE)) == "done"
 
 
@@ -209,10 +209,10 @@ def test_server_that_is_started_again_goes_on_with_its_matches(tmp_path: Path, h
         referee.execute(server.post(print_message(referee.play(), STYLE)))
         if how == "killed":  # what the log looks like then
             (log,) = tmp_path.glob("m.*")
-            left = log.read_text()
+            remainder = log.read_text()
             cut = '{"t": 1.0, "event": "rec'
     if how == "killed":
-        log.write_text(left + cut)
+        log.write_text(remainder + cut)
     with live_server(options) as server:
         assert "busy" in server.post("(INFO)")
         while not referee.is_over:
@@ -231,8 +231,8 @@ def test_move_that_was_replaced_is_no_riddle(tmp_path: Path) -> None:
         assert server.post(start("m", clocks="60 60")) == "ready"
         moves = {"(guess 0)", "(guess 1)"}
         answered = server.post("(PLAY m 0 NIL NIL)")
-        (other,) = moves - {answered}
-        assert server.post(f"(PLAY m 1 {other} ((hint 1)))") in {*moves, "pass"}
+        (executed,) = moves - {answered}
+        assert server.post(f"(PLAY m 1 {executed} ((hint 1)))") in {*moves, "pass"}
         decision = [e for e in events(tmp_path, "m") if e["event"] == "decision"][-1]
         assert decision["fault"] is None
         assert decision["particles"] >= 1
@@ -252,8 +252,10 @@ def test_worker_that_keeps_dying_is_replaced_again_and_again(tmp_path: Path) -> 
 
 
 def _has_built(folder: Path, worker: str, times: int) -> bool:
-    built = [e for e in events(folder, "m") if e["event"] == "worker" and e["what"] == "built"]
-    return [event["worker"] for event in built].count(worker) >= times
+    announcements = [
+        e for e in events(folder, "m") if e["event"] == "worker" and e["what"] == "built"
+    ]
+    return [event["worker"] for event in announcements].count(worker) >= times
 
 
 def test_a_belief_outlives_its_workers_and_its_server(tmp_path: Path) -> None:

@@ -49,19 +49,19 @@ class Match:
         due_s = self.times.deadline_s(ask, CLOCK_S)
         kept_s = self.now_s + CLOCK_S - due_s
         self.times.answer_left(ask, due_s + overrun_s)
-        told = PathTurn(executed or "a", (), "a", True, assumed=executed is None)
-        self.history = (*self.history, told)
+        news = PathTurn(executed or "a", (), "a", True, assumed=executed is None)
+        self.history = (*self.history, news)
         self.now_s = due_s + overrun_s + gap_s
         return kept_s
 
 
 def test_margin_begins_with_that_of_old_and_shrinks_turn_by_turn_to_what_is_measured() -> None:
     match = Match()
-    kept = [match.turn() for _ in range(12)]
-    assert kept[0] == pytest.approx(0.5)
-    assert all(after >= 0.6 * before - 1e-9 for before, after in pairwise(kept))
-    assert kept == sorted(kept, reverse=True)
-    assert kept[-1] == pytest.approx(LEAST)
+    margins = [match.turn() for _ in range(12)]
+    assert margins[0] == pytest.approx(0.5)
+    assert all(margin >= 0.6 * earlier - 1e-9 for earlier, margin in pairwise(margins))
+    assert margins == sorted(margins, reverse=True)
+    assert margins[-1] == pytest.approx(LEAST)
     assert match.turn(overrun_s=0.005) == pytest.approx(LEAST)
     assert match.turn() == pytest.approx(0.05 + 3 * 0.005 + 0.01)
 
@@ -142,12 +142,12 @@ def test_matches_of_one_server_share_what_is_known_and_others_do_not() -> None:
 
 def test_only_so_many_addresses_are_remembered() -> None:
     latencies = Latencies()
-    kept = latencies.of("10.0.0.1:1")
+    latency = latencies.of("10.0.0.1:1")
     for number in range(1000):
         latencies.of(f"10.1.{number // 250}.{number % 250}:1")
         if number < 500:
-            assert latencies.of("10.0.0.1:2") is kept
-    assert latencies.of("10.0.0.1:3") is not kept
+            assert latencies.of("10.0.0.1:2") is latency
+    assert latencies.of("10.0.0.1:3") is not latency
 
 
 def test_a_search_is_stopped_as_early_as_it_has_needed() -> None:

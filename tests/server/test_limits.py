@@ -69,7 +69,7 @@ def test_connections_that_wait_for_the_same_answer_are_few() -> None:
         try:
             start = f"(START m a ({RULES}) 1 1)"
             replies = await asyncio.gather(*(host.reply(now(start)) for _ in range(5)))
-            return [each.text for each in replies]
+            return [reply.text for reply in replies]
         finally:
             await host.close()
 
@@ -99,10 +99,10 @@ def test_percepts_beyond_the_limit_count_as_not_known() -> None:
     for turn in range(1, 13):
         receipt = receive(lobby, f"(PLAY m {turn} b ({percepts}))", turn + 1.0)
         assert receipt.ask is not None
-        history = [each.percepts for each in receipt.ask.history]
+        history = [path_turn.percepts for path_turn in receipt.ask.history]
     assert [seen is not None for seen in history] == [True] * 8 + [False] * 4
-    kept = sum(len(text) for seen in history if seen is not None for text in seen)
-    assert kept <= MAX_CHARS
+    num_chars = sum(len(text) for seen in history if seen is not None for text in seen)
+    assert num_chars <= MAX_CHARS
 
 
 def test_folder_of_logs_is_not_filled_by_strangers(
@@ -131,7 +131,7 @@ def test_log_that_is_full_says_so_and_is_not_resumed(
     log.begin(match="m")
     log.write("received", text=f"(START m a ({RULES}) 10 10)")
     assert log.path is not None
-    assert [each.path for each in restore(tmp_path, Lobby("ggp"), 0.0)] == [log.path]
+    assert [match_log.path for match_log in restore(tmp_path, Lobby("ggp"), 0.0)] == [log.path]
     log.close()
     resumed = MatchLog(None, "m", resumes=log.path)
     for _ in range(100):

@@ -42,8 +42,8 @@ AT_ONCE_S = -60.0
 
 def kinds(folder: Path, match: str) -> list[str]:
     """What the log of a match holds, workers left out."""
-    found = [e for e in events(folder, match) if e["event"] not in OF_WORKERS]
-    return [": ".join([e["event"], *([e["why"]] if "why" in e else [])]) for e in found]
+    match_events = [e for e in events(folder, match) if e["event"] not in OF_WORKERS]
+    return [": ".join([e["event"], *([e["why"]] if "why" in e else [])]) for e in match_events]
 
 
 def started(folder: Path, match: str) -> int:
@@ -121,10 +121,10 @@ def test_restored_match_that_is_silent_for_a_clock_frees_its_workers(
 
 
 def test_only_allowed_addresses_are_heard() -> None:
-    here, elsewhere = parse_network("127.0.0.0/8"), parse_network("10.0.0.1")
+    loopback, elsewhere = parse_network("127.0.0.0/8"), parse_network("10.0.0.1")
     with live_server(HostOptions("random", networks=(elsewhere,))) as server:
         assert server.exchange(request("(INFO)")) == (403, "this address is not allowed")
-    with live_server(HostOptions("random", networks=(elsewhere, here))) as server:
+    with live_server(HostOptions("random", networks=(elsewhere, loopback))) as server:
         assert server.exchange(request("(INFO)"))[0] == 200
 
 
@@ -151,8 +151,8 @@ def test_networks_have_the_addresses_they_should(
 def test_what_is_no_network_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="is not an IP address or network"):
         parse_network(text)
-    said = error_line("serve", "--player", "random", "--port", "0", "--allow", text)
-    assert "is not an IP address or network" in said
+    message = error_line("serve", "--player", "random", "--port", "0", "--allow", text)
+    assert "is not an IP address or network" in message
 
 
 def test_address_of_a_peer_is_told_without_its_port() -> None:
@@ -248,7 +248,7 @@ def test_match_that_gave_way_goes_on_in_its_log_after_a_restart(tmp_path: Path) 
     with live_server(options) as server:
         assert server.post("(INFO)").startswith("((name ggp) (status available)")
         assert server.post("(PLAY m 1 (guess 0) ((hint 1)))") in {*GUESSES, "pass"}
-    after = kinds(tmp_path, "m")[kinds(tmp_path, "m").index("end: gave way") :]
-    assert [each for each in after if each != "note"] == [
+    kinds_since = kinds(tmp_path, "m")[kinds(tmp_path, "m").index("end: gave way") :]
+    assert [kind for kind in kinds_since if kind != "note"] == [
         *("end: gave way", "resumed", "received", "sent", "end: server ended")
     ]

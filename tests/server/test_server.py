@@ -136,12 +136,12 @@ def test_browsers_are_told_that_they_may(server: LiveServer) -> None:
     for method in ("GET", "OPTIONS", "HEAD"):
         with server.connect() as connection:
             connection.sendall(f"{method} /any/path HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-            data = b""
+            reply = b""
             while chunk := connection.recv(1 << 16):
-                data += chunk
-        assert data.startswith(b"HTTP/1.1 200 ")
+                reply += chunk
+        assert reply.startswith(b"HTTP/1.1 200 ")
         for name in (b"origin: *", b"methods: POST, GET, OPTIONS", b"headers: Content-Type"):
-            assert b"access-control-allow-" + name in data
+            assert b"access-control-allow-" + name in reply
 
 
 def test_other_methods_are_refused(server: LiveServer) -> None:
@@ -192,9 +192,9 @@ def test_a_machine_that_is_not_ready_answers_with_a_legal_move(
 ) -> None:
     # Grounding takes more than the start clock: 8^8 instances of a rule.
     digits = " ".join(f"(digit {number})" for number in range(8))
-    same = " ".join(f"(digit ?d{number})" for number in range(8))
+    conditions = " ".join(f"(digit ?d{number})" for number in range(8))
     term = " ".join(f"?d{number}" for number in range(8))
-    slow = f"{digits} (<= (next (seen {term})) {same} (does guesser (guess 0)))"
+    slow = f"{digits} (<= (next (seen {term})) {conditions} (does guesser (guess 0)))"
     assert server.post(start("slow", GUESSING + slow, clocks="2 2")) == "ready"
     assert server.post("(PLAY slow NIL)") in ("(guess 0)", "(guess 1)")
     assert server.post("(ABORT slow)") == "aborted"
@@ -217,8 +217,8 @@ def test_margin_is_at_most_half_of_a_clock() -> None:
 
 
 def test_a_port_that_is_taken_is_told_in_one_line() -> None:
-    with listen("127.0.0.1", 0) as taken:
-        port = taken.getsockname()[1]
+    with listen("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
         with pytest.raises(ConfigError, match=f"cannot listen on 127.0.0.1 port {port}: "):
             listen("127.0.0.1", port)
         line = error_line("serve", "--player", "random", "--port", str(port))
@@ -226,7 +226,7 @@ def test_a_port_that_is_taken_is_told_in_one_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "phrase"),
     [
         (("--player", "nobody"), "unknown player 'nobody'"),
         (("--player", "random", "--host", "no.such.host.invalid"), "cannot listen on"),
@@ -238,8 +238,8 @@ def test_a_port_that_is_taken_is_told_in_one_line() -> None:
     ],
     ids=["player", "host", "name", "log", "long host", "odd host", "memory"],
 )
-def test_bad_options_are_told_in_one_line(args: tuple[str, ...], said: str) -> None:
-    assert said in error_line("serve", "--port", "0", *args)
+def test_bad_options_are_told_in_one_line(args: tuple[str, ...], phrase: str) -> None:
+    assert phrase in error_line("serve", "--port", "0", *args)
 
 
 def serve(*options: str, ignores_interrupts: bool = False) -> tuple[subprocess.Popen[str], int]:
@@ -273,10 +273,10 @@ def test_command_serves_until_it_is_interrupted(tmp_path: Path, number: int) -> 
     process.send_signal(number)
     with unfinished:
         assert read_reply(unfinished) == (503, "the server ends")
-    _, said = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=30)
     assert process.returncode == 0
     # That the unfinished request was refused, and that kernels were compiled if they had to be.
-    (refused,) = [line for line in said.splitlines() if not line.startswith("compil")]
+    (refused,) = [line for line in errors.splitlines() if not line.startswith("compil")]
     assert "the server ends" in refused
     assert events(tmp_path, "m")[-1]["why"] == "server ended"
     eventually(lambda: not any(map(is_alive, workers)))

@@ -90,8 +90,8 @@ def is_confined(claim: str, places: Places) -> bool:
         "processes": (resource.RLIMIT_NPROC, sandbox.MAX_PROCESSES),
     }
     if claim in limits:
-        which, most = limits[claim]
-        return 0 <= resource.getrlimit(which)[1] <= most
+        resource_id, maximum = limits[claim]
+        return 0 <= resource.getrlimit(resource_id)[1] <= maximum
     of_filter = {"no sockets", "no shared memory", "no system calls but common ones"}
     if claim in of_filter | {sandbox.STAYS}:
         return is_filtered()
@@ -129,8 +129,8 @@ def is_filtered() -> bool:
 
 def _error(number: int, *arguments: int) -> str:
     libc = ctypes.CDLL(None, use_errno=True)
-    given = [ctypes.c_void_p(each) for each in arguments]
-    return "done" if libc.syscall(number, *given) >= 0 else errno.errorcode[ctypes.get_errno()]
+    words = [ctypes.c_void_p(argument) for argument in arguments]
+    return "done" if libc.syscall(number, *words) >= 0 else errno.errorcode[ctypes.get_errno()]
 
 
 def probes(places: Places) -> list[Probe]:
@@ -213,7 +213,7 @@ def _of_files(places: Places) -> list[Probe]:
 
 
 def _of_the_rest(places: Places) -> list[Probe]:
-    many, common = "no shared memory", "no system calls but common ones"
+    no_sharing, common = "no shared memory", "no system calls but common ones"
     refused = {"'EPERM'"}
     none = frozenset({"PermissionError", "OSError", "ConnectionRefusedError"})
 
@@ -241,11 +241,11 @@ def _of_the_rest(places: Places) -> list[Probe]:
         Probe("no capabilities", "capabilities", lambda: status(*caps).strip("0"), {"0"}),
         Probe("no new privileges", "privileges", lambda: status("NoNewPrivs"), {"'1'"}),
         Probe("not root but nobody", "user", lambda: "0" in status("Uid").split(), {"0"}),
-        Probe(many, "memory file", _memory_file, DENIED),
-        Probe(many, "shared mapping", lambda: mmap.mmap(-1, SHARED_BYTES).close(), DENIED),
-        Probe(many, "zeros", lambda: open("/dev/zero", "rb").close(), DENIED),
-        Probe(many, "stack", lambda: called(seccomp.MMAP, 0, 4096, 3, 0x122, -1, 0), refused),
-        Probe(many, "large pipe", lambda: called(seccomp.FCNTL, 0, 1031, 1 << 20), refused),
+        Probe(no_sharing, "memory file", _memory_file, DENIED),
+        Probe(no_sharing, "shared mapping", lambda: mmap.mmap(-1, SHARED_BYTES).close(), DENIED),
+        Probe(no_sharing, "zeros", lambda: open("/dev/zero", "rb").close(), DENIED),
+        Probe(no_sharing, "stack", lambda: called(seccomp.MMAP, 0, 4096, 3, 0x122, -1, 0), refused),
+        Probe(no_sharing, "large pipe", lambda: called(seccomp.FCNTL, 0, 1031, 1 << 20), refused),
         Probe(common, "change mode", lambda: os.chmod(places.inside + "/b", 0o600), DENIED),
         Probe(common, "change times", lambda: os.utime(places.inside + "/b", (1, 1)), DENIED),
         Probe(common, "namespace", lambda: called(seccomp.CLONE, 0x10000000 | 17), refused),
@@ -365,11 +365,11 @@ def _memory_file() -> None:
 def _stays(leave: Callable[[], object]) -> bool:
     """Whether a copy that leaves its group is still in it."""
     if (copy := os.fork()) == 0:
-        before = os.getpgid(0), os.getsid(0)
+        group_and_session = os.getpgid(0), os.getsid(0)
         try:
             leave()
         finally:
-            os._exit((os.getpgid(0), os.getsid(0)) != before)
+            os._exit((os.getpgid(0), os.getsid(0)) != group_and_session)
     return os.waitpid(copy, 0)[1] == 0
 
 

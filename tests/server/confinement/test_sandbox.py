@@ -70,7 +70,7 @@ main()
         os.chmod(places.unix, 0o777)
         foreign = os.environ.get("PYTHONPATH", "")
         paths = os.pathsep.join((str(REPOSITORY), places.imports, foreign))
-        found = subprocess.run(
+        child = subprocess.run(
             [sys.executable, "-c", program, json.dumps(places)],
             env={**processes.environment(), "HOME": places.home, "PYTHONPATH": paths},
             capture_output=True,
@@ -78,8 +78,8 @@ main()
             cwd=place,
         )
         os.unlink(places.unix)
-    assert found.returncode == 0, found.stderr
-    rights, outcomes = json.loads(found.stdout)
+    assert child.returncode == 0, child.stderr
+    rights, outcomes = json.loads(child.stdout)
     return Confined(tuple(rights), outcomes)
 
 
@@ -107,18 +107,18 @@ def place() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def tried(place: Path) -> Confined:
+def confined_child(place: Path) -> Confined:
     return confined(place)
 
 
 @pytest.mark.parametrize("name", PROBES)
 def test_what_was_given_up_cannot_be_done_and_what_work_needs_can(
-    tried: Confined, name: str
+    confined_child: Confined, name: str
 ) -> None:
     probe = PROBES[name]
-    if probe.claim and probe.claim not in tried.rights:
+    if probe.claim and probe.claim not in confined_child.rights:
         pytest.skip(f"not claimed here: {probe.claim}")
-    assert tried.kept_to(probe), tried.outcomes[name]
+    assert confined_child.kept_to(probe), confined_child.outcomes[name]
 
 
 def test_every_claim_is_tried_and_explained() -> None:
@@ -150,25 +150,29 @@ def test_probe_that_is_not_confined_does_nothing(place: Path) -> None:
     places = Places.below(place)
     assert not is_filtered()
     outcomes = try_all(tuple(CLAIMS), places)
-    done = {PROBES[name].claim for name, outcome in outcomes.items() if outcome != UNCONFINED}
+    carried_out = {
+        PROBES[name].claim for name, outcome in outcomes.items() if outcome != UNCONFINED
+    }
     # Such a limit may be there without us.
-    assert done <= {"", "core dumps"}
+    assert carried_out <= {"", "core dumps"}
     assert len(outcomes) == len(PROBES)
-    assert sorted(each.name for each in (place / "out").iterdir()) == ["kept", "program"]
+    assert sorted(path.name for path in (place / "out").iterdir()) == ["kept", "program"]
 
 
 def test_process_with_another_thread_gives_up_nothing_that_it_could_claim(place: Path) -> None:
     starts = "import threading; threading.Thread(target=threading.Event().wait, daemon=True)"
-    tried = confined(place, f"{starts}.start()")
-    assert tried.rights == ("nothing: another thread had begun",)
-    assert len([*sandbox.gaps(tried.rights)]) == 2
+    child = confined(place, f"{starts}.start()")
+    assert child.rights == ("nothing: another thread had begun",)
+    assert len([*sandbox.gaps(child.rights)]) == 2
 
 
-def test_root_becomes_nobody_or_the_interpreter_is_hidden_from_others(tried: Confined) -> None:
+def test_root_becomes_nobody_or_the_interpreter_is_hidden_from_others(
+    confined_child: Confined,
+) -> None:
     if os.getuid() != 0:
-        assert "not root but nobody" not in tried.rights
-    elif "not root but nobody" in tried.rights:
-        assert tried.outcomes["user"] == "0"
+        assert "not root but nobody" not in confined_child.rights
+    elif "not root but nobody" in confined_child.rights:
+        assert confined_child.outcomes["user"] == "0"
     else:
         command = [sys.executable, "-c", "import ggp"]
         with pytest.raises((PermissionError, subprocess.CalledProcessError)):
@@ -180,22 +184,22 @@ WITHOUT_NETWORK = "sandbox.leave_network = sandbox.leave_network_alone = lambda 
 
 def test_landlock_alone_keeps_sockets_closed(place: Path) -> None:
     # As where no network namespace can be had, and the machine has no table of seccomp.
-    tried = confined(place, WITHOUT_NETWORK + "seccomp.refuse_calls = lambda libc: False")
-    assert not {"no network", "no sockets", "no shared memory"} & {*tried.rights}
-    assert "memory file" not in tried.outcomes
+    child = confined(place, WITHOUT_NETWORK + "seccomp.refuse_calls = lambda libc: False")
+    assert not {"no network", "no sockets", "no shared memory"} & {*child.rights}
+    assert "memory file" not in child.outcomes
     for name in ("TCP", "abstract"):
-        if PROBES[name].claim in tried.rights:
-            assert tried.kept_to(PROBES[name])
+        if PROBES[name].claim in child.rights:
+            assert child.kept_to(PROBES[name])
 
 
 def test_filter_alone_keeps_sockets_closed(place: Path) -> None:
     # As in a container, where no namespace can be had, with an old kernel.
-    tried = confined(place, WITHOUT_NETWORK + "sandbox.landlock.confine = lambda *_, **__: ()")
-    assert not {"no network", "no TCP", "no writing"} & {*tried.rights}
-    if "no sockets" not in tried.rights:
+    child = confined(place, WITHOUT_NETWORK + "sandbox.landlock.confine = lambda *_, **__: ()")
+    assert not {"no network", "no TCP", "no writing"} & {*child.rights}
+    if "no sockets" not in child.rights:
         pytest.skip("the kernel has no filters")
     for name in ("any socket", "unix", "memory file", "shared mapping"):
-        assert tried.kept_to(PROBES[name])
+        assert child.kept_to(PROBES[name])
 
 
 def test_kernels_that_are_imported_late_are_read_from_the_cache() -> None:
@@ -206,9 +210,11 @@ restrict(1 << 30, [])
 from ggp.machine.rows import number_rows, place_rows
 print(place_rows.dispatcher.stats.cache_path, number_rows.dispatcher.stats.cache_path)
 """
-    own = processes.environment()
-    found = subprocess.run([sys.executable, "-c", program], env=own, capture_output=True, text=True)
-    assert [Path(folder).is_dir() for folder in found.stdout.split()] == [True, True], found.stderr
+    environment = processes.environment()
+    child = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True
+    )
+    assert [Path(folder).is_dir() for folder in child.stdout.split()] == [True, True], child.stderr
 
 
 @pytest.mark.parametrize("name", ["", "imports", "imports/package", "kernels", "kernels/more"])
@@ -232,12 +238,12 @@ def test_what_is_read_is_code_and_nothing_beside_it(
     imports, home = tmp_path / "home" / "imports", tmp_path / "home"
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setattr(sys, "path", [str(home), str(tmp_path), str(imports)])
-    found = readable()
-    own = {path for path in found.paths if path.is_relative_to(tmp_path)}
-    caches = {*found.kernels, *found.circuits}
-    assert own - caches == {imports / "package", imports / "module.py"}
-    assert imports in found.listed
-    assert home not in found.listed
+    grants = readable()
+    below_folder = {path for path in grants.paths if path.is_relative_to(tmp_path)}
+    caches = {*grants.kernels, *grants.circuits}
+    assert below_folder - caches == {imports / "package", imports / "module.py"}
+    assert imports in grants.listed
+    assert home not in grants.listed
 
 
 def test_user_without_a_home_reads_no_kernels_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,7 +279,7 @@ def test_numbers_of_calls_are_those_of_the_system(column: int, header: str) -> N
     ours |= {"prlimit64": seccomp.PRLIMIT, "utimensat": seccomp.UTIMENSAT, "mmap": seccomp.MMAP}
     ours |= {"fcntl": seccomp.FCNTL, "ioctl": seccomp.IOCTL, "prctl": seccomp.PRCTL}
     ours |= {"socketpair": seccomp.SOCKETPAIR}
-    told = {name: each[column] for name, each in ours.items()}
-    assert {n: x for n, x in told.items() if n in numbers and x is not None} == {
-        n: x for n, x in numbers.items() if n in told
+    claimed = {name: columns[column] for name, columns in ours.items()}
+    assert {n: x for n, x in claimed.items() if n in numbers and x is not None} == {
+        n: x for n, x in numbers.items() if n in claimed
     }

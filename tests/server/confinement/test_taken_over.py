@@ -39,7 +39,7 @@ LARGE = 60 << 20
 # ---------------------------------------------------------------- workers that were taken over
 
 
-def leaves(what: str) -> None:
+def leaves(pipe: str) -> None:
     """An entry: ends, and leaves a process that tried to leave its group."""
     answers = processes.own_answers()
     rights = restrict(MEMORY, [])
@@ -49,30 +49,30 @@ def leaves(what: str) -> None:
         os.setsid()
         if os.fork():
             os._exit(0)
-        if what == "silent":
+        if pipe == "silent":
             os.closerange(0, 3)
             answers.close()
         time.sleep(60)
     os._exit(3)
 
 
-def grows(what: str) -> None:
+def grows(sharing: str) -> None:
     """An entry: shares much memory with copies, or has them fill their own."""
     answers = processes.own_answers()
-    shared = bytes(LARGE) if what == "shared" else b""
+    shared = bytes(LARGE) if sharing == "shared" else b""
     for _ in range(2):
         if os.fork() == 0:
-            own = b"" if shared else bytearray(os.urandom(1 << 20) * (LARGE >> 20))
-            answers.write(b"%d\n" % (len(shared) + len(own)))
+            private = b"" if shared else bytearray(os.urandom(1 << 20) * (LARGE >> 20))
+            answers.write(b"%d\n" % (len(shared) + len(private)))
             answers.flush()
             time.sleep(60)
     time.sleep(60)
 
 
-async def worker(entry: str, what: str) -> WorkerProcess:
+async def worker(entry: str, argument: str) -> WorkerProcess:
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        *processes.command(f"{__name__}:{entry}", what),
+        *processes.command(f"{__name__}:{entry}", argument),
         stdin=pipe,
         stdout=pipe,
         env=processes.environment(),
@@ -86,15 +86,15 @@ async def worker(entry: str, what: str) -> WorkerProcess:
 
 def members(group: int) -> list[int]:
     """Processes of a group that run."""
-    found = []
+    pids = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = path.read_text().rpartition(")")[2].split()
         except OSError:
             continue
         if int(fields[2]) == group and fields[0] != "Z":
-            found.append(int(path.parent.name))
-    return found
+            pids.append(int(path.parent.name))
+    return pids
 
 
 async def until(condition: Callable[[], object]) -> None:
@@ -106,9 +106,9 @@ async def until(condition: Callable[[], object]) -> None:
 # ---------------------------------------------------------------- tests
 
 
-@pytest.mark.parametrize("what", ["silent", "has the pipe"])
-def test_nothing_that_a_worker_started_outlives_it(what: str) -> None:
-    child = processes.start(f"{__name__}:leaves", what)
+@pytest.mark.parametrize("pipe", ["silent", "has the pipe"])
+def test_nothing_that_a_worker_started_outlives_it(pipe: str) -> None:
+    child = processes.start(f"{__name__}:leaves", pipe)
     try:
         assert child.stdout is not None
         up = read_answer(read_message(child.stdout) or b"")
@@ -147,21 +147,21 @@ def test_worker_is_ended_with_its_children_if_they_take_too_much(
     async def scenario() -> None:
         pool = Pool(Nursery(lambda channel, anew: None), memory)
         pool.open()
-        taken = await pool.take(light=False)
+        process = await pool.take(light=False)
         ends: list[str] = []
-        taken.on_end = ends.append
+        process.on_end = ends.append
         await until(lambda: ends)
         assert ends == [why]
-        await until(lambda: not members(taken.pid))
+        await until(lambda: not members(process.pid))
         await pool.close()
 
     asyncio.run(scenario())
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize(("what", "takes_more"), [("own", True), ("shared", False)])
-def test_memory_that_copies_share_counts_once(what: str, takes_more: bool) -> None:
-    child = processes.start(f"{__name__}:grows", what)
+@pytest.mark.parametrize(("sharing", "takes_more"), [("own", True), ("shared", False)])
+def test_memory_that_copies_share_counts_once(sharing: str, takes_more: bool) -> None:
+    child = processes.start(f"{__name__}:grows", sharing)
     try:
         assert child.stdout is not None
         assert [int(child.stdout.readline()) for _ in range(2)] == [LARGE, LARGE]
@@ -181,15 +181,15 @@ def test_worker_inherits_nothing_that_the_server_has_open(tmp_path: Path) -> Non
             socket.socket(socket.AF_UNIX) as unix,
             open(tmp_path / "log", "w") as log,
         ):
-            own = [each.fileno() for each in (tcp, unix, log)]
-            for number in own:
+            descriptors = [file.fileno() for file in (tcp, unix, log)]
+            for number in descriptors:
                 os.set_inheritable(number, True)
             async with a_worker(MEMORY) as started:
                 await until(lambda: started.is_up or started.ended)
-                held = {os.readlink(path) for path in Path(f"/proc/{started.pid}/fd").iterdir()}
+                links = {os.readlink(path) for path in Path(f"/proc/{started.pid}/fd").iterdir()}
                 # Some builds of libffi hold their own file open.
-                held = {link for link in held if not Path(link).name.startswith("libffi.so.")}
-                assert {link.partition(":")[0] for link in held} <= {"pipe", "/dev/null"}
+                links = {link for link in links if not Path(link).name.startswith("libffi.so.")}
+                assert {link.partition(":")[0] for link in links} <= {"pipe", "/dev/null"}
 
     asyncio.run(scenario())
 
@@ -197,9 +197,9 @@ def test_worker_inherits_nothing_that_the_server_has_open(tmp_path: Path) -> Non
 def test_worker_cannot_write_what_others_believe() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for each in (folder, folder / STRANGERS):
-            each.mkdir(exist_ok=True)
-            each.chmod(0o777)
+        for path in (folder, folder / STRANGERS):
+            path.mkdir(exist_ok=True)
+            path.chmod(0o777)
         DiskCache(folder).put("known", b"true")
         (folder / "known.circuit").chmod(0o666)
         program = f"""
@@ -213,9 +213,9 @@ print(cache.get("mine"), cache.get("known"), "no writing" in rights, flush=True)
 if "no writing" in rights:
     Path({str(folder / "known.circuit")!r}).write_bytes(b"false")
 """
-        own = processes.environment({**os.environ, "GGP_CACHE_DIR": str(folder)})
+        environment = processes.environment({**os.environ, "GGP_CACHE_DIR": str(folder)})
         command = [sys.executable, "-c", program]
-        ran = subprocess.run(command, env=own, capture_output=True, text=True)
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True)
         assert ran.stdout.startswith("b'stored' b'true' "), ran.stderr
         if ran.stdout.endswith("True\n"):
             assert "PermissionError" in ran.stderr
@@ -235,16 +235,16 @@ def test_circuits_of_the_user_go_before_those_of_strangers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = load("exploding_bomb")
-    known, store = tmp_path / "known", tmp_path / "store"
-    built = build(program, Limits(), DiskCache(known))
-    monkeypatch.setenv("GGP_CACHE_DIR", str(known))
+    trusted, store = tmp_path / "known", tmp_path / "store"
+    circuit = build(program, Limits(), DiskCache(trusted))
+    monkeypatch.setenv("GGP_CACHE_DIR", str(trusted))
     monkeypatch.setenv(STORE_VARIABLE, str(store))
     cache = user_cache()
-    (path,) = known.iterdir()
-    cache.put(path.stem, to_bytes(built._replace(seconds=77.0), path.stem))
-    assert build(program, Limits(), cache).seconds == built.seconds
+    (path,) = trusted.iterdir()
+    cache.put(path.stem, to_bytes(circuit._replace(seconds=77.0), path.stem))
+    assert build(program, Limits(), cache).seconds == circuit.seconds
     path.write_bytes(b"damaged")
     assert build(program, Limits(), cache).seconds == 77.0
-    cache.put(path.stem, to_bytes(built._replace(seconds=77.0), path.stem))
+    cache.put(path.stem, to_bytes(circuit._replace(seconds=77.0), path.stem))
     path.unlink()
     assert build(program, Limits(), cache).seconds == 77.0

@@ -47,7 +47,7 @@ needs_proc = pytest.mark.skipif(
 
 
 class Manager:
-    """Plays the part of systemd: holds the socket, is told how things are, kills, starts again.
+    """Plays the part of systemd: holds the socket, receives notifications, kills and restarts.
 
     Attributes:
         port: where the socket listens.
@@ -77,8 +77,8 @@ class Manager:
             text=True,
         )
 
-    def told(self) -> str:
-        """What it is told next."""
+    def notification(self) -> str:
+        """The next notification of the server."""
         return self._notified.recv(1000).decode()
 
     def send(self, body: str) -> socket.socket:
@@ -94,18 +94,18 @@ class Manager:
 
 @pytest.fixture
 def manager(tmp_path: Path) -> Iterator[Manager]:
-    made = Manager(tmp_path)
-    yield made
-    made.close()
+    systemd = Manager(tmp_path)
+    yield systemd
+    systemd.close()
 
 
 def kill_tree(process: subprocess.Popen[str]) -> None:
     """Kill a process and all its descendants, all at once."""
-    found = [process.pid]
-    for pid in found:
-        found += started_by(pid)
+    pids = [process.pid]
+    for pid in pids:
+        pids += started_by(pid)
     for number in (signal.SIGSTOP, signal.SIGKILL):
-        for pid in found:
+        for pid in pids:
             os.kill(pid, number)
     process.communicate(timeout=30)
 
@@ -124,20 +124,20 @@ def test_nobody_is_refused_while_all_processes_are_killed_and_started_again(
 ) -> None:
     first = manager.start()
     assert answer(manager.send(start("m"))) == "ready"
-    assert manager.told() == "READY=1"
+    assert manager.notification() == "READY=1"
     kill_tree(first)
     waits = manager.send("(PLAY m 0 NIL NIL)")  # nobody is there
     # More than may be open at once, none of which has anything to be blamed for.
-    others = [manager.send("(INFO)") for _ in range(ServerLimits().connections + 32)]
+    connections = [manager.send("(INFO)") for _ in range(ServerLimits().connections + 32)]
     second = manager.start()
     assert answer(waits) in ("(guess 0)", "(guess 1)")
-    assert {answer(other)[:11] for other in others} == {"((name ggp)"}
-    assert manager.told() == "READY=1"
+    assert {answer(connection)[:11] for connection in connections} == {"((name ggp)"}
+    assert manager.notification() == "READY=1"
     assert second.stdout is not None
     assert second.stdout.readline().endswith(f"listens on http://127.0.0.1:{manager.port}\n")
     second.terminate()
     second.communicate(timeout=30)
-    assert (second.returncode, manager.told()) == (0, "STOPPING=1")
+    assert (second.returncode, manager.notification()) == (0, "STOPPING=1")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
@@ -146,19 +146,19 @@ def test_clock_begins_when_a_message_came_and_not_when_it_is_read() -> None:
         client = socket.create_connection(listener.getsockname())
         client.sendall(request("(INFO)"))
         time.sleep(0.2)  # what is measured
-        with client, listener.accept()[0] as taken:
-            assert waited_s(taken) >= 0.19
+        with client, listener.accept()[0] as connection:
+            assert waited_s(connection) >= 0.19
 
 
 def test_socket_listens_before_anything_slow_is_imported() -> None:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     process = commands.start("-c", LISTENS.format(port=port))
-    said, errors = process.communicate(timeout=30)
+    modules, errors = process.communicate(timeout=30)
     assert errors == ""
     slow = {"click", "numpy", "asyncio", "lark", "ggp.cli", "ggp.gdl", "ggp.errors"}
-    assert "ggp.server.http.listening" in said.split()
-    assert not slow & {*said.split()}
+    assert "ggp.server.http.listening" in modules.split()
+    assert not slow & {*modules.split()}
 
 
 @pytest.mark.parametrize(
@@ -183,14 +183,14 @@ def test_command_line_says_where_to_listen(
 def test_socket_that_was_opened_early_is_used_where_it_is_the_one_that_is_wanted() -> None:
     listening.listen_early(["serve", "--port", "0"])
     ((early, since_s),) = listening._early.values()
-    found, heard_since_s = listening.listening_on("127.0.0.1", 0)
-    with found:
-        assert (found, heard_since_s) == (early, since_s)
+    listener, heard_since_s = listening.listening_on("127.0.0.1", 0)
+    with listener:
+        assert (listener, heard_since_s) == (early, since_s)
     listening.listen_early(["serve", "--port", "0"])
     ((early, since_s),) = listening._early.values()
-    found, heard_since_s = listening.listening_on("localhost", 0)
-    with found:
-        assert found is not early
+    listener, heard_since_s = listening.listening_on("localhost", 0)
+    with listener:
+        assert listener is not early
         assert heard_since_s >= since_s
         assert early.fileno() == -1
     assert not listening._early
@@ -200,8 +200,8 @@ def test_socket_that_was_opened_early_is_used_where_it_is_the_one_that_is_wanted
 def test_what_is_handed_over_must_be_one_socket_that_listens(
     monkeypatch: pytest.MonkeyPatch, number: str
 ) -> None:
-    with socket.socket() as other:
-        monkeypatch.setattr(listening, "_FIRST", os.dup(other.fileno()))
+    with socket.socket() as unbound:
+        monkeypatch.setattr(listening, "_FIRST", os.dup(unbound.fileno()))
         monkeypatch.setenv("LISTEN_PID", str(os.getpid()))
         monkeypatch.setenv("LISTEN_FDS", number)
         with pytest.raises(ConfigError, match=f"LISTEN_FDS={number} must stand for one"):
@@ -235,7 +235,7 @@ def test_units_are_understood_by_systemd(tmp_path: Path) -> None:
         text = unit.read_text().replace("/opt/ggp/bin/ggp", sys.executable)
         (tmp_path / unit.name).write_text(text)
     files = sorted(map(str, tmp_path.iterdir()))
-    assert [Path(each).name for each in files] == ["ggp.service", "ggp.socket"]
+    assert [Path(path).name for path in files] == ["ggp.service", "ggp.socket"]
     checked = subprocess.run([analyze, "verify", *files], capture_output=True, text=True)
     ours = [line for line in checked.stderr.splitlines() if "ggp." in line]
     assert (checked.returncode, ours) == (0, [])

@@ -45,7 +45,7 @@ def _still_serves(server: LiveServer) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    "data",
+    "text",
     [
         f"POST / HTTP/1.0\r\nContent-length: 6\r\n\r\n{BODY}",
         f"POST / HTTP/1.0\nContent-length: 6\n\n{BODY}",
@@ -78,9 +78,9 @@ def _still_serves(server: LiveServer) -> Iterator[None]:
         "pipelined",
     ],
 )
-def test_request_is_understood(server: LiveServer, data: str) -> None:
+def test_request_is_understood(server: LiveServer, text: str) -> None:
     with server.connect() as connection:
-        connection.sendall(data.encode())
+        connection.sendall(text.encode())
         received = b""
         while chunk := connection.recv(1 << 16):  # the server closes, whatever was asked
             received += chunk
@@ -95,7 +95,7 @@ def test_path_does_not_matter(server: LiveServer, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "expected"),
+    ("message", "expected"),
     [
         (b"PUT / HTTP/1.1\r\nHost: h\r\n\r\n\0", 405),
         (b"FOO * HTTP/1.1\r\nHost: h\r\nConnection: keep-alive\r\n\r\n", 405),
@@ -116,10 +116,10 @@ def test_path_does_not_matter(server: LiveServer, path: str) -> None:
     ids=["put", "foo", "connect", "http2", "no-http", "chunk-lie", "expect", "no-end", "no-byte"],
 )
 def test_refusal_is_one_whole_reply_that_browsers_may_read(
-    server: LiveServer, data: bytes, expected: int, caplog: pytest.LogCaptureFixture
+    server: LiveServer, message: bytes, expected: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     with server.connect() as connection:
-        connection.sendall(data)
+        connection.sendall(message)
         received = b""
         while chunk := connection.recv(1 << 16):
             received += chunk
@@ -161,12 +161,12 @@ def test_length_in_characters_loses_nothing(server: LiveServer) -> None:
     match = "é日本\U0001f4a3é日本\U0001f4a3"
     body = start(match, clocks="1 1")
     assert server.exchange(request(body)) == (200, "ready")
-    data = request(f"(ABORT {match})")
+    message = request(f"(ABORT {match})")
     with server.connect() as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection.sendall(data[:-9])
+        connection.sendall(message[:-9])
         time.sleep(0.05)
-        connection.sendall(data[-9:])
+        connection.sendall(message[-9:])
         assert read_reply(connection) == (200, "aborted")
 
 
@@ -187,9 +187,9 @@ def test_length_that_is_too_large_is_no_hang(server: LiveServer) -> None:
     assert (status, "not complete after 1 s" in text) == (408, True)
 
 
-@pytest.mark.parametrize("data", [b"", b"POST / HT", b"POST / HTTP/1.0\r\nContent-le"])
-def test_request_that_never_comes_is_given_up(server: LiveServer, data: bytes) -> None:
-    status, _ = server.exchange(data)
+@pytest.mark.parametrize("message", [b"", b"POST / HT", b"POST / HTTP/1.0\r\nContent-le"])
+def test_request_that_never_comes_is_given_up(server: LiveServer, message: bytes) -> None:
+    status, _ = server.exchange(message)
     assert status == 408
 
 
@@ -226,7 +226,7 @@ def test_connection_that_is_cut_costs_nothing(server: LiveServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "expected"),
+    ("message", "expected"),
     [
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 9 + b"\n\n", 400),
         (b"NONSENSE\r\n\r\n", 400),
@@ -278,8 +278,10 @@ def test_connection_that_is_cut_costs_nothing(server: LiveServer) -> None:
         "still-sending-no-http",
     ],
 )
-def test_what_is_too_much_is_refused(server: LiveServer, data: bytes, expected: int) -> None:
-    status, text = server.exchange(data)  # the reply is not lost, though all of it was sent first
+def test_what_is_too_much_is_refused(server: LiveServer, message: bytes, expected: int) -> None:
+    status, text = server.exchange(
+        message
+    )  # the reply is not lost, though all of it was sent first
     assert (status, bool(text)) == (expected, True)
 
 

@@ -74,10 +74,10 @@ def test_server_that_is_killed_costs_no_move_and_no_connection(tmp_path: Path) -
         referee.execute(ask_once(port, print_message(referee.play(), STYLE)))  # demands a legal one
     assert ask_once(port, print_message(referee.stop(), STYLE)) == "done"
     process.terminate()
-    said, errors = process.communicate(timeout=30)
+    output, errors = process.communicate(timeout=30)
     # What it listens on is told once, and so is each match.
-    assert (process.returncode, said.count("listens on"), said.count("match m: ")) == (0, 0, 1)
-    assert said.count("match m, guesser: stop after 3 turns, no faults, score") == 1
+    assert (process.returncode, output.count("listens on"), output.count("match m: ")) == (0, 0, 1)
+    assert output.count("match m, guesser: stop after 3 turns, no faults, score") == 1
     assert errors.count("the server died (signal 9) and is being restarted\n") == 1
 
 
@@ -108,20 +108,22 @@ def test_start_takes_little_processor_time(tmp_path: Path) -> None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
     process.communicate(timeout=30)
-    again = commands.start(*SERVE, "--port", str(port), "--log", str(tmp_path))
+    restarted = commands.start(*SERVE, "--port", str(port), "--log", str(tmp_path))
     eventually(lambda: is_open(port))
-    listens_cpu_s = cpu_s(again.pid)
+    listens_cpu_s = cpu_s(restarted.pid)
     eventually(lambda: num_built(tmp_path) == 2)
     assert listens_cpu_s <= LISTENS_CPU_S
-    assert cpu_s(again.pid) <= NAMES_MOVE_CPU_S
-    again.terminate()
-    again.communicate(timeout=30)
+    assert cpu_s(restarted.pid) <= NAMES_MOVE_CPU_S
+    restarted.terminate()
+    restarted.communicate(timeout=30)
 
 
 def num_built(folder: Path) -> int:
     """How often an understudy of the match was ready to name moves."""
-    built = [e for e in events(folder, "m") if e["event"] == "worker" and e["what"] == "built"]
-    return [event["worker"] for event in built].count("understudy")
+    announcements = [
+        e for e in events(folder, "m") if e["event"] == "worker" and e["what"] == "built"
+    ]
+    return [event["worker"] for event in announcements].count("understudy")
 
 
 def is_open(port: int) -> bool:
@@ -134,7 +136,7 @@ def is_open(port: int) -> bool:
 
 def cpu_s(pid: int) -> float:
     """Processor time of a process and of its descendants that live."""
-    return sum(processes.processor_seconds(each) or 0.0 for each in processes.family(pid))
+    return sum(processes.processor_seconds(member) or 0.0 for member in processes.family(pid))
 
 
 def test_player_that_is_wrong_is_told_by_a_server_that_was_open() -> None:
@@ -211,24 +213,24 @@ def test_server_that_is_told_to_end_is_not_started_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "told"),
+    ("how", "cause"),
     [("abort()", "signal 6"), ("_exit(3)", "exit status 3")],
     ids=["signal", "exit"],
 )
-def test_server_that_dies_again_and_again_is_given_up(how: str, told: str) -> None:
+def test_server_that_dies_again_and_again_is_given_up(how: str, cause: str) -> None:
     program = (
         "from ggp.console import guarded; import os; "
         "from ggp.server.http.supervisor import stay_up; "
         f"guarded(stay_up)(); os.{how}"
     )
     process = commands.start("-c", program)
-    said, errors = process.communicate(timeout=30)
+    output, errors = process.communicate(timeout=30)
     *warnings, error = errors.splitlines()
-    assert (process.returncode, said) == (1, "")
+    assert (process.returncode, output) == (1, "")
     assert error.startswith(
-        f"error: the server died 10 times within 10 s, the last time by {told};"
+        f"error: the server died 10 times within 10 s, the last time by {cause};"
     )
-    assert warnings == [f"the server died ({told}) and is being restarted"] * 9
+    assert warnings == [f"the server died ({cause}) and is being restarted"] * 9
 
 
 @needs_proc
@@ -257,23 +259,23 @@ def test_connection_is_kept_until_it_has_its_answer() -> None:
     custody = KeptConnections(theirs)
     with custody.keeping(near.fileno(), Request("(PLAY a NIL)", 1.5)):
         pass
-    asked = Request("(PLAY b NIL)", 2.5, "10.0.0.1:4000", "me")
-    waiting = custody.keeping(near.fileno(), asked)
+    question = Request("(PLAY b NIL)", 2.5, "10.0.0.1:4000", "me")
+    waiting = custody.keeping(near.fileno(), question)
     waiting.__enter__()
     with custody.keeping(near.fileno(), Request("x" * (MAX_CHARS + 1), 3.5)):
         theirs.close()  # the server dies
     near.close()
     shelf.follow(ours)
-    ((number, kept),) = shelf.inherited().items()
-    assert (number, kept.request) == (2, asked)
-    kept.socket.sendall(b"answer")
+    ((number, connection),) = shelf.inherited().items()
+    assert (number, connection.request) == (2, question)
+    connection.socket.sendall(b"answer")
     assert far.recv(10) == b"answer"
     far.setblocking(False)
     with pytest.raises(BlockingIOError):  # it is still open
         far.recv(10)
     ours.close()
     far.close()
-    kept.socket.close()
+    connection.socket.close()
 
 
 @pytest.mark.verify

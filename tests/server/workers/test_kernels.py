@@ -97,13 +97,13 @@ def reply_on(port: int, body: str) -> tuple[int, str]:
 
 def replies_until_available(port: int) -> set[str]:
     """All replies to requests for information, until somebody may begin a match."""
-    found: set[str] = set()
-    while AVAILABLE not in found:
+    texts: set[str] = set()
+    while AVAILABLE not in texts:
         time.sleep(0.05)  # not to compete with what is waited for
         status, text = reply_on(port, "(INFO)")
         assert status == 200
-        found.add(text)
-    return found
+        texts.add(text)
+    return texts
 
 
 def until_listens(port: int) -> None:
@@ -122,7 +122,7 @@ def test_nobody_is_turned_away_while_kernels_are_compiled(tmp_path: Path) -> Non
         while not is_compiled:
             await asyncio.sleep(0.01)
 
-    def built() -> list[str]:
+    def workers_ready() -> list[str]:
         return [e["worker"] for e in events(tmp_path, "m") if e.get("what") == "built"]
 
     options = HostOptions("random", backend="prolog", log_folder=tmp_path)
@@ -132,20 +132,20 @@ def test_nobody_is_turned_away_while_kernels_are_compiled(tmp_path: Path) -> Non
         assert server.post(start("m", clocks="1 60")) == "ready"
         with server.connect() as plays:
             plays.sendall(request("(PLAY m 0 NIL NIL)"))
-            eventually(lambda: built() == ["understudy"])
+            eventually(lambda: workers_ready() == ["understudy"])
             assert server.post("(INFO)") == BUSY
             is_compiled = True
             assert read_reply(plays)[1] in ("(guess 0)", "(guess 1)")
         assert read_reply(ping) == (200, "ready")
-        assert built() == ["understudy", "thinker"]
+        assert workers_ready() == ["understudy", "thinker"]
         assert server.post("(ABORT m)") == "aborted"
         assert server.post("(INFO)") == AVAILABLE
 
 
 def test_players_learn_while_their_kernels_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else every match would compile those of nets again, in its start clock."""
-    begun: list[bool] = []
-    monkeypatch.setattr(learnt_values.PolicyFiles, "learnt", lambda *_: begun.append(True))
+    lessons: list[bool] = []
+    monkeypatch.setattr(learnt_values.PolicyFiles, "learnt", lambda *_: lessons.append(True))
     machine = machine_of_rules(kernels._OPEN_EXAMPLE, "propnet")
     for spec in Auto.PLAYS:
         if "learn" in spec:
@@ -155,7 +155,7 @@ def test_players_learn_while_their_kernels_are_compiled(monkeypatch: pytest.Monk
             )
             assert isinstance(player, Preparing)
             player.prepare(Ticking(1e-3).deadline(kernels._START_S))
-    assert begun == [True]
+    assert lessons == [True]
 
 
 @pytest.mark.verify
@@ -163,12 +163,12 @@ def test_players_learn_while_their_kernels_are_compiled(monkeypatch: pytest.Monk
 def test_server_answers_from_the_first_moment_on(changes: str) -> None:
     process, port = serve(changes)
     until_listens(port)
-    found = replies_until_available(port)
-    assert found == ({AVAILABLE} if changes == CACHED else {AVAILABLE, BUSY})
+    texts = replies_until_available(port)
+    assert texts == ({AVAILABLE} if changes == CACHED else {AVAILABLE, BUSY})
     process.terminate()
-    output, said = process.communicate(timeout=30)
+    output, errors = process.communicate(timeout=30)
     assert output == f"random listens on http://127.0.0.1:{port}\n"
-    assert ("compiling machine code, only once" in said) == (changes != CACHED)
+    assert ("compiling machine code, only once" in errors) == (changes != CACHED)
 
 
 @pytest.mark.timed
@@ -191,8 +191,8 @@ def test_nobody_is_refused_while_an_empty_cache_is_filled(tmp_path: Path) -> Non
         assert replies_until_available(port) <= {BUSY, AVAILABLE}
     finally:
         process.terminate()
-        _, said = process.communicate(timeout=30)
-    assert "ready" in said
+        _, errors = process.communicate(timeout=30)
+    assert "ready" in errors
     assert process.returncode == 0
 
 
@@ -217,9 +217,11 @@ def test_what_was_compiled_is_noted_for_the_same_player(
         kernels, "_notes", lambda *about: [tmp_path / each.name for each in real(*about)][:1]
     )
     assert not kernels.are_cached("hyperplay2:n=2", "auto")
-    told: list[tuple[int, int]] = []
-    asyncio.run(kernels.fill_cache("hyperplay2:n=2", "auto", lambda *news: told.append(news)))
-    assert told == [(done, 4) for done in (1, 2, 3, 4)]  # two examples, each on two machines
+    progress: list[tuple[int, int]] = []
+    asyncio.run(kernels.fill_cache("hyperplay2:n=2", "auto", lambda *news: progress.append(news)))
+    assert progress == [
+        (number, 4) for number in (1, 2, 3, 4)
+    ]  # two examples, each on two machines
     (note,) = tmp_path.iterdir()
     files = [Path(file) for file in json.loads(note.read_text())["files"]]
     assert {"play", "run_query", "plan", "pick_best", "joint_of"} <= {
@@ -244,10 +246,10 @@ def test_what_another_user_compiled_is_not_taken_for_ones_own(
         return [note.parent for note in kernels._notes("random", "auto")]
 
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    beside = Path(ggp.machine.__file__).parent / "__pycache__"
-    assert beside in folders()
+    package_cache = Path(ggp.machine.__file__).parent / "__pycache__"
+    assert package_cache in folders()
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
-    assert beside not in folders()
+    assert package_cache not in folders()
     assert folders()
 
 

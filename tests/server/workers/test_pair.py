@@ -37,10 +37,10 @@ class NoPool(WorkerPool):
 
     def __init__(self) -> None:
         super().__init__(Nursery(lambda channel, anew: None), 1 << 30)
-        self.asked: list[bool] = []
+        self.requests: list[bool] = []
 
     async def take(self, *, light: bool) -> WorkerProcess:
-        self.asked.append(light)
+        self.requests.append(light)
         raise BackendUnavailableError("a worker process", "none are left")
 
 
@@ -84,7 +84,9 @@ def test_last_resort_is_the_likeliest_of_our_moves(moves: list[str | None], expe
 def test_last_resort_repeats_no_move_that_the_server_has_just_replaced(
     turns: list[tuple[str, str]], expected: str
 ) -> None:
-    assert last_resort([PathTurn(move, submitted=sent) for move, sent in turns]) == expected
+    assert (
+        last_resort([PathTurn(move, submitted=submitted) for move, submitted in turns]) == expected
+    )
 
 
 def test_last_resort_is_what_was_executed_where_percepts_were_alike() -> None:
@@ -155,10 +157,10 @@ def test_understudy_is_started_first() -> None:
         pool = NoPool()
         pair = WorkerPair(pool, SETUP, MatchLog(None, "m"))
         pair.start(time.monotonic())
-        while len(pool.asked) < 2:
+        while len(pool.requests) < 2:
             await asyncio.sleep(0)
         await pair.close()
-        return pool.asked
+        return pool.requests
 
     light, heavy = asyncio.run(run())[:2]
     assert (light, heavy) == (True, False)

@@ -133,8 +133,8 @@ def test_newborn_is_killed_when_it_will_never_run(
     every_s = STOPPED_S + 0.1
     assert 4 * every_s > STILL_S > every_s
     assert 29 * every_s > START_S > 4 * every_s
-    told = iter(states)
-    monkeypatch.setattr(processes, "state_and_cpu", lambda pid: next(told))
+    observations = iter(states)
+    monkeypatch.setattr(processes, "state_and_cpu", lambda pid: next(observations))
 
     async def run() -> None:
         worker = await shell(HANGS)
@@ -181,8 +181,8 @@ def test_what_workers_gave_up_is_told_once(
 
     caplog.set_level("INFO", "ggp.server.workers.pool")
     with_pool(ShellPool(f"{says(Up(rights))}; {HANGS}"), scenario)
-    told, *warnings = [record.getMessage() for record in caplog.records]
-    assert told == f"workers gave up: {', '.join(rights) or 'nothing'}"
+    notice, *warnings = [record.getMessage() for record in caplog.records]
+    assert notice == f"workers gave up: {', '.join(rights) or 'nothing'}"
     assert [text.partition(":")[0] for text in warnings] == [f"workers could {w}" for w in warned]
 
 
@@ -321,11 +321,11 @@ def test_a_player_may_take_as_long_to_make_as_a_machine(monkeypatch: pytest.Monk
 
 @needs_proc
 def test_time_on_processors_is_counted() -> None:
-    before = processes.processor_seconds(os.getpid())
-    assert before is not None
+    start_s = processes.processor_seconds(os.getpid())
+    assert start_s is not None
     end = time.process_time() + 0.05
     while time.process_time() < end:
         pass
-    after = processes.processor_seconds(os.getpid())
-    assert after is not None
-    assert 0.02 <= after - before <= 1.0
+    end_s = processes.processor_seconds(os.getpid())
+    assert end_s is not None
+    assert 0.02 <= end_s - start_s <= 1.0

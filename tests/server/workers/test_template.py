@@ -64,11 +64,11 @@ LET_GO: set[int] = set()
 """Workers that end: they may be there for a moment still, as children of the template."""
 
 
-def let_go(taken: Taken) -> None:
+def let_go(process: Taken) -> None:
     """Close the pipes of a worker, which ends it."""
-    LET_GO.add(taken.pid)
-    os.close(taken.orders)
-    os.close(taken.answers)
+    LET_GO.add(process.pid)
+    os.close(process.orders)
+    os.close(process.answers)
 
 
 def ready(template: TemplateProcess) -> set[int]:
@@ -78,28 +78,30 @@ def ready(template: TemplateProcess) -> set[int]:
 
 def test_worker_is_there_at_once_and_has_all_it_needs(template: TemplateProcess) -> None:
     eventually(lambda: len(ready(template)) == 2)
-    before = ready(template)
-    told: list[object] = []
+    spares = ready(template)
+    answers: list[object] = []
 
     async def scenario(nursery: Nursery) -> None:
         worker = await connected(await nursery.take(light=False))
-        assert worker.pid in before
+        assert worker.pid in spares
         assert nursery.num_threads == 1
-        worker.on_answer = told.append
+        worker.on_answer = answers.append
         worker.send(Setup(GUESSING, "guesser", "hyperplay:n=2,states=500", "auto", 1, 20.0, MEMORY))
         turn = PathTurn("(guess 0)", ("(hint 1)",), "(guess 0)", True)
         async with asyncio.timeout(PATIENCE_S):
             # What is asked before the circuit is there is played without it.
-            while not any(isinstance(each, MachineBuilt) for each in told):
+            while not any(isinstance(answer, MachineBuilt) for answer in answers):
                 await asyncio.sleep(0.01)
             worker.send(Think(1, 0, (turn,), asyncio.get_running_loop().time() + PATIENCE_S))
-            while not any(isinstance(each, MoveReport) and each.final for each in told):
+            while not any(isinstance(answer, MoveReport) and answer.final for answer in answers):
                 await asyncio.sleep(0.01)
         LET_GO.add(worker.pid)
         await worker.close()
 
     with_nursery(template, scenario)
-    assert any(isinstance(each, MachineBuilt) and each.backend == "propnet" for each in told)
+    assert any(
+        isinstance(answer, MachineBuilt) and answer.backend == "propnet" for answer in answers
+    )
 
 
 def test_worker_that_is_ready_takes_little_memory_of_its_own(template: TemplateProcess) -> None:
@@ -114,17 +116,17 @@ def test_processes_that_are_ready_outlive_the_server_and_those_it_took_do_not(
     template: TemplateProcess,
 ) -> None:
     eventually(lambda: len(ready(template)) == 2)
-    before, took = ready(template), []
+    spares, took = ready(template), []
 
     async def scenario(nursery: Nursery) -> None:
-        taken = await nursery.take(light=True)
-        took.append(taken.pid)
-        let_go(taken)
+        process = await nursery.take(light=True)
+        took.append(process.pid)
+        let_go(process)
 
     with_nursery(template, scenario)
     eventually(lambda: not is_alive(took[0]))
     eventually(lambda: len(ready(template)) == 2)
-    assert before - ready(template) == {*took}
+    assert spares - ready(template) == {*took}
 
 
 def test_ready_process_that_dies_or_is_stopped_is_never_taken(template: TemplateProcess) -> None:
@@ -136,9 +138,9 @@ def test_ready_process_that_dies_or_is_stopped_is_never_taken(template: Template
     eventually(lambda: not is_alive(dies) and processes.state_and_cpu(stops)[0] == "T")
 
     async def scenario(nursery: Nursery) -> None:
-        taken = await nursery.take(light=True)
-        assert taken.pid not in (dies, stops)
-        let_go(taken)
+        process = await nursery.take(light=True)
+        assert process.pid not in (dies, stops)
+        let_go(process)
 
     with_nursery(template, scenario)
     eventually(lambda: not is_alive(stops))
@@ -147,10 +149,10 @@ def test_ready_process_that_dies_or_is_stopped_is_never_taken(template: Template
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -9), (signal.SIGTERM, -15)])
 def test_how_a_worker_ended_is_told(template: TemplateProcess, number: int, status: int) -> None:
     async def scenario(nursery: Nursery) -> None:
-        taken = await nursery.take(light=True)
-        os.kill(taken.pid, number)
-        assert await taken.ended == status
-        let_go(taken)
+        process = await nursery.take(light=True)
+        os.kill(process.pid, number)
+        assert await process.ended == status
+        let_go(process)
 
     with_nursery(template, scenario)
 
@@ -164,8 +166,8 @@ def test_another_process_takes_the_place_of_one_that_died() -> None:
         assert await first.ended == -signal.SIGKILL
         eventually(lambda: not is_alive(first.pid))  # it dies with what it came from
         second = await nursery.take(light=True)
-        for each in (first, second):
-            let_go(each)
+        for process in (first, second):
+            let_go(process)
 
     with_nursery(template, scenario)
     template.close()
@@ -205,13 +207,15 @@ def test_server_that_asks_one_that_cannot_be_started_is_told() -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize(("spares", "matches", "kept"), [(None, 1, 3), (None, 4, 9), (0, 4, 0)])
+@pytest.mark.parametrize(
+    ("spares", "matches", "num_spares"), [(None, 1, 3), (None, 4, 9), (0, 4, 0)]
+)
 def test_as_many_are_ready_as_may_play_at_once_and_one_more(
-    spares: int | None, matches: int, kept: int
+    spares: int | None, matches: int, num_spares: int
 ) -> None:
-    assert spares_of(spares, matches) == kept
+    assert spares_of(spares, matches) == num_spares
     options = HostOptions("random", matches=matches, spares=spares)
-    assert str(kept) in template_for(options)._arguments
+    assert str(num_spares) in template_for(options)._arguments
 
 
 def test_workers_see_little_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
