@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from functools import cache
 from pathlib import Path
@@ -17,8 +18,8 @@ from ggp.run.sockets import listen
 from ggp.server.host import Host
 from ggp.server.http.http_server import HttpServer
 from ggp.server.settings import HostOptions
-from ggp.server.workers.nursery import Nursery, TemplateProcess
-from ggp.server.workers.pool import WorkerPool, WorkerProcess, connected
+from ggp.server.workers.nursery import Nursery, Taken, TemplateProcess
+from ggp.server.workers.pool import WorkerProcess, connected
 
 PATIENCE_S = 120.0
 """How long anything may take before a test fails: machines may be busy."""
@@ -39,16 +40,6 @@ GUESSING = """
 (goal random 0)
 """
 """A game of three turns in which moves matter, and a new legal move is there in the second."""
-
-
-def num_open(host: Host) -> int:
-    """How many questions are being thought about."""
-    return len(host._answers)
-
-
-def worker_pids(pool: WorkerPool) -> set[int]:
-    """Process ids of all workers that matches have."""
-    return {worker.pid for worker in pool._busy if not worker.ended}
 
 
 class LiveServer:
@@ -81,7 +72,7 @@ class LiveServer:
         return socket.create_connection(("127.0.0.1", self.port), timeout=timeout_s)
 
     def call(self, function: Callable[[], Any]) -> Any:
-        """What a function gives that is called in the server's thread."""
+        """The value of a function that is called in the server's thread."""
 
         async def run() -> Any:
             return function()
@@ -109,6 +100,17 @@ async def worker(memory_bytes: int, confined: bool = True) -> AsyncIterator[Work
     finally:
         await process.close()
         nursery.close()
+
+
+async def taken(*command: str, environment: Mapping[str, str] | None = None) -> Taken:
+    """A worker that runs a command, as a nursery hands it over."""
+    (orders_in, orders), (answers, answers_out) = os.pipe(), os.pipe()
+    child = await asyncio.create_subprocess_exec(
+        *command, stdin=orders_in, stdout=answers_out, env=environment, start_new_session=True
+    )
+    os.close(orders_in)
+    os.close(answers_out)
+    return Taken(child.pid, orders, answers, asyncio.ensure_future(child.wait()))
 
 
 @contextmanager
@@ -186,6 +188,20 @@ def pid_of(folder: Path, match: str, worker: str) -> int:
         e for e in events(folder, match) if e["event"] == "worker" and e["what"] == "started"
     ]
     return int([e["pid"] for e in started if e["worker"] == worker][-1])
+
+
+def is_asked(folder: Path, match: str) -> bool:
+    """Whether the latest message of a match asks for a move that is not known yet."""
+    latest = [e for e in events(folder, match) if e["event"] in ("received", "sent")][-1]
+    return latest["event"] == "received" and "PLAY" in latest["text"].upper()
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def eventually(condition: Callable[[], object], timeout_s: float = PATIENCE_S) -> None:

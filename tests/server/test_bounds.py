@@ -168,7 +168,7 @@ NUMBERS = {
     ),
     "table.md": (
         f"have {TABLE.body_bytes >> 20} MB, {TABLE.header_bytes >> 10} KB of headers and "
-        f"{TABLE.request_s:g} seconds, and rules {hosted_match._LIMITS.depth} levels",
+        f"{TABLE.request_s:g} seconds, and rules {messages.MessageLimits().depth} levels",
         f"there are {TABLE.connections} connections",
         f"has a worker process, up to {MAX_WITH_PEOPLE}",
         f"newest {MAX_LISTED} matches",

@@ -26,12 +26,12 @@ from tests.server.live import (
     LiveServer,
     events,
     eventually,
+    is_alive,
+    is_asked,
     live_server,
-    num_open,
     pid_of,
     request,
     start,
-    worker_pids,
 )
 from tests.support.effort import rarely
 
@@ -89,7 +89,7 @@ def take_memory(server: LiveServer, folder: Path, match: str) -> None:
     pids = [pid_of(folder, match, worker) for worker in WORKERS]
     limit_bytes = pool.memory_bytes
     server.call(lambda: setattr(pool, "memory_bytes", 1 << 20))
-    eventually(lambda: not set(pids) & server.call(lambda: worker_pids(pool)))
+    eventually(lambda: not any(map(is_alive, pids)))
     server.call(lambda: setattr(pool, "memory_bytes", limit_bytes))
 
 
@@ -115,7 +115,7 @@ def test_fault_while_thinking_costs_no_move(server: LiveServer, folder: Path, na
         while not referee.is_over:
             move = pool.submit(server.post, print_message(referee.play(), STYLE))
             if referee.turn == 1:
-                eventually(lambda: server.call(lambda: num_open(server.host)))
+                eventually(lambda: is_asked(folder, match))
                 fault(server, folder, match)
             referee.execute(move.result())  # demands a legal move
     eventually(lambda: deaths(folder, match))

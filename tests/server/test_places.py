@@ -21,8 +21,8 @@ from tests.protocol.doubles import receive
 from tests.server.live import (
     events,
     eventually,
+    is_asked,
     live_server,
-    num_open,
     read_reply,
     request,
     start,
@@ -185,7 +185,7 @@ def test_match_of_a_controller_that_was_killed_while_it_waited_gives_its_place_u
         assert server.post(start("ghost", clocks=CLOCKS)) == "ready"
         with server.connect() as asking:
             asking.sendall(request("(PLAY ghost 0 NIL NIL)"))
-            eventually(lambda: server.call(lambda: num_open(server.host)))
+            eventually(lambda: is_asked(tmp_path, "ghost"))
             time.sleep(2 * host.AT_ONCE_S)
         eventually(lambda: server.call(lambda: server.host.lobby.live[0].is_abandoned))
         assert server.post(start("next", clocks="1 60")) == "ready"

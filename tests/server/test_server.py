@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 import subprocess
@@ -28,8 +27,9 @@ from tests.server.live import (
     LiveServer,
     events,
     eventually,
+    is_alive,
+    is_asked,
     live_server,
-    num_open,
     pid_of,
     read_reply,
     request,
@@ -101,8 +101,9 @@ def test_moves_come_in_time_and_are_logged(server: LiveServer, folder: Path) -> 
 
 
 @pytest.mark.verify
-def test_info_is_answered_while_matches_think() -> None:
-    with live_server(HostOptions("hyperplay2", name="thinker", matches=MATCHES)) as server:
+def test_info_is_answered_while_matches_think(tmp_path: Path) -> None:
+    options = HostOptions("hyperplay2", name="thinker", matches=MATCHES, log_folder=tmp_path)
+    with live_server(options) as server:
         names = [f"busy{number}" for number in range(MATCHES)]
         for name in names:
             assert server.post(start(name, clocks="60 2")) == "ready"
@@ -114,7 +115,7 @@ def test_info_is_answered_while_matches_think() -> None:
         threads = [threading.Thread(target=play, args=(name,)) for name in names]
         for thread in threads:
             thread.start()
-        eventually(lambda: server.call(lambda: num_open(server.host)) == MATCHES)
+        eventually(lambda: all(is_asked(tmp_path, name) for name in names))
         assert server.post("(INFO)") == "((name thinker) (status busy) (species alien))"
         assert server.post("( ping )") == "ready"
         assert server.post(start("one-too-many")) == "busy"
@@ -302,14 +303,6 @@ def test_server_in_the_background_of_a_shell_is_not_interrupted() -> None:
     process.terminate()
     assert process.communicate(timeout=30) == ("", "")
     assert process.returncode == 0
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def test_server_process_loads_no_reasoner() -> None:

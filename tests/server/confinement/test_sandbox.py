@@ -217,16 +217,34 @@ print(place_rows.dispatcher.stats.cache_path, number_rows.dispatcher.stats.cache
     assert [Path(folder).is_dir() for folder in child.stdout.split()] == [True, True], child.stderr
 
 
-@pytest.mark.parametrize("name", ["", "imports", "imports/package", "kernels", "kernels/more"])
-def test_folder_for_circuits_that_holds_code_is_not_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    (tmp_path / "imports" / "package").mkdir(parents=True)
+def test_folder_for_circuits_that_holds_code_is_not_written(tmp_path: Path) -> None:
+    with_code = ["imports/package", "imports", "kernels/more", "kernels", "."]
+    for name in (*with_code, "circuits"):
+        (tmp_path / name).mkdir(parents=True, exist_ok=True)
     (tmp_path / "imports" / "package" / "__init__.py").touch()
-    monkeypatch.syspath_prepend(tmp_path / "imports")
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
-    assert not sandbox._holds_no_code(tmp_path / name, readable())
-    assert sandbox._holds_no_code(tmp_path / "circuits", readable())
+    program = f"""
+import os, sys
+from pathlib import Path
+from ggp.machine.compiling.disk_cache import STORE_VARIABLE
+from ggp.server.confinement.sandbox import restrict
+for name in sys.argv[1:]:
+    if os.fork() == 0:
+        restrict(1 << 30, [Path({str(tmp_path)!r}, name)])
+        print(name, os.environ.get(STORE_VARIABLE), flush=True)
+        os._exit(0)
+    os.wait()
+"""
+    environment = {
+        **processes.environment(),
+        "PYTHONPATH": os.pathsep.join((str(tmp_path / "imports"), str(REPOSITORY))),
+        "NUMBA_CACHE_DIR": str(tmp_path / "kernels"),
+    }
+    command = [sys.executable, "-c", program, *with_code, "circuits"]
+    child = subprocess.run(command, env=environment, capture_output=True, text=True)
+    refused = [f"{name} None" for name in with_code]
+    assert child.stdout.splitlines() == [*refused, f"circuits {tmp_path / 'circuits'}"], (
+        child.stderr
+    )
 
 
 def test_what_is_read_is_code_and_nothing_beside_it(

@@ -24,12 +24,11 @@ from ggp.run.messages import framed, read_message
 from ggp.server.confinement.sandbox import STAYS, restrict
 from ggp.server.workers import orders
 from ggp.server.workers import pool as pool_module
-from ggp.server.workers.nursery import Nursery
+from ggp.server.workers.nursery import Nursery, Taken
 from ggp.server.workers.orders import read_answer, to_json
-from ggp.server.workers.pool import WorkerPool, WorkerProcess
+from ggp.server.workers.pool import WorkerPool
 from tests.server.confinement.probes import is_filtered
-from tests.server.live import PATIENCE_S
-from tests.server.live import worker as a_worker
+from tests.server.live import PATIENCE_S, taken, worker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has what is used")
 
@@ -69,19 +68,15 @@ def grows(sharing: str) -> None:
     time.sleep(60)
 
 
-async def worker(entry: str, argument: str) -> WorkerProcess:
-    pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(
-        *processes.command(f"{__name__}:{entry}", argument),
-        stdin=pipe,
-        stdout=pipe,
-        env=processes.environment(),
-        start_new_session=True,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    status = asyncio.ensure_future(process.wait())
-    return WorkerProcess(process.pid, process.stdout, process.stdin, status)
+class GrowingNursery(Nursery):
+    """Its workers have copies that fill their own memory."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda channel, anew: None)
+
+    async def take(self, *, light: bool) -> Taken:
+        command = processes.command(f"{__name__}:grows", "own")
+        return await taken(*command, environment=processes.environment())
 
 
 def members(group: int) -> list[int]:
@@ -140,12 +135,8 @@ def test_worker_is_ended_with_its_children_if_they_take_too_much(
     monkeypatch.setattr(pool_module, "WATCH_EVERY_S", 0.01)
     monkeypatch.setattr(pool_module, "MAX_PROCESSES", most)
 
-    class Pool(WorkerPool):
-        async def _start(self, light: bool) -> WorkerProcess:
-            return await worker("grows", "own")
-
     async def scenario() -> None:
-        pool = Pool(Nursery(lambda channel, anew: None), memory)
+        pool = WorkerPool(GrowingNursery(), memory)
         pool.open()
         process = await pool.take(light=False)
         ends: list[str] = []
@@ -184,7 +175,7 @@ def test_worker_inherits_nothing_that_the_server_has_open(tmp_path: Path) -> Non
             descriptors = [file.fileno() for file in (tcp, unix, log)]
             for number in descriptors:
                 os.set_inheritable(number, True)
-            async with a_worker(MEMORY) as started:
+            async with worker(MEMORY) as started:
                 await until(lambda: started.is_up or started.ended)
                 links = {os.readlink(path) for path in Path(f"/proc/{started.pid}/fd").iterdir()}
                 # Some builds of libffi hold their own file open.

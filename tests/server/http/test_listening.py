@@ -17,7 +17,7 @@ import pytest
 
 import ggp.server
 from ggp.errors import ConfigError
-from ggp.run.sockets import BACKLOG
+from ggp.run.sockets import BACKLOG, listen
 from ggp.server.http import listening
 from ggp.server.http.http_server import waited_s
 from ggp.server.settings import ServerLimits
@@ -39,6 +39,18 @@ import os, sys
 os.dup2(int(sys.argv[1]), 3)
 os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
 os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
+"""
+
+INHERITS = """
+import os, sys
+from ggp.errors import ConfigError
+from ggp.server.http.listening import listening_on
+os.dup2(int(sys.argv[1]), 3)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS=sys.argv[2])
+try:
+    listening_on("127.0.0.1", 0)
+except ConfigError as error:
+    print(error)
 """
 
 needs_proc = pytest.mark.skipif(
@@ -161,8 +173,23 @@ def test_socket_listens_before_anything_slow_is_imported() -> None:
     assert not slow & {*modules.split()}
 
 
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[socket.socket]]:
+    """The sockets that are opened in a test, in order."""
+    sockets: list[socket.socket] = []
+
+    def record(address: str, port: int) -> socket.socket:
+        sockets.append(listen(address, port))
+        return sockets[-1]
+
+    monkeypatch.setattr(listening, "listen", record)
+    yield sockets
+    for listener in sockets:
+        listener.close()
+
+
 @pytest.mark.parametrize(
-    ("arguments", "where"),
+    ("arguments", "address"),
     [
         (["serve"], ("127.0.0.1", 9147)),
         (["-v", "serve", "--port", "80", "--host=::1"], ("::1", 80)),
@@ -175,37 +202,51 @@ def test_socket_listens_before_anything_slow_is_imported() -> None:
     ],
 )
 def test_command_line_says_where_to_listen(
-    arguments: list[str], where: tuple[str, int] | None
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], address: tuple[str, int] | None
 ) -> None:
-    assert listening._address(arguments) == where
+    addresses: list[tuple[str, int]] = []
+
+    def refuse(host: str, port: int) -> None:
+        addresses.append((host, port))
+        raise ConfigError("nothing is opened")
+
+    monkeypatch.setattr(listening, "listen", refuse)
+    listening.listen_early(arguments)
+    assert addresses == ([] if address is None else [address])
 
 
-def test_socket_that_was_opened_early_is_used_where_it_is_the_one_that_is_wanted() -> None:
+def test_socket_that_was_opened_early_is_used_at_its_address(opened: list[socket.socket]) -> None:
+    start_s = time.monotonic()
     listening.listen_early(["serve", "--port", "0"])
-    ((early, since_s),) = listening._early.values()
+    end_s = time.monotonic()
     listener, heard_since_s = listening.listening_on("127.0.0.1", 0)
-    with listener:
-        assert (listener, heard_since_s) == (early, since_s)
-    listening.listen_early(["serve", "--port", "0"])
-    ((early, since_s),) = listening._early.values()
-    listener, heard_since_s = listening.listening_on("localhost", 0)
-    with listener:
-        assert listener is not early
-        assert heard_since_s >= since_s
-        assert early.fileno() == -1
-    assert not listening._early
+    assert opened == [listener]
+    assert start_s <= heard_since_s <= end_s
 
 
-@pytest.mark.parametrize("number", ["1", "2", "none"])
-def test_what_is_handed_over_must_be_one_socket_that_listens(
-    monkeypatch: pytest.MonkeyPatch, number: str
+def test_socket_that_was_opened_early_is_closed_where_another_is_needed(
+    opened: list[socket.socket],
 ) -> None:
-    with socket.socket() as unbound:
-        monkeypatch.setattr(listening, "_FIRST", os.dup(unbound.fileno()))
-        monkeypatch.setenv("LISTEN_PID", str(os.getpid()))
-        monkeypatch.setenv("LISTEN_FDS", number)
-        with pytest.raises(ConfigError, match=f"LISTEN_FDS={number} must stand for one"):
-            listening.listening_on("127.0.0.1", 0)
+    listening.listen_early(["serve", "--port", "0"])
+    end_s = time.monotonic()
+    listener, heard_since_s = listening.listening_on("localhost", 0)
+    early, late = opened
+    assert listener is late
+    assert heard_since_s >= end_s
+    assert early.fileno() == -1
+    assert listening.listening_on("127.0.0.1", 0)[0] is opened[2]
+
+
+@pytest.mark.parametrize(("listens", "number"), [(False, "1"), (True, "2"), (True, "none")])
+def test_what_is_handed_over_must_be_one_socket_that_listens(listens: bool, number: str) -> None:
+    with socket.socket() as inherited:
+        if listens:
+            inherited.listen()
+        command = [sys.executable, "-c", INHERITS, str(inherited.fileno()), number]
+        child = subprocess.run(
+            command, pass_fds=[inherited.fileno()], capture_output=True, text=True
+        )
+    assert child.stdout.startswith(f"LISTEN_FDS={number} must stand for one"), child.stderr
 
 
 def test_sockets_of_another_process_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

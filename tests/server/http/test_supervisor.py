@@ -22,8 +22,16 @@ from ggp.protocol.reading import Request
 from ggp.run import processes
 from ggp.server.http.supervisor import MAX_CHARS, ConnectionStore, KeptConnections
 from tests.protocol.doubles import Referee
-from tests.server.live import GUESSING, events, eventually, read_reply, request, start
-from tests.server.test_server import is_alive, serve
+from tests.server.live import (
+    GUESSING,
+    events,
+    eventually,
+    is_alive,
+    read_reply,
+    request,
+    start,
+)
+from tests.server.test_server import serve
 from tests.support import commands
 from tests.support.process_tree import entry_of, started_by
 

@@ -146,15 +146,15 @@ def test_players_learn_while_their_kernels_are_compiled(monkeypatch: pytest.Monk
     """Else every match would compile those of nets again, in its start clock."""
     lessons: list[bool] = []
     monkeypatch.setattr(learnt_values.PolicyFiles, "learnt", lambda *_: lessons.append(True))
-    machine = machine_of_rules(kernels._OPEN_EXAMPLE, "propnet")
+    machine = machine_of_rules(kernels.OPEN_EXAMPLE, "propnet")
     for spec in Auto.PLAYS:
         if "learn" in spec:
-            program = normalize(parse(kernels._OPEN_EXAMPLE))
+            program = normalize(parse(kernels.OPEN_EXAMPLE))
             player = make_player(
                 parse_spec(spec), machine, 0, np.random.default_rng(0), program=program
             )
             assert isinstance(player, Preparing)
-            player.prepare(Ticking(1e-3).deadline(kernels._START_S))
+            player.prepare(Ticking(1e-3).deadline(kernels.START_S))
     assert lessons == [True]
 
 
@@ -212,17 +212,13 @@ def test_what_was_compiled_is_noted_for_the_same_player(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Where there is nothing left to compile in the tests' own cache, this takes seconds.
-    real = kernels._notes
-    monkeypatch.setattr(
-        kernels, "_notes", lambda *about: [tmp_path / each.name for each in real(*about)][:1]
-    )
+    folder = folder_of_notes(tmp_path, monkeypatch)
     assert not kernels.are_cached("hyperplay2:n=2", "auto")
     progress: list[tuple[int, int]] = []
     asyncio.run(kernels.fill_cache("hyperplay2:n=2", "auto", lambda *news: progress.append(news)))
-    assert progress == [
-        (number, 4) for number in (1, 2, 3, 4)
-    ]  # two examples, each on two machines
-    (note,) = tmp_path.iterdir()
+    # Two examples, each on two machines.
+    assert progress == [(number, 4) for number in (1, 2, 3, 4)]
+    (note,) = folder.iterdir()
     files = [Path(file) for file in json.loads(note.read_text())["files"]]
     assert {"play", "run_query", "plan", "pick_best", "joint_of"} <= {
         file.name.split(".")[1].split("-")[0] for file in files
@@ -239,28 +235,40 @@ def test_what_was_compiled_is_noted_for_the_same_player(
     assert not kernels.are_cached("hyperplay2:n=2", "auto")
 
 
-def test_what_another_user_compiled_is_not_taken_for_ones_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def folders() -> list[Path]:
-        return [note.parent for note in kernels._notes("random", "auto")]
+def compile_nothing(*_: str) -> dict[str, list[str]]:
+    """Stands for `compile_all` where it does not matter what is compiled."""
+    return {"files": [__file__], "modules": []}
 
+
+def test_note_of_another_user_is_neither_read_nor_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside_code, circuits = folder_of_notes(tmp_path, monkeypatch), tmp_path / "circuits"
+    beside_code.mkdir(parents=True)
+    monkeypatch.setenv("GGP_CACHE_DIR", str(circuits))
+    monkeypatch.setattr(kernels, "compile_all", compile_nothing)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+        asyncio.run(kernels.fill_cache("random", "auto"))
+        assert kernels.are_cached("random", "auto")
+        (note,) = circuits.glob("kernels-*.json")
+        note.rename(beside_code / note.name)
+        assert not kernels.are_cached("random", "auto")
+    assert kernels.are_cached("random", "auto")
+
+
+def folder_of_notes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder where notes on kernels are kept in this test, as if ggp were in `folder`."""
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    package_cache = Path(ggp.machine.__file__).parent / "__pycache__"
-    assert package_cache in folders()
-    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
-    assert package_cache not in folders()
-    assert folders()
+    monkeypatch.setattr(ggp.machine, "__file__", str(folder / "__init__.py"))
+    return folder / "__pycache__"
 
 
 def compiled_for(player: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The names of the kernels that are compiled for a player; the note on them is in `folder`."""
-    real = kernels._notes
-    monkeypatch.setattr(
-        kernels, "_notes", lambda *about: [folder / each.name for each in real(*about)][:1]
-    )
+    notes = folder_of_notes(folder, monkeypatch)
     asyncio.run(kernels.fill_cache(player, "auto"))
-    (note,) = folder.iterdir()
+    (note,) = notes.iterdir()
     files = json.loads(note.read_text())["files"]
     return {Path(file).name.split(".")[1].split("-")[0] for file in files}
 

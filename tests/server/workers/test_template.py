@@ -9,6 +9,7 @@ import socket
 import subprocess
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,9 +23,8 @@ from ggp.server.workers import template as template_module
 from ggp.server.workers.nursery import Nursery, Taken, TemplateProcess, template_for
 from ggp.server.workers.orders import MachineBuilt, MoveReport, Setup, Think
 from ggp.server.workers.pool import connected
-from tests.server.live import GUESSING, PATIENCE_S, eventually
-from tests.server.test_server import is_alive
-from tests.support.process_tree import started_by
+from tests.server.live import GUESSING, PATIENCE_S, eventually, is_alive
+from tests.support.process_tree import entry_of, started_by
 
 MEMORY = 1 << 30
 needs_proc = pytest.mark.skipif(
@@ -33,21 +33,34 @@ needs_proc = pytest.mark.skipif(
 pytestmark = needs_proc
 
 
+def template_pids() -> set[int]:
+    """The templates that this process has started, and that have not ended."""
+    return {pid for pid in started_by(os.getpid()) if entry_of(pid).endswith("template:main")}
+
+
+class TracedTemplate(TemplateProcess):
+    """Knows the process id of its template, if later ones of this process have ended."""
+
+    def __init__(self, memory_bytes: int | None, **options: Any) -> None:
+        super().__init__(memory_bytes, **options)
+        self._earlier_pids = template_pids()
+
+    @property
+    def pid(self) -> int:
+        (pid,) = template_pids() - self._earlier_pids
+        return pid
+
+
 @pytest.fixture(scope="module")
-def template() -> Iterator[TemplateProcess]:
+def template() -> Iterator[TracedTemplate]:
     """One with two spares."""
-    process = TemplateProcess(MEMORY, spares=2, player="hyperplay")
+    process = TracedTemplate(MEMORY, spares=2, player="hyperplay")
     process.start()
     yield process
     process.close()
 
 
-def pid_of(template: TemplateProcess) -> int:
-    assert template._process is not None
-    return template._process.pid
-
-
-def with_nursery(template: TemplateProcess, scenario: Callable[[Nursery], Awaitable[None]]) -> None:
+def with_nursery(template: TracedTemplate, scenario: Callable[[Nursery], Awaitable[None]]) -> None:
     """Run a scenario as a server would that begins now."""
 
     async def run() -> None:
@@ -71,12 +84,12 @@ def let_go(process: Taken) -> None:
     os.close(process.answers)
 
 
-def ready(template: TemplateProcess) -> set[int]:
+def ready(template: TracedTemplate) -> set[int]:
     """Workers there are, when all is quiet as many as are kept ready."""
-    return set(started_by(pid_of(template))) - LET_GO
+    return set(started_by(template.pid)) - LET_GO
 
 
-def test_worker_is_there_at_once_and_has_all_it_needs(template: TemplateProcess) -> None:
+def test_worker_is_there_at_once_and_has_all_it_needs(template: TracedTemplate) -> None:
     eventually(lambda: len(ready(template)) == 2)
     spares = ready(template)
     answers: list[object] = []
@@ -104,7 +117,7 @@ def test_worker_is_there_at_once_and_has_all_it_needs(template: TemplateProcess)
     )
 
 
-def test_worker_that_is_ready_takes_little_memory_of_its_own(template: TemplateProcess) -> None:
+def test_worker_that_is_ready_takes_little_memory_of_its_own(template: TracedTemplate) -> None:
     eventually(lambda: len(ready(template)) == 2)
     for pid in ready(template):
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
@@ -113,7 +126,7 @@ def test_worker_that_is_ready_takes_little_memory_of_its_own(template: TemplateP
 
 
 def test_processes_that_are_ready_outlive_the_server_and_those_it_took_do_not(
-    template: TemplateProcess,
+    template: TracedTemplate,
 ) -> None:
     eventually(lambda: len(ready(template)) == 2)
     spares, took = ready(template), []
@@ -129,7 +142,7 @@ def test_processes_that_are_ready_outlive_the_server_and_those_it_took_do_not(
     assert spares - ready(template) == {*took}
 
 
-def test_ready_process_that_dies_or_is_stopped_is_never_taken(template: TemplateProcess) -> None:
+def test_ready_process_that_dies_or_is_stopped_is_never_taken(template: TracedTemplate) -> None:
     eventually(lambda: len(ready(template)) == 2)
     dies, stops = ready(template)
     LET_GO.update((dies, stops))
@@ -147,7 +160,7 @@ def test_ready_process_that_dies_or_is_stopped_is_never_taken(template: Template
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -9), (signal.SIGTERM, -15)])
-def test_how_a_worker_ended_is_told(template: TemplateProcess, number: int, status: int) -> None:
+def test_how_a_worker_ended_is_told(template: TracedTemplate, number: int, status: int) -> None:
     async def scenario(nursery: Nursery) -> None:
         process = await nursery.take(light=True)
         os.kill(process.pid, number)
@@ -158,11 +171,11 @@ def test_how_a_worker_ended_is_told(template: TemplateProcess, number: int, stat
 
 
 def test_another_process_takes_the_place_of_one_that_died() -> None:
-    template = TemplateProcess(MEMORY)
+    template = TracedTemplate(MEMORY)
 
     async def scenario(nursery: Nursery) -> None:
         first = await nursery.take(light=True)
-        os.kill(pid_of(template), signal.SIGKILL)
+        os.kill(template.pid, signal.SIGKILL)
         assert await first.ended == -signal.SIGKILL
         eventually(lambda: not is_alive(first.pid))  # it dies with what it came from
         second = await nursery.take(light=True)
@@ -175,20 +188,20 @@ def test_another_process_takes_the_place_of_one_that_died() -> None:
 
 def test_process_that_gives_nothing_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nursery_module, "ANSWER_S", 0.2)
-    template = TemplateProcess(MEMORY)
+    template = TracedTemplate(MEMORY)
 
     async def scenario(nursery: Nursery) -> None:
         let_go(await nursery.take(light=True))
         while not nursery.is_loaded:
             await asyncio.sleep(0.01)
-        stopped = pid_of(template)
+        stopped = template.pid
         os.kill(stopped, signal.SIGSTOP)
         for _ in range(nursery_module.MAX_SILENT):
-            assert pid_of(template) == stopped  # once it may have been slow
+            assert template.pid == stopped  # once it may have been slow
             with pytest.raises(BackendUnavailableError, match="none is given"):
                 await nursery.take(light=True)
         let_go(await nursery.take(light=True))
-        assert pid_of(template) != stopped
+        assert template.pid != stopped
         assert not is_alive(stopped)
 
     with_nursery(template, scenario)
@@ -211,57 +224,68 @@ def test_server_that_asks_one_that_cannot_be_started_is_told() -> None:
     ("spares", "matches", "num_spares"), [(None, 1, 3), (None, 4, 9), (0, 4, 0)]
 )
 def test_as_many_are_ready_as_may_play_at_once_and_one_more(
-    spares: int | None, matches: int, num_spares: int
+    spares: int | None, matches: int, num_spares: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert spares_of(spares, matches) == num_spares
-    options = HostOptions("random", matches=matches, spares=spares)
-    assert str(num_spares) in template_for(options)._arguments
+    template = template_for(HostOptions("random", matches=matches, spares=spares))
+    command, _ = command_of(template, monkeypatch)
+    assert str(num_spares) in command
 
 
 def test_workers_see_little_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_TOKEN", "secret")
     monkeypatch.setenv("NOTIFY_SOCKET", "/run/systemd/notify")
     monkeypatch.setenv("LC_TIME", "C")
-    seen: dict[str, str] = {}
+    _, environment = command_of(TemplateProcess(MEMORY), monkeypatch)
+    assert {"PATH", "LC_TIME", "OMP_NUM_THREADS"} <= environment.keys()
+    assert not {"SOME_TOKEN", "NOTIFY_SOCKET"} & environment.keys()
 
-    def record(*command: object, env: dict[str, str], **options: object) -> None:
-        seen.update(env)
-        raise OSError("enough")
+
+def command_of(
+    template: TemplateProcess, monkeypatch: pytest.MonkeyPatch
+) -> tuple[list[str], dict[str, str]]:
+    """The command that starts a template, and its environment; nothing is started."""
+    starts: list[tuple[list[str], dict[str, str]]] = []
+
+    def record(command: list[str], env: dict[str, str], **options: object) -> None:
+        starts.append((command, env))
+        raise OSError("nothing is started")
 
     monkeypatch.setattr(subprocess, "Popen", record)
-    with pytest.raises(OSError, match="enough"):
-        TemplateProcess(MEMORY).start()
-    assert {"PATH", "LC_TIME", "OMP_NUM_THREADS"} <= seen.keys()
-    assert not {"SOME_TOKEN", "NOTIFY_SOCKET"} & seen.keys()
+    with pytest.raises(OSError, match="nothing is started"):
+        template.start()
+    return starts[0]
 
 
-def test_template_that_cannot_fork_says_so_and_lives_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_more() -> int:
+def serve_without_forks(*arguments: str) -> None:
+    """An entry: a template of a system that starts no more processes."""
+
+    def refuse() -> int:
         raise BlockingIOError("Resource temporarily unavailable")
 
-    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else None
-    monkeypatch.setattr(os, "fork", no_more)
-    ours, control = socket.socketpair()
-    server, channel = socket.socketpair()
-    template = template_module._Template(Channel(control), 0, 1)
-    client = template_module._Client(Channel(channel))
-    template._give(client, 7)
-    template._keep_another()  # nor is a spare worth the end of the others
-    assert Channel(server).receive() == [{"refused": 7}]
-    assert not client.workers
-    assert not template._wants_spare()
-    template._selector.close()
-    for each in (ours, control, server, channel, template._woken, template._waking):
-        each.close()
-    assert before is None or len(os.listdir("/proc/self/fd")) == before
+    os.fork = refuse
+    template_module.main(*arguments)
 
 
-def test_server_whose_worker_is_refused_is_told() -> None:
-    async def scenario() -> None:
-        nursery = Nursery(lambda channel, anew: channel.close())
-        wanted = nursery._requests[7] = asyncio.get_running_loop().create_future()
-        nursery._follow({"refused": 7})
-        with pytest.raises(OSError, match="cannot start a process"):
-            await wanted
+def test_template_that_cannot_fork_says_so_and_lives_on() -> None:
+    ours, theirs = socket.socketpair()
+    entry = f"{__name__}:{serve_without_forks.__name__}"
+    template = processes.start(entry, "0", "1", "random", "prolog", "0", stdin=theirs.fileno())
 
-    asyncio.run(scenario())
+    def connect(channel: socket.socket, anew: bool) -> None:
+        with channel:
+            Channel(ours).send({}, channel.fileno())
+
+    async def run() -> None:
+        nursery, num_open = Nursery(connect), set()
+        for _ in range(3):
+            with pytest.raises(BackendUnavailableError, match="cannot start a process"):
+                await nursery.take(light=False)
+            await asyncio.sleep(0.1)  # in which it tries to have a spare
+            num_open.add(len(os.listdir(f"/proc/{template.pid}/fd")))
+        assert len(num_open) == 1
+        nursery.close()
+
+    with ours, theirs:
+        asyncio.run(run())
+    processes.reap(template)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import time
+import weakref
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -25,8 +26,10 @@ from ggp.players import Context, Decision, MoveValue, Player, PlayerSpec, player
 from ggp.players.elsewhere.from_json import MAX_SHOWN_VALUES
 from ggp.players.hyperplay import HyperPlay
 from ggp.protocol.path import PathTurn
+from ggp.run.messages import read_message
 from ggp.search.anytime import Deadline
-from ggp.server.workers import orders, worker_match
+from ggp.server.workers import worker_match
+from ggp.server.workers.nursery import Nursery
 from ggp.server.workers.orders import (
     Answer,
     AreYouThere,
@@ -47,7 +50,7 @@ from ggp.server.workers.orders import (
 )
 from ggp.server.workers.pool import WorkerProcess
 from tests.players.parts.test_depletion import HAYSTACK
-from tests.server.live import GUESSING, PATIENCE_S
+from tests.server.live import GUESSING, PATIENCE_S, template
 from tests.server.live import worker as a_worker
 from tests.support.process_tree import started_by
 from tests.support.sheets.programs import MANY_MOVES
@@ -475,13 +478,17 @@ def test_worker_gives_up_rights() -> None:
 
 @pytest.mark.parametrize("confined", [True, False])
 def test_worker_ends_with_its_input(confined: bool) -> None:
-    async def scenario(dialogue: Dialogue) -> None:
-        await dialogue.until(lambda: dialogue.answers)
-        dialogue.worker._orders.close()
-        await dialogue.until(lambda: dialogue.ends)
-        assert dialogue.ends == ["exit status 0"]
+    async def run() -> int:
+        nursery = Nursery(template(MEMORY if confined else None).connect)
+        process = await nursery.take(light=False)
+        with os.fdopen(process.answers, "rb") as answers:
+            assert isinstance(read_answer(read_message(answers) or b""), Up)
+            os.close(process.orders)
+            status = await process.ended
+        nursery.close()
+        return status
 
-    with_worker(scenario, confined=confined)
+    assert asyncio.run(run()) == 0
 
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: answer.kind)
@@ -500,15 +507,17 @@ def test_orders_survive_the_pipe() -> None:
         assert read_order(to_json(order)) == order
 
 
-def test_turn_is_written_once_for_all_workers() -> None:
+def test_turn_is_written_once_for_all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[Any] = []
+    dumps = json.dumps
+    monkeypatch.setattr(json, "dumps", lambda value: written.append(value) or dumps(value))
     turn = PathTurn("m", ("(p 1)",), "m", True)
-    line = to_json(Think(1, 0, (turn,), 3.5))
-    assert orders._written[turn] in line.decode()
-    orders._written[turn] = orders._turn_json(PathTurn("written before"))
-    order = read_order(to_json(Think(1, 0, (turn,), 3.5)))
-    assert order == Think(1, 0, (PathTurn("written before"),), 3.5)
+    lines = [to_json(Think(number, 0, (turn,), 3.5)) for number in (1, 2)]
+    assert [read_order(line) for line in lines] == [Think(n, 0, (turn,), 3.5) for n in (1, 2)]
+    assert [value["move"] for value in written if "move" in value] == ["m"]
+    is_kept = weakref.ref(turn)
     del turn
-    assert not any(kept.move == "m" for kept in orders._written)
+    assert is_kept() is None
 
 
 def test_large_value_tables_are_cut_to_the_best() -> None:
