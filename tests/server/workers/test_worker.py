@@ -510,7 +510,12 @@ def test_orders_survive_the_pipe() -> None:
 def test_turn_is_written_once_for_all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[Any] = []
     dumps = json.dumps
-    monkeypatch.setattr(json, "dumps", lambda value: written.append(value) or dumps(value))
+
+    def record(value: object) -> str:
+        written.append(value)
+        return dumps(value)
+
+    monkeypatch.setattr(json, "dumps", record)
     turn = PathTurn("m", ("(p 1)",), "m", True)
     lines = [to_json(Think(number, 0, (turn,), 3.5)) for number in (1, 2)]
     assert [read_order(line) for line in lines] == [Think(n, 0, (turn,), 3.5) for n in (1, 2)]
