@@ -6,7 +6,7 @@ from ggp.protocol.transitions import TRANSITIONS
 from tests.protocol.life_table import BEGIN, DOCUMENT, END, STAYS, rewritten, table
 
 
-def test_the_life_of_a_match_is_written_from_the_table() -> None:
+def test_page_has_the_generated_table() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     assert text.count(BEGIN) == text.count(END) == 1
     assert rewritten(text) == text, "run python -m tests.protocol.life_table"

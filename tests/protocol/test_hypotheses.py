@@ -103,7 +103,7 @@ def test_joint_move_that_comes_again_after_lost_turns_is_a_new_turn() -> None:
     assert wire.send(unnumbered("move", "noop")).event is Event.PLAY_NEXT  # still nobody knows
 
 
-def test_message_is_a_copy_again_once_it_is_known_what_fits() -> None:
+def test_repeated_message_is_a_copy_once_the_history_is_known() -> None:
     wire = Wire()
     wire.turn(Play("m"), "move")
     wire.session.resume(wire.now + 0.5, wire.now + 0.5)
@@ -164,7 +164,7 @@ def test_socket_that_outlived_the_server_loses_no_turn() -> None:
     assert ask.history == (PathTurn("move", DID, "move", True),)
 
 
-def test_nobody_waits_for_what_was_asked_before_we_were_started_again() -> None:
+def test_question_from_before_a_restart_is_not_waited_for() -> None:
     wire = Wire()
     wire.turn(Play("m"), "move")
     wire.turn(unnumbered("move", "noop"), "other")
@@ -176,7 +176,7 @@ def test_nobody_waits_for_what_was_asked_before_we_were_started_again() -> None:
     assert [turn.move for turn in following.ask.history] == ["move", "other", "move"]
 
 
-def test_what_was_asked_before_we_were_started_again_may_be_asked_once_more() -> None:
+def test_question_from_before_a_restart_may_be_repeated() -> None:
     wire = Wire()
     wire.turn(Play("m"), "move")
     ask = wire.send(unnumbered("move", "noop")).ask
@@ -235,7 +235,7 @@ def test_hypotheses_are_kept_until_something_fits() -> None:
     assert not paths.lost
 
 
-def test_turns_missed_though_we_listened_are_thought_of_until_something_fits() -> None:
+def test_turns_missed_while_we_listened_are_hypotheses_until_something_fits() -> None:
     turns = [PathTurn(f"m{number}", ()) for number in range(3)]
     paths = Hypotheses()
     for turn in turns:
@@ -250,6 +250,6 @@ def test_turns_within_a_time(deaf_s: float, turns: int) -> None:
     assert turns_within(deaf_s, 1.0, 1.0) == turns
 
 
-def test_more_lost_turns_are_likelier_than_fewer_and_none_is_thought_of() -> None:
+def test_more_lost_turns_are_likelier_than_fewer_and_none_is_possible() -> None:
     assert likely_numbers(0) == list(range(13))
     assert likely_numbers(5)[:7] == [5, 0, 6, 4, 7, 3, 8]

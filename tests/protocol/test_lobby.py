@@ -56,7 +56,7 @@ def test_player_that_cannot_be_named_or_never_plays_is_refused() -> None:
         Lobby("ggp", matches=0)
 
 
-def test_info_tells_whether_another_match_can_be_played() -> None:
+def test_info_shows_whether_another_match_can_be_played() -> None:
     lobby = Lobby("ggp", matches=2)
     for busy in (False, False, True):
         reply = receive(lobby, "( INFO )", 0).reply
@@ -127,7 +127,7 @@ def test_clocks_of_a_week_hold_no_place_for_weeks() -> None:
 
 @pytest.mark.parametrize("when", ["starting", "waiting", "thinking"])
 @pytest.mark.parametrize("end", ["(STOP m NIL)", "(ABORT m)"])
-def test_match_that_is_over_is_remembered_small(when: str, end: str) -> None:
+def test_finished_match_is_remembered_in_few_bytes(when: str, end: str) -> None:
     lobby = Lobby("ggp")
     symbols = " ".join(f"(Fact{number} x)" for number in range(5_000))
     opening = receive(lobby, start(rules=f"{GDL2} {symbols}"), 0)
@@ -207,7 +207,7 @@ def test_few_matches_that_are_over_are_remembered() -> None:
     assert receive(lobby, f"(STOP m{3 * MAX_REMEMBERED - 1} NIL)", 0).reply == "done"
 
 
-def test_giving_a_lobby_the_same_again_restores_it() -> None:
+def test_replayed_messages_restore_a_lobby() -> None:
     def replay() -> tuple[PathTurn, ...]:
         lobby = Lobby("ggp")
         begin(lobby)

@@ -92,7 +92,7 @@ def test_message_is_read_however_it_is_written(text: str, disturb: object) -> No
 
 
 @pytest.mark.parametrize("nothing", ["NIL", "nil", "Nil"])
-def test_nil_tells_nothing_and_an_empty_list_is_one(nothing: str) -> None:
+def test_nil_is_unknown_and_an_empty_list_is_empty(nothing: str) -> None:
     assert parse_message(f"(PLAY m {nothing})") == Play("m")
     assert parse_message("(PLAY m ())") == Play("m", terms=())
     assert parse_message(f"(PLAY m 4 {nothing} ( ))") == Play("m", 4, None, ())
@@ -150,7 +150,7 @@ def test_play_that_makes_no_sense_still_asks_for_a_move() -> None:
         ("(PLAY m (" + "a " * 20_001 + "))", "more than the limit of 20,000 items"),
     ],
 )
-def test_what_is_no_message_is_refused_with_a_reason(text: str, says: str) -> None:
+def test_malformed_message_is_refused_with_a_reason(text: str, says: str) -> None:
     with pytest.raises(RemoteProtocolError, match=re.escape(says)) as caught:
         parse_message(text)
     assert "\n" not in str(caught.value)
@@ -211,7 +211,7 @@ def upper(message: Message) -> Message:
 @settings(max_examples=40)
 @pytest.mark.parametrize("style", WIRE_STYLES.values(), ids=list(WIRE_STYLES))
 @given(data=st.data())
-def test_what_is_printed_is_read_again(style: WireStyle, draws: st.DataObject) -> None:
+def test_printed_message_is_read_back(style: WireStyle, draws: st.DataObject) -> None:
     message = draws.draw(messages(style.dialect))
     assert parse_message(print_message(message, style)) == (
         upper(message) if style.upper else message
@@ -240,7 +240,7 @@ def test_bytes_are_read_or_refused(received: bytes) -> None:
 
 
 @given(ground_terms)
-def test_canonical_term_is_what_the_parser_makes_of_it(term: Term) -> None:
+def test_canonical_term_agrees_with_the_parser(term: Term) -> None:
     for text in (str(term), str(term).upper(), f" {str(term).replace('(', '( ')}\n"):
         assert canonical(text) == to_kif(parse_term(text))
     assert canonical(f"(f ({'a'}) (B))") == to_kif(parse_term("(f (a) (B))")) == "(f a b)"
@@ -283,7 +283,7 @@ def test_info_reply_says_whether_another_match_can_be_played() -> None:
     assert info_reply("ggp", busy=True) == "((name ggp) (status busy) (species alien))"
 
 
-def test_name_that_is_no_symbol_cannot_be_told() -> None:
+def test_name_that_is_no_symbol_cannot_be_sent() -> None:
     with pytest.raises(LocalProtocolError, match="must be one symbol"):
         info_reply("two words", busy=False)
 

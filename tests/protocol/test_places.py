@@ -104,7 +104,7 @@ def test_of_several_silent_matches_the_latest_expected_gives_way_last() -> None:
     assert live(lobby) == ["long", "n"]
 
 
-def test_info_does_not_call_a_lobby_of_ghosts_busy() -> None:
+def test_lobby_of_abandoned_matches_is_not_busy() -> None:
     lobby = Lobby("ggp")
     ready(lobby, "ghost")
     assert "busy" in str(receive(lobby, "(INFO)", 44).reply)
@@ -272,7 +272,7 @@ def test_start_does_not_wait_for_a_match_that_is_thought_for() -> None:
 # ---------------------------------------------------------------- after a restart
 
 
-def test_restored_match_that_hears_nothing_gives_its_place_up() -> None:
+def test_silent_restored_match_gives_its_place_up() -> None:
     lobby = Lobby("ggp")
     ready(lobby, "m")
     receive(lobby, "(PLAY m NIL)", 40)  # and then the server was killed

@@ -49,7 +49,7 @@ def role_of(rules: str) -> str:
 
 
 @pytest.mark.parametrize("game", [*GAMES, *SHARED_GDL2, "gdl2/dominion.kif", "gdl2/sushi_go.kif"])
-def test_keywords_are_found_by_what_rules_do_with_them(game: str) -> None:
+def test_keywords_are_recognised_by_their_use_in_rules(game: str) -> None:
     rules, spell = rules_of(game), scrambled(OF_GDL)
     program = normalize(parse(rules))
     restored = outline(respelled(rules, spell), role=spell(role_of(rules)))
@@ -100,7 +100,7 @@ ROLES = "(role a) (role b) (<= (goal a 100) (true x)) (<= (goal b 0) (true y))"
 
 
 @pytest.mark.parametrize("name", SEES_RULES)
-def test_relation_that_tells_roles_what_was_done_is_sees(name: str) -> None:
+def test_relation_that_shows_roles_the_moves_is_sees(name: str) -> None:
     assert find_renamed(quick_rules(f"{ROLES} {SEES_RULES[name]}"), "a") == {"sees": "foo"}
 
 
@@ -129,7 +129,7 @@ def test_role_with_one_goal_or_none_is_random(goals: str, expected: str | None) 
     assert "random" not in find_renamed(quick_rules(f"(role dice) {ROLES} {goals}"), "a")
 
 
-def test_told_role_may_come_from_a_fluent_that_holds_other_things_too() -> None:
+def test_role_of_a_percept_may_come_from_a_fluent_with_other_arguments() -> None:
     rules = quick_rules(
         "(role a) (role b) (role dice) (goal dice 0) (card c) (init (stage deal a))"
         "(<= (goal a 100) (true x)) (<= (goal b 0) (true y))"

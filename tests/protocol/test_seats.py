@@ -79,7 +79,7 @@ def test_names_of_receivers_tell_roles_apart() -> None:
             lobby.answer(ask_of(receipt), "move", turn)
 
 
-def test_one_name_for_several_roles_is_told() -> None:
+def test_one_name_for_several_roles_is_noted() -> None:
     lobby = Lobby("ggp")
     assert receive(lobby, start("white"), 0, receiver="me").notes == ()
     (note,) = receive(lobby, start("black"), 0, receiver="me").notes

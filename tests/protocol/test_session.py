@@ -80,7 +80,7 @@ def test_live_match_can_always_be_ended_and_moved_on(state: MatchState) -> None:
     assert TRANSITIONS[state, Event.PLAY_NEXT][1] is Action.ASK_MOVE
 
 
-def test_what_is_not_in_the_table_is_our_own_mistake() -> None:
+def test_transition_outside_the_table_is_an_internal_error() -> None:
     session = Session(START, 1, count(1).__next__)
     with pytest.raises(LocalProtocolError, match="cannot happen to a match absent"):
         session.receive(Play("m", turn=5, terms=("a",)), 0.0)
@@ -332,7 +332,7 @@ def test_match_whose_beginning_is_missing_is_played(
     assert outcome.ask.history == history
 
 
-def test_turn_that_is_told_otherwise_rewrites_the_history() -> None:
+def test_contradicting_news_of_a_turn_rewrites_the_history() -> None:
     wire = Wire(START2)
     wire.turn(numbered(0, None), "a")
     wire.turn(numbered(1, "a", "(saw 1)"), "b")

@@ -130,7 +130,7 @@ def deaths(folder: Path, match: str) -> list[str]:
 
 
 @pytest.mark.verify
-def test_workers_that_died_between_turns_are_there_again(tmp_path: Path) -> None:
+def test_workers_that_died_between_turns_are_replaced(tmp_path: Path) -> None:
     with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
         referee = referee_of("m")
         assert server.post(opening_of(referee)) == "ready"
@@ -146,7 +146,9 @@ def test_workers_that_died_between_turns_are_there_again(tmp_path: Path) -> None
 
 
 @pytest.mark.verify
-def test_connection_that_is_cut_can_ask_again(server: LiveServer, folder: Path) -> None:
+def test_question_can_be_repeated_after_a_broken_connection(
+    server: LiveServer, folder: Path
+) -> None:
     referee = referee_of("cut")
     assert server.post(opening_of(referee, play_clock_s=2)) == "ready"
     while not referee.is_over:
@@ -165,7 +167,7 @@ def num_received(folder: Path, match: str) -> int:
 
 
 @pytest.mark.verify
-def test_messages_twice_and_out_of_order_cost_no_move(tmp_path: Path) -> None:
+def test_repeated_and_reordered_messages_cost_no_move(tmp_path: Path) -> None:
     with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
         referee = referee_of("m")
         opening = opening_of(referee)
@@ -184,7 +186,7 @@ def test_messages_twice_and_out_of_order_cost_no_move(tmp_path: Path) -> None:
 
 
 @pytest.mark.verify
-def test_message_of_a_later_turn_frees_the_one_before(tmp_path: Path) -> None:
+def test_message_of_a_later_turn_releases_the_earlier_question(tmp_path: Path) -> None:
     with live_server(HostOptions("hyperplay:n=2", log_folder=tmp_path)) as server:
         assert server.post(start("m", clocks="60 60")) == "ready"
         with ThreadPoolExecutor() as pool:
@@ -200,7 +202,7 @@ def test_message_of_a_later_turn_frees_the_one_before(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", rarely(["ended", "killed"], {"ended"}))
-def test_server_that_is_started_again_goes_on_with_its_matches(tmp_path: Path, how: str) -> None:
+def test_restarted_server_resumes_its_matches(tmp_path: Path, how: str) -> None:
     referee = referee_of("m")
     options = HostOptions(QUICK, log_folder=tmp_path)
     with live_server(options) as server:
@@ -225,7 +227,7 @@ def test_server_that_is_started_again_goes_on_with_its_matches(tmp_path: Path, h
         assert "available" in server.post("(INFO)")
 
 
-def test_move_that_was_replaced_is_no_riddle(tmp_path: Path) -> None:
+def test_match_goes_on_after_our_move_was_replaced(tmp_path: Path) -> None:
     # The server says it played another move, though ours was legal and in time.
     with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
         assert server.post(start("m", clocks="60 60")) == "ready"
@@ -239,7 +241,7 @@ def test_move_that_was_replaced_is_no_riddle(tmp_path: Path) -> None:
 
 
 @pytest.mark.verify
-def test_worker_that_keeps_dying_is_replaced_again_and_again(tmp_path: Path) -> None:
+def test_worker_that_keeps_dying_is_always_replaced(tmp_path: Path) -> None:
     with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
         assert server.post(start("m", clocks="60 60")) == "ready"
         for number in range(pair.MAX_LIVES):

@@ -55,7 +55,7 @@ class Match:
         return kept_s
 
 
-def test_margin_begins_with_that_of_old_and_shrinks_turn_by_turn_to_what_is_measured() -> None:
+def test_margin_shrinks_turn_by_turn_from_the_default_to_the_measured_times() -> None:
     match = Match()
     margins = [match.turn() for _ in range(12)]
     assert margins[0] == pytest.approx(0.5)
@@ -66,7 +66,7 @@ def test_margin_begins_with_that_of_old_and_shrinks_turn_by_turn_to_what_is_meas
     assert match.turn() == pytest.approx(0.05 + 3 * 0.005 + 0.01)
 
 
-def test_margin_grows_at_once_after_an_overrun_and_shrinks_again_when_that_is_long_ago() -> None:
+def test_margin_grows_at_once_after_an_overrun_and_shrinks_again_later() -> None:
     match = Match()
     for _ in range(12):
         match.turn()
@@ -77,9 +77,7 @@ def test_margin_grows_at_once_after_an_overrun_and_shrinks_again_when_that_is_lo
     assert match.turn() == pytest.approx(LEAST)
 
 
-def test_a_move_that_was_replaced_brings_back_the_margin_of_old_and_more_is_kept_from_then_on() -> (
-    None
-):
+def test_replaced_move_restores_the_default_margin_and_raises_later_ones() -> None:
     match = Match()
     for _ in range(12):
         match.turn()
@@ -89,7 +87,7 @@ def test_a_move_that_was_replaced_brings_back_the_margin_of_old_and_more_is_kept
     assert later[-1] >= 2 * kept_s * 0.6
 
 
-def test_a_refused_move_is_no_lateness_where_the_next_message_came_before_the_clocks_end() -> None:
+def test_replaced_move_was_in_time_if_the_next_message_came_within_the_clock() -> None:
     match = Match()
     for _ in range(12):
         match.turn()
@@ -97,7 +95,7 @@ def test_a_refused_move_is_no_lateness_where_the_next_message_came_before_the_cl
     assert match.turn() == pytest.approx(LEAST)
 
 
-def test_where_moves_are_not_told_only_an_early_message_is_a_proof() -> None:
+def test_without_news_of_moves_only_an_early_message_is_a_proof() -> None:
     slow, quick = Match(), Match()
     for _ in range(6):
         slow_s, quick_s = slow.turn(executed=None, gap_s=0.6), quick.turn(executed=None)
@@ -105,7 +103,7 @@ def test_where_moves_are_not_told_only_an_early_message_is_a_proof() -> None:
     assert quick_s < 0.1
 
 
-def test_a_server_that_pauses_is_not_taken_to_be_far_away() -> None:
+def test_pausing_server_is_not_taken_for_a_distant_one() -> None:
     pausing, far = Match(), Match()
     for _ in range(12):
         pausing_s = pausing.turn(gap_s=0.51)
@@ -114,7 +112,7 @@ def test_a_server_that_pauses_is_not_taken_to_be_far_away() -> None:
     assert far_s == pytest.approx(0.5)
 
 
-def test_of_a_server_that_is_far_a_lost_packet_is_reckoned_with() -> None:
+def test_margin_for_a_distant_server_allows_for_a_lost_packet() -> None:
     match = Match()
     for _ in range(12):
         kept_s = match.turn(gap_s=0.1, trip_s=FAR_S)
@@ -125,13 +123,13 @@ def test_of_a_server_that_is_far_a_lost_packet_is_reckoned_with() -> None:
     assert kept_s == pytest.approx(0.05 + 0.003 + 0.1 + 0.25)
 
 
-def test_answers_that_come_early_say_nothing() -> None:
+def test_early_answers_prove_nothing() -> None:
     match = Match()
     for _ in range(12):
         assert match.turn(overrun_s=-0.3, gap_s=2.0) == pytest.approx(0.5)
 
 
-def test_matches_of_one_server_share_what_is_known_and_others_do_not() -> None:
+def test_only_matches_of_one_server_share_measurements() -> None:
     latencies = Latencies()
     first = Match(latencies.of("10.0.0.1:40000"))
     for _ in range(12):
@@ -140,7 +138,7 @@ def test_matches_of_one_server_share_what_is_known_and_others_do_not() -> None:
     assert Match(latencies.of("10.0.0.2:40000")).turn() == pytest.approx(0.5)
 
 
-def test_only_so_many_addresses_are_remembered() -> None:
+def test_number_of_remembered_addresses_is_limited() -> None:
     latencies = Latencies()
     latency = latencies.of("10.0.0.1:1")
     for number in range(1000):
@@ -150,7 +148,7 @@ def test_only_so_many_addresses_are_remembered() -> None:
     assert latencies.of("10.0.0.1:3") is not latency
 
 
-def test_a_search_is_stopped_as_early_as_it_has_needed() -> None:
+def test_search_is_stopped_as_early_as_its_delays_require() -> None:
     stops = StopTimes(0.1)
     assert stops.early_s == 0.1
     for _ in range(5):

@@ -35,7 +35,7 @@ def lines_of(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.name == settings.__name__]
 
 
-def test_each_match_is_told_when_it_begins_and_when_it_ends(
+def test_operator_is_notified_when_a_match_begins_and_ends(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO", settings.__name__)

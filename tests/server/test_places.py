@@ -141,21 +141,19 @@ def test_only_allowed_addresses_are_heard() -> None:
         ("0.0.0.0/0", "", False),
     ],
 )
-def test_networks_have_the_addresses_they_should(
-    network: str, address: str, expected: bool
-) -> None:
+def test_network_contains_its_addresses_only(network: str, address: str, expected: bool) -> None:
     assert is_heard(address, [parse_network(network)]) is expected
 
 
 @pytest.mark.parametrize("text", ["", "localhost", "10.0.0", "10.0.0.0/33", "10.0.0.1:9147"])
-def test_what_is_no_network_is_refused(text: str) -> None:
+def test_malformed_network_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="is not an IP address or network"):
         parse_network(text)
     message = error_line("serve", "--player", "random", "--port", "0", "--allow", text)
     assert "is not an IP address or network" in message
 
 
-def test_address_of_a_peer_is_told_without_its_port() -> None:
+def test_peer_address_is_given_without_its_port() -> None:
     for peer, address in (("10.0.0.1:9147", "10.0.0.1"), ("::1:9147", "::1"), ("?", "")):
         assert Request("", 0.0, peer).sender == address
 
@@ -164,7 +162,7 @@ def test_address_of_a_peer_is_told_without_its_port() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what was taken")
-def test_match_whose_answer_is_refused_gives_its_place_up_at_once(tmp_path: Path) -> None:
+def test_match_whose_answer_cannot_be_delivered_gives_way_at_once(tmp_path: Path) -> None:
     with live_server(HostOptions("legal", log_folder=tmp_path)) as server:
         assert server.post(start("ghost", clocks=CLOCKS)) == "ready"
 
@@ -178,7 +176,7 @@ def test_match_whose_answer_is_refused_gives_its_place_up_at_once(tmp_path: Path
         eventually(lambda: kinds(tmp_path, "ghost")[-1] == "end: gave way")
 
 
-def test_match_of_a_controller_that_was_killed_while_it_waited_gives_its_place_up_at_once(
+def test_match_gives_way_at_once_when_its_controller_dies_while_waiting(
     tmp_path: Path,
 ) -> None:
     with live_server(HostOptions("hyperplay:n=2", log_folder=tmp_path)) as server:
@@ -193,7 +191,7 @@ def test_match_of_a_controller_that_was_killed_while_it_waited_gives_its_place_u
 
 
 @pytest.mark.verify
-def test_match_of_a_controller_that_was_killed_as_soon_as_it_had_asked_gives_its_place_up_too(
+def test_match_gives_way_when_its_controller_dies_right_after_asking(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(host, "AT_ONCE_S", 0.0)  # what waits for an answer waits for longer
@@ -206,7 +204,7 @@ def test_match_of_a_controller_that_was_killed_as_soon_as_it_had_asked_gives_its
         eventually(lambda: kinds(tmp_path, "ghost")[-1] == "end: gave way")
 
 
-def test_answer_that_is_taken_keeps_the_place(tmp_path: Path) -> None:
+def test_delivered_answer_keeps_the_place(tmp_path: Path) -> None:
     with live_server(HostOptions("legal", log_folder=tmp_path)) as server:
         assert server.post(start("m", clocks=CLOCKS)) == "ready"
         with server.connect() as asking:

@@ -74,7 +74,9 @@ def test_whole_match_is_played_in_every_dialect(server: LiveServer, style: str) 
 
 
 @pytest.mark.parametrize("name", rarely(SCENES, [*SCENES][1:]))
-def test_match_over_sockets_goes_as_without(first_legal: LiveServer, name: str) -> None:
+def test_match_over_sockets_has_the_transcript_of_one_without(
+    first_legal: LiveServer, name: str
+) -> None:
     scene = replace(SCENES[name], player="legal")
     assert scene.transcript(first_legal.post) == scene.transcript()
 
@@ -133,7 +135,7 @@ def test_unknown_match_is_busy_and_garbage_is_refused(server: LiveServer) -> Non
         assert (status, bool(text)) == (400, True), body[:20]
 
 
-def test_browsers_are_told_that_they_may(server: LiveServer) -> None:
+def test_browsers_are_allowed_to_send_requests(server: LiveServer) -> None:
     for method in ("GET", "OPTIONS", "HEAD"):
         with server.connect() as connection:
             connection.sendall(f"{method} /any/path HTTP/1.1\r\nHost: x\r\n\r\n".encode())
@@ -150,7 +152,7 @@ def test_other_methods_are_refused(server: LiveServer) -> None:
     assert status == 405
 
 
-def test_rules_that_cannot_be_played_are_answered_all_the_same(server: LiveServer) -> None:
+def test_messages_are_answered_even_if_the_rules_cannot_be_played(server: LiveServer) -> None:
     assert server.post(start("unplayable", "(role guesser) (foo bar)")) == "ready"
     assert server.post("(PLAY unplayable NIL)") == "nil"
     assert server.post("(STOP unplayable NIL)") == "done"
@@ -175,7 +177,7 @@ def test_the_same_message_again_gets_the_same_answer(server: LiveServer) -> None
 
 
 @pytest.mark.parametrize("name", ["../../evil", "/etc/passwd", "a\\b", "..", "x" * 500, "é", "\0"])
-def test_names_of_matches_are_no_paths(tmp_path: Path, name: str) -> None:
+def test_match_ids_cannot_name_paths(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()
     logs = [MatchLog(folder, name) for _ in range(2)]
@@ -217,7 +219,7 @@ def test_margin_is_at_most_half_of_a_clock() -> None:
     assert margin_of(3.0)(2) == 1
 
 
-def test_a_port_that_is_taken_is_told_in_one_line() -> None:
+def test_port_in_use_is_reported_in_one_line() -> None:
     with listen("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         with pytest.raises(ConfigError, match=f"cannot listen on 127.0.0.1 port {port}: "):
@@ -239,7 +241,7 @@ def test_a_port_that_is_taken_is_told_in_one_line() -> None:
     ],
     ids=["player", "host", "name", "log", "long host", "odd host", "memory"],
 )
-def test_bad_options_are_told_in_one_line(args: tuple[str, ...], phrase: str) -> None:
+def test_bad_options_are_reported_in_one_line(args: tuple[str, ...], phrase: str) -> None:
     assert phrase in error_line("serve", "--port", "0", *args)
 
 
@@ -285,7 +287,7 @@ def test_command_serves_until_it_is_interrupted(tmp_path: Path, number: int) -> 
 
 @pytest.mark.verify
 @pytest.mark.parametrize("numbers", [[signal.SIGINT], [signal.SIGTERM], [signal.SIGINT] * 2])
-def test_server_that_has_just_begun_ends_without_a_word(numbers: list[signal.Signals]) -> None:
+def test_server_that_has_just_started_ends_silently(numbers: list[signal.Signals]) -> None:
     process, _ = serve()
     for number in numbers:
         process.send_signal(number)

@@ -29,7 +29,7 @@ def test_a_match_is_played_in_the_terms_of_its_rules() -> None:
         assert server.post("(STOP shop ((buy temple (3 Coins)) noop))") == "done"
 
 
-def test_what_is_told_is_read_as_the_rules_are() -> None:
+def test_messages_are_read_with_the_tuples_of_the_rules() -> None:
     rules = outline(RULES)
     move = "(buy temple (tuple 3 coins))"
     assert rules.read("(BUY temple ( 3 COINS))") == move

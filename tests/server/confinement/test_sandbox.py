@@ -112,7 +112,7 @@ def confined_child(place: Path) -> Confined:
 
 
 @pytest.mark.parametrize("name", PROBES)
-def test_what_was_given_up_cannot_be_done_and_what_work_needs_can(
+def test_dropped_rights_are_gone_and_needed_ones_remain(
     confined_child: Confined, name: str
 ) -> None:
     probe = PROBES[name]
@@ -121,7 +121,7 @@ def test_what_was_given_up_cannot_be_done_and_what_work_needs_can(
     assert confined_child.kept_to(probe), confined_child.outcomes[name]
 
 
-def test_every_claim_is_tried_and_explained() -> None:
+def test_every_claim_has_probes_and_a_row_in_the_documentation() -> None:
     listed = re.findall(r"^\| `([^`]+)` ", section("### Claims"), re.M)
     claims = "; ".join(re.findall(r'"([a-z][a-zA-Z ]+)"', inspect.getsource(sandbox)))
     assert len(listed) == len(CLAIMS)
@@ -135,18 +135,18 @@ def section(heading: str) -> str:
     return "\n".join(line for line in text.partition("\n#")[0].splitlines() if line[:1] == "|")
 
 
-def test_what_is_read_of_the_system_is_what_the_documentation_says() -> None:
+def test_readable_system_files_are_those_of_the_documentation() -> None:
     assert {*re.findall(r"`(/[^`]*)`", section("### What workers read"))} >= {*SYSTEM}
 
 
-def test_tests_that_the_documentation_names_are_there() -> None:
+def test_tests_that_the_documentation_names_exist() -> None:
     named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", SECURITY.read_text(encoding="utf-8"))
     assert len(named) >= 8
     for path, name in named:
         assert f"def {name}(" in (REPOSITORY / path).read_text(encoding="utf-8"), (path, name)
 
 
-def test_probe_that_is_not_confined_does_nothing(place: Path) -> None:
+def test_probe_does_nothing_in_an_unconfined_process(place: Path) -> None:
     places = Places.below(place)
     assert not is_filtered()
     outcomes = try_all(tuple(CLAIMS), places)
@@ -159,7 +159,7 @@ def test_probe_that_is_not_confined_does_nothing(place: Path) -> None:
     assert sorted(path.name for path in (place / "out").iterdir()) == ["kept", "program"]
 
 
-def test_process_with_another_thread_gives_up_nothing_that_it_could_claim(place: Path) -> None:
+def test_process_with_a_second_thread_claims_no_dropped_rights(place: Path) -> None:
     starts = "import threading; threading.Thread(target=threading.Event().wait, daemon=True)"
     child = confined(place, f"{starts}.start()")
     assert child.rights == ("nothing: another thread had begun",)
@@ -247,7 +247,7 @@ for name in sys.argv[1:]:
     )
 
 
-def test_what_is_read_is_code_and_nothing_beside_it(
+def test_worker_reads_code_but_not_the_files_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("home/imports/package/__init__.py", "home/imports/module.py", "home/imports/.env"):
@@ -277,7 +277,9 @@ def _nobody_is_known(uid: int) -> None:
     raise KeyError(uid)
 
 
-def test_machine_without_a_table_has_no_filter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_architecture_without_a_table_of_system_calls_has_no_filter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
     assert not seccomp.refuse_calls(None)  # type: ignore[arg-type]
 
@@ -287,7 +289,7 @@ def test_machine_without_a_table_has_no_filter(monkeypatch: pytest.MonkeyPatch) 
     [(0, "x86_64-linux-gnu/asm/unistd_64.h"), (1, "asm-generic/unistd.h")],
     ids=["x86_64", "aarch64"],
 )
-def test_numbers_of_calls_are_those_of_the_system(column: int, header: str) -> None:
+def test_system_call_numbers_match_the_kernel_headers(column: int, header: str) -> None:
     path = Path("/usr/include") / header
     if not path.exists():
         pytest.skip("the headers of the kernel are not installed")

@@ -129,7 +129,7 @@ def test_nothing_that_a_worker_started_outlives_it(pipe: str) -> None:
         (2, MEMORY, "it started more than 2 processes"),
     ],
 )
-def test_worker_is_ended_with_its_children_if_they_take_too_much(
+def test_worker_and_its_children_are_killed_if_they_take_too_much(
     monkeypatch: pytest.MonkeyPatch, most: int, memory: int, why: str
 ) -> None:
     monkeypatch.setattr(pool_module, "WATCH_EVERY_S", 0.01)
@@ -185,7 +185,7 @@ def test_worker_inherits_nothing_that_the_server_has_open(tmp_path: Path) -> Non
     asyncio.run(scenario())
 
 
-def test_worker_cannot_write_what_others_believe() -> None:
+def test_worker_cannot_replace_circuits_of_other_processes() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for path in (folder, folder / STRANGERS):
@@ -214,7 +214,7 @@ if "no writing" in rights:
         assert DiskCache(folder).get("mine") is None
 
 
-def test_folder_that_is_none_stores_no_circuits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_null_device_as_cache_folder_stores_no_circuits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GGP_CACHE_DIR", os.devnull)
     cache = user_cache()
     cache.put("mine", b"stored")
@@ -222,7 +222,7 @@ def test_folder_that_is_none_stores_no_circuits(monkeypatch: pytest.MonkeyPatch)
     assert Path(os.devnull).is_char_device()
 
 
-def test_circuits_of_the_user_go_before_those_of_strangers(
+def test_circuits_of_the_user_take_precedence_over_those_of_strangers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = load("exploding_bomb")

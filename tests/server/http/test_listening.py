@@ -131,7 +131,7 @@ def answer(connection: socket.socket) -> str:
 
 @pytest.mark.verify
 @needs_proc
-def test_nobody_is_refused_while_all_processes_are_killed_and_started_again(
+def test_nobody_is_refused_while_all_processes_are_killed_and_restarted(
     manager: Manager,
 ) -> None:
     first = manager.start()
@@ -153,7 +153,7 @@ def test_nobody_is_refused_while_all_processes_are_killed_and_started_again(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
-def test_clock_begins_when_a_message_came_and_not_when_it_is_read() -> None:
+def test_clock_begins_when_a_message_arrives_not_when_it_is_read() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         client = socket.create_connection(listener.getsockname())
         client.sendall(request("(INFO)"))
@@ -238,7 +238,7 @@ def test_socket_that_was_opened_early_is_closed_where_another_is_needed(
 
 
 @pytest.mark.parametrize(("listens", "number"), [(False, "1"), (True, "2"), (True, "none")])
-def test_what_is_handed_over_must_be_one_socket_that_listens(listens: bool, number: str) -> None:
+def test_inherited_descriptor_must_be_one_listening_socket(listens: bool, number: str) -> None:
     with socket.socket() as inherited:
         if listens:
             inherited.listen()
@@ -255,7 +255,7 @@ def test_sockets_of_another_process_are_left_alone(monkeypatch: pytest.MonkeyPat
     assert listening.socket_handed_over() is None
 
 
-def test_manager_that_is_gone_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_service_manager_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("/nowhere/at/all", "@nobody-listens-here", "x" * 500):
         monkeypatch.setenv("NOTIFY_SOCKET", name)
         listening.tell(READY="1")
@@ -268,7 +268,7 @@ def test_units_point_to_pages_that_exist() -> None:
         assert (REPOSITORY / page).is_file(), page
 
 
-def test_units_are_understood_by_systemd(tmp_path: Path) -> None:
+def test_systemd_accepts_the_units(tmp_path: Path) -> None:
     analyze = shutil.which("systemd-analyze")
     if analyze is None:
         pytest.skip("there is no systemd")
@@ -282,7 +282,7 @@ def test_units_are_understood_by_systemd(tmp_path: Path) -> None:
     assert (checked.returncode, ours) == (0, [])
 
 
-def test_units_start_what_the_package_has() -> None:
+def test_units_start_the_command_of_the_package() -> None:
     service_text = (UNITS / "ggp.service").read_text()
     (command,) = re.findall(r"^ExecStart=(.*)$", service_text, re.MULTILINE)
     program, subcommand, *_ = command.split()

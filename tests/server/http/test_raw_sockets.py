@@ -132,7 +132,7 @@ def test_refusal_is_one_whole_reply_that_browsers_may_read(
     assert len([text for text in caplog.messages if "refused" in text]) == 1
 
 
-def test_body_without_length_ends_where_the_client_does(server: LiveServer) -> None:
+def test_body_without_length_ends_when_the_client_stops_sending(server: LiveServer) -> None:
     with server.connect() as connection:
         connection.sendall(b"POST / HTTP/1.0\r\n\r\n(INFO")  # closing parentheses may be missing
         connection.shutdown(socket.SHUT_WR)
@@ -149,7 +149,7 @@ def test_body_without_length_may_come_in_pieces(server: LiveServer) -> None:
     assert server.exchange(b"POST / HTTP/1.0\r\n\r\n( ABORT pieces )") == (200, "aborted")
 
 
-def test_one_byte_at_a_time_is_patiently_read(server: LiveServer) -> None:
+def test_request_may_arrive_byte_by_byte(server: LiveServer) -> None:
     with server.connect() as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for byte in request(BODY):
@@ -157,7 +157,7 @@ def test_one_byte_at_a_time_is_patiently_read(server: LiveServer) -> None:
         assert read_reply(connection) == FREE
 
 
-def test_length_in_characters_loses_nothing(server: LiveServer) -> None:
+def test_length_counted_in_characters_loses_no_text(server: LiveServer) -> None:
     match = "é日本\U0001f4a3é日本\U0001f4a3"
     body = start(match, clocks="1 1")
     assert server.exchange(request(body)) == (200, "ready")
@@ -170,7 +170,7 @@ def test_length_in_characters_loses_nothing(server: LiveServer) -> None:
         assert read_reply(connection) == (200, "aborted")
 
 
-def test_length_in_characters_of_many_words_loses_nothing(server: LiveServer) -> None:
+def test_length_counted_in_characters_loses_no_word_of_a_long_text(server: LiveServer) -> None:
     facts = "(word жжжжжжжжжж) " * 600
     body = start("many_words", rules=GUESSING + facts, clocks="1 1")
     assert len(body.encode()) - len(body) > LIMITS.header_bytes
@@ -178,7 +178,7 @@ def test_length_in_characters_of_many_words_loses_nothing(server: LiveServer) ->
     assert server.exchange(request("(ABORT many_words)")) == (200, "aborted")
 
 
-def test_length_that_is_too_large_is_no_hang(server: LiveServer) -> None:
+def test_overstated_length_does_not_hang(server: LiveServer) -> None:
     with server.connect() as connection:
         connection.sendall(request(BODY, length=1000))
         connection.shutdown(socket.SHUT_WR)  # says that this is all
@@ -188,12 +188,12 @@ def test_length_that_is_too_large_is_no_hang(server: LiveServer) -> None:
 
 
 @pytest.mark.parametrize("message", [b"", b"POST / HT", b"POST / HTTP/1.0\r\nContent-le"])
-def test_request_that_never_comes_is_given_up(server: LiveServer, message: bytes) -> None:
+def test_unfinished_request_times_out(server: LiveServer, message: bytes) -> None:
     status, _ = server.exchange(message)
     assert status == 408
 
 
-def test_closing_the_writing_side_early_is_no_loss(server: LiveServer) -> None:
+def test_client_may_close_its_writing_side_early(server: LiveServer) -> None:
     with server.connect() as connection:
         connection.sendall(request(BODY))
         connection.shutdown(socket.SHUT_WR)
@@ -216,7 +216,7 @@ def test_client_that_never_reads_costs_nothing(server: LiveServer) -> None:
         connection.close()
 
 
-def test_connection_that_is_cut_costs_nothing(server: LiveServer) -> None:
+def test_broken_connection_costs_nothing(server: LiveServer) -> None:
     for cut in (1, 20, 100, len(request(BODY))):
         connection = server.connect()
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # RST
@@ -278,21 +278,21 @@ def test_connection_that_is_cut_costs_nothing(server: LiveServer) -> None:
         "still-sending-no-http",
     ],
 )
-def test_what_is_too_much_is_refused(server: LiveServer, message: bytes, expected: int) -> None:
+def test_oversized_requests_are_refused(server: LiveServer, message: bytes, expected: int) -> None:
     status, text = server.exchange(
         message
     )  # the reply is not lost, though all of it was sent first
     assert (status, bool(text)) == (expected, True)
 
 
-def test_who_goes_on_sending_is_cut_off(server: LiveServer) -> None:
+def test_client_that_sends_without_end_is_cut_off(server: LiveServer) -> None:
     with server.connect() as connection:
         connection.sendall(request("", length=10**9))
         with pytest.raises(ConnectionError):
             connection.sendall(b"(" * 100_000_000)
 
 
-def test_who_has_an_answer_and_stays_takes_nobodys_place(server: LiveServer) -> None:
+def test_answered_connection_that_stays_open_takes_no_place(server: LiveServer) -> None:
     answered = [server.connect() for _ in range(LIMITS.connections)]
     for connection in answered:
         connection.sendall(b"PUT / HTTP/1.0\r\n\r\n")
@@ -302,7 +302,7 @@ def test_who_has_an_answer_and_stays_takes_nobodys_place(server: LiveServer) -> 
         connection.close()
 
 
-def test_too_many_connections_cost_those_that_say_nothing(server: LiveServer) -> None:
+def test_excess_connections_displace_silent_ones(server: LiveServer) -> None:
     idle = [server.connect() for _ in range(3 * LIMITS.connections)]
     assert server.exchange(request(BODY)) == FREE
     assert server.call(lambda: num_connections(server)) <= LIMITS.connections
@@ -314,7 +314,7 @@ def test_too_many_connections_cost_those_that_say_nothing(server: LiveServer) ->
     eventually(lambda: server.call(lambda: num_connections(server)) == 0)
 
 
-def test_long_requests_that_are_never_complete_take_bounded_memory(server: LiveServer) -> None:
+def test_unfinished_long_requests_take_bounded_memory(server: LiveServer) -> None:
     idle = [server.connect() for _ in range(3)]
     for connection in idle:
         connection.sendall(request("(" * 50_000)[:-100])

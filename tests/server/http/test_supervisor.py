@@ -90,7 +90,7 @@ def test_server_that_is_killed_costs_no_move_and_no_connection(tmp_path: Path) -
 
 
 @needs_proc
-def test_process_that_serves_has_loaded_nothing_to_think_with() -> None:
+def test_serving_process_loads_no_reasoning_libraries() -> None:
     process, port = serve()
     assert ask_once(port, "(INFO)")
     maps = Path(f"/proc/{serving(process)}/maps").read_text()
@@ -147,7 +147,7 @@ def cpu_s(pid: int) -> float:
     return sum(processes.processor_seconds(member) or 0.0 for member in processes.family(pid))
 
 
-def test_player_that_is_wrong_is_told_by_a_server_that_was_open() -> None:
+def test_unknown_player_is_reported_after_the_socket_was_opened() -> None:
     program = (
         "import os, time; from ggp.console import guarded; from ggp.errors import ConfigError\n"
         "from ggp.server.http.supervisor import stay_up\n"
@@ -205,7 +205,7 @@ with server.stopped_by_signals(), listen("127.0.0.1", 0) as listening:
 
 
 @pytest.mark.parametrize("program", [KEEPS, SERVES], ids=["keeps", "serves"])
-def test_a_signal_that_ends_no_waiting_is_heeded(program: str) -> None:
+def test_signal_that_arrives_in_another_thread_is_heeded(program: str) -> None:
     process = commands.start("-c", IN_ANOTHER_THREAD + program)
     _, errors = process.communicate(timeout=30)
     assert (process.returncode, errors) == (0, "")
@@ -213,7 +213,7 @@ def test_a_signal_that_ends_no_waiting_is_heeded(program: str) -> None:
 
 @pytest.mark.verify
 @needs_proc
-def test_server_that_is_told_to_end_is_not_started_again() -> None:
+def test_terminated_server_is_not_restarted() -> None:
     process, _ = serve()
     os.kill(serving(process), signal.SIGTERM)
     assert process.communicate(timeout=30) == ("", "")
@@ -225,7 +225,7 @@ def test_server_that_is_told_to_end_is_not_started_again() -> None:
     [("abort()", "signal 6"), ("_exit(3)", "exit status 3")],
     ids=["signal", "exit"],
 )
-def test_server_that_dies_again_and_again_is_given_up(how: str, cause: str) -> None:
+def test_server_that_keeps_dying_is_given_up(how: str, cause: str) -> None:
     program = (
         "from ggp.console import guarded; import os; "
         "from ggp.server.http.supervisor import stay_up; "
@@ -243,7 +243,7 @@ def test_server_that_dies_again_and_again_is_given_up(how: str, cause: str) -> N
 
 @needs_proc
 @pytest.mark.verify
-def test_move_that_was_asked_for_when_the_server_was_killed_is_answered(tmp_path: Path) -> None:
+def test_question_survives_the_death_of_the_server(tmp_path: Path) -> None:
     process, port = serve("--log", str(tmp_path), "--player", "hyperplay:n=2")
     assert ask_once(port, start("m", clocks="60 6")) == "ready"
     with ThreadPoolExecutor() as pool:

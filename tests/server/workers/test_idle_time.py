@@ -38,7 +38,7 @@ SEER = replace(setup(HAYSTACK, "hyperplay2:n=4,exact=0"), role="seer")
 WAITED = PathTurn("wait", (), "wait", True)
 
 
-def test_a_worker_finds_more_particles_while_nobody_asks_and_answers_at_once_when_asked() -> None:
+def test_idle_worker_finds_more_particles_and_answers_questions_at_once() -> None:
     async def scenario(dialogue: Dialogue) -> None:
         dialogue.worker.send(SEER)
         dialogue.worker.send(Think(1, 0, (WAITED, WAITED), time.monotonic()))
@@ -79,7 +79,7 @@ class Ponderer:
             raise ValueError("a mistake")
 
 
-def test_a_mistake_while_pondering_costs_nothing_but_the_player(
+def test_error_while_pondering_costs_only_the_player(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     players: list[Ponderer] = []
@@ -126,7 +126,7 @@ class Preparer(Ponderer):
 
 
 @pytest.mark.parametrize(("turns", "prepares"), [((), True), ((WAITED,), False)])
-def test_the_start_clock_is_for_the_player_but_for_a_first_look(
+def test_player_gets_the_start_clock_except_for_a_first_look(
     turns: tuple[PathTurn, ...], prepares: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     player = Preparer()

@@ -198,7 +198,7 @@ def test_nobody_is_refused_while_an_empty_cache_is_filled(tmp_path: Path) -> Non
 
 @pytest.mark.verify
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_server_that_compiles_ends_in_order(number: int) -> None:
+def test_server_ends_cleanly_while_it_compiles(number: int) -> None:
     process, port = serve(TAKES_LONG)
     assert process.stderr is not None
     assert process.stderr.readline().startswith("compiling machine code")
@@ -208,7 +208,7 @@ def test_server_that_compiles_ends_in_order(number: int) -> None:
     assert process.returncode == 0
 
 
-def test_what_was_compiled_is_noted_for_the_same_player(
+def test_compiled_kernels_are_noted_for_the_same_player(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Where there is nothing left to compile in the tests' own cache, this takes seconds.
@@ -274,7 +274,7 @@ def compiled_for(player: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.verify
-def test_kernels_of_players_that_play_in_its_place_are_compiled_too(
+def test_kernels_of_players_that_auto_hands_over_to_are_compiled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = compiled_for("auto", tmp_path, monkeypatch)
@@ -295,7 +295,7 @@ def test_kernels_of_boards_are_compiled_for_a_player_with_declared_pieces(
     assert not kernels.are_cached("los", "auto")
 
 
-def test_child_that_fails_is_told_and_the_server_goes_on(
+def test_failed_compilation_is_logged_and_the_server_goes_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(kernels, "compile_all", abs)

@@ -92,7 +92,7 @@ def test_last_resort_repeats_no_move_that_the_server_has_just_replaced(
     )
 
 
-def test_last_resort_is_what_was_executed_where_percepts_were_alike() -> None:
+def test_last_resort_is_the_move_executed_after_similar_percepts() -> None:
     # Who is to move hears of it, and moves on after a refusal.
     turns = [
         PathTurn("noop", ("(yours)",)),
@@ -138,7 +138,7 @@ def test_where_no_reading_fits_the_move_is_that_of_the_first(
     assert (choice.move, choice.reading) == ("a", None)
 
 
-def test_without_workers_the_move_comes_from_what_the_server_told() -> None:
+def test_without_workers_the_move_comes_from_the_history() -> None:
     history = (
         PathTurn("noop"),
         PathTurn(None, None, "(mark 1 1)", True),
@@ -170,7 +170,7 @@ def test_understudy_is_started_first() -> None:
     assert (light, heavy) == (True, False)
 
 
-def test_another_understudy_on_the_machine_of_the_thinker_takes_over() -> None:
+def test_understudy_on_the_machine_of_the_thinker_takes_over() -> None:
     def script(backend: str) -> str:
         report = MoveReport(FIRST_LOOK, True, Decision("a", (), 1, True, 0, 0.0))
         answers: list[Answer] = [Up(()), MachineBuilt(backend, ("a",), 0.0), report]

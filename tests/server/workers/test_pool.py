@@ -197,7 +197,7 @@ def test_worker_that_is_stopped_while_it_starts_is_killed() -> None:
         (("no sockets", "no reading of other files"), []),
     ],
 )
-def test_what_workers_gave_up_is_told_once(
+def test_dropped_rights_of_workers_are_logged_once(
     rights: tuple[str, ...], warned: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     async def scenario(pool: ShellPool) -> None:
@@ -224,7 +224,7 @@ def test_worker_that_was_dropped_has_ended_when_the_pool_is_closed() -> None:
     asyncio.run(run())
 
 
-def test_worker_that_answers_other_words_than_those_of_the_rules_is_not_heard() -> None:
+def test_worker_that_answers_with_words_outside_the_rules_is_killed() -> None:
     def answers(move: str) -> str:
         report = MoveReport(1, True, Decision(move, (), 1, True, 0, 0.0))
         return f"{says(report)}; {HANGS}"
@@ -327,7 +327,7 @@ def test_worker_that_starves_has_more_time_than_one_that_hangs(
     asyncio.run(run())
 
 
-def test_a_player_may_take_as_long_to_make_as_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_player_may_take_as_long_to_build_as_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its machine is announced before, and questions that it misses do not end its worker."""
     monkeypatch.setattr(pair, "HANG_S", 2**-6)
 
@@ -349,7 +349,7 @@ def test_a_player_may_take_as_long_to_make_as_a_machine(monkeypatch: pytest.Monk
 
 
 @needs_proc
-def test_time_on_processors_is_counted() -> None:
+def test_processor_time_is_measured() -> None:
     start_s = processes.processor_seconds(os.getpid())
     assert start_s is not None
     end = time.process_time() + 0.05

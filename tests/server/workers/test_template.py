@@ -89,7 +89,9 @@ def ready(template: TracedTemplate) -> set[int]:
     return set(started_by(template.pid)) - LET_GO
 
 
-def test_worker_is_there_at_once_and_has_all_it_needs(template: TracedTemplate) -> None:
+def test_spare_worker_is_handed_over_at_once_with_everything_loaded(
+    template: TracedTemplate,
+) -> None:
     eventually(lambda: len(ready(template)) == 2)
     spares = ready(template)
     answers: list[object] = []
@@ -117,7 +119,7 @@ def test_worker_is_there_at_once_and_has_all_it_needs(template: TracedTemplate) 
     )
 
 
-def test_worker_that_is_ready_takes_little_memory_of_its_own(template: TracedTemplate) -> None:
+def test_spare_worker_takes_little_memory_of_its_own(template: TracedTemplate) -> None:
     eventually(lambda: len(ready(template)) == 2)
     for pid in ready(template):
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
@@ -125,7 +127,7 @@ def test_worker_that_is_ready_takes_little_memory_of_its_own(template: TracedTem
         assert own_kb < 10_000
 
 
-def test_processes_that_are_ready_outlive_the_server_and_those_it_took_do_not(
+def test_spare_workers_outlive_the_server_and_taken_ones_do_not(
     template: TracedTemplate,
 ) -> None:
     eventually(lambda: len(ready(template)) == 2)
@@ -142,7 +144,7 @@ def test_processes_that_are_ready_outlive_the_server_and_those_it_took_do_not(
     assert spares - ready(template) == {*took}
 
 
-def test_ready_process_that_dies_or_is_stopped_is_never_taken(template: TracedTemplate) -> None:
+def test_dead_or_stopped_spare_is_never_handed_over(template: TracedTemplate) -> None:
     eventually(lambda: len(ready(template)) == 2)
     dies, stops = ready(template)
     LET_GO.update((dies, stops))
@@ -160,7 +162,9 @@ def test_ready_process_that_dies_or_is_stopped_is_never_taken(template: TracedTe
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -9), (signal.SIGTERM, -15)])
-def test_how_a_worker_ended_is_told(template: TracedTemplate, number: int, status: int) -> None:
+def test_exit_status_of_a_worker_is_reported(
+    template: TracedTemplate, number: int, status: int
+) -> None:
     async def scenario(nursery: Nursery) -> None:
         process = await nursery.take(light=True)
         os.kill(process.pid, number)
@@ -170,7 +174,7 @@ def test_how_a_worker_ended_is_told(template: TracedTemplate, number: int, statu
     with_nursery(template, scenario)
 
 
-def test_another_process_takes_the_place_of_one_that_died() -> None:
+def test_dead_template_is_replaced() -> None:
     template = TracedTemplate(MEMORY)
 
     async def scenario(nursery: Nursery) -> None:
@@ -186,7 +190,7 @@ def test_another_process_takes_the_place_of_one_that_died() -> None:
     template.close()
 
 
-def test_process_that_gives_nothing_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_template_that_gives_no_worker_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nursery_module, "ANSWER_S", 0.2)
     template = TracedTemplate(MEMORY)
 
@@ -208,7 +212,7 @@ def test_process_that_gives_nothing_is_replaced(monkeypatch: pytest.MonkeyPatch)
     template.close()
 
 
-def test_server_that_asks_one_that_cannot_be_started_is_told() -> None:
+def test_template_that_cannot_be_started_is_reported() -> None:
     def connect(channel: socket.socket, anew: bool) -> None:
         channel.close()
         raise FileNotFoundError("there is no Python interpreter to start")
@@ -223,7 +227,7 @@ def test_server_that_asks_one_that_cannot_be_started_is_told() -> None:
 @pytest.mark.parametrize(
     ("spares", "matches", "num_spares"), [(None, 1, 3), (None, 4, 9), (0, 4, 0)]
 )
-def test_as_many_are_ready_as_may_play_at_once_and_one_more(
+def test_two_workers_for_each_match_and_one_more_are_kept_ready(
     spares: int | None, matches: int, num_spares: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert spares_of(spares, matches) == num_spares
@@ -267,7 +271,7 @@ def serve_without_forks(*arguments: str) -> None:
     template_module.main(*arguments)
 
 
-def test_template_that_cannot_fork_says_so_and_lives_on() -> None:
+def test_template_that_cannot_fork_refuses_and_lives_on() -> None:
     ours, theirs = socket.socketpair()
     entry = f"{__name__}:{serve_without_forks.__name__}"
     template = processes.start(entry, "0", "1", "random", "prolog", "0", stdin=theirs.fileno())

@@ -162,7 +162,7 @@ def test_worker_follows_a_match_and_starts_again_where_history_is_rewritten() ->
     with_worker(scenario)
 
 
-def test_a_worker_begins_with_what_another_believed_and_is_not_misled() -> None:
+def test_worker_resumes_a_belief_of_another_but_no_wrong_one() -> None:
     seer = replace(setup(HAYSTACK, "random", "propnet"), role="seer")
     waited = (PathTurn("wait", (), "wait", True),) * 12
     beliefs: list[Believed] = []
@@ -341,7 +341,7 @@ def test_player_of_the_first_reading_stays_while_others_are_tried(
 
 
 @pytest.mark.verify
-def test_a_peer_that_is_served_decides_by_itself() -> None:
+def test_served_peer_decides_by_itself() -> None:
     """It is told the rules, without which it knows no twin of the game."""
     pytest.importorskip("pyspiel")
     answers: list[Answer] = []
@@ -370,7 +370,7 @@ def test_reports_come_at_once_and_a_newer_order_breaks_an_older_off() -> None:
     with_worker(scenario)
 
 
-def test_rules_that_cannot_be_played_are_told() -> None:
+def test_unplayable_rules_are_reported() -> None:
     async def scenario(dialogue: Dialogue) -> None:
         dialogue.worker.send(setup("(role guesser) (foo"))
         dialogue.worker.send(Think(1, 0, (), time.monotonic()))
@@ -403,7 +403,7 @@ def test_one_bad_rule_does_not_cost_the_machine() -> None:
         assert report.decision.move in ("(guess 0)", "(guess 1)")
 
 
-def test_where_moves_are_too_many_to_list_one_is_guessed_at_once(
+def test_move_is_guessed_at_once_if_there_are_too_many_to_list(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     few_inferences = partial(Limits, inferences=300_000, setup_inferences=100_000)
@@ -427,7 +427,7 @@ def test_where_moves_are_too_many_to_list_one_is_guessed_at_once(
     assert not any(isinstance(answer, GaveUp | Failed) for answer in answers)
 
 
-def test_where_finding_out_cannot_be_broken_off_in_time_only_guesses_are_told(
+def test_only_guesses_are_reported_if_the_search_for_moves_cannot_stop_in_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(worker_match, "OVERRUN_S", -PATIENCE_S)  # as if all of it had gone by
@@ -539,7 +539,7 @@ def test_large_value_tables_are_cut_to_the_best() -> None:
                     st.sampled_from(["report", "built", "said", "gave up", 1, None, {}, []])).map(
     lambda value: json.dumps(value).encode()
 ))  # fmt: skip
-def test_nonsense_of_a_worker_is_told_from_answers(line: bytes) -> None:
+def test_nonsense_of_a_worker_is_refused(line: bytes) -> None:
     with suppress(LocalProtocolError):  # and nothing else
         read_answer(line)
 
@@ -554,7 +554,7 @@ def test_probabilities_of_very_many_moves_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("probabilities", [[], "even", {"m": "much"}, {"m": None}])
-def test_probabilities_that_are_none_are_a_malformed_line(probabilities: object) -> None:
+def test_malformed_probabilities_are_refused(probabilities: object) -> None:
     line = json.loads(to_json(MoveReport(1, True, DECISION)))
     line["decision"]["probabilities"] = probabilities
     with pytest.raises(LocalProtocolError, match="a malformed message"):

@@ -111,7 +111,9 @@ ECHOED = """
 @pytest.mark.parametrize("backend", ["prolog", "propnet"])
 @pytest.mark.parametrize("player", PLAYERS)
 @pytest.mark.parametrize("style", ["ggp-base", "gdl2-old"])
-def test_what_may_be_percepts_or_moves_is_what_fits(style: str, player: str, backend: str) -> None:
+def test_ambiguous_terms_are_read_in_the_way_that_fits(
+    style: str, player: str, backend: str
+) -> None:
     match = Referee(DICE + ECHOED, "me", WIRE_STYLES[style])
     lobby = Lobby("ggp")
     worker = Worker(lobby, player, backend, tries_doubts=True)
@@ -148,7 +150,7 @@ def test_percepts_of_the_same_game_are_still_percepts(style: str) -> None:
         ("(<= (sees me (roll ?f)) (does random (roll ?f))) (sees me noop)", "(roll 2) noop noop"),
     ],
 )
-def test_what_may_be_percepts_is_no_joint_move(sees: str, news: str) -> None:
+def test_terms_that_may_be_percepts_are_no_joint_move(sees: str, news: str) -> None:
     lobby = Lobby("ggp")
     receive(lobby, f"(START m me ({DICE} {sees}) 10 10)", 0.0)
     receive(lobby, "(PLAY m NIL)", 1.0)
@@ -177,9 +179,9 @@ def test_joint_move_that_contradicts_our_move_is_no_joint_move() -> None:
         ("(<= (sees me ?m) (does ?p ?m))", False),
     ],
 )
-def test_rules_that_may_tell_moves_themselves_are_known(sees: str, never: bool) -> None:
+def test_rules_whose_percepts_may_show_moves_are_recognised(sees: str, never: bool) -> None:
     assert never_tells(normalize(parse(DICE + sees))) == never
 
 
-def test_plain_gdl_tells_moves() -> None:
+def test_plain_gdl_shows_all_moves() -> None:
     assert not never_tells(normalize(parse("(role a) (init x) (legal a go) terminal (goal a 1)")))
