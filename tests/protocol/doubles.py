@@ -25,7 +25,7 @@ _COMMENT = re.compile(r";[^\r\n]*")
 
 
 def respelled(text: str, spelling: Callable[[str], str]) -> str:
-    """A text of KIF with every symbol (variables and arrows excepted) spelled anew."""
+    """A text of KIF with every symbol except variables and arrows respelled."""
     return re.sub(r"[^\s()]+", lambda m: spelling(m[0]) if _SYMBOL.fullmatch(m[0]) else m[0], text)
 
 
@@ -52,7 +52,7 @@ class LocalWorker:
     """Plays the matches of one lobby in this process, without a clock.
 
     Args:
-        lobby: it answers for.
+        lobby: the lobby that it answers for.
         spec: of the player.
         seed: of all random choices.
     """
@@ -75,7 +75,7 @@ class LocalWorker:
         return receipt.reply or "refused"
 
     def begin(self, opening: Opening) -> None:
-        """Build what a match needs."""
+        """Build the machine of a match."""
         program = normalize(parse(opening.rules))
         assert program.is_gdl2 == opening.is_gdl2
         machine = build_here(program, "prolog")
@@ -168,7 +168,7 @@ class Referee:
         }
 
     def execute(self, reply: str) -> None:
-        """Play a turn with the move the player answered, which must be legal as spelled."""
+        """Play a turn with the player's answer, which must be a legal move in its spelling."""
         moves = [
             self.legal()[parse_reply(reply)]
             if role == self._index
@@ -182,7 +182,7 @@ class Referee:
         self.turn += 1
 
     def send(self, message: Message, serve: Callable[[str], str]) -> str:
-        """Send a message, note it and its answer."""
+        """Send a message; both it and the answer go into the transcript."""
         text = print_message(message, self.style)
         reply = serve(text)
         self.transcript += [f"> {text}", f"< {reply}"]

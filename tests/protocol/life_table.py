@@ -1,4 +1,4 @@
-"""Write the table of a match's life in docs/reference/protocol.md anew: python -m
+"""Rewrites the table of a match's states in docs/reference/protocol.md: python -m
 tests.protocol.life_table"""
 
 from __future__ import annotations

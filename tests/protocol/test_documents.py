@@ -1,4 +1,4 @@
-"""docs/reference/protocol.md says what the code does."""
+"""docs/reference/protocol.md agrees with the code."""
 
 from __future__ import annotations
 

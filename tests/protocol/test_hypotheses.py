@@ -1,4 +1,4 @@
-"""Turns that were lost while we were down: in whole matches, and what is kept of them when."""
+"""Turns that were lost while we were down: in whole matches, and as hypotheses of a session."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Down:
 
     Args:
         game, role, style: of the match.
-        seed: of the moves of others, and of those that are played for ours.
+        seed: of the other roles' moves, and of moves that replace ours.
     """
 
     def __init__(self, game: str, role: str, style: str, seed: int = 1) -> None:
@@ -60,7 +60,7 @@ class Down:
         self.lobby.resume(self.now - TURN_S / 2)
 
     def be_slow(self) -> None:
-        """Be asked, and answer nothing."""
+        """Get a question, and do not answer."""
         if not self.match.is_over:
             text = f"(PLAY m.1 ({' '.join(self.match.play().terms or ('NIL',))}))"
             assert receive(self.lobby, text, self.now).ask is not None

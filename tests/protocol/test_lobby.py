@@ -1,4 +1,4 @@
-"""All matches of a server: who is let in, who is busy, what is forgotten; and no text harms."""
+"""All matches of a server: which begin, which are refused or forgotten; and no text does harm."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_finished_match_is_remembered_in_few_bytes(when: str, end: str) -> None:
 
 
 def size_of(value: object) -> int:
-    """Bytes of everything a value holds, code and modules excepted."""
+    """Bytes of all objects that a value refers to, except code and modules."""
     seen: dict[int, object] = {}
     pending = [value]
     while pending:

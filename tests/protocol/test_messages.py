@@ -176,7 +176,7 @@ _rules = st.lists(_texts, min_size=1, max_size=4).map("\n".join)
 
 
 def messages(dialect: Dialect) -> st.SearchStrategy[Message]:
-    """Everything that can be said in a dialect."""
+    """All messages of a dialect."""
     has_turns = dialect is Dialect.GDL2
     turns = st.integers(0, MAX_TURN) if has_turns else st.none()
     last_moves = st.none() | _texts if has_turns else st.none()
@@ -192,7 +192,7 @@ def messages(dialect: Dialect) -> st.SearchStrategy[Message]:
 
 
 def upper(message: Message) -> Message:
-    """The message as servers that write in upper case mean it."""
+    """A message in upper case, as some servers write it."""
     match message:
         case Preview():
             return replace(message, rules=message.rules.upper())

@@ -45,7 +45,7 @@ def role_of(rules: str) -> str:
     return next(role for role in normalize(parse(rules)).roles if role != "random")
 
 
-# ---------------------------------------------------------------- what is recognised
+# ---------------------------------------------------------------- recognition
 
 
 @pytest.mark.parametrize("game", [*GAMES, *SHARED_GDL2, "gdl2/dominion.kif", "gdl2/sushi_go.kif"])
@@ -208,7 +208,7 @@ def test_match_with_renamed_keywords_is_played_legally(game: str, style: str) ->
 
 
 def test_percepts_are_not_taken_for_a_joint_move() -> None:
-    """Of as many terms as there are roles: lengths prove nothing."""
+    """The lists have as many terms as there are roles, which proves nothing."""
     rules = "(role a) (role b) (<= (legal ?p (mark ?x)) (cell ?x)) (<= (legal ?p noop) (true x))"
     for news in ("(got 1) (mark 2)", "noop (mark 1 2)", "noop ?x", "noop noop noop"):
         lobby = Lobby("ggp")

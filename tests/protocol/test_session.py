@@ -1,4 +1,4 @@
-"""The life of one match: what each message means in each state, and what is done about it."""
+"""The session of one match: the meaning of each message in each state, and the reaction to it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Wire:
         return self.session.answer(self.outcome.ask, move, self.now)
 
     def turn(self, play: Play, move: str) -> Ask:
-        """One turn, answered."""
+        """Play a turn: a question and its answer."""
         ask = self.send(play).ask
         assert ask is not None
         self.answer(move)

@@ -1,4 +1,4 @@
-"""Write the golden transcripts anew: python -m tests.protocol.transcripts [NAME...]
+"""Rewrites the golden transcripts: python -m tests.protocol.transcripts [NAME...]
 
 Do so only when messages or decisions were changed on purpose, and read the difference.
 """
@@ -25,12 +25,11 @@ Spelling = Callable[[str], str]
 
 
 OF_GDL = KEYWORDS - {"sees", "random"}
-"""What servers keep that know the keywords of GDL only."""
+"""Keywords that servers keep if they know plain GDL only."""
 
 
 def scrambled(keywords: Collection[str] = KEYWORDS, seed: int = 1) -> Spelling:
-    """Every symbol but what is kept and numbers renamed, in mixed case; what is kept in upper
-    case."""
+    """A spelling with renamed symbols in mixed case, and keywords in upper case."""
     rng = random.Random(seed)
     spellings: dict[str, str] = {}
 
@@ -49,7 +48,7 @@ def scrambled(keywords: Collection[str] = KEYWORDS, seed: int = 1) -> Spelling:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A match to be recorded: who referees what, how, and who plays."""
+    """A match to be recorded: its game, the form of its messages, and the player."""
 
     style: str
     game: str
@@ -86,7 +85,7 @@ SCENES = {
 
 
 def main(names: list[str]) -> None:
-    """Record these matches anew, or all."""
+    """Record these matches again; all if none is named."""
     for name in names or SCENES:
         (FOLDER / f"{name}.txt").write_text(SCENES[name].transcript(), encoding="utf-8")
 

@@ -82,7 +82,7 @@ class LiveServer:
 
 @cache
 def template(memory_bytes: int | None, quiet: bool = True) -> TemplateProcess:
-    """The process that workers come from in these tests: to start it takes a second.
+    """The process that workers are forked from in these tests; starting it takes a second.
 
     Args:
         memory_bytes, quiet: see `TemplateProcess`.
@@ -102,7 +102,7 @@ async def worker(memory_bytes: int, confined: bool = True) -> AsyncIterator[Work
         nursery.close()
 
 
-async def taken(*command: str, environment: Mapping[str, str] | None = None) -> Taken:
+async def handed_over(*command: str, environment: Mapping[str, str] | None = None) -> Taken:
     """A worker that runs a command, as a nursery hands it over."""
     (orders_in, orders), (answers, answers_out) = os.pipe(), os.pipe()
     child = await asyncio.create_subprocess_exec(
@@ -117,7 +117,7 @@ async def taken(*command: str, environment: Mapping[str, str] | None = None) -> 
 def live_server(
     options: HostOptions, prepare: Callable[[], Awaitable[None]] | None = None
 ) -> Iterator[LiveServer]:
-    """A server that is shut down in the end, as Ctrl-C does it.
+    """A server that is shut down in the end, as by Ctrl-C.
 
     Args:
         options, prepare: see `Host`.
@@ -183,7 +183,7 @@ def events(folder: Path, match: str) -> list[dict[str, Any]]:
 
 
 def pid_of(folder: Path, match: str, worker: str) -> int:
-    """Process id of the worker a match has now."""
+    """Process id of the worker that a match has now."""
     started = [
         e for e in events(folder, match) if e["event"] == "worker" and e["what"] == "started"
     ]

@@ -1,5 +1,5 @@
-"""What the pages on security and on the server promise: every bound on what strangers may ask is
-passed by a test, and every number is that of the code."""
+"""The promises of the pages on security and on the server: a test exceeds every bound on strangers'
+requests, and all numbers agree with the code."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ BOUNDS = {
     ),
     "match ids": ("server/test_server.py::test_match_ids_cannot_name_paths",),
 }
-"""Tests that pass each bound, below `tests`."""
+"""Tests that exceed each bound, below `tests`."""
 
 
 def test_every_bound_of_the_page_has_tests() -> None:
@@ -181,7 +181,7 @@ NUMBERS = {
         f"lines stop after {('seven', 'eight')[int(mind.LINES_S) - 7]} seconds",
     ),
 }
-"""What pages say in numbers, made of those of the code."""
+"""Phrases with numbers that pages must have, made from the constants of the code."""
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ BETWEEN_PROCESSES = {
     "match_runner/workers/cluster.py",
     "match_runner/workers/executor.py",
 }
-"""Modules that unpickle what a process of this user sends that holds no stranger's rules."""
+"""Modules that unpickle messages of processes of this user that hold no stranger's rules."""
 
 
 def test_files_are_never_unpickled() -> None:

@@ -84,7 +84,7 @@ def send(number: int, *workers: str) -> Fault:
 
 
 def take_memory(server: LiveServer, folder: Path, match: str) -> None:
-    """Workers are found to have more memory than they may."""
+    """Lower the memory limit below the workers' use until all are killed."""
     pool = server.host.pool
     pids = [pid_of(folder, match, worker) for worker in WORKERS]
     limit_bytes = pool.memory_bytes
@@ -101,7 +101,7 @@ FAULTS: dict[str, tuple[Fault, str]] = {
     "both stopped": (send(signal.SIGSTOP, *WORKERS), "it "),
     "memory taken": (take_memory, "it took more memory than 1 MB"),
 }
-"""What is injected, and how the log tells of it."""
+"""Faults that are injected, and the causes that the log names."""
 
 
 @pytest.mark.verify
@@ -124,7 +124,7 @@ def test_fault_while_thinking_costs_no_move(server: LiveServer, folder: Path, na
 
 
 def deaths(folder: Path, match: str) -> list[str]:
-    """How workers of a match died, as its log tells."""
+    """How workers of a match died, according to its log."""
     lines = [e for e in events(folder, match) if e["event"] == "worker" and e["what"] == "died"]
     return [str(line["text"]) for line in lines]
 
@@ -209,7 +209,7 @@ def test_restarted_server_resumes_its_matches(tmp_path: Path, how: str) -> None:
         assert server.post(opening_of(referee)) == "ready"
         assert server.post(start("over", clocks="60 60")) == "busy"
         referee.execute(server.post(print_message(referee.play(), STYLE)))
-        if how == "killed":  # what the log looks like then
+        if how == "killed":  # as the log ends then
             (log,) = tmp_path.glob("m.*")
             remainder = log.read_text()
             cut = '{"t": 1.0, "event": "rec'

@@ -109,7 +109,7 @@ atoms = st.sampled_from(
     ]
 )
 terms = st.recursive(
-    atoms, lambda inner: st.lists(inner, max_size=4).map(lambda items: f"({' '.join(items)})")
+    atoms, lambda inner: st.lists(inner, max_size=4).map(lambda terms: f"({' '.join(terms)})")
 )
 names = st.sampled_from(["n1", "n2", "n3", HONEST, "../x", "nil"])
 clocks = st.sampled_from(["0 0", "1 1", "0 1", "1", "-1 5", "x y", "1e3 1"])

@@ -1,4 +1,4 @@
-"""Matches of rules that cannot be ground: nobody waits for that, and one backend plays them."""
+"""Matches of rules that cannot be ground: no turn waits for grounding, and one backend plays."""
 
 from __future__ import annotations
 

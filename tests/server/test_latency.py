@@ -1,4 +1,4 @@
-"""What is kept of a clock for the way: learned by a clock that only moves when it is told to."""
+"""The margin of a clock that is reserved for transmission, learned with a clock of the test."""
 
 from __future__ import annotations
 
@@ -38,21 +38,25 @@ class Match:
         executed: str | None = "a",
         trip_s: float | None = NEAR_S,
     ) -> float:
-        """What is kept of the clock in a turn, which is answered so long after its deadline.
+        """The margin of the clock in a turn.
 
-        The next message comes so long after that, and says that this move was executed.
+        Args:
+            overrun_s: delay of the answer after its deadline.
+            gap_s: time from the answer to the next message.
+            executed: the move that the next message reports; None if it reports none.
+            trip_s: see `TurnTimes.question_came`.
         """
         self.number += 1
         at_first_s = self.now_s + CLOCK_S - default_margin_s(CLOCK_S)
         ask = Ask(self.number, 1, True, self.history, self.now_s, at_first_s)
         self.times.question_came(ask, trip_s)
         due_s = self.times.deadline_s(ask, CLOCK_S)
-        kept_s = self.now_s + CLOCK_S - due_s
+        margin_s = self.now_s + CLOCK_S - due_s
         self.times.answer_left(ask, due_s + overrun_s)
         news = PathTurn(executed or "a", (), "a", True, assumed=executed is None)
         self.history = (*self.history, news)
         self.now_s = due_s + overrun_s + gap_s
-        return kept_s
+        return margin_s
 
 
 def test_margin_shrinks_turn_by_turn_from_the_default_to_the_measured_times() -> None:
@@ -81,10 +85,10 @@ def test_replaced_move_restores_the_default_margin_and_raises_later_ones() -> No
     match = Match()
     for _ in range(12):
         match.turn()
-    kept_s = match.turn(executed="other", gap_s=0.2)
+    margin_s = match.turn(executed="other", gap_s=0.2)
     assert match.turn() == pytest.approx(0.5)
     later = [match.turn() for _ in range(12)]
-    assert later[-1] >= 2 * kept_s * 0.6
+    assert later[-1] >= 2 * margin_s * 0.6
 
 
 def test_replaced_move_was_in_time_if_the_next_message_came_within_the_clock() -> None:
@@ -115,12 +119,12 @@ def test_pausing_server_is_not_taken_for_a_distant_one() -> None:
 def test_margin_for_a_distant_server_allows_for_a_lost_packet() -> None:
     match = Match()
     for _ in range(12):
-        kept_s = match.turn(gap_s=0.1, trip_s=FAR_S)
-    assert kept_s == pytest.approx(0.05 + 0.003 + 0.1 + 0.25)
+        margin_s = match.turn(gap_s=0.1, trip_s=FAR_S)
+    assert margin_s == pytest.approx(0.05 + 0.003 + 0.1 + 0.25)
     unknown = Match()
     for _ in range(12):
-        kept_s = unknown.turn(gap_s=0.1, trip_s=None)
-    assert kept_s == pytest.approx(0.05 + 0.003 + 0.1 + 0.25)
+        margin_s = unknown.turn(gap_s=0.1, trip_s=None)
+    assert margin_s == pytest.approx(0.05 + 0.003 + 0.1 + 0.25)
 
 
 def test_early_answers_prove_nothing() -> None:

@@ -1,4 +1,4 @@
-"""What one stranger may cost the others: long texts, large gaps, endless percepts, odd workers."""
+"""Limits on the cost of one stranger: long texts, large gaps, endless percepts, odd workers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def started(*, plays: bool = True) -> Lobby:
 
 
 def now(text: str) -> Request:
-    """A request that comes at this moment."""
+    """A request that arrives now."""
     return Request(text, time.monotonic())
 
 

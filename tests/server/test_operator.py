@@ -1,4 +1,4 @@
-"""What the operator of a server is told of each match."""
+"""Messages about matches to the operator of a server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
 
 
 def lines_of(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """What was told so far."""
+    """The messages so far."""
     return [record.getMessage() for record in caplog.records if record.name == settings.__name__]
 
 

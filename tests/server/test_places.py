@@ -1,4 +1,4 @@
-"""Who has a place at a server that listens, whose workers end with it, and who is heard at all."""
+"""Places of matches at a server with sockets: they free their workers; addresses may be refused."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ AT_ONCE_S = -60.0
 
 
 def kinds(folder: Path, match: str) -> list[str]:
-    """What the log of a match holds, workers left out."""
+    """The kinds of events in the log of a match; workers' events are left out."""
     match_events = [e for e in events(folder, match) if e["event"] not in OF_WORKERS]
     return [": ".join([e["event"], *([e["why"]] if "why" in e else [])]) for e in match_events]
 
 
 def started(folder: Path, match: str) -> int:
-    """How many workers were started for a match."""
+    """Number of workers that were started for a match."""
     return sum(e["event"] == "worker" and e["what"] == "started" for e in events(folder, match))
 
 
@@ -194,7 +194,7 @@ def test_match_gives_way_at_once_when_its_controller_dies_while_waiting(
 def test_match_gives_way_when_its_controller_dies_right_after_asking(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(host, "AT_ONCE_S", 0.0)  # what waits for an answer waits for longer
+    monkeypatch.setattr(host, "AT_ONCE_S", 0.0)  # every client waits for longer
     with live_server(HostOptions("hyperplay:n=2", log_folder=tmp_path)) as server:
         assert server.post(start("ghost", clocks=CLOCKS)) == "ready"
         with server.connect() as asking:

@@ -1,4 +1,4 @@
-"""The server over real sockets: whole matches, several at once, clocks, what strangers send."""
+"""The server over real sockets: whole matches, several at once, clocks, messages of strangers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules with terms that have no name: servers are answered in such terms, and understood."""
+"""Rules with terms that have no name: messages and answers have such terms, too."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Every claim of the sandbox is tried: a process gives its rights up, and then wants to use them.
+"""Every claim of the sandbox is tested: a process gives up its rights, and then tries to use them.
 
-`probes` has what is tried, by claim; docs/reference/security.md says what the claims mean. What the
-system of the tests does not offer is not claimed, and its tests are skipped.
+`probes` has the attempts for each claim; docs/reference/security.md explains the claims. If the
+system that runs the tests lacks a mechanism, its claims are not made, and their tests are skipped.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ CLAIMS = {probe.claim for probe in PROBES.values()} - {""}
 
 @dataclass(frozen=True, slots=True)
 class Confined:
-    """What a process said that gave up its rights.
+    """The report of a process that gave up its rights.
 
     Attributes:
-        rights: it claims to have given up.
-        outcomes: of what it tried: the `repr` of what it got, or the name of an exception.
+        rights: the rights that it claims to have given up.
+        outcomes: of its probes, by name: the `repr` of a value, or the name of an exception.
     """
 
     rights: tuple[str, ...]
@@ -54,7 +54,7 @@ class Confined:
 
 
 def confined(place: Path, changes: str = "pass") -> Confined:
-    """A process that gives up its rights, after some changes to the modules that do it."""
+    """The report of a process that gives up its rights, after changes to the modules for that."""
     abstract = f"ggp-test-{os.getpid()}"
     places = Places.below(place, abstract)
     program = f"""

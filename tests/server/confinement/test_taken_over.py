@@ -1,4 +1,4 @@
-"""What a worker could do once it is taken over: what it leaves behind, holds, takes and stores."""
+"""A worker that strangers took over: its children, open files, memory and stored circuits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ggp.server.workers.nursery import Nursery, Taken
 from ggp.server.workers.orders import read_answer, to_json
 from ggp.server.workers.pool import WorkerPool
 from tests.server.confinement.probes import is_filtered
-from tests.server.live import PATIENCE_S, taken, worker
+from tests.server.live import PATIENCE_S, handed_over, worker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has what is used")
 
@@ -39,7 +39,7 @@ LARGE = 60 << 20
 
 
 def leaves(pipe: str) -> None:
-    """An entry: ends, and leaves a process that tried to leave its group."""
+    """An entry: ends, and leaves a child that tried to leave its process group."""
     answers = processes.own_answers()
     rights = restrict(MEMORY, [])
     answers.write(framed(to_json(orders.Up(rights))))
@@ -56,7 +56,7 @@ def leaves(pipe: str) -> None:
 
 
 def grows(sharing: str) -> None:
-    """An entry: shares much memory with copies, or has them fill their own."""
+    """An entry: two copies of it share a large block of memory, or fill one each."""
     answers = processes.own_answers()
     shared = bytes(LARGE) if sharing == "shared" else b""
     for _ in range(2):
@@ -76,11 +76,11 @@ class GrowingNursery(Nursery):
 
     async def take(self, *, light: bool) -> Taken:
         command = processes.command(f"{__name__}:grows", "own")
-        return await taken(*command, environment=processes.environment())
+        return await handed_over(*command, environment=processes.environment())
 
 
 def members(group: int) -> list[int]:
-    """Processes of a group that run."""
+    """The running processes of a group."""
     pids = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:

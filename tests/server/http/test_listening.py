@@ -1,4 +1,4 @@
-"""The socket comes first, may be handed over, and outlives everything else: systemd's part."""
+"""The listening socket: opened first, or inherited from systemd, which keeps it over restarts."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Manager:
         return self._notified.recv(1000).decode()
 
     def send(self, body: str) -> socket.socket:
-        """A connection on which a message was sent; who answers it may come later."""
+        """A connection on which a message was sent; a server may answer it later."""
         connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
         connection.sendall(request(body))
         return connection
@@ -157,7 +157,7 @@ def test_clock_begins_when_a_message_arrives_not_when_it_is_read() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         client = socket.create_connection(listener.getsockname())
         client.sendall(request("(INFO)"))
-        time.sleep(0.2)  # what is measured
+        time.sleep(0.2)  # the measured time
         with client, listener.accept()[0] as connection:
             assert waited_s(connection) >= 0.19
 

@@ -1,4 +1,4 @@
-"""What odd clients do to HTTP, over real sockets."""
+"""HTTP as odd clients use it, over real sockets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The process that keeps the socket: whoever connects while the server starts again waits."""
+"""The supervisor keeps the socket: clients that connect while the server restarts wait."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def serving(process: subprocess.Popen[str]) -> int:
 
 
 def servers(process: subprocess.Popen[str]) -> list[int]:
-    """The process that serves, if there is one: all children but what workers are forked from."""
+    """The process that serves, if there is one: all children but templates of workers."""
     return [pid for pid in started_by(process.pid) if not entry_of(pid)]
 
 
@@ -83,7 +83,7 @@ def test_server_that_is_killed_costs_no_move_and_no_connection(tmp_path: Path) -
     assert ask_once(port, print_message(referee.stop(), STYLE)) == "done"
     process.terminate()
     output, errors = process.communicate(timeout=30)
-    # What it listens on is told once, and so is each match.
+    # The address is printed once, and so is each match.
     assert (process.returncode, output.count("listens on"), output.count("match m: ")) == (0, 0, 1)
     assert output.count("match m, guesser: stop after 3 turns, no faults, score") == 1
     assert errors.count("the server died (signal 9) and is being restarted\n") == 1
@@ -307,7 +307,7 @@ def test_flood_of_silent_connections_costs_no_answer_where_descriptors_are_few(
 
 @contextlib.contextmanager
 def few_descriptors(number: int) -> Iterator[None]:
-    """Processes started in the block may have so many files open."""
+    """Processes that are started in the block may open only so many files."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (number, hard))
     try:

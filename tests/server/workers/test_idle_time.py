@@ -1,4 +1,4 @@
-"""Workers and servers between messages: players ponder, and the way of messages is measured."""
+"""Workers and servers between messages: players ponder, and transmission is measured."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_idle_worker_finds_more_particles_and_answers_questions_at_once() -> Non
 
 
 class Ponderer:
-    """A player that counts how often it was let ponder, and may raise."""
+    """A player that records the time it had to ponder, and may raise."""
 
     def __init__(self) -> None:
         self.left_s: list[float] = []
@@ -68,7 +68,7 @@ class Ponderer:
         self.states_visited = 0
 
     def observe(self, *args: object, **kwargs: object) -> None:
-        """Nothing is remembered."""
+        """Ignore the turn."""
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
         return Decision("(guess 0)", (), 1, True, 0, 0.0)
@@ -110,7 +110,7 @@ def test_error_while_pondering_costs_only_the_player(
 
 
 class Preparer(Ponderer):
-    """A player that notes how long each call might have taken."""
+    """A player that records the time limit of each call."""
 
     def __init__(self) -> None:
         super().__init__()

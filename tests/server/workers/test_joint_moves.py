@@ -1,4 +1,4 @@
-"""Games of chance on servers of plain GDL, which tell joint moves and know nothing of `sees`."""
+"""Games of chance on servers of plain GDL, which send joint moves and ignore `sees`."""
 
 from __future__ import annotations
 

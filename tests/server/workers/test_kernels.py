@@ -99,7 +99,7 @@ def replies_until_available(port: int) -> set[str]:
     """All replies to requests for information, until somebody may begin a match."""
     texts: set[str] = set()
     while AVAILABLE not in texts:
-        time.sleep(0.05)  # not to compete with what is waited for
+        time.sleep(0.05)  # not to compete with the compilation
         status, text = reply_on(port, "(INFO)")
         assert status == 200
         texts.add(text)
@@ -107,7 +107,7 @@ def replies_until_available(port: int) -> set[str]:
 
 
 def until_listens(port: int) -> None:
-    """Wait until the socket is open, which is before anything slow is imported."""
+    """Wait until the socket is open, which is before slow imports."""
     while True:
         with suppress(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S).close()
@@ -143,7 +143,7 @@ def test_nobody_is_turned_away_while_kernels_are_compiled(tmp_path: Path) -> Non
 
 
 def test_players_learn_while_their_kernels_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else every match would compile those of nets again, in its start clock."""
+    """Otherwise every match would compile the kernels of nets again, in its start clock."""
     lessons: list[bool] = []
     monkeypatch.setattr(learnt_values.PolicyFiles, "learnt", lambda *_: lessons.append(True))
     machine = machine_of_rules(kernels.OPEN_EXAMPLE, "propnet")
@@ -211,7 +211,7 @@ def test_server_ends_cleanly_while_it_compiles(number: int) -> None:
 def test_compiled_kernels_are_noted_for_the_same_player(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Where there is nothing left to compile in the tests' own cache, this takes seconds.
+    # This takes seconds if the cache of the tests has all kernels.
     folder = folder_of_notes(tmp_path, monkeypatch)
     assert not kernels.are_cached("hyperplay2:n=2", "auto")
     progress: list[tuple[int, int]] = []
@@ -236,7 +236,7 @@ def test_compiled_kernels_are_noted_for_the_same_player(
 
 
 def compile_nothing(*_: str) -> dict[str, list[str]]:
-    """Stands for `compile_all` where it does not matter what is compiled."""
+    """A stand-in for `compile_all` that compiles nothing."""
     return {"files": [__file__], "modules": []}
 
 
@@ -265,7 +265,7 @@ def folder_of_notes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def compiled_for(player: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """The names of the kernels that are compiled for a player; the note on them is in `folder`."""
+    """The names of the kernels that are compiled for a player, with a note in `folder`."""
     notes = folder_of_notes(folder, monkeypatch)
     asyncio.run(kernels.fill_cache(player, "auto"))
     (note,) = notes.iterdir()

@@ -1,4 +1,4 @@
-"""The pair of a match: who starts first, and what is sent where nobody knows a move."""
+"""The pair of workers of a match: which starts first, and the moves when none is known."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LONG_AGO_S = -100.0
 
 
 class NoPool(WorkerPool):
-    """The system starts no process."""
+    """A pool of a system that starts no process."""
 
     def __init__(self) -> None:
         super().__init__(Nursery(lambda channel, anew: None), 1 << 30)

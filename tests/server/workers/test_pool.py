@@ -1,4 +1,4 @@
-"""Processes that do not start, and those that take the place of others that die."""
+"""Workers that do not start, hang or die, and their replacements."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ from ggp.server.workers.pool import (
     WorkerProcess,
     connected,
 )
-from tests.server.live import PATIENCE_S, taken
+from tests.server.live import PATIENCE_S, handed_over
 
 MEMORY = 1 << 30
 SETUP = Setup("(role a)", "a", "random", "prolog", 1, 1.0, MEMORY)
 
 
 def says(answer: Answer) -> str:
-    """A command of a shell that sends a message."""
+    """A shell command that sends a message."""
     return "printf '" + "".join(f"\\{byte:03o}" for byte in framed(to_json(answer))) + "'"
 
 
@@ -76,7 +76,7 @@ class ShellNursery(Nursery):
 
     async def take(self, *, light: bool) -> Taken:
         script = self._scripts.pop(0) if len(self._scripts) > 1 else self._scripts[0]
-        return await taken("sh", "-c", script)
+        return await handed_over("sh", "-c", script)
 
 
 class ShellPool(WorkerPool):
@@ -98,7 +98,7 @@ class ShellPool(WorkerPool):
 
 
 class WorkerLog(MatchLog):
-    """Keeps what happens to workers, and writes nothing."""
+    """Keeps the events of workers, and writes nothing."""
 
     def __init__(self) -> None:
         super().__init__(None, "m")
@@ -109,7 +109,7 @@ class WorkerLog(MatchLog):
             self._events.append((fields["worker"], fields["what"], fields["text"]))
 
     def texts(self, worker: str, event: str) -> list[str]:
-        """The texts of such events, in order."""
+        """The texts of one kind of event of a worker, in order."""
         return [text for *kind, text in self._events if kind == [worker, event]]
 
 
@@ -162,7 +162,7 @@ def test_newborn_is_killed_when_it_will_never_run(
 
     async def run() -> None:
         ends: list[str] = []
-        worker = await connected(await taken("sh", "-c", HANGS))
+        worker = await connected(await handed_over("sh", "-c", HANGS))
         worker.on_end = ends.append
         for number in range(len(states)):
             worker.ask(worker.started_s + number * every_s)
@@ -177,7 +177,7 @@ def test_newborn_is_killed_when_it_will_never_run(
 def test_worker_that_is_stopped_while_it_starts_is_killed() -> None:
     async def run() -> None:
         ends: list[str] = []
-        worker = await connected(await taken("sh", "-c", HANGS))
+        worker = await connected(await handed_over("sh", "-c", HANGS))
         os.kill(worker.pid, signal.SIGSTOP)
         worker.on_end = ends.append
         await until(lambda: processes.state_and_cpu(worker.pid)[0] == "T")
@@ -245,7 +245,7 @@ def test_worker_that_answers_with_words_outside_the_rules_is_killed() -> None:
 
 
 def end_of_silent_understudy(pool: ShellPool, event: str) -> str:
-    """Why an understudy ends that does not answer; `the test is over` if nobody kills it before.
+    """Why a silent understudy was killed; `the test is over` if the slot did not kill it.
 
     Args:
         event: of the worker, after which the question comes.
@@ -301,7 +301,7 @@ def test_understudy_that_computes_may_be_slow_to_answer(
 def test_worker_that_starves_has_more_time_than_one_that_hangs(
     monkeypatch: pytest.MonkeyPatch, share: float | None, kills_after: int
 ) -> None:
-    """It is looked at every `HANG_S`; it gets that share of a processor."""
+    """The slot looks at it every `HANG_S`; it gets that share of a processor."""
     hang_s = 2**-6
     monkeypatch.setattr(pair, "HANG_S", hang_s)
     monkeypatch.setattr(pair, "STARVED_S", 10 * hang_s)
@@ -328,7 +328,7 @@ def test_worker_that_starves_has_more_time_than_one_that_hangs(
 
 
 def test_player_may_take_as_long_to_build_as_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its machine is announced before, and questions that it misses do not end its worker."""
+    """Its machine is announced earlier, and unanswered questions do not end its worker."""
     monkeypatch.setattr(pair, "HANG_S", 2**-6)
 
     async def run() -> None:

@@ -1,4 +1,4 @@
-"""The process that workers are forked from: what it gives, what outlives what, what nobody sees."""
+"""The template that workers are forked from: spare workers, lifetimes, and the environment."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def template_pids() -> set[int]:
 
 
 class TracedTemplate(TemplateProcess):
-    """Knows the process id of its template, if later ones of this process have ended."""
+    """Knows the process id of its template, provided that all later templates have ended."""
 
     def __init__(self, memory_bytes: int | None, **options: Any) -> None:
         super().__init__(memory_bytes, **options)
@@ -53,7 +53,7 @@ class TracedTemplate(TemplateProcess):
 
 @pytest.fixture(scope="module")
 def template() -> Iterator[TracedTemplate]:
-    """One with two spares."""
+    """A template with two spare workers."""
     process = TracedTemplate(MEMORY, spares=2, player="hyperplay")
     process.start()
     yield process
@@ -61,7 +61,7 @@ def template() -> Iterator[TracedTemplate]:
 
 
 def with_nursery(template: TracedTemplate, scenario: Callable[[Nursery], Awaitable[None]]) -> None:
-    """Run a scenario as a server would that begins now."""
+    """Run a scenario with a nursery, as a server has it."""
 
     async def run() -> None:
         nursery = Nursery(template.connect)
@@ -74,7 +74,7 @@ def with_nursery(template: TracedTemplate, scenario: Callable[[Nursery], Awaitab
 
 
 LET_GO: set[int] = set()
-"""Workers that end: they may be there for a moment still, as children of the template."""
+"""Workers that end; for a moment they may still be children of the template."""
 
 
 def let_go(process: Taken) -> None:
@@ -85,7 +85,7 @@ def let_go(process: Taken) -> None:
 
 
 def ready(template: TracedTemplate) -> set[int]:
-    """Workers there are, when all is quiet as many as are kept ready."""
+    """Its workers that were not let go: the spare ones if none is taken."""
     return set(started_by(template.pid)) - LET_GO
 
 
@@ -104,7 +104,7 @@ def test_spare_worker_is_handed_over_at_once_with_everything_loaded(
         worker.send(Setup(GUESSING, "guesser", "hyperplay:n=2,states=500", "auto", 1, 20.0, MEMORY))
         turn = PathTurn("(guess 0)", ("(hint 1)",), "(guess 0)", True)
         async with asyncio.timeout(PATIENCE_S):
-            # What is asked before the circuit is there is played without it.
+            # A question before the circuit is ready is answered without it.
             while not any(isinstance(answer, MachineBuilt) for answer in answers):
                 await asyncio.sleep(0.01)
             worker.send(Think(1, 0, (turn,), asyncio.get_running_loop().time() + PATIENCE_S))
@@ -181,7 +181,7 @@ def test_dead_template_is_replaced() -> None:
         first = await nursery.take(light=True)
         os.kill(template.pid, signal.SIGKILL)
         assert await first.ended == -signal.SIGKILL
-        eventually(lambda: not is_alive(first.pid))  # it dies with what it came from
+        eventually(lambda: not is_alive(first.pid))  # it dies with its template
         second = await nursery.take(light=True)
         for process in (first, second):
             let_go(process)

@@ -1,4 +1,4 @@
-"""A worker process: its orders, its limits, what it gave up; and the language it is spoken to."""
+"""A worker process: its orders, answers, limits and dropped rights, and the form of messages."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def test_confined_worker_shares_a_decision_with_copies_that_end_with_it() -> Non
 
 
 class Careless:
-    """A player that makes mistakes at some calls, and else hands on to another."""
+    """A player that raises in some calls, and forwards the others to another player."""
 
     def __init__(self, inner: Player, report: Callable[[Decision], None] | None) -> None:
         self._inner, self._report = inner, report
@@ -240,7 +240,7 @@ class Careless:
 
 @pytest.fixture(name="careless")
 def _careless(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
-    """Mistakes of the player `hyperplay` in workers of this process; may be changed."""
+    """The calls in which `hyperplay` raises in workers of this process; tests may change them."""
 
     def make(spec: PlayerSpec, context: Context) -> Player:
         if spec.player is HyperPlay and "make" in Careless.mistakes:
@@ -292,7 +292,7 @@ def test_whatever_a_player_raises_the_match_goes_on(
 
 
 class Following(Careless):
-    """A player that notes the turns that it follows."""
+    """A player that records the moves of the turns that it observes."""
 
     def __init__(self, inner: Player, report: Callable[[Decision], None] | None) -> None:
         super().__init__(inner, report)
@@ -342,7 +342,7 @@ def test_player_of_the_first_reading_stays_while_others_are_tried(
 
 @pytest.mark.verify
 def test_served_peer_decides_by_itself() -> None:
-    """It is told the rules, without which it knows no twin of the game."""
+    """It gets the rules, without which it cannot recognise the game."""
     pytest.importorskip("pyspiel")
     answers: list[Answer] = []
     match = worker_match.WorkerMatch(lambda answer: answers.append(answer), lambda: False)
