@@ -23,7 +23,7 @@ from ggp.errors import (
     ReasonerLimitError,
 )
 from ggp.gdl.analysis.growth import growth_message
-from ggp.gdl.analysis.joint_move_percepts import joint_move_percept
+from ggp.gdl.analysis.joint_move_percepts import move_percept
 from ggp.gdl.formal import goal_bounds
 from ggp.gdl.games import find_game
 from ggp.gdl.normalize import normalize, validate
@@ -90,7 +90,7 @@ def _propnet(
         machine = PropnetMachine(
             source.circuit,
             is_gdl2=program.is_gdl2,
-            joint_move_percept=joint_move_percept(program),
+            move_percept=move_percept(program),
             threads=limits.threads,
             reports=source.reports,
         )

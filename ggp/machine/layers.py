@@ -267,9 +267,8 @@ class StateMerger:
                 )
             ]
             self.size = len(layer.first)
-        return self._batches[0]._replace(
-            successors=self._batches[0].successors.astype(np.int64, copy=False)
-        )
+        layer = self._batches[0]
+        return layer._replace(successors=layer.successors.astype(np.int64, copy=False))
 
     def _merged(self, states: States, columns: tuple[NDArray[Any], ...]) -> NextLayer:
         keys = [self._machine.groups(states)]

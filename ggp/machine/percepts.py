@@ -71,7 +71,7 @@ class RevealedMoves:
     """The joint moves in the percepts of one machine, with a cache.
 
     Args:
-        name: the name in these percepts, see `joint_move_percept`.
+        name: the name in these percepts, see `move_percept`.
         growing: held while the table grows; see `ggp.machine.threads`.
     """
 

@@ -47,11 +47,11 @@ class _Layer:
 
     Attributes:
         moves: the joint moves.
-        successors: `[J]` state of the next level after each joint move.
+        children: `[J]` state of the next level after each joint move.
     """
 
     moves: JointMoves
-    successors: IntArray
+    children: IntArray
 
 
 @dataclass
@@ -183,7 +183,7 @@ class Layers:
         for depth, layer in enumerate(self.layers):
             level = self._levels[depth + 1]
             states = np.zeros(level.values.shape[1], dtype=np.bool_)
-            states[layer.successors[marked]] = True
+            states[layer.children[marked]] = True
             states = states[level.places]
             if depth + 1 == len(self.layers):
                 return states
@@ -198,7 +198,7 @@ class Layers:
             have one; and `[J]` index of the open state after it.
         """
         layer = self.layers[-1]
-        children = self._levels[-1].place[layer.successors]
+        children = self._levels[-1].place[layer.children]
         rows = np.flatnonzero(children >= 0)
         parents = segment_ids(layer.moves.offsets)[rows]
         return parents, layer.moves.sole[parents], children[rows]
@@ -241,11 +241,9 @@ def _back_up(
     others is the mean (max^n, Luckhardt & Irani, 1986). Variances are those of weighted means.
     """
     moves = layer.moves
-    values = next_values.values.take(layer.successors, axis=1)
+    values = next_values.values.take(layer.children, axis=1)
     noisy = bool(next_values.variances.any())
-    variances = (
-        next_values.variances[layer.successors] if noisy else np.zeros(len(layer.successors))
-    )
+    variances = next_values.variances[layer.children] if noisy else np.zeros(len(layer.children))
     runs = np.diff(moves.offsets)
     for chooser in reversed(moves.order):
         count = moves.counts[:, chooser]

@@ -1,6 +1,6 @@
 """Recognises games in which the percepts of every role contain the whole joint move.
 
-`joint_move_percept` gives machines the name of such percepts. A player of these games knows the
+`move_percept` gives machines the name of such percepts. A player of these games knows the
 state.
 """
 
@@ -13,7 +13,7 @@ PLAIN = "did"
 """The name in percepts of plain GDL, which has no rules for percepts."""
 
 
-def joint_move_percept(program: Program) -> str | None:
+def move_percept(program: Program) -> str | None:
     """The name in percepts `(NAME ROLE MOVE)` that show every role the whole joint move.
 
     Returns:

@@ -19,7 +19,7 @@ import numpy as np
 from ggp.errors import GDLError, MachineError, NoLegalMoveError, ReasonerLimitError
 from ggp.gdl import parse_term
 from ggp.gdl.analysis.growth import growth_message
-from ggp.gdl.analysis.joint_move_percepts import joint_move_percept
+from ggp.gdl.analysis.joint_move_percepts import move_percept
 from ggp.gdl.program import RANDOM, Program, value_order
 from ggp.gdl.terms import variables
 from ggp.machine.arrays import ragged
@@ -134,7 +134,7 @@ class PrologMachine:
         self._percept_sets: dict[str, int] = {}  # by Prolog text
         self._percepts = PerceptTable(lambda text: self._encoded(text) is not None, growing)
         self._joint_percepts = JointPercepts(program)
-        name = joint_move_percept(program)
+        name = move_percept(program)
         self._revealed = None if name is None else RevealedMoves(name, growing)
         self._possible = PossibleMoves(program, growing)
         self._goal_values = GoalValues(self.roles, self.random_role)

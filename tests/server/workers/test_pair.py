@@ -194,6 +194,7 @@ def test_understudy_on_the_machine_of_the_thinker_takes_over() -> None:
         await until(lambda: len(log.texts("understudy", "built")) == 3)
         backends = [text.partition(",")[0] for text in log.texts("understudy", "built")]
         assert backends == ["prolog", "relational", "prolog"]  # which is ready in a moment again
+        assert pool.lights == [True, False, False, True]
         assert pair.kills == 1
         await pair.close()
         await pool.close()

@@ -85,14 +85,17 @@ class ShellPool(WorkerPool):
     Attributes:
         nursery: their source.
         workers: all that were taken.
+        lights: for each, whether one without kernels sufficed.
     """
 
     def __init__(self, *scripts: str) -> None:
         self.nursery = ShellNursery(*scripts)
         super().__init__(self.nursery, MEMORY)
         self.workers: list[WorkerProcess] = []
+        self.lights: list[bool] = []
 
     async def take(self, *, light: bool) -> WorkerProcess:
+        self.lights.append(light)
         self.workers.append(await super().take(light=light))
         return self.workers[-1]
 

@@ -65,8 +65,8 @@ class PropnetMachine(CircuitTurns):
     Args:
         circuit: the circuit of the game.
         is_gdl2: false for plain GDL, where every role sees the joint move.
-        joint_move_percept: in GDL-II, the name of the percepts that contain the joint move, None
-            if there are none (see `ggp.gdl.analysis.joint_move_percepts`).
+        move_percept: in GDL-II, the name of the percepts that contain the joint move, None if
+            there are none (see `ggp.gdl.analysis.joint_move_percepts`).
         threads: number of processors to use; results do not depend on it.
         reports: the reports of how the circuit was optimised.
 
@@ -83,7 +83,7 @@ class PropnetMachine(CircuitTurns):
         circuit: Circuit,
         *,
         is_gdl2: bool,
-        joint_move_percept: str | None = None,
+        move_percept: str | None = None,
         threads: int = 1,
         reports: Sequence[PassReport] = (),
     ) -> None:
@@ -109,7 +109,7 @@ class PropnetMachine(CircuitTurns):
             percept_names(circuit, is_gdl2=is_gdl2).__contains__,
             is_gdl2=is_gdl2,
         )
-        name = PLAIN if not is_gdl2 else joint_move_percept
+        name = PLAIN if not is_gdl2 else move_percept
         self._joint_moves_told = None if name is None else RevealedMoves(name, self.growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
         keep_freed_memory()
