@@ -210,7 +210,7 @@ def upper(message: Message) -> Message:
 
 @settings(max_examples=40)
 @pytest.mark.parametrize("style", WIRE_STYLES.values(), ids=list(WIRE_STYLES))
-@given(data=st.data())
+@given(draws=st.data())
 def test_printed_message_is_read_back(style: WireStyle, draws: st.DataObject) -> None:
     message = draws.draw(messages(style.dialect))
     assert parse_message(print_message(message, style)) == (
