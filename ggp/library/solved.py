@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ggp.errors import SolvingError
@@ -95,28 +96,30 @@ class Solved:
 
     Attributes:
         game: its name.
-        found: the values and methods of optimal play, see `ggp.solve.OptimalPlay`.
+        optimum: the values and methods of optimal play, see `ggp.solve.OptimalPlay`.
     """
 
     game: str
-    found: OptimalPlay = field(repr=False)
+    optimum: OptimalPlay = field(repr=False)
     _machine: Machine = field(repr=False)
     _solve_tree: Callable[[], OptimalPlay] = field(repr=False)
+
+    found = property(attrgetter("optimum"))  # the name in 0.2.0
 
     @property
     def values(self) -> Mapping[str, float]:
         """The value of optimal play for each role."""
-        return self.found.values
+        return self.optimum.values
 
     @property
     def nash_conv(self) -> float:
         """The sum over all roles of the gain from deviating alone; 0 in an equilibrium."""
-        return self.found.nash_conv
+        return self.optimum.nash_conv
 
     @property
     def method(self) -> str:
         """The method of solution."""
-        return self.found.method
+        return self.optimum.method
 
     @cached_property
     def solution(self) -> Solution:
@@ -127,7 +130,7 @@ class Solved:
         Raises:
             SolvingError: as for `solve`.
         """
-        solution = self.found.solution or self._solve_tree().solution
+        solution = self.optimum.solution or self._solve_tree().solution
         assert solution is not None  # strategies were asked for
         return solution
 
@@ -156,7 +159,7 @@ class Solved:
         Args:
             strategy: whether to include the probabilities of all moves, if the tree was solved.
         """
-        optimum, solution = self.found, self.found.solution
+        optimum, solution = self.optimum, self.optimum.solution
         values: dict[str, Any] = {
             "game": self.game,
             "method": optimum.method,
@@ -190,7 +193,7 @@ class Solved:
         return {"values": values} | ({"utilities": utilities} if utilities else {})
 
     def _parts(self, strategy: bool) -> Iterator[Table | str]:
-        optimum, solution = self.found, self.found.solution
+        optimum, solution = self.optimum, self.optimum.solution
         is_certain = solution is None or solution.is_certain
         columns: dict[tuple[str, str], Mapping[str, float]] = {
             ("#value", ".6f"): optimum.values,
@@ -248,27 +251,30 @@ class Exploited:
     Attributes:
         game: name of the game.
         player: spec of the player.
-        found: values and intervals by role, see `ggp.solve.Exploitation`.
+        exploitation: values and intervals by role, see `ggp.solve.Exploitation`.
         policies: sampled moves of the player in each role.
         precision: the precision that was aimed at.
     """
 
     game: str
     player: str
-    found: Exploitation = field(repr=False)
+    exploitation: Exploitation = field(repr=False)
     policies: tuple[Samples, ...] = field(repr=False)
     precision: Precision = field(repr=False)
 
     @property
     def nash_conv(self) -> float:
         """The sum over all roles of the gain from deviating alone, if all play like the player."""
-        return self.found.nash_conv
+        return self.exploitation.nash_conv
 
     @property
-    def asked(self) -> Mapping[str, int]:
-        """Number of new players that were asked, by role."""
-        pairs = zip(self.found.roles, self.policies, strict=True)
+    def num_players(self) -> Mapping[str, int]:
+        """Number of new players whose moves were sampled, by role."""
+        pairs = zip(self.exploitation.roles, self.policies, strict=True)
         return {role: int(samples.sizes.sum()) for role, samples in pairs}
+
+    found = property(attrgetter("exploitation"))  # the names in 0.2.0
+    asked = property(attrgetter("num_players"))
 
     def frame(self) -> Any:
         """A row for each role, as a `pandas.DataFrame` where pandas is installed, else as arrays.
@@ -276,8 +282,8 @@ class Exploited:
         `low` and `high` are the 99 % interval of the value against a best response.
         """
         rows = [
-            (role, outcome.value, outcome.best_response, *outcome.ci99, self.asked[role])
-            for role, outcome in self.found.roles.items()
+            (role, outcome.value, outcome.best_response, *outcome.ci99, self.num_players[role])
+            for role, outcome in self.exploitation.roles.items()
         ]
         return Table(("role", "value", "best_response", "low", "high", "asked"), rows).frame()
 
@@ -291,12 +297,12 @@ class Exploited:
                     "value": outcome.value,
                     "best_response": outcome.best_response,
                     "ci99": outcome.ci99,
-                    "asked": self.asked[name],
+                    "asked": self.num_players[name],
                 }
-                for name, outcome in self.found.roles.items()
+                for name, outcome in self.exploitation.roles.items()
             },
             "nash_conv": self.nash_conv,
-            "error": self.found.error,
+            "error": self.exploitation.error,
             "error_asked": self.precision.error,
         }
         return Report(rounded(values), self._parts())
@@ -308,9 +314,9 @@ class Exploited:
         rows = [
             (
                 *(name, outcome.value, outcome.best_response),
-                *(f"{outcome.ci99[0]:.4f} to {outcome.ci99[1]:.4f}", self.asked[name]),
+                *(f"{outcome.ci99[0]:.4f} to {outcome.ci99[1]:.4f}", self.num_players[name]),
             )
-            for name, outcome in self.found.roles.items()
+            for name, outcome in self.exploitation.roles.items()
         ]
         head = (
             *("role", ("#against equilibrium", ".4f"), ("#against a best response", ".4f")),
@@ -322,7 +328,7 @@ class Exploited:
             bias = "; the player states its policy"
         yield f"{self.player}: NashConv {self.nash_conv:.4f}{bias}"
         error = self.precision.error
-        if self.found.error > error:
+        if self.exploitation.error > error:
             yield (f"an interval is wider than ±{error:g}: raise --samples")
 
 

@@ -24,7 +24,7 @@ from ggp.machine.base import (
 from ggp.run.clocks import TellsTime
 
 
-class MovesTold(NamedTuple):
+class MoveFacts(NamedTuple):
     """A summary of the legal moves after K joint moves; undefined in terminal states.
 
     Attributes:
@@ -38,7 +38,7 @@ class MovesTold(NamedTuple):
     agains: BoolArray
 
     @classmethod
-    def joined(cls, parts: Sequence[MovesTold]) -> MovesTold | None:
+    def joined(cls, parts: Sequence[MoveFacts]) -> MoveFacts | None:
         """The summaries of several batches, one after the other; None if there are none."""
         return cls(*map(np.concatenate, zip(*parts, strict=True))) if parts else None
 
@@ -50,13 +50,13 @@ class Turned(NamedTuple):
         states: the successors.
         percepts: `[K, R]` percept ids of each role; empty if the caller needs none.
         over: `[K]` whether each successor is terminal.
-        told: a summary of the legal moves in the successors; None if unknown.
+        move_facts: a summary of the legal moves in the successors; None if unknown.
     """
 
     states: States
     percepts: IntArray
     over: BoolArray
-    told: MovesTold | None = None
+    move_facts: MoveFacts | None = None
 
 
 class TrialBatch(NamedTuple):

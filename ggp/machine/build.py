@@ -23,7 +23,7 @@ from ggp.errors import (
     ReasonerLimitError,
 )
 from ggp.gdl.analysis.growth import growth_message
-from ggp.gdl.analysis.told_moves import told_by
+from ggp.gdl.analysis.told_moves import move_percept
 from ggp.gdl.formal import goal_bounds
 from ggp.gdl.games import find_game
 from ggp.gdl.normalize import normalize, validate
@@ -90,7 +90,7 @@ def _propnet(
         machine = PropnetMachine(
             source.circuit,
             is_gdl2=program.is_gdl2,
-            told_by=told_by(program),
+            move_percept=move_percept(program),
             threads=limits.threads,
             reports=source.reports,
         )

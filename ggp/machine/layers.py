@@ -206,13 +206,13 @@ class NextLayer(NamedTuple):
         states: the states.
         columns: `[E, ...]` further values for each state, see `StateMerger`.
         first: `[E]` index of the first joint move that leads to each state.
-        after: `[J]` index of the state that each joint move leads to.
+        successors: `[J]` index of the state that each joint move leads to.
     """
 
     states: States
     columns: tuple[NDArray[Any], ...]
     first: IntArray
-    after: IntArray
+    successors: IntArray
 
 
 class StateMerger:
@@ -243,11 +243,11 @@ class StateMerger:
         self._batches.append(
             batch._replace(
                 first=self._num_joint + batch.first,
-                after=(self.size + batch.after).astype(np.int32),
+                successors=(self.size + batch.successors).astype(np.int32),
             )
         )
         self.size += len(batch.first)
-        self._num_joint += len(batch.after)
+        self._num_joint += len(batch.successors)
 
     def merged(self) -> NextLayer:
         """All states so far, merged; an empty layer without columns if none were added."""
@@ -255,7 +255,7 @@ class StateMerger:
             none = np.zeros(0, dtype=np.int64)
             return NextLayer(self._none, (), none, none)
         if len(self._batches) > 1:
-            states, columns, first, after = zip(*self._batches, strict=True)
+            states, columns, first, successors = zip(*self._batches, strict=True)
             layer = self._merged(
                 self._machine.concatenate(states),
                 tuple(map(np.concatenate, zip(*columns, strict=True))),
@@ -263,11 +263,12 @@ class StateMerger:
             self._batches = [
                 layer._replace(
                     first=np.concatenate(first)[layer.first],
-                    after=layer.after[np.concatenate(after)],
+                    successors=layer.successors[np.concatenate(successors)],
                 )
             ]
             self.size = len(layer.first)
-        return self._batches[0]._replace(after=self._batches[0].after.astype(np.int64, copy=False))
+        layer = self._batches[0]
+        return layer._replace(successors=layer.successors.astype(np.int64, copy=False))
 
     def _merged(self, states: States, columns: tuple[NDArray[Any], ...]) -> NextLayer:
         keys = [self._machine.groups(states)]

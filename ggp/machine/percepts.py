@@ -70,7 +70,8 @@ class RevealedMoves:
     """The joint moves in the percepts of one machine, with a cache.
 
     Args:
-        name: the name in these percepts, see `told_by`; None if percepts do not tell joint moves.
+        name: the name in these percepts, see `move_percept`; None if percepts do not show
+            joint moves.
         growing: held while the table grows; see `ggp.machine.threads`.
     """
 

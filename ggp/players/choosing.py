@@ -231,7 +231,7 @@ def _merging_after_two(layers: Layers) -> float | None:
         if not 0 < moves.number <= MAX_JOINT or (moves.counts > 1).sum(axis=1).max() > 1:
             return None
         layers.grow()
-    successors = layers.layers[-1].after
+    successors = layers.layers[-1].children
     return len(successors) / len(np.unique(successors))
 
 

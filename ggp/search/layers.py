@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ggp.machine.abilities import MovesTold
+from ggp.machine.abilities import MoveFacts
 from ggp.machine.arrays import first_seen, offsets_of, segment_ids, take_segments
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.machine.layers import JointMoves, StateMerger
@@ -46,11 +46,11 @@ class _Layer:
 
     Attributes:
         moves: the joint moves.
-        after: `[J]` state of the next level after each joint move.
+        children: `[J]` state of the next level after each joint move.
     """
 
     moves: JointMoves
-    after: IntArray
+    children: IntArray
 
 
 @dataclass
@@ -141,7 +141,7 @@ class Layers:
         """
         machine, moves = self._machine, self.moves(deadline)
         successors = StateMerger(machine, self.open)
-        overs, parts = [np.zeros(0, dtype=np.bool_)], list[MovesTold]()
+        overs, parts = [np.zeros(0, dtype=np.bool_)], list[MoveFacts]()
         lists_before = moves.lists if self._skip_refused else ()
         pace = Pace(deadline, TIMED_LANES, MADE_AT_ONCE)
         for start, end in pace.batches(int(moves.offsets[-1])):
@@ -149,10 +149,10 @@ class Layers:
             turn = turned(machine, self.open, state, joint, before=lists_before)
             successors.add(turn.states)
             overs.append(turn.over)
-            if turn.told is not None:
-                parts.append(turn.told)
-        states, _, first, after = successors.merged()
-        over, follow_ups = np.concatenate(overs), MovesTold.joined(parts)
+            if turn.move_facts is not None:
+                parts.append(turn.move_facts)
+        states, _, first, children = successors.merged()
+        over, follow_ups = np.concatenate(overs), MoveFacts.joined(parts)
         level = self._level(states, over[first])
         if follow_ups is not None:
             level.choices = follow_ups.choices.take(first[level.places], axis=0)
@@ -160,10 +160,10 @@ class Layers:
             refused = refused_tries(machine, moves, segment_ids(moves.offsets), over, follow_ups)
             if refused.any():
                 moves = moves.without(refused)
-                remaining = after[~refused]
-                first, after = first_seen(remaining)
+                remaining = children[~refused]
+                first, children = first_seen(remaining)
                 level = level.take(remaining[first])
-        self.layers.append(_Layer(moves, after))
+        self.layers.append(_Layer(moves, children))
         self._levels.append(level)
         self._moves = None
 
@@ -182,7 +182,7 @@ class Layers:
         for depth, layer in enumerate(self.layers):
             level = self._levels[depth + 1]
             states = np.zeros(level.values.shape[1], dtype=np.bool_)
-            states[layer.after[marked]] = True
+            states[layer.children[marked]] = True
             states = states[level.places]
             if depth + 1 == len(self.layers):
                 return states
@@ -197,7 +197,7 @@ class Layers:
             have one; and `[J]` index of the open state after it.
         """
         layer = self.layers[-1]
-        children = self._levels[-1].place[layer.after]
+        children = self._levels[-1].place[layer.children]
         rows = np.flatnonzero(children >= 0)
         parents = segment_ids(layer.moves.offsets)[rows]
         return parents, layer.moves.sole[parents], children[rows]
@@ -240,9 +240,9 @@ def _back_up(
     others is the mean (max^n, Luckhardt & Irani, 1986). Variances are those of weighted means.
     """
     moves = layer.moves
-    values = next_values.values.take(layer.after, axis=1)
+    values = next_values.values.take(layer.children, axis=1)
     noisy = bool(next_values.variances.any())
-    variances = next_values.variances[layer.after] if noisy else np.zeros(len(layer.after))
+    variances = next_values.variances[layer.children] if noisy else np.zeros(len(layer.children))
     runs = np.diff(moves.offsets)
     for chooser in reversed(moves.order):
         count = moves.counts[:, chooser]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ggp.belief import UNIFORM, MoveModel, log_likelihoods
-from ggp.machine.abilities import MovesTold, Turned
+from ggp.machine.abilities import MoveFacts, Turned
 from ggp.machine.arrays import first_seen, offsets_of, segment_ids, take_segments
 from ggp.machine.base import (
     BoolArray,
@@ -284,7 +284,7 @@ def _compare(
     joint_moves: IntArray,
     successors: States,
     old_lists: Sequence[Ragged],
-) -> MovesTold:
+) -> MoveFacts:
     """Compare the moves after joint moves with the lists before, see `turned`."""
     first, group = first_seen(machine.groups(successors))
     next_moves = JointMoves.of(machine, successors.take(first))
@@ -298,7 +298,7 @@ def _compare(
         was_legal = MoveLists(machine, states, role).find(lanes[owner], values) >= 0
         news[owner[~was_legal], role] = True
         agains[owner[values == joint_moves[owner, role]], role] = True
-    return MovesTold(choices, news, agains)
+    return MoveFacts(choices, news, agains)
 
 
 def joined_turns(machine: Machine, parts: Sequence[Turned]) -> Turned:
@@ -309,12 +309,12 @@ def joined_turns(machine: Machine, parts: Sequence[Turned]) -> Turned:
         machine.concatenate([part.states for part in parts]),
         np.concatenate([part.percepts for part in parts]),
         np.concatenate([part.over for part in parts]),
-        MovesTold.joined([part.told for part in parts if part.told is not None]),
+        MoveFacts.joined([part.move_facts for part in parts if part.move_facts is not None]),
     )
 
 
 def refused_tries(
-    machine: Machine, options: JointMoves, lanes: IntArray, over: BoolArray, facts: MovesTold
+    machine: Machine, options: JointMoves, lanes: IntArray, over: BoolArray, facts: MoveFacts
 ) -> BoolArray:
     """`[K]` whether each joint move was a refused try.
 

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from ggp.machine.abilities import MovesTold
+from ggp.machine.abilities import MoveFacts
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
 from ggp.machine.forks import processes_for, shared
 from ggp.run.clocks import clock_of
@@ -114,14 +114,14 @@ class ValuedTurns(NamedTuple):
     Attributes:
         percepts: `[K]` percept ids of the role for which they are valued.
         over: `[K]` whether each is terminal.
-        told: a summary of the legal moves in the successors; None if unknown.
+        move_facts: a summary of the legal moves in the successors; None if unknown.
         values: `[K]` value of each for the role; meaningless where the game is over.
         keys: `[K, 2]` equal for equal states.
     """
 
     percepts: IntArray
     over: BoolArray
-    told: MovesTold | None
+    move_facts: MoveFacts | None
     values: FloatArray
     keys: IntArray
 

@@ -710,7 +710,7 @@ def _next_turn(
         goals = machine.goals(layer.states.take(ended))[:, role]
         code[ended] = np.where(goals >= machine.goal_range[1], WON, LOST)
     room.record(num_edges)
-    turn = _Turn(np.diff(joint.offsets), moves, percepts, code[layer.after])
+    turn = _Turn(np.diff(joint.offsets), moves, percepts, code[layer.successors])
     return turn, layer.states.take(np.flatnonzero(~over))
 
 

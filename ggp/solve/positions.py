@@ -215,7 +215,7 @@ class _Finder:
             lanes, joint = moves.some(start, end)
             successors.add(self._machine.step(states.take(lanes), joint).states)
         merged = successors.merged()
-        children = (self._num_positions + merged.after).astype(np.int32)
+        children = (self._num_positions + merged.successors).astype(np.int32)
         self._num_positions += len(merged.states)
         self._bounds.progress(self._turn, self._num_positions)
         self._refuse_if_large()

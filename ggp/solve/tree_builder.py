@@ -312,7 +312,7 @@ class _Builder:
         sets = self._find_sets(nodes, moves.lists)
         shares, fractions = self._shares(nodes, moves)
         next_layer = self._merge_successors(nodes, moves, sets, shares)
-        choices = LayerChoices(moves, sets, fractions, next_layer.after)
+        choices = LayerChoices(moves, sets, fractions, next_layer.successors)
         return LayerNodes(next_layer.states, *next_layer.columns), choices
 
     def _moves(self, states: States) -> JointMoves:

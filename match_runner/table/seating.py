@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any
 
 from ggp.errors import NOTE, MatchError
-from ggp.gdl.analysis.told_moves import told_by
+from ggp.gdl.analysis.told_moves import move_percept
 from ggp.machine import Limits, Machine
 from ggp.machine.definition import GameDefinition
 from ggp.players import Decision
@@ -151,7 +151,7 @@ class _Reporter:
         self._task, self._link, self._mail = task, link, mail
         self._artist = MatchArtist(program, task.side_file)
         self._turn = 0
-        self._is_told = told_by(program.as_program()) is not None
+        self._is_told = move_percept(program.as_program()) is not None
         self._knowledge: dict[str, Knowledge] = {}
         self._may: dict[str, Json] = {}  # picture of each role's belief
         self._last_seen: dict[str, Json] = {}  # last picture that each role saw

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ggp.errors import ConfigError, MatchError
-from ggp.gdl.analysis.told_moves import told_by
+from ggp.gdl.analysis.told_moves import move_percept
 from ggp.gdl.program import RANDOM
 from ggp.gdl.source import Diagnostic, errors
 from ggp.machine import Limits, Machine
@@ -73,7 +73,7 @@ def read_rules(name: str, text: str) -> Json:
         report |= {
             "roles": [role for role in program.roles if role != RANDOM],
             "has_chance": RANDOM in program.roles,
-            "is_told": told_by(program.as_program()) is not None,
+            "is_told": move_percept(program.as_program()) is not None,
             "title": about.title,
             "about": about.text,
             "sections": {name: list(lines) for name, lines in about.sections.items()},
@@ -102,7 +102,7 @@ def check_match(
         raise ConfigError(f"every role needs a player; roles: {', '.join(roles) or 'none'}")
     specs = {r: "random" if player == HUMAN else player for r, player in players.items()}
     check_series(series_of_roles(name, program, specs, 1, conditions=conditions))
-    return program.roles, told_by(program.as_program()) is not None
+    return program.roles, move_percept(program.as_program()) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +262,7 @@ def _joint_moves(
     program: GameDefinition, machine: Machine, turns: History
 ) -> list[IntArray] | None:
     """`[1, R]` joint move of each turn; None if the log lacks some."""
-    if told_by(program.as_program()) is None:
+    if move_percept(program.as_program()) is None:
         return None
     percepts = [machine.percept_id(turn.percepts or ()) for turn in turns]
     percept_ids = np.array([UNKNOWN if id_ is None else id_ for id_ in percepts], dtype=np.int64)

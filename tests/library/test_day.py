@@ -143,9 +143,12 @@ def test_the_library_solves_what_the_command_solves_and_in_the_same_way(tmp_path
     assert solved.method == report["method"] == "backward induction over matrices"
     assert report["values"] == pytest.approx(dict(solved.values), abs=1e-6)
     assert solved.values["even"] == pytest.approx(100 / 8**3)
-    assert (solved.found.num_states, solved.found.information_sets) == (7, {"even": 5, "odd": 5})
+    assert (solved.optimum.num_states, solved.optimum.information_sets) == (
+        7,
+        {"even": 5, "odd": 5},
+    )
     assert report["states"] == 7
-    assert report["information_sets"] == solved.found.information_sets
+    assert report["information_sets"] == solved.optimum.information_sets
     assert "7 states" in solved._repr_html_()
     # Strategies are told by what roles did and saw, which is a matter of the tree.
     with pytest.raises(SolvingError, match="the tree of the game is too large"):

@@ -111,12 +111,12 @@ def test_equal_states_are_one_whatever_the_batches(game: str) -> None:
             parts = next_states(machine, states, most)
             assert machine.fluents(parts.states) == machine.fluents(whole.states)
             assert (parts.first == whole.first).all()
-            assert (parts.after == whole.after).all()
+            assert (parts.successors == whole.successors).all()
             for parts_column, whole_column in zip(parts.columns, whole.columns, strict=True):
                 assert (parts_column == whole_column).all()
         texts = machine.fluents(whole.states)
         assert len(set(texts)) == len(texts)
-        assert (whole.after[whole.first] == np.arange(len(texts))).all()
+        assert (whole.successors[whole.first] == np.arange(len(texts))).all()
         states = whole.states.take(np.flatnonzero(~machine.terminal(whole.states)))
 
 
@@ -133,10 +133,10 @@ def test_keys_tell_equal_states_apart() -> None:
     assert merged.columns[0].tolist() == [[1, 5], [2, 5], [1, 6]]
     assert merged.columns[1].tolist() == [4, 2, 2]
     assert merged.first.tolist() == [0, 1, 3]
-    assert merged.after.tolist() == [0, 1, 0, 2, 2, 0, 1, 0]
+    assert merged.successors.tolist() == [0, 1, 0, 2, 2, 0, 1, 0]
 
 
 def test_merging_no_states_gives_no_states() -> None:
     machine = machine_of_game("tic_tac_toe", "propnet")
     merged = StateMerger(machine, machine.initial(1)).merged()
-    assert len(merged.states) == len(merged.after) == 0
+    assert len(merged.states) == len(merged.successors) == 0

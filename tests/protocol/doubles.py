@@ -24,7 +24,7 @@ _COMMENT = re.compile(r";[^\r\n]*")
 
 
 def respelled(text: str, spelling: Callable[[str], str]) -> str:
-    """A text of KIF with every symbol (variables and arrows excepted) spelled anew."""
+    """A text of KIF with every symbol except variables and arrows respelled."""
     return re.sub(r"[^\s()]+", lambda m: spelling(m[0]) if _SYMBOL.fullmatch(m[0]) else m[0], text)
 
 
@@ -51,7 +51,7 @@ class LocalWorker:
     """Plays the matches of one lobby in this process, without a clock.
 
     Args:
-        lobby: it answers for.
+        lobby: the lobby that it answers for.
         spec: of the player.
         seed: of all random choices.
     """
@@ -74,7 +74,7 @@ class LocalWorker:
         return receipt.reply or "refused"
 
     def begin(self, opening: Opening) -> None:
-        """Build what a match needs."""
+        """Build the machine of a match."""
         program = normalize(parse(opening.rules))
         assert program.is_gdl2 == opening.is_gdl2
         machine = build_here(program, "prolog")
@@ -92,13 +92,13 @@ class LocalWorker:
 
     def _player(self, match: int, history: History) -> Player:
         """A player that has observed a history."""
-        known = self._players.get(match)
-        if known is None or known[1] != history[: len(known[1])]:
-            self.restarts += known is not None
+        follower = self._players.get(match)
+        if follower is None or follower[1] != history[: len(follower[1])]:
+            self.restarts += follower is not None
             machine, role = self._machines[match]
             rng = np.random.default_rng(self._seed)
-            known = make_player(parse_spec(self._spec), machine, role, rng, lambda: 0.0), ()
-        player, seen = known
+            follower = make_player(parse_spec(self._spec), machine, role, rng, lambda: 0.0), ()
+        player, seen = follower
         for turn in history[len(seen) :]:
             player.observe(turn.move, turn.percepts, submitted=turn.submitted, in_time=turn.in_time)
         self._players[match] = player, history
@@ -115,7 +115,7 @@ class Referee:
         style: of the messages.
         spelling: of each symbol.
         seed: of random moves.
-        clocks: the start clock and the play clock that are told, in seconds.
+        clocks: the start clock and the play clock, in seconds.
         transcript: lines `> sent` and `< received`.
     """
 
@@ -153,11 +153,11 @@ class Referee:
 
     def play(self) -> Play:
         """The play message of this turn."""
-        return Play(self.match_id, *self._told())
+        return Play(self.match_id, *self._news())
 
     def stop(self) -> Stop:
         """The stop message, after the last turn."""
-        return Stop(self.match_id, *self._told())
+        return Stop(self.match_id, *self._news())
 
     def legal(self) -> dict[str, int]:
         """The player's legal moves in the spelling they must be answered in."""
@@ -167,7 +167,7 @@ class Referee:
         }
 
     def execute(self, reply: str) -> None:
-        """Play a turn with the move the player answered, which must be legal as spelled."""
+        """Play a turn with the player's answer, which must be a legal move in its spelling."""
         moves = [
             self.legal()[parse_reply(reply)]
             if role == self._index
@@ -181,7 +181,7 @@ class Referee:
         self.turn += 1
 
     def send(self, message: Message, serve: Callable[[str], str]) -> str:
-        """Send a message, note it and its answer."""
+        """Send a message; both it and the answer go into the transcript."""
         text = print_message(message, self.style)
         reply = serve(text)
         self.transcript += [f"> {text}", f"< {reply}"]
@@ -194,14 +194,14 @@ class Referee:
             self.execute(self.send(self.play(), serve))
         assert self.send(self.stop(), serve) == "done"
 
-    def _told(self) -> tuple[int | None, str | None, tuple[str, ...] | None]:
+    def _news(self) -> tuple[int | None, str | None, tuple[str, ...] | None]:
         has_turns = self.style.dialect is Dialect.GDL2
         turn = self.turn if has_turns else None
         if not self.turn:
             return turn, None, None
-        told = self._joint if self.style.dialect is Dialect.GDL else self._percepts
+        percepts = self._joint if self.style.dialect is Dialect.GDL else self._percepts
         last = self._spelled(self._joint[self._index]) if has_turns else None
-        return turn, last, tuple(map(self._spelled, told))
+        return turn, last, tuple(map(self._spelled, percepts))
 
     def _moves(self, role: int) -> list[int]:
         return [int(move) for move in self.machine.legal(self._states, role)[0]]

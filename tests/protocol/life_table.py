@@ -1,4 +1,4 @@
-"""Write the table of a match's life in docs/reference/protocol.md anew: python -m
+"""Rewrites the table of a match's states in docs/reference/protocol.md: python -m
 tests.protocol.life_table"""
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ def table() -> str:
     """The table of transitions: a row for events with the same effect in the same states."""
     states: dict[tuple[Event, Action, str], list[MatchState]] = {}
     for (state, event), (next_state, action) in TRANSITIONS.items():
-        after = STAYS if next_state is state else str(next_state)
-        states.setdefault((event, action, after), []).append(state)
+        target = STAYS if next_state is state else str(next_state)
+        states.setdefault((event, action, target), []).append(state)
     events: dict[tuple[str, Action, str], list[str]] = {}
-    for event, action, after in sorted(states, key=lambda effect: list(Event).index(effect[0])):
-        some = states[event, action, after]
-        before = ", ".join(state for state in MatchState if state in some)
-        events.setdefault((before, action, after), []).append(event.value)
+    for event, action, target in sorted(states, key=lambda effect: list(Event).index(effect[0])):
+        sources = states[event, action, target]
+        source_names = ", ".join(state for state in MatchState if state in sources)
+        events.setdefault((source_names, action, target), []).append(event.value)
     lines = ["| on | in state | we | next state |", "|---|---|---|---|"]
-    for (before, action, after), names in events.items():
-        lines.append(f"| {', '.join(names)} | {before} | {action.value} | {after} |")
+    for (source_names, action, target), names in events.items():
+        lines.append(f"| {', '.join(names)} | {source_names} | {action.value} | {target} |")
     return "\n".join(lines) + "\n"
 
 
 def rewritten(text: str) -> str:
     """A document with the table between the two comments replaced."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return before + BEGIN + table() + END + after
+    head, _, rest = text.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    return head + BEGIN + table() + END + tail
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""docs/reference/protocol.md says what the code does."""
+"""docs/reference/protocol.md agrees with the code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ggp.protocol.transitions import TRANSITIONS
 from tests.protocol.life_table import BEGIN, DOCUMENT, END, STAYS, rewritten, table
 
 
-def test_the_life_of_a_match_is_written_from_the_table() -> None:
+def test_page_has_the_generated_table() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     assert text.count(BEGIN) == text.count(END) == 1
     assert rewritten(text) == text, "run python -m tests.protocol.life_table"
@@ -14,13 +14,13 @@ def test_the_life_of_a_match_is_written_from_the_table() -> None:
 
 def test_the_page_shows_every_transition() -> None:
     rows = [line.removeprefix("| ")[:-2].split(" | ") for line in table().splitlines()[2:]]
-    shown = {
-        (state, event): (action, state if after == STAYS else after)
-        for events, states, action, after in rows
+    documented = {
+        (state, event): (action, state if target == STAYS else target)
+        for events, states, action, target in rows
         for event in events.split(", ")
         for state in states.split(", ")
     }
-    assert shown == {
-        (str(state), event.value): (action.value, str(after))
-        for (state, event), (after, action) in TRANSITIONS.items()
+    assert documented == {
+        (str(state), event.value): (action.value, str(target))
+        for (state, event), (target, action) in TRANSITIONS.items()
     }

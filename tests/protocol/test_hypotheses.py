@@ -1,4 +1,4 @@
-"""Turns that were lost while we were down: in whole matches, and what is kept of them when."""
+"""Turns that were lost while we were down: in whole matches, and as hypotheses of a session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ggp.protocol.path import (
 )
 from ggp.protocol.transitions import Event
 from tests.protocol.doubles import LocalWorker, Referee, receive
-from tests.protocol.test_session import Wire, told
+from tests.protocol.test_session import Wire, unnumbered
 
 CLOCKS = (10, 1)
 TURN_S = 1.01
@@ -30,7 +30,7 @@ class Down:
 
     Args:
         game, role, style: of the match.
-        seed: of the moves of others, and of those that are played for ours.
+        seed: of the other roles' moves, and of moves that replace ours.
     """
 
     def __init__(self, game: str, role: str, style: str, seed: int = 1) -> None:
@@ -60,7 +60,7 @@ class Down:
         self.lobby.resume(self.now - TURN_S / 2)
 
     def be_slow(self) -> None:
-        """Be asked, and answer nothing."""
+        """Get a question, and do not answer."""
         if not self.match.is_over:
             text = f"(PLAY m.1 ({' '.join(self.match.play().terms or ('NIL',))}))"
             assert receive(self.lobby, text, self.now).ask is not None
@@ -92,55 +92,57 @@ def test_two_ends_of_the_server_cost_no_legal_move() -> None:
 def test_joint_move_that_comes_again_after_lost_turns_is_a_new_turn() -> None:
     wire = Wire()
     wire.turn(Play("m"), "move")
-    wire.turn(told("move", "noop"), "noop")
-    assert wire.send(told("move", "noop")).event is Event.PLAY_AGAIN
+    wire.turn(unnumbered("move", "noop"), "noop")
+    assert wire.send(unnumbered("move", "noop")).event is Event.PLAY_AGAIN
     wire.session.resume(wire.now + 0.5, wire.now + 0.5)
-    following = wire.send(told("move", "noop"))
+    following = wire.send(unnumbered("move", "noop"))
     assert following.event is Event.PLAY_NEXT
     assert following.ask is not None
     assert following.ask.history[:1] in following.ask.doubts  # or it came once more
     wire.answer("noop")
-    assert wire.send(told("move", "noop")).event is Event.PLAY_NEXT  # still nobody knows
+    assert wire.send(unnumbered("move", "noop")).event is Event.PLAY_NEXT  # still nobody knows
 
 
-def test_message_is_a_copy_again_once_it_is_known_what_fits() -> None:
+def test_repeated_message_is_a_copy_once_the_history_is_known() -> None:
     wire = Wire()
     wire.turn(Play("m"), "move")
     wire.session.resume(wire.now + 0.5, wire.now + 0.5)
     for _ in range(2):
-        ask = wire.send(told("move", "noop")).ask
+        ask = wire.send(unnumbered("move", "noop")).ask
         assert ask is not None
         wire.now += 1
         wire.session.answer(ask, "noop", wire.now, believed=ask.history)
-        wire.turn(told("noop", "move"), "noop")
+        wire.turn(unnumbered("noop", "move"), "noop")
     assert wire.session.history
-    ask = wire.send(told("noop", "x")).ask
+    ask = wire.send(unnumbered("noop", "x")).ask
     assert ask is not None
     wire.session.answer(ask, "move", wire.now, believed=ask.history)
-    assert wire.send(told("noop", "x")).event is Event.PLAY_AGAIN
+    assert wire.send(unnumbered("noop", "x")).event is Event.PLAY_AGAIN
 
 
 def test_answer_that_was_not_executed_is_doubted_first_where_all_fitted_before_it() -> None:
     wire = Wire()
     wire.turn(Play("m"), "move")
     wire.session.resume(wire.now + 0.5, wire.now + 0.5)
-    first = wire.send(told("move", "noop")).ask
+    first = wire.send(unnumbered("move", "noop")).ask
     assert first is not None
     late = (*first.history[:-1], *without_assumptions(first.history[-1:]))
     assert first.doubts[0] != late
     wire.now += 1
     wire.session.answer(first, "noop", wire.now, believed=first.history)
-    ask = wire.send(told("noop", "x")).ask
+    ask = wire.send(unnumbered("noop", "x")).ask
     assert ask is not None
     late = (*ask.history[:-1], *without_assumptions(ask.history[-1:]))
     assert ask.doubts[0] == late
     # What else may have been stays in doubt.
-    others = ask.doubts[1:]
+    lesser_doubts = ask.doubts[1:]
     wire.session.answer(ask, "move", wire.now, believed=late)
-    following = wire.send(told("move", "y")).ask
+    following = wire.send(unnumbered("move", "y")).ask
     assert following is not None
     assert following.history[:-1] == late
-    assert {len(doubt) - 1 for doubt in following.doubts} >= {len(other) for other in others[:3]}
+    assert {len(doubt) - 1 for doubt in following.doubts} >= {
+        len(lesser) for lesser in lesser_doubts[:3]
+    }
 
 
 def test_history_that_fits_for_long_is_not_doubted_any_more() -> None:
@@ -157,33 +159,33 @@ def test_socket_that_outlived_the_server_loses_no_turn() -> None:
     wire = Wire()
     wire.turn(Play("m"), "move")
     wire.session.resume(wire.now + 30, 0.5)
-    ask = wire.send(told("move", "noop"), after_s=31).ask
+    ask = wire.send(unnumbered("move", "noop"), after_s=31).ask
     assert ask is not None
     assert ask.history == (PathTurn("move", DID, "move", True),)
 
 
-def test_nobody_waits_for_what_was_asked_before_we_were_started_again() -> None:
+def test_question_from_before_a_restart_is_not_waited_for() -> None:
     wire = Wire()
     wire.turn(Play("m"), "move")
-    wire.turn(told("move", "noop"), "other")
-    assert wire.send(told("other", "noop")).event is Event.PLAY_NEXT
+    wire.turn(unnumbered("move", "noop"), "other")
+    assert wire.send(unnumbered("other", "noop")).event is Event.PLAY_NEXT
     wire.session.resume(wire.now + 0.5, 0.5)  # the socket outlived us, but not that connection
-    following = wire.send(told("move", "noop"))  # as a turn before: chosen in place of ours
+    following = wire.send(unnumbered("move", "noop"))  # as a turn before: chosen in place of ours
     assert following.event is Event.PLAY_NEXT
     assert following.ask is not None
     assert [turn.move for turn in following.ask.history] == ["move", "other", "move"]
 
 
-def test_what_was_asked_before_we_were_started_again_may_be_asked_once_more() -> None:
+def test_question_from_before_a_restart_may_be_repeated() -> None:
     wire = Wire()
     wire.turn(Play("m"), "move")
-    ask = wire.send(told("move", "noop")).ask
+    ask = wire.send(unnumbered("move", "noop")).ask
     wire.session.resume(wire.now + 0.5, 0.5)
-    again = wire.send(told("move", "noop"))
-    assert again.event is Event.PLAY_AGAIN
-    assert again.ask == ask
+    repeated = wire.send(unnumbered("move", "noop"))
+    assert repeated.event is Event.PLAY_AGAIN
+    assert repeated.ask == ask
     wire.answer("other")
-    following = wire.send(told("other", "noop")).ask
+    following = wire.send(unnumbered("other", "noop")).ask
     assert following is not None
     assert following.history[-1].in_time
 
@@ -192,7 +194,7 @@ def test_number_of_lost_turns_is_what_fits_the_time() -> None:
     wire = Wire()
     wire.turn(Play("m"), "move")
     wire.session.resume(wire.now + 34, wire.now + 34)  # three times a clock of 10 s, and more
-    ask = wire.send(told("move", "noop"), after_s=35).ask
+    ask = wire.send(unnumbered("move", "noop"), after_s=35).ask
     assert ask is not None
     answered = PathTurn("move", None, "move", True, assumed=True)
     assert ask.history == (answered, PathTurn(), PathTurn(), PathTurn("move", DID))
@@ -203,10 +205,10 @@ def test_server_that_waited_for_the_clock_of_a_broken_connection_lost_no_turn() 
     for after_s, lost in ((9, 0), (2, 0), (16, 3)):
         wire = Wire()
         for _ in range(3):
-            wire.turn(told("move", "noop"), "move")  # of two seconds
-        wire.send(told("move", "noop"))
+            wire.turn(unnumbered("move", "noop"), "move")  # of two seconds
+        wire.send(unnumbered("move", "noop"))
         wire.session.resume(wire.now + after_s - 1, wire.now + after_s - 1)
-        ask = wire.send(told("move", "move"), after_s=after_s).ask
+        ask = wire.send(unnumbered("move", "move"), after_s=after_s).ask
         assert ask is not None
         assert len(ask.history) == 5 + lost
 
@@ -218,22 +220,22 @@ def test_hypotheses_are_kept_until_something_fits() -> None:
     paths.settle(paths.history)
     paths.extend(turns[1], deaf=0)
     assert paths.history == (turns[0], turns[1])
-    kept = paths.lost
-    assert kept == tuple(with_lost((turns[0],), turns[1], num) for num in range(1, 13))
+    hypotheses = paths.lost
+    assert hypotheses == tuple(with_lost((turns[0],), turns[1], num) for num in range(1, 13))
     paths.extend(turns[2])  # nobody has found out
-    assert paths.lost == tuple((*each, turns[2]) for each in kept)
+    assert paths.lost == tuple((*hypothesis, turns[2]) for hypothesis in hypotheses)
     paths.settle(paths.history)  # fits so far; others may yet be right
     assert paths.lost
     paths.settle(paths.lost[1])  # the first of them is refuted
-    assert paths.lost == tuple((*each, turns[2]) for each in kept[2:])
-    assert paths.history == (*kept[1], turns[2])
+    assert paths.lost == tuple((*hypothesis, turns[2]) for hypothesis in hypotheses[2:])
+    assert paths.history == (*hypotheses[1], turns[2])
     assert paths.missed == ()
     paths.rewrite(())
     assert not paths.history
     assert not paths.lost
 
 
-def test_turns_missed_though_we_listened_are_thought_of_until_something_fits() -> None:
+def test_turns_missed_while_we_listened_are_hypotheses_until_something_fits() -> None:
     turns = [PathTurn(f"m{number}", ()) for number in range(3)]
     paths = Hypotheses()
     for turn in turns:
@@ -248,6 +250,6 @@ def test_turns_within_a_time(deaf_s: float, turns: int) -> None:
     assert turns_within(deaf_s, 1.0, 1.0) == turns
 
 
-def test_more_lost_turns_are_likelier_than_fewer_and_none_is_thought_of() -> None:
+def test_more_lost_turns_are_likelier_than_fewer_and_none_is_possible() -> None:
     assert likely_numbers(0) == list(range(13))
     assert likely_numbers(5)[:7] == [5, 0, 6, 4, 7, 3, 8]

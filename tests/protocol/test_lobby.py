@@ -1,4 +1,4 @@
-"""All matches of a server: who is let in, who is busy, what is forgotten; and no text harms."""
+"""All matches of a server: which begin, which are refused or forgotten; and no text does harm."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_player_that_cannot_be_named_or_never_plays_is_refused() -> None:
         Lobby("ggp", matches=0)
 
 
-def test_info_tells_whether_another_match_can_be_played() -> None:
+def test_info_shows_whether_another_match_can_be_played() -> None:
     lobby = Lobby("ggp", matches=2)
     for busy in (False, False, True):
         reply = receive(lobby, "( INFO )", 0).reply
@@ -74,8 +74,8 @@ def test_start_opens_a_match_and_the_one_too_many_is_busy() -> None:
     assert (receipt.began.role, receipt.began.is_gdl2) == ("white", False)
     assert receipt.ask is not None
     assert receipt.ask.match == receipt.began.match == receipt.match
-    other = receive(lobby, start("n"), 0)
-    assert (other.reply, other.began, other.ended) == ("busy", None, ())
+    refused = receive(lobby, start("n"), 0)
+    assert (refused.reply, refused.began, refused.ended) == ("busy", None, ())
     assert receive(lobby, start(role="White"), 0).ask == receipt.ask
     assert receive(lobby, "(STOP m NIL)", 1).ended == (receipt.match,)
     assert receive(lobby, start("n"), 1).began is not None
@@ -128,7 +128,7 @@ def test_clocks_of_a_week_hold_no_place_for_weeks() -> None:
 
 @pytest.mark.parametrize("when", ["starting", "waiting", "thinking"])
 @pytest.mark.parametrize("end", ["(STOP m NIL)", "(ABORT m)"])
-def test_match_that_is_over_is_remembered_small(when: str, end: str) -> None:
+def test_finished_match_is_remembered_in_few_bytes(when: str, end: str) -> None:
     lobby = Lobby("ggp")
     symbols = " ".join(f"(Fact{number} x)" for number in range(5_000))
     opening = receive(lobby, start(rules=f"{GDL2} {symbols}"), 0)
@@ -152,14 +152,14 @@ def test_match_that_is_over_is_remembered_small(when: str, end: str) -> None:
 
 
 def size_of(value: object) -> int:
-    """Bytes of everything a value holds, code and modules excepted."""
+    """Bytes of all objects that a value refers to, except code and modules."""
     seen: dict[int, object] = {}
-    found = [value]
-    while found:
-        each = found.pop()
-        if id(each) not in seen and not isinstance(each, type | ModuleType | FunctionType):
-            seen[id(each)] = each
-            found += gc.get_referents(each)
+    pending = [value]
+    while pending:
+        referent = pending.pop()
+        if id(referent) not in seen and not isinstance(referent, type | ModuleType | FunctionType):
+            seen[id(referent)] = referent
+            pending += gc.get_referents(referent)
     return sum(map(sys.getsizeof, seen.values()))
 
 
@@ -208,7 +208,7 @@ def test_few_matches_that_are_over_are_remembered() -> None:
     assert receive(lobby, f"(STOP m{3 * MAX_REMEMBERED - 1} NIL)", 0).reply == "done"
 
 
-def test_giving_a_lobby_the_same_again_restores_it() -> None:
+def test_replayed_messages_restore_a_lobby() -> None:
     def replay() -> tuple[PathTurn, ...]:
         lobby = Lobby("ggp")
         begin(lobby)
@@ -263,13 +263,13 @@ def test_duplicates_change_no_answer(style: str) -> None:
 @pytest.mark.parametrize("style", MATCHES)
 def test_duplicates_that_come_late_cost_no_legal_move(style: str) -> None:
     worker = LocalWorker(Lobby("ggp"))
-    sent: list[str] = []
+    texts: list[str] = []
 
     def serve(text: str) -> str:
         reply = worker.serve(text)
-        for before in sent[-2:]:
-            worker.serve(before)
-        sent.append(text)
+        for duplicate in texts[-2:]:
+            worker.serve(duplicate)
+        texts.append(text)
         return reply
 
     referee(style).referee(serve)
@@ -306,7 +306,7 @@ _ids = st.sampled_from(["a", "b", "c"])
 _items = st.sampled_from(
     ["move", "MOVE", "noop", "(saw white)", "(did white move)", "?x", "()", "nil"]
 )
-_told = st.none() | st.lists(_items, max_size=3).map(tuple)
+_news = st.none() | st.lists(_items, max_size=3).map(tuple)
 _turns = st.none() | st.integers(0, 6) | st.just(50)
 _clocks = st.sampled_from([0, 1, 30])
 _nonsense: st.SearchStrategy[Message] = st.one_of(
@@ -321,30 +321,30 @@ _nonsense: st.SearchStrategy[Message] = st.one_of(
         _clocks,
         _clocks,
     ),
-    st.builds(Play, _ids, _turns, st.none() | _items, _told),
-    st.builds(Stop, _ids, _turns, st.none() | _items, _told),
+    st.builds(Play, _ids, _turns, st.none() | _items, _news),
+    st.builds(Stop, _ids, _turns, st.none() | _items, _news),
     st.builds(Abort, _ids),
 )
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.data())
-def test_well_formed_nonsense_is_always_answered(data: st.DataObject) -> None:
+def test_well_formed_nonsense_is_always_answered(draws: st.DataObject) -> None:
     lobby = Lobby("ggp", matches=2)
     asks: list[Ask] = []
     workers: set[int] = set()
     now = 0.0
-    for _ in range(data.draw(st.integers(1, 40))):
-        now += data.draw(st.sampled_from([0.0, 0.1, 5.0, 40.0, 200.0]))
+    for _ in range(draws.draw(st.integers(1, 40))):
+        now += draws.draw(st.sampled_from([0.0, 0.1, 5.0, 40.0, 200.0]))
         doings = ["send", "send", "send", "answer", "lose", "forget", "resume"]
-        do = data.draw(st.sampled_from(doings))
+        do = draws.draw(st.sampled_from(doings))
         if do == "send":
-            message = data.draw(_nonsense)
+            message = draws.draw(_nonsense)
             numbered = isinstance(message, Play | Stop) and message.turn is not None
             style = WIRE_STYLES["gdl2" if numbered else "ggp-base"]
             if isinstance(message, Play | Stop) and not numbered:
                 message = type(message)(message.match_id, terms=message.terms)
-            sender = data.draw(st.sampled_from(["", "10.0.0.1", "10.0.0.2"]))
+            sender = draws.draw(st.sampled_from(["", "10.0.0.1", "10.0.0.2"]))
             receipt = receive(lobby, print_message(message, style), now, sender)
             assert [receipt.reply, receipt.ask, receipt.refusal].count(None) == 2
             workers -= set(receipt.ended)
@@ -361,13 +361,13 @@ def test_well_formed_nonsense_is_always_answered(data: st.DataObject) -> None:
         elif do == "forget":
             workers -= set(lobby.forget(now))
         elif asks and do == "answer":
-            move = data.draw(st.none() | st.sampled_from(["move", "noop"]))
-            ask = data.draw(st.sampled_from(asks))
-            believed = data.draw(st.none() | st.sampled_from([ask.history, *ask.doubts]))
+            move = draws.draw(st.none() | st.sampled_from(["move", "noop"]))
+            ask = draws.draw(st.sampled_from(asks))
+            believed = draws.draw(st.none() | st.sampled_from([ask.history, *ask.doubts]))
             reply = lobby.answer(ask, move, now, believed)
             parse_reply(reply)
         elif asks:
-            lobby.undelivered(data.draw(st.sampled_from(asks)))
+            lobby.undelivered(draws.draw(st.sampled_from(asks)))
         assert workers == {session.serial for session in lobby.live}
         assert len(workers) <= 2
     lobby.forget(now + 1e6)

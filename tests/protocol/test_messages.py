@@ -85,16 +85,16 @@ def test_message_seen_on_the_wire_is_read(text: str) -> None:
 def test_message_is_read_however_it_is_written(text: str, disturb: object) -> None:
     assert callable(disturb)
     expected = SEEN_ON_THE_WIRE[text]
-    found = parse_message(disturb(text))
+    message = parse_message(disturb(text))
     if isinstance(expected, Preview):
-        assert isinstance(found, Preview)
-        found = replace(found, rules=" ".join(found.rules.split()))
+        assert isinstance(message, Preview)
+        message = replace(message, rules=" ".join(message.rules.split()))
         expected = replace(expected, rules=" ".join(expected.rules.split()))
-    assert found == expected
+    assert message == expected
 
 
 @pytest.mark.parametrize("nothing", ["NIL", "nil", "Nil"])
-def test_nil_tells_nothing_and_an_empty_list_is_one(nothing: str) -> None:
+def test_nil_is_unknown_and_an_empty_list_is_empty(nothing: str) -> None:
     assert parse_message(f"(PLAY m {nothing})") == Play("m")
     assert parse_message("(PLAY m ())") == Play("m", terms=())
     assert parse_message(f"(PLAY m 4 {nothing} ( ))") == Play("m", 4, None, ())
@@ -115,8 +115,8 @@ def test_start_finds_its_clocks_behind_a_rule_that_is_never_closed() -> None:
 @pytest.mark.parametrize("begin", ["(START m1 white (", "((start  m1 white("])
 def test_start_is_read_though_its_rules_have_a_parenthesis_too_many(begin: str) -> None:
     for rules in ("(role white) (<= terminal) (not open)) (legal white a)", "(role white))"):
-        found = parse_message(f"{begin}{rules}) 10 5)")
-        assert found == Start("m1", "white", rules, 10, 5)
+        message = parse_message(f"{begin}{rules}) 10 5)")
+        assert message == Start("m1", "white", rules, 10, 5)
 
 
 def test_play_that_makes_no_sense_still_asks_for_a_move() -> None:
@@ -152,7 +152,7 @@ def test_play_that_makes_no_sense_still_asks_for_a_move() -> None:
         ("(PLAY m (" + "a " * 20_001 + "))", "more than the limit of 20,000 items"),
     ],
 )
-def test_what_is_no_message_is_refused_with_a_reason(text: str, says: str) -> None:
+def test_malformed_message_is_refused_with_a_reason(text: str, says: str) -> None:
     with pytest.raises(RemoteProtocolError, match=re.escape(says)) as caught:
         parse_message(text)
     assert "\n" not in str(caught.value)
@@ -172,13 +172,13 @@ ground_terms: st.SearchStrategy[Term] = st.recursive(
     max_leaves=6,
 )
 _texts = ground_terms.map(str)
-_told = st.none() | st.lists(_texts, max_size=4).map(tuple)
+_news = st.none() | st.lists(_texts, max_size=4).map(tuple)
 _clocks = st.integers(0, MAX_CLOCK_S)
 _rules = st.lists(_texts, min_size=1, max_size=4).map("\n".join)
 
 
 def messages(dialect: Dialect) -> st.SearchStrategy[Message]:
-    """Everything that can be said in a dialect."""
+    """All messages of a dialect."""
     has_turns = dialect is Dialect.GDL2
     turns = st.integers(0, MAX_TURN) if has_turns else st.none()
     last_moves = st.none() | _texts if has_turns else st.none()
@@ -187,14 +187,14 @@ def messages(dialect: Dialect) -> st.SearchStrategy[Message]:
         st.just(Ping()),
         st.builds(Preview, _rules, _clocks),
         st.builds(Start, symbols, symbols, _rules, _clocks, _clocks),
-        st.builds(Play, symbols, turns, last_moves, _told),
-        st.builds(Stop, symbols, turns, last_moves, _told),
+        st.builds(Play, symbols, turns, last_moves, _news),
+        st.builds(Stop, symbols, turns, last_moves, _news),
         st.builds(Abort, symbols),
     )
 
 
 def upper(message: Message) -> Message:
-    """The message as servers that write in upper case mean it."""
+    """A message in upper case, as some servers write it."""
     match message:
         case Preview():
             return replace(message, rules=message.rules.upper())
@@ -212,9 +212,9 @@ def upper(message: Message) -> Message:
 
 @settings(max_examples=40)
 @pytest.mark.parametrize("style", WIRE_STYLES.values(), ids=list(WIRE_STYLES))
-@given(data=st.data())
-def test_what_is_printed_is_read_again(style: WireStyle, data: st.DataObject) -> None:
-    message = data.draw(messages(style.dialect))
+@given(draws=st.data())
+def test_printed_message_is_read_back(style: WireStyle, draws: st.DataObject) -> None:
+    message = draws.draw(messages(style.dialect))
     assert parse_message(print_message(message, style)) == (
         upper(message) if style.upper else message
     )
@@ -235,14 +235,14 @@ def test_garbage_is_read_or_refused_and_nothing_else(text: str) -> None:
 
 
 @given(st.binary())
-def test_bytes_are_read_or_refused(data: bytes) -> None:
+def test_bytes_are_read_or_refused(received: bytes) -> None:
     for encoding in ("latin-1", "utf-8"):
         with suppress(ProtocolError):
-            parse_message(data.decode(encoding, "replace"))
+            parse_message(received.decode(encoding, "replace"))
 
 
 @given(ground_terms)
-def test_canonical_term_is_what_the_parser_makes_of_it(term: Term) -> None:
+def test_canonical_term_agrees_with_the_parser(term: Term) -> None:
     for text in (str(term), str(term).upper(), f" {str(term).replace('(', '( ')}\n"):
         assert canonical(text) == to_kif(parse_term(text))
     assert canonical(f"(f ({'a'}) (B))") == to_kif(parse_term("(f (a) (B))")) == "(f a b)"
@@ -253,15 +253,15 @@ def test_outline_of_a_game_agrees_with_its_program(name: str) -> None:
     rules = find_game(name).read_text(encoding="utf-8")
     program = normalize(parse(rules))
     for text in (rules, rules.upper(), on_one_line(rules)):
-        found = outline(text)
-        assert (found.roles, found.is_gdl2) == (program.roles, program.is_gdl2)
+        game = outline(text)
+        assert (game.roles, game.is_gdl2) == (program.roles, program.is_gdl2)
 
 
 def test_outline_finds_the_first_spelling_and_gives_it_back() -> None:
     rules = "; (role nobody)\n(ROLE White) (<= (role Green) x) ( role\n black ) (f WHITE ?White)"
-    found = outline(rules)
-    assert (found.roles, found.is_gdl2) == (("white", "black"), False)
-    assert found.spell("(f white black (g green))") == "(f White black (g Green))"
+    game = outline(rules)
+    assert (game.roles, game.is_gdl2) == (("white", "black"), False)
+    assert game.spell("(f white black (g green))") == "(f White black (g Green))"
     assert outline("(role RANDOM)").is_gdl2
     assert outline("(<= ( SEES ?p x) y)").is_gdl2
     assert not outline("(sees_xml a b) (f (sees a b))").is_gdl2
@@ -271,13 +271,13 @@ def test_a_move_keeps_the_parentheses_that_the_rules_always_give_it() -> None:
     rules = (
         "(role p) (legal p (Go)) (legal p ( put (it) )) (legal p (wait)) (init wait) (<= (q) (r))"
     )
-    found = outline(rules)
-    assert [found.spell(move) for move in ("go", "(put it)", "wait")] == [
+    game = outline(rules)
+    assert [game.spell(move) for move in ("go", "(put it)", "wait")] == [
         "(Go)",
         "(put (it))",
         "wait",
     ]
-    assert found.read("(GO)") == found.read("go") == "go"
+    assert game.read("(GO)") == game.read("go") == "go"
 
 
 def test_info_reply_says_whether_another_match_can_be_played() -> None:
@@ -285,7 +285,7 @@ def test_info_reply_says_whether_another_match_can_be_played() -> None:
     assert info_reply("ggp", busy=True) == "((name ggp) (status busy) (species alien))"
 
 
-def test_name_that_is_no_symbol_cannot_be_told() -> None:
+def test_name_that_is_no_symbol_cannot_be_sent() -> None:
     with pytest.raises(LocalProtocolError, match="must be one symbol"):
         info_reply("two words", busy=False)
 

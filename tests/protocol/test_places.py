@@ -28,7 +28,7 @@ def ready(
 
 
 def moved(lobby: Lobby, text: str, now: float, sender: str = "", move: str = "move") -> Receipt:
-    """A turn that is answered at once, if it is not refused."""
+    """Play a turn, which is answered at once unless it is refused."""
     receipt = receive(lobby, text, now, sender)
     if receipt.ask is not None:
         lobby.answer(receipt.ask, move, now)
@@ -55,7 +55,7 @@ def test_start_evicts_a_match_that_is_silent_for_longer_than_its_play_clock() ->
 
 
 def test_match_that_was_never_played_is_evicted_after_both_clocks() -> None:
-    """Three stray STARTs took 26 of 26 moves of an honest match."""
+    """Three stray STARTs once cost an honest match all of its moves."""
     lobby = Lobby("ggp", matches=3)
     for name in ("a", "b", "c"):
         ready(lobby, name)
@@ -79,7 +79,7 @@ def test_match_that_begins_anew_under_its_id_replaces_one_whose_server_is_gone()
     assert receipt.began is not None
     assert receipt.ended == (ask.match,)
     assert live(lobby) == ["m"]
-    assert lobby.answer(ask, "move", 3) == "move"  # nobody is told
+    assert lobby.answer(ask, "move", 3) == "move"  # no client gets it
 
 
 def test_match_that_is_thought_for_is_never_evicted() -> None:
@@ -104,7 +104,7 @@ def test_of_several_silent_matches_the_latest_expected_gives_way_last() -> None:
     assert live(lobby) == ["long", "n"]
 
 
-def test_info_does_not_call_a_lobby_of_ghosts_busy() -> None:
+def test_lobby_of_abandoned_matches_is_not_busy() -> None:
     lobby = Lobby("ggp")
     ready(lobby, "ghost")
     assert "busy" in str(receive(lobby, "(INFO)", 44).reply)
@@ -170,8 +170,8 @@ def test_refused_match_with_other_content_is_refused_too() -> None:
     lobby = Lobby("ggp")
     ready(lobby, "m")
     receive(lobby, start("n"), 1)
-    other = receive(lobby, start("n", rules=f"{RULES} (role red)"), 2)
-    assert (other.reply, other.began, other.ended) == ("busy", None, ())
+    changed = receive(lobby, start("n", rules=f"{RULES} (role red)"), 2)
+    assert (changed.reply, changed.began, changed.ended) == ("busy", None, ())
     receive(lobby, "(STOP m NIL)", 3)
     began = receive(lobby, "(PLAY n NIL)", 4).began
     assert began is not None
@@ -207,7 +207,7 @@ def test_match_that_gave_way_goes_on_with_its_history() -> None:
 
 @pytest.mark.verify
 def test_refused_matches_are_forgotten_when_there_are_many() -> None:
-    """Those of the address that sends most of them first."""
+    """Matches of the address that sends most of them are forgotten first."""
     lobby = Lobby("ggp")
     ready(lobby, "m", clocks="3000 3000")
     receive(lobby, start("honest"), 1, HERE)
@@ -272,7 +272,7 @@ def test_start_does_not_wait_for_a_match_that_is_thought_for() -> None:
 # ---------------------------------------------------------------- after a restart
 
 
-def test_restored_match_that_hears_nothing_gives_its_place_up() -> None:
+def test_silent_restored_match_gives_its_place_up() -> None:
     lobby = Lobby("ggp")
     ready(lobby, "m")
     receive(lobby, "(PLAY m NIL)", 40)  # and then the server was killed

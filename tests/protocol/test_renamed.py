@@ -45,22 +45,24 @@ def role_of(rules: str) -> str:
     return next(role for role in normalize(parse(rules)).roles if role != "random")
 
 
-# ---------------------------------------------------------------- what is recognised
+# ---------------------------------------------------------------- recognition
 
 
 @pytest.mark.parametrize("game", [*GAMES, *SHARED_GDL2, "gdl2/dominion.kif", "gdl2/sushi_go.kif"])
-def test_keywords_are_found_by_what_rules_do_with_them(game: str) -> None:
+def test_keywords_are_recognised_by_their_use_in_rules(game: str) -> None:
     rules, spell = rules_of(game), scrambled(OF_GDL)
     program = normalize(parse(rules))
-    found = outline(respelled(rules, spell), role=spell(role_of(rules)))
+    restored = outline(respelled(rules, spell), role=spell(role_of(rules)))
     missing = {"sees"} if SEES in program.by_head else set()
     missing |= {"random"} & set(program.roles)
-    assert found.renamed == {keyword: spell(keyword).lower() for keyword in missing}
-    assert found.is_gdl2 == program.is_gdl2
-    played = normalize(parse(found.plain(respelled(rules, spell))))
-    assert played.is_gdl2 == program.is_gdl2
-    assert played.roles == found.roles
-    assert [role == "random" for role in played.roles] == [r == "random" for r in program.roles]
+    assert restored.renamed == {keyword: spell(keyword).lower() for keyword in missing}
+    assert restored.is_gdl2 == program.is_gdl2
+    restored_program = normalize(parse(restored.plain(respelled(rules, spell))))
+    assert restored_program.is_gdl2 == program.is_gdl2
+    assert restored_program.roles == restored.roles
+    assert [role == "random" for role in restored_program.roles] == [
+        r == "random" for r in program.roles
+    ]
 
 
 @pytest.mark.parametrize("path", PLAIN_SHEETS, ids=lambda path: path.stem)
@@ -98,7 +100,7 @@ ROLES = "(role a) (role b) (<= (goal a 100) (true x)) (<= (goal b 0) (true y))"
 
 
 @pytest.mark.parametrize("name", SEES_RULES)
-def test_relation_that_tells_roles_what_was_done_is_sees(name: str) -> None:
+def test_relation_that_shows_roles_the_moves_is_sees(name: str) -> None:
     assert find_renamed(quick_rules(f"{ROLES} {SEES_RULES[name]}"), "a") == {"sees": "foo"}
 
 
@@ -122,12 +124,12 @@ def test_other_relations_are_not_sees(name: str) -> None:
 )
 def test_role_with_one_goal_or_none_is_random(goals: str, expected: str | None) -> None:
     sees = "(<= (foo ?p ?m) (role ?p) (does dice ?m))"
-    found = find_renamed(quick_rules(f"(role dice) {ROLES} {sees} {goals}"), "a")
-    assert found.get("random") == expected
+    renamed = find_renamed(quick_rules(f"(role dice) {ROLES} {sees} {goals}"), "a")
+    assert renamed.get("random") == expected
     assert "random" not in find_renamed(quick_rules(f"(role dice) {ROLES} {goals}"), "a")
 
 
-def test_told_role_may_come_from_a_fluent_that_holds_other_things_too() -> None:
+def test_role_of_a_percept_may_come_from_a_fluent_with_other_arguments() -> None:
     rules = quick_rules(
         "(role a) (role b) (role dice) (goal dice 0) (card c) (init (stage deal a))"
         "(<= (goal a 100) (true x)) (<= (goal b 0) (true y))"
@@ -150,12 +152,12 @@ def test_role_that_we_play_is_never_random() -> None:
 
 def test_words_change_places_in_both_directions() -> None:
     rules = "(ROLE Me) (ROLE Dice) (goal Dice 0) (<= (goal Me 100) (true Sees)) (<= (Foo Me ?Sees)"
-    found = outline(f"{rules} (does Dice ?Sees))", role="Me")
-    assert found.renamed == {"sees": "foo", "random": "dice"}
-    assert found.roles == ("me", "random")
-    assert found.read("(DID DICE (FOO SEES))") == "(did random (sees foo))"
-    assert found.spell("(did random (sees foo))") == "(did Dice (Foo Sees))"
-    assert found.plain("(<= (Foo Me ?Foo) (true Sees))") == "(<= (sees Me ?Foo) (true foo))"
+    game = outline(f"{rules} (does Dice ?Sees))", role="Me")
+    assert game.renamed == {"sees": "foo", "random": "dice"}
+    assert game.roles == ("me", "random")
+    assert game.read("(DID DICE (FOO SEES))") == "(did random (sees foo))"
+    assert game.spell("(did random (sees foo))") == "(did Dice (Foo Sees))"
+    assert game.plain("(<= (Foo Me ?Foo) (true Sees))") == "(<= (sees Me ?Foo) (true foo))"
 
 
 def test_variable_is_not_the_spelling_of_a_constant() -> None:
@@ -175,12 +177,12 @@ def test_quick_reader_leaves_out_what_it_does_not_understand() -> None:
 
 
 class Checked(Referee):
-    """A referee that keeps what its player should know."""
+    """A referee that knows how its player should read the last turn."""
 
-    def told(self) -> tuple[tuple[str, ...], str]:
+    def last_turn(self) -> tuple[tuple[str, ...], str]:
         """The percepts of the last turn, and the player's move, as the player reads them."""
         read = outline(self.start.rules, role=self.start.role).read
-        percepts = sorted({read(respelled(each, self.spelling)) for each in self._percepts})
+        percepts = sorted({read(respelled(percept, self.spelling)) for percept in self._percepts})
         return tuple(percepts), read(respelled(self._joint[self._index], self.spelling))
 
 
@@ -198,7 +200,7 @@ def test_match_with_renamed_keywords_is_played_legally(game: str, style: str) ->
         assert len(session.history) == match.turn
         if match.turn:
             last = session.history[-1]
-            percepts, move = match.told()
+            percepts, move = match.last_turn()
             assert last.move == move
             assert last.percepts == (None if game == NO_SEES else percepts)
         match.execute(reply)  # demands a legal move
@@ -206,15 +208,15 @@ def test_match_with_renamed_keywords_is_played_legally(game: str, style: str) ->
 
 
 def test_percepts_are_not_taken_for_a_joint_move() -> None:
-    """Of as many terms as there are roles: lengths prove nothing."""
+    """The lists have as many terms as there are roles, which proves nothing."""
     rules = "(role a) (role b) (<= (legal ?p (mark ?x)) (cell ?x)) (<= (legal ?p noop) (true x))"
-    for told in ("(got 1) (mark 2)", "noop (mark 1 2)", "noop ?x", "noop noop noop"):
+    for news in ("(got 1) (mark 2)", "noop (mark 1 2)", "noop ?x", "noop noop noop"):
         lobby = Lobby("ggp")
         receive(lobby, f"(START m a ({rules}) 10 10)", 0.0)
         first = receive(lobby, "(PLAY m NIL)", 1.0).ask
         assert first is not None
         lobby.answer(first, "(mark 1)", 1.0)
-        receipt = receive(lobby, f"(PLAY m ({told}))", 2.0)
+        receipt = receive(lobby, f"(PLAY m ({news}))", 2.0)
         assert receipt.ask is not None
         (turn,) = receipt.ask.history
         assert (turn.move, turn.percepts, turn.assumed) == ("(mark 1)", None, True)

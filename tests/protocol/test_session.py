@@ -1,4 +1,4 @@
-"""The life of one match: what each message means in each state, and what is done about it."""
+"""The session of one match: the meaning of each message in each state, and the reaction to it."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ class Wire:
         return self.session.answer(self.outcome.ask, move, self.now)
 
     def turn(self, play: Play, move: str) -> Ask:
-        """One turn, answered."""
+        """Play a turn: a question and its answer."""
         ask = self.send(play).ask
         assert ask is not None
         self.answer(move)
         return ask
 
 
-def told(*items: str) -> Play:
-    return Play("m", terms=items)
+def unnumbered(*terms: str) -> Play:
+    return Play("m", terms=terms)
 
 
-def numbered(turn: int, last_move: str | None, *items: str) -> Play:
-    return Play("m", turn, last_move, items or None)
+def numbered(turn: int, last_move: str | None, *terms: str) -> Play:
+    return Play("m", turn, last_move, terms or None)
 
 
 def events(*outcomes: Receipt) -> list[Event | None]:
@@ -68,7 +68,7 @@ def events(*outcomes: Receipt) -> list[Event | None]:
 
 def test_table_leads_only_to_states_that_are_in_it() -> None:
     assert {state for state, _ in TRANSITIONS} == set(MatchState)
-    assert {after for after, _ in TRANSITIONS.values()} == set(MatchState)
+    assert {target for target, _ in TRANSITIONS.values()} == set(MatchState)
     assert {event for _, event in TRANSITIONS} == set(Event)
 
 
@@ -80,7 +80,7 @@ def test_live_match_can_always_be_ended_and_moved_on(state: MatchState) -> None:
     assert TRANSITIONS[state, Event.PLAY_NEXT][1] is Action.ASK_MOVE
 
 
-def test_what_is_not_in_the_table_is_our_own_mistake() -> None:
+def test_transition_outside_the_table_is_an_internal_error() -> None:
     session = Session(START, 1, count(1).__next__)
     with pytest.raises(LocalProtocolError, match="cannot happen to a match absent"):
         session.receive(Play("m", turn=5, terms=("a",)), 0.0)
@@ -111,7 +111,7 @@ def test_match_of_plain_gdl_from_start_to_stop() -> None:
     assert wire.state() is MatchState.THINKING
     assert wire.answer("(move x)") == "(Move x)"
 
-    second = wire.send(told("(MOVE X)", "noop")).ask
+    second = wire.send(unnumbered("(MOVE X)", "noop")).ask
     assert second is not None
     joint = ("(did black noop)", "(did white (move x))")
     assert second.history == (PathTurn("(move x)", joint, "(move x)", True),)
@@ -126,7 +126,7 @@ def test_match_of_plain_gdl_from_start_to_stop() -> None:
 def test_older_gdl2_assumes_our_move_only_if_it_was_in_time() -> None:
     wire = Wire(START2)
     wire.turn(Play("m"), "move")
-    ask = wire.send(told("(SAW 1)", "(SAW 1)")).ask
+    ask = wire.send(unnumbered("(SAW 1)", "(SAW 1)")).ask
     assert ask is not None
     assert ask.history == (PathTurn("move", ("(saw 1)",), "move", True, assumed=True),)
     assert without_assumptions(ask.history)[0].move is None
@@ -168,12 +168,12 @@ def test_same_start_is_answered_by_the_same_question_or_ready() -> None:
 
 
 def test_other_start_is_refused_while_somebody_waits() -> None:
-    other = Start("m", "Black", PLAIN, 30, 10)
+    black_start = Start("m", "Black", PLAIN, 30, 10)
     wire = Wire(ready=False)
-    assert wire.send(other).reply == "busy"
+    assert wire.send(black_start).reply == "busy"
     wire = Wire()
     wire.send(Play("m"))
-    assert wire.send(other).reply == "busy"
+    assert wire.send(black_start).reply == "busy"
     assert wire.state() is MatchState.THINKING
 
 
@@ -193,8 +193,8 @@ def test_play_before_ready_is_asked_for_and_releases_the_start() -> None:
 @pytest.mark.parametrize(
     ("start", "first", "second"),
     [
-        (START, Play("m"), told("move", "noop")),
-        (START2, Play("m"), told("(saw 1)")),
+        (START, Play("m"), unnumbered("move", "noop")),
+        (START2, Play("m"), unnumbered("(saw 1)")),
         (START2, numbered(0, None), numbered(1, "move", "(saw 1)")),
     ],
     ids=list(Dialect),
@@ -207,15 +207,15 @@ def test_turn_that_comes_again_while_we_think_joins_the_question(
     assert wire.send(first).ask == ask
     wire.answer("move")
     ask = wire.send(second).ask
-    again = wire.send(second)
-    assert (again.event, again.ask) == (Event.PLAY_AGAIN, ask)
+    repeated = wire.send(second)
+    assert (repeated.event, repeated.ask) == (Event.PLAY_AGAIN, ask)
     assert len(wire.session.history) == 1
 
 
 @pytest.mark.parametrize(
     ("start", "first", "second"),
     [
-        (START, Play("m"), told("move", "noop")),
+        (START, Play("m"), unnumbered("move", "noop")),
         (START2, numbered(0, None), numbered(1, "move", "(saw 1)")),
     ],
     ids=["gdl", "gdl2"],
@@ -227,8 +227,8 @@ def test_turn_that_comes_again_is_answered_as_before(
     wire.turn(first, "move")
     wire.turn(second, "x")
     for play, reply in ((second, "x"), (first, "Move"), (second, "x")):
-        again = wire.send(play)
-        assert (again.event, again.reply) == (Event.PLAY_AGAIN, reply)
+        repeated = wire.send(play)
+        assert (repeated.event, repeated.reply) == (Event.PLAY_AGAIN, reply)
     assert wire.state() is MatchState.WAITING
     assert len(wire.session.history) == 1
 
@@ -236,16 +236,16 @@ def test_turn_that_comes_again_is_answered_as_before(
 def test_joint_move_that_holds_our_last_answer_is_a_new_turn() -> None:
     wire = Wire()
     wire.turn(Play("m"), "noop")
-    wire.turn(told("noop", "noop"), "noop")
-    assert wire.send(told("noop", "noop")).event is Event.PLAY_NEXT
+    wire.turn(unnumbered("noop", "noop"), "noop")
+    assert wire.send(unnumbered("noop", "noop")).event is Event.PLAY_NEXT
 
 
 def test_older_gdl2_repeats_percepts_in_a_new_turn_once_we_have_answered() -> None:
     wire = Wire(START2)
     wire.turn(Play("m"), "move")
-    wire.turn(told(), "move")
-    assert wire.send(told()).event is Event.PLAY_NEXT
-    assert wire.send(told()).event is Event.PLAY_AGAIN
+    wire.turn(unnumbered(), "move")
+    assert wire.send(unnumbered()).event is Event.PLAY_NEXT
+    assert wire.send(unnumbered()).event is Event.PLAY_AGAIN
     wire.answer("move")
     assert wire.send(Play("m")).event is Event.PLAY_NEXT
     assert len(wire.session.history) == 3
@@ -254,9 +254,9 @@ def test_older_gdl2_repeats_percepts_in_a_new_turn_once_we_have_answered() -> No
 def test_same_percepts_after_the_clock_has_run_out_are_a_new_turn() -> None:
     wire = Wire(START2)
     wire.turn(Play("m"), "move")
-    open_ask = wire.send(told("(saw 1)")).ask
+    open_ask = wire.send(unnumbered("(saw 1)")).ask
     assert open_ask is not None
-    outcome = wire.send(told("(saw 1)"), after_s=10.5)
+    outcome = wire.send(unnumbered("(saw 1)"), after_s=10.5)
     assert outcome.event is Event.PLAY_NEXT
     assert outcome.released == (open_ask.number,)
     assert outcome.ask is not None
@@ -266,11 +266,11 @@ def test_same_percepts_after_the_clock_has_run_out_are_a_new_turn() -> None:
 def test_answer_nobody_got_is_given_again_within_the_clock() -> None:
     wire = Wire(START2)
     wire.turn(Play("m"), "move")
-    ask = wire.turn(told("(saw 1)"), "x")
+    ask = wire.turn(unnumbered("(saw 1)"), "x")
     wire.session.undelivered(ask)
-    again = wire.send(told("(saw 1)"))
-    assert (again.event, again.reply) == (Event.PLAY_AGAIN, "x")
-    following = wire.send(told("(saw 1)"), after_s=10)
+    repeated = wire.send(unnumbered("(saw 1)"))
+    assert (repeated.event, repeated.reply) == (Event.PLAY_AGAIN, "x")
+    following = wire.send(unnumbered("(saw 1)"), after_s=10)
     assert following.event is Event.PLAY_NEXT
     assert following.ask is not None
     assert following.ask.history[1] == PathTurn(None, ("(saw 1)",), "x", False)
@@ -282,7 +282,7 @@ def test_connection_that_breaks_while_we_think_makes_the_answer_uncertain() -> N
     assert ask is not None
     wire.session.undelivered(ask)
     wire.answer("move")
-    following = wire.send(told("(saw 1)")).ask
+    following = wire.send(unnumbered("(saw 1)")).ask
     assert following is not None
     assert following.history == (PathTurn(None, ("(saw 1)",), "move", False),)
 
@@ -314,10 +314,10 @@ def test_missing_turns_are_unknown_and_can_come_late() -> None:
     [
         (
             START,
-            told("move", "noop"),
+            unnumbered("move", "noop"),
             (PathTurn("move", ("(did black noop)", "(did white move)")),),
         ),
-        (START2, told("(saw 1)"), (PathTurn(None, ("(saw 1)",)),)),
+        (START2, unnumbered("(saw 1)"), (PathTurn(None, ("(saw 1)",)),)),
         (START2, numbered(2, "b", "(saw 2)"), (PathTurn(), PathTurn("b", ("(saw 2)",)))),
     ],
     ids=list(Dialect),
@@ -332,7 +332,7 @@ def test_match_whose_beginning_is_missing_is_played(
     assert outcome.ask.history == history
 
 
-def test_turn_that_is_told_otherwise_rewrites_the_history() -> None:
+def test_contradicting_news_of_a_turn_rewrites_the_history() -> None:
     wire = Wire(START2)
     wire.turn(numbered(0, None), "a")
     wire.turn(numbered(1, "a", "(saw 1)"), "b")
@@ -360,14 +360,14 @@ def test_server_may_count_turns_from_one() -> None:
 def test_start_and_first_turn_again_begin_anew_where_turns_have_no_numbers(start: Start) -> None:
     wire = Wire(start)
     wire.turn(Play("m"), "a")
-    wire.turn(told("a", "noop"), "b")
+    wire.turn(unnumbered("a", "noop"), "b")
     assert wire.send(start).reply == "ready"
     outcome = wire.send(Play("m"))
     assert outcome.event is Event.PLAY_REVISED
     assert outcome.ask is not None
     assert outcome.ask.history == ()
     wire.answer("c")
-    following = wire.send(told("c", "noop")).ask
+    following = wire.send(unnumbered("c", "noop")).ask
     assert following is not None
     assert [turn.submitted for turn in following.history] == ["c"]
 
@@ -375,7 +375,7 @@ def test_start_and_first_turn_again_begin_anew_where_turns_have_no_numbers(start
 def test_percepts_where_a_joint_move_is_expected_are_unknown_and_noted() -> None:
     wire = Wire()
     wire.turn(Play("m"), "move")
-    outcome = wire.send(told("(zork 1)", "(zork 2)", "(zork 3)"))
+    outcome = wire.send(unnumbered("(zork 1)", "(zork 2)", "(zork 3)"))
     assert outcome.ask is not None
     assert outcome.ask.history == (PathTurn("move", None, "move", True, assumed=True),)
     assert "which the server may have renamed" in outcome.notes[0]
@@ -393,7 +393,7 @@ def test_percepts_did_are_read_in_plain_gdl() -> None:
 def test_match_that_is_over_repeats_itself_and_plays_no_more(end: Stop | Abort) -> None:
     wire = Wire()
     wire.turn(Play("m"), "move")
-    open_ask = wire.send(told("move", "noop")).ask
+    open_ask = wire.send(unnumbered("move", "noop")).ask
     assert open_ask is not None
     outcome = wire.send(end)
     assert outcome.reply == ("done" if isinstance(end, Stop) else "aborted")
@@ -401,8 +401,8 @@ def test_match_that_is_over_repeats_itself_and_plays_no_more(end: Stop | Abort) 
     assert wire.session.answer(open_ask, "x", wire.now) == "x"
     assert wire.send(end).reply == outcome.reply
     assert wire.send(Play("m")).reply == "Move"
-    assert wire.send(told("move", "noop")).reply == "x"
-    assert wire.send(told("x", "noop")).reply == "busy"
+    assert wire.send(unnumbered("move", "noop")).reply == "x"
+    assert wire.send(unnumbered("x", "noop")).reply == "busy"
     assert wire.state() is MatchState.OVER
 
 
@@ -413,8 +413,10 @@ def test_match_that_is_over_repeats_only_its_latest_turns() -> None:
         wire.turn(play, f"m{number}")
     assert wire.send(Abort("m")).reply == "aborted"
     replies = [wire.send(play).reply for play in plays]
-    before = len(plays) - MAX_REPEATED
-    assert replies == ["busy"] * before + [f"m{number}" for number in range(before, len(plays))]
+    num_forgotten = len(plays) - MAX_REPEATED
+    assert replies == ["busy"] * num_forgotten + [
+        f"m{number}" for number in range(num_forgotten, len(plays))
+    ]
 
 
 def test_first_answer_stays() -> None:
@@ -422,7 +424,7 @@ def test_first_answer_stays() -> None:
     wire.send(Play("m"))
     assert wire.answer("move") == "Move"
     assert wire.answer("x") == "Move"
-    assert wire.send(told("move", "noop")).notes == ()
+    assert wire.send(unnumbered("move", "noop")).notes == ()
 
 
 def test_no_move_at_all_is_nil() -> None:
@@ -448,5 +450,5 @@ def test_match_without_end_is_refused_at_a_limit() -> None:
         wire.turn(numbered(turn, "a", "(saw 1)"), "b")
         wire.now += 1
     with pytest.raises(RemoteProtocolError, match="beyond the limit of 10000 turns"):
-        wire.session.receive(told("(saw 2)"), wire.now)
+        wire.session.receive(unnumbered("(saw 2)"), wire.now)
     assert wire.send(Stop("m", terms=("(saw 3)",))).reply == "done"

@@ -1,4 +1,4 @@
-"""Write the golden transcripts anew: python -m tests.protocol.transcripts [NAME...]
+"""Rewrites the golden transcripts: python -m tests.protocol.transcripts [NAME...]
 
 Do so only when messages or decisions were changed on purpose, and read the difference.
 """
@@ -25,31 +25,30 @@ Spelling = Callable[[str], str]
 
 
 OF_GDL = KEYWORDS - {"sees", "random"}
-"""What servers keep that know the keywords of GDL only."""
+"""Keywords that servers keep if they know plain GDL only."""
 
 
-def scrambled(kept: Collection[str] = KEYWORDS, seed: int = 1) -> Spelling:
-    """Every symbol but what is kept and numbers renamed, in mixed case; what is kept in upper
-    case."""
+def scrambled(keywords: Collection[str] = KEYWORDS, seed: int = 1) -> Spelling:
+    """A spelling with renamed symbols in mixed case, and keywords in upper case."""
     rng = random.Random(seed)
-    known: dict[str, str] = {}
+    spellings: dict[str, str] = {}
 
     def spell(symbol: str) -> str:
         symbol = symbol.lower()
-        if symbol in kept or symbol.isdigit():
+        if symbol in keywords or symbol.isdigit():
             return symbol.upper()
-        while symbol not in known:
+        while symbol not in spellings:
             new = "".join(rng.choice("bdfgklmnprst") + rng.choice("aeiou") for _ in range(3))
-            if new.title() not in known.values():
-                known[symbol] = new.title()
-        return known[symbol]
+            if new.title() not in spellings.values():
+                spellings[symbol] = new.title()
+        return spellings[symbol]
 
     return spell
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A match to be recorded: who referees what, how, and who plays."""
+    """A match to be recorded: its game, the form of its messages, and the player."""
 
     style: str
     game: str
@@ -86,7 +85,7 @@ SCENES = {
 
 
 def main(names: list[str]) -> None:
-    """Record these matches anew, or all."""
+    """Record these matches again; all if none is named."""
     for name in names or SCENES:
         (FOLDER / f"{name}.txt").write_text(SCENES[name].transcript(), encoding="utf-8")
 

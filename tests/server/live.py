@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from functools import cache
 from pathlib import Path
@@ -17,8 +18,8 @@ from ggp.run.sockets import listen
 from ggp.server.host import Host
 from ggp.server.http.http_server import HttpServer
 from ggp.server.settings import HostOptions
-from ggp.server.workers.nursery import Nursery, TemplateProcess
-from ggp.server.workers.pool import WorkerPool, WorkerProcess, connected
+from ggp.server.workers.nursery import Nursery, Taken, TemplateProcess
+from ggp.server.workers.pool import WorkerProcess, connected
 
 PATIENCE_S = 120.0
 """How long anything may take before a test fails: machines may be busy."""
@@ -41,16 +42,6 @@ GUESSING = """
 """A game of three turns in which moves matter, and a new legal move is there in the second."""
 
 
-def num_open(host: Host) -> int:
-    """How many questions are being thought about."""
-    return len(host._answers)
-
-
-def worker_pids(pool: WorkerPool) -> set[int]:
-    """Process ids of all workers that matches have."""
-    return {worker.pid for worker in pool._busy if not worker.ended}
-
-
 class LiveServer:
     """A server that listens.
 
@@ -70,10 +61,10 @@ class LiveServer:
         assert status == 200, text
         return text
 
-    def exchange(self, data: bytes, timeout_s: float = PATIENCE_S) -> tuple[int, str]:
+    def exchange(self, message: bytes, timeout_s: float = PATIENCE_S) -> tuple[int, str]:
         """Status and text of the reply to these bytes; (0, "") if there is none."""
         with self.connect(timeout_s) as connection:
-            connection.sendall(data)
+            connection.sendall(message)
             return read_reply(connection)
 
     def connect(self, timeout_s: float = PATIENCE_S) -> socket.socket:
@@ -81,7 +72,7 @@ class LiveServer:
         return socket.create_connection(("127.0.0.1", self.port), timeout=timeout_s)
 
     def call(self, function: Callable[[], Any]) -> Any:
-        """What a function gives that is called in the server's thread."""
+        """The value of a function that is called in the server's thread."""
 
         async def run() -> Any:
             return function()
@@ -91,7 +82,7 @@ class LiveServer:
 
 @cache
 def template(memory_bytes: int | None, quiet: bool = True) -> TemplateProcess:
-    """The process that workers come from in these tests: to start it takes a second.
+    """The process that workers are forked from in these tests; starting it takes a second.
 
     Args:
         memory_bytes, quiet: see `TemplateProcess`.
@@ -103,19 +94,30 @@ def template(memory_bytes: int | None, quiet: bool = True) -> TemplateProcess:
 async def worker(memory_bytes: int, confined: bool = True) -> AsyncIterator[WorkerProcess]:
     """A worker without a server."""
     nursery = Nursery(template(memory_bytes if confined else None).connect)
-    found = await connected(await nursery.take(light=False))
+    process = await connected(await nursery.take(light=False))
     try:
-        yield found
+        yield process
     finally:
-        await found.close()
+        await process.close()
         nursery.close()
+
+
+async def handed_over(*command: str, environment: Mapping[str, str] | None = None) -> Taken:
+    """A worker that runs a command, as a nursery hands it over."""
+    (orders_in, orders), (answers, answers_out) = os.pipe(), os.pipe()
+    child = await asyncio.create_subprocess_exec(
+        *command, stdin=orders_in, stdout=answers_out, env=environment, start_new_session=True
+    )
+    os.close(orders_in)
+    os.close(answers_out)
+    return Taken(child.pid, orders, answers, asyncio.ensure_future(child.wait()))
 
 
 @contextmanager
 def live_server(
     options: HostOptions, prepare: Callable[[], Awaitable[None]] | None = None
 ) -> Iterator[LiveServer]:
-    """A server that is shut down in the end, as Ctrl-C does it.
+    """A server that is shut down in the end, as by Ctrl-C.
 
     Args:
         options, prepare: see `Host`.
@@ -156,12 +158,12 @@ def request(body: str, *, length: int | None = None) -> bytes:
 
 def read_reply(connection: socket.socket) -> tuple[int, str]:
     """Status and text of a reply, read to the end of the stream; its length must be right."""
-    data = b""
+    reply = b""
     while chunk := connection.recv(1 << 16):
-        data += chunk
-    if not data:
+        reply += chunk
+    if not reply:
         return 0, ""
-    head, _, body = data.partition(b"\r\n\r\n")
+    head, _, body = reply.partition(b"\r\n\r\n")
     first, *fields = head.decode("ascii").split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (f.partition(":") for f in fields)}
     assert int(headers["content-length"]) == len(body)
@@ -181,11 +183,25 @@ def events(folder: Path, match: str) -> list[dict[str, Any]]:
 
 
 def pid_of(folder: Path, match: str, worker: str) -> int:
-    """Process id of the worker a match has now."""
+    """Process id of the worker that a match has now."""
     started = [
         e for e in events(folder, match) if e["event"] == "worker" and e["what"] == "started"
     ]
     return int([e["pid"] for e in started if e["worker"] == worker][-1])
+
+
+def is_asked(folder: Path, match: str) -> bool:
+    """Whether the latest message of a match asks for a move that is not known yet."""
+    latest = [e for e in events(folder, match) if e["event"] in ("received", "sent")][-1]
+    return latest["event"] == "received" and "PLAY" in latest["text"].upper()
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def eventually(condition: Callable[[], object], timeout_s: float = PATIENCE_S) -> None:

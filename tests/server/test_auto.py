@@ -1,4 +1,4 @@
-"""The player `auto` on the server: whole matches, whatever part of it plays."""
+"""The player `auto` on the server plays whole matches with each of its methods."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What the pages on security and on the server promise: every bound on what strangers may ask is
-passed by a test, and every number is that of the code."""
+"""The promises of the pages on security and on the server: a test exceeds every bound on strangers'
+requests, and all numbers agree with the code."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from ggp.machine.base import Limits
 from ggp.protocol import lobby, messages, path, session
+from ggp.protocol.forms import MessageLimits
 from ggp.server import hosted_match, latency, match_log
 from ggp.server.confinement import sandbox, seccomp
 from ggp.server.http import http_server, supervisor
@@ -27,26 +28,26 @@ PAGE = (PAGES / "security.md").read_text(encoding="utf-8")
 BOUNDS = {
     "address": (
         "server/test_places.py::test_only_allowed_addresses_are_heard",
-        "server/test_limits.py::test_only_this_machine_is_heard_unless_somebody_says_otherwise",
+        "server/test_limits.py::test_server_listens_to_this_machine_only_by_default",
     ),
-    "body of a request": ("server/http/test_raw_sockets.py::test_what_is_too_much_is_refused",),
-    "headers": ("server/http/test_raw_sockets.py::test_what_is_too_much_is_refused",),
-    "chunks of a body": ("server/http/test_raw_sockets.py::test_what_is_too_much_is_refused",),
+    "body of a request": ("server/http/test_raw_sockets.py::test_oversized_requests_are_refused",),
+    "headers": ("server/http/test_raw_sockets.py::test_oversized_requests_are_refused",),
+    "chunks of a body": ("server/http/test_raw_sockets.py::test_oversized_requests_are_refused",),
     "time from the connection to the last byte": (
-        "server/http/test_raw_sockets.py::test_request_that_never_comes_is_given_up",
+        "server/http/test_raw_sockets.py::test_unfinished_request_times_out",
     ),
     "connections": (
-        "server/http/test_raw_sockets.py::test_too_many_connections_cost_those_that_say_nothing",
+        "server/http/test_raw_sockets.py::test_excess_connections_displace_silent_ones",
     ),
     "all unfinished requests together": (
-        "server/http/test_raw_sockets.py::test_long_requests_that_are_never_complete_take_bounded_memory",
+        "server/http/test_raw_sockets.py::test_unfinished_long_requests_take_bounded_memory",
     ),
     "a connection that has its answer": (
-        "server/http/test_raw_sockets.py::test_who_goes_on_sending_is_cut_off",
-        "server/http/test_raw_sockets.py::test_who_has_an_answer_and_stays_takes_nobodys_place",
+        "server/http/test_raw_sockets.py::test_client_that_sends_without_end_is_cut_off",
+        "server/http/test_raw_sockets.py::test_answered_connection_that_stays_open_takes_no_place",
     ),
     "length, nesting, number of rules, length of symbols": (
-        "protocol/test_messages.py::test_what_is_no_message_is_refused_with_a_reason",
+        "protocol/test_messages.py::test_malformed_message_is_refused_with_a_reason",
         "protocol/test_messages.py::test_limits_can_be_set",
     ),
     "matches": (
@@ -69,10 +70,10 @@ BOUNDS = {
     "turns, missing turns in a row, clocks": (
         "protocol/test_session.py::test_match_without_end_is_refused_at_a_limit",
         "server/test_limits.py::test_large_gaps_are_refused_and_the_match_goes_on",
-        "protocol/test_messages.py::test_what_is_no_message_is_refused_with_a_reason",
+        "protocol/test_messages.py::test_malformed_message_is_refused_with_a_reason",
     ),
     "percepts of a match": (
-        "server/test_limits.py::test_percepts_beyond_the_limit_count_as_not_known",
+        "server/test_limits.py::test_percepts_beyond_the_limit_count_as_unknown",
     ),
     "grounding, circuits": (
         "machine/test_hostile_rules.py::test_rules_that_cannot_be_ground_pass_a_limit",
@@ -84,7 +85,7 @@ BOUNDS = {
     ),
     "memory of a worker": (
         "server/workers/test_worker.py::test_worker_that_needs_too_much_memory_ends",
-        "server/confinement/test_taken_over.py::test_worker_is_ended_with_its_children_if_they_take_too_much",
+        "server/confinement/test_taken_over.py::test_worker_and_its_children_are_killed_if_they_take_too_much",
     ),
     "silence in a match": (
         "protocol/test_lobby.py::test_silent_match_is_forgotten_after_twice_its_clocks_and_a_minute",
@@ -96,16 +97,16 @@ BOUNDS = {
     ),
     "log of a match": ("server/test_limits.py::test_log_that_is_full_says_so_and_is_not_resumed",),
     "all logs": (
-        "server/test_limits.py::test_folder_of_logs_is_not_filled_by_strangers",
+        "server/test_limits.py::test_size_of_the_log_folder_is_limited",
         "server/test_limits.py::test_match_without_room_for_its_log_is_played",
     ),
     "beliefs of workers": (
-        "server/test_limits.py::test_a_belief_that_is_too_long_is_not_kept",
+        "server/test_limits.py::test_oversized_belief_is_not_stored",
         "server/test_limits.py::test_beliefs_are_stored_beside_the_log_until_the_match_ends",
     ),
-    "match ids": ("server/test_server.py::test_names_of_matches_are_no_paths",),
+    "match ids": ("server/test_server.py::test_match_ids_cannot_name_paths",),
 }
-"""Tests that pass each bound, below `tests`."""
+"""Tests that exceed each bound, below `tests`."""
 
 
 def test_every_bound_of_the_page_has_tests() -> None:
@@ -114,10 +115,10 @@ def test_every_bound_of_the_page_has_tests() -> None:
     assert rows == [*BOUNDS]
 
 
-@pytest.mark.parametrize("what", BOUNDS)
-def test_tests_of_a_bound_are_there(what: str) -> None:
-    assert BOUNDS[what]
-    for named in BOUNDS[what]:
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_tests_of_a_bound_exist(bound: str) -> None:
+    assert BOUNDS[bound]
+    for named in BOUNDS[bound]:
         path, _, name = named.partition("::")
         assert f"def {name}(" in (REPOSITORY / "tests" / path).read_text(encoding="utf-8"), named
 
@@ -168,7 +169,7 @@ NUMBERS = {
     ),
     "table.md": (
         f"have {TABLE.body_bytes >> 20} MB, {TABLE.header_bytes >> 10} KB of headers and "
-        f"{TABLE.request_s:g} seconds, and rules {hosted_match._LIMITS.depth} levels",
+        f"{TABLE.request_s:g} seconds, and rules {MessageLimits().depth} levels",
         f"there are {TABLE.connections} connections",
         f"has a worker process, up to {MAX_WITH_PEOPLE}",
         f"newest {MAX_LISTED} matches",
@@ -180,15 +181,15 @@ NUMBERS = {
         f"lines stop after {('seven', 'eight')[int(mind.LINES_S) - 7]} seconds",
     ),
 }
-"""What pages say in numbers, made of those of the code."""
+"""Phrases with numbers that pages must have, made from the constants of the code."""
 
 
 @pytest.mark.parametrize(
-    ("page", "said"), [(page, said) for page in NUMBERS for said in NUMBERS[page]]
+    ("page", "phrase"), [(page, phrase) for page in NUMBERS for phrase in NUMBERS[page]]
 )
-def test_numbers_of_pages_are_those_of_the_code(page: str, said: str) -> None:
+def test_numbers_in_pages_match_the_code(page: str, phrase: str) -> None:
     assert latency.MIN_SHARE == 0.1  # "to a tenth at the least"
-    assert said in " ".join((PAGES / page).read_text(encoding="utf-8").split())
+    assert phrase in " ".join((PAGES / page).read_text(encoding="utf-8").split())
 
 
 BETWEEN_PROCESSES = {
@@ -198,17 +199,17 @@ BETWEEN_PROCESSES = {
     "match_runner/workers/cluster.py",
     "match_runner/workers/executor.py",
 }
-"""Modules that unpickle what a process of this user sends that holds no stranger's rules."""
+"""Modules that unpickle messages of processes of this user that hold no stranger's rules."""
 
 
 def test_files_are_never_unpickled() -> None:
     unsafe = re.compile(
         r"^\s*(import|from) (pickle|marshal|shelve)\b|allow_pickle=True", re.MULTILINE
     )
-    found = {
+    unpickling = {
         str(file.relative_to(REPOSITORY))
         for package in ("ggp", "match_runner")
         for file in (REPOSITORY / package).rglob("*.py")
         if unsafe.search(file.read_text(encoding="utf-8"))
     }
-    assert found == BETWEEN_PROCESSES
+    assert unpickling == BETWEEN_PROCESSES

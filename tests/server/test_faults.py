@@ -25,12 +25,12 @@ from tests.server.live import (
     LiveServer,
     events,
     eventually,
+    is_alive,
+    is_asked,
     live_server,
-    num_open,
     pid_of,
     request,
     start,
-    worker_pids,
 )
 from tests.support.effort import rarely
 
@@ -83,13 +83,13 @@ def send(number: int, *workers: str) -> Fault:
 
 
 def take_memory(server: LiveServer, folder: Path, match: str) -> None:
-    """Workers are found to have more memory than they may."""
+    """Lower the memory limit below the workers' use until all are killed."""
     pool = server.host.pool
-    before = [pid_of(folder, match, worker) for worker in WORKERS]
-    allowed = pool.memory_bytes
+    pids = [pid_of(folder, match, worker) for worker in WORKERS]
+    limit_bytes = pool.memory_bytes
     server.call(lambda: setattr(pool, "memory_bytes", 1 << 20))
-    eventually(lambda: not set(before) & server.call(lambda: worker_pids(pool)))
-    server.call(lambda: setattr(pool, "memory_bytes", allowed))
+    eventually(lambda: not any(map(is_alive, pids)))
+    server.call(lambda: setattr(pool, "memory_bytes", limit_bytes))
 
 
 FAULTS: dict[str, tuple[Fault, str]] = {
@@ -100,36 +100,36 @@ FAULTS: dict[str, tuple[Fault, str]] = {
     "both stopped": (send(signal.SIGSTOP, *WORKERS), "it "),
     "memory taken": (take_memory, "it took more memory than 1 MB"),
 }
-"""What is injected, and how the log tells of it."""
+"""Faults that are injected, and the causes that the log names."""
 
 
 @pytest.mark.verify
 @pytest.mark.parametrize("name", rarely(FAULTS, FAULTS.keys() - {"thinker killed"}))
 def test_fault_while_thinking_costs_no_move(server: LiveServer, folder: Path, name: str) -> None:
-    fault, told = FAULTS[name]
+    fault, cause = FAULTS[name]
     match = name.replace(" ", "-")
     referee = referee_of(match)
     assert server.post(opening_of(referee, play_clock_s=2)) == "ready"
     with ThreadPoolExecutor() as pool:
         while not referee.is_over:
-            asked = pool.submit(server.post, print_message(referee.play(), STYLE))
+            move = pool.submit(server.post, print_message(referee.play(), STYLE))
             if referee.turn == 1:
-                eventually(lambda: server.call(lambda: num_open(server.host)))
+                eventually(lambda: is_asked(folder, match))
                 fault(server, folder, match)
-            referee.execute(asked.result())  # demands a legal move
+            referee.execute(move.result())  # demands a legal move
     eventually(lambda: deaths(folder, match))
-    assert deaths(folder, match)[0].startswith(told)
+    assert deaths(folder, match)[0].startswith(cause)
     assert server.post(print_message(referee.stop(), STYLE)) == "done"
 
 
 def deaths(folder: Path, match: str) -> list[str]:
-    """How workers of a match died, as its log tells."""
+    """How workers of a match died, according to its log."""
     lines = [e for e in events(folder, match) if e["event"] == "worker" and e["what"] == "died"]
     return [str(line["text"]) for line in lines]
 
 
 @pytest.mark.verify
-def test_workers_that_died_between_turns_are_there_again(tmp_path: Path) -> None:
+def test_workers_that_died_between_turns_are_replaced(tmp_path: Path) -> None:
     with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
         referee = referee_of("m")
         assert server.post(opening_of(referee)) == "ready"
@@ -145,7 +145,9 @@ def test_workers_that_died_between_turns_are_there_again(tmp_path: Path) -> None
 
 
 @pytest.mark.verify
-def test_connection_that_is_cut_can_ask_again(server: LiveServer, folder: Path) -> None:
+def test_question_can_be_repeated_after_a_broken_connection(
+    server: LiveServer, folder: Path
+) -> None:
     referee = referee_of("cut")
     assert server.post(opening_of(referee, play_clock_s=2)) == "ready"
     while not referee.is_over:
@@ -164,7 +166,7 @@ def num_received(folder: Path, match: str) -> int:
 
 
 @pytest.mark.verify
-def test_messages_twice_and_out_of_order_cost_no_move(tmp_path: Path) -> None:
+def test_repeated_and_reordered_messages_cost_no_move(tmp_path: Path) -> None:
     with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
         referee = referee_of("m")
         opening = opening_of(referee)
@@ -183,7 +185,7 @@ def test_messages_twice_and_out_of_order_cost_no_move(tmp_path: Path) -> None:
 
 
 @pytest.mark.verify
-def test_message_of_a_later_turn_frees_the_one_before(tmp_path: Path) -> None:
+def test_message_of_a_later_turn_releases_the_earlier_question(tmp_path: Path) -> None:
     with live_server(HostOptions("hyperplay:n=2", log_folder=tmp_path)) as server:
         assert server.post(start("m", clocks="60 60")) == "ready"
         with ThreadPoolExecutor() as pool:
@@ -199,19 +201,19 @@ def test_message_of_a_later_turn_frees_the_one_before(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", rarely(["ended", "killed"], {"ended"}))
-def test_server_that_is_started_again_goes_on_with_its_matches(tmp_path: Path, how: str) -> None:
+def test_restarted_server_resumes_its_matches(tmp_path: Path, how: str) -> None:
     referee = referee_of("m")
     options = HostOptions(QUICK, log_folder=tmp_path)
     with live_server(options) as server:
         assert server.post(opening_of(referee)) == "ready"
         assert server.post(start("over", clocks="60 60")) == "busy"
         referee.execute(server.post(print_message(referee.play(), STYLE)))
-        if how == "killed":  # what the log looks like then
+        if how == "killed":  # as the log ends then
             (log,) = tmp_path.glob("m.*")
-            left = log.read_text()
+            remainder = log.read_text()
             cut = '{"t": 1.0, "event": "rec'
     if how == "killed":
-        log.write_text(left + cut)
+        log.write_text(remainder + cut)
     with live_server(options) as server:
         assert "busy" in server.post("(INFO)")
         while not referee.is_over:
@@ -224,21 +226,21 @@ def test_server_that_is_started_again_goes_on_with_its_matches(tmp_path: Path, h
         assert "available" in server.post("(INFO)")
 
 
-def test_move_that_was_replaced_is_no_riddle(tmp_path: Path) -> None:
+def test_match_goes_on_after_our_move_was_replaced(tmp_path: Path) -> None:
     # The server says it played another move, though ours was legal and in time.
     with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
         assert server.post(start("m", clocks="60 60")) == "ready"
         moves = {"(guess 0)", "(guess 1)"}
         answered = server.post("(PLAY m 0 NIL NIL)")
-        (other,) = moves - {answered}
-        assert server.post(f"(PLAY m 1 {other} ((hint 1)))") in {*moves, "pass"}
+        (executed,) = moves - {answered}
+        assert server.post(f"(PLAY m 1 {executed} ((hint 1)))") in {*moves, "pass"}
         decision = [e for e in events(tmp_path, "m") if e["event"] == "decision"][-1]
         assert decision["fault"] is None
         assert decision["particles"] >= 1
 
 
 @pytest.mark.verify
-def test_worker_that_keeps_dying_is_replaced_again_and_again(tmp_path: Path) -> None:
+def test_worker_that_keeps_dying_is_always_replaced(tmp_path: Path) -> None:
     with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
         assert server.post(start("m", clocks="60 60")) == "ready"
         for number in range(pair.MAX_LIVES):
@@ -251,8 +253,10 @@ def test_worker_that_keeps_dying_is_replaced_again_and_again(tmp_path: Path) -> 
 
 
 def _has_built(folder: Path, worker: str, times: int) -> bool:
-    built = [e for e in events(folder, "m") if e["event"] == "worker" and e["what"] == "built"]
-    return [event["worker"] for event in built].count(worker) >= times
+    announcements = [
+        e for e in events(folder, "m") if e["event"] == "worker" and e["what"] == "built"
+    ]
+    return [event["worker"] for event in announcements].count(worker) >= times
 
 
 def test_a_belief_outlives_its_workers_and_its_server(tmp_path: Path) -> None:

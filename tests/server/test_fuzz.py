@@ -39,17 +39,17 @@ def play_honestly(server: LiveServer) -> None:
     ]:
         assert server.post(f"(ABORT {serial})") == "aborted"
     assert server.post(start(HONEST, clocks="60 60")) == "ready"
-    for told in ("NIL NIL", "(guess 0) ((hint 0))", "(guess 0) ((hint 1))"):
-        turn = ("NIL NIL", "(guess 0) ((hint 0))", "(guess 0) ((hint 1))").index(told)
-        assert server.post(f"(PLAY {HONEST} {turn} {told})") in REPLIES - {"nil", "busy"}
+    for news in ("NIL NIL", "(guess 0) ((hint 0))", "(guess 0) ((hint 1))"):
+        turn = ("NIL NIL", "(guess 0) ((hint 0))", "(guess 0) ((hint 1))").index(news)
+        assert server.post(f"(PLAY {HONEST} {turn} {news})") in REPLIES - {"nil", "busy"}
     assert server.post(f"(STOP {HONEST} 3 pass ())") == "done"
 
 
-def exchange(server: LiveServer, data: bytes) -> tuple[int, str]:
+def exchange(server: LiveServer, message: bytes) -> tuple[int, str]:
     """Status and reply; (0, "") if the server closed before it was all sent."""
     try:
         with server.connect() as connection:
-            connection.sendall(data)
+            connection.sendall(message)
             connection.shutdown(1)
             return read_reply(connection)
     except ConnectionError:
@@ -58,8 +58,8 @@ def exchange(server: LiveServer, data: bytes) -> tuple[int, str]:
 
 @fuzzing
 @given(st.binary(max_size=3_000))
-def test_bytes_are_answered_or_refused(server: LiveServer, data: bytes) -> None:
-    status, _ = exchange(server, data)
+def test_bytes_are_answered_or_refused(server: LiveServer, message: bytes) -> None:
+    status, _ = exchange(server, message)
     assert status in (0, 200, 400, 405, 413)
     assert server.post("(ping)") == "ready"
 
@@ -109,7 +109,7 @@ atoms = st.sampled_from(
     ]
 )
 terms = st.recursive(
-    atoms, lambda inner: st.lists(inner, max_size=4).map(lambda items: f"({' '.join(items)})")
+    atoms, lambda inner: st.lists(inner, max_size=4).map(lambda terms: f"({' '.join(terms)})")
 )
 names = st.sampled_from(["n1", "n2", "n3", HONEST, "../x", "nil"])
 clocks = st.sampled_from(["0 0", "1 1", "0 1", "1", "-1 5", "x y", "1e3 1"])

@@ -1,4 +1,4 @@
-"""Matches of rules that cannot be ground: nobody waits for that, and one backend plays them."""
+"""Matches of rules that cannot be ground: no turn waits for grounding, and one backend plays."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ WITHOUT_CIRCUIT = ("prolog", "relational")
 """What such rules are played on: the slower one where machine code is not in the cache."""
 
 
-def of_thinker(folder: Path, kind: str, what: str = "") -> list[dict[str, Any]]:
+def of_thinker(folder: Path, kind: str, report: str = "") -> list[dict[str, Any]]:
     """Lines of the log about the thinker."""
     return [
         e
         for e in events(folder, "m")
-        if e["event"] == kind and e.get("worker") == "thinker" and e.get("what", "") == what
+        if e["event"] == kind and e.get("worker") == "thinker" and e.get("what", "") == report
     ]
 
 
@@ -39,8 +39,8 @@ def test_hopeless_rules_are_played_without_a_circuit_from_the_first_move(tmp_pat
         assert decision["source"] == "thinker"
         (backend,) = (e["backend"] for e in of_thinker(tmp_path, "backend"))
         assert backend in WITHOUT_CIRCUIT
-        said = [e["text"] for kind in ("foreseen", "said") for e in of_thinker(tmp_path, kind)]
-        assert any("ground rules" in text and "(<= sorted " in text for text in said)
+        warnings = [e["text"] for kind in ("foreseen", "said") for e in of_thinker(tmp_path, kind)]
+        assert any("ground rules" in text and "(<= sorted " in text for text in warnings)
 
 
 def test_worker_that_takes_over_plays_on_the_same_backend(tmp_path: Path) -> None:
@@ -49,8 +49,8 @@ def test_worker_that_takes_over_plays_on_the_same_backend(tmp_path: Path) -> Non
         looked = len(of_thinker(tmp_path, "said"))
         os.kill(pid_of(tmp_path, "m", "thinker"), signal.SIGKILL)
         eventually(lambda: len(of_thinker(tmp_path, "worker", "built")) == 2)
-        built = of_thinker(tmp_path, "worker", "built")
-        first, second = (each["text"].partition(",")[0] for each in built)
+        announcements = of_thinker(tmp_path, "worker", "built")
+        first, second = (event["text"].partition(",")[0] for event in announcements)
         assert first == second
         assert first in WITHOUT_CIRCUIT
         assert len(of_thinker(tmp_path, "said")) == looked > 0  # nothing was tried again

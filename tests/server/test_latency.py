@@ -1,4 +1,4 @@
-"""What is kept of a clock for the way: learned by a clock that only moves when it is told to."""
+"""The margin of a clock that is reserved for transmission, learned with a clock of the test."""
 
 from __future__ import annotations
 
@@ -38,35 +38,39 @@ class Match:
         executed: str | None = "a",
         trip_s: float | None = NEAR_S,
     ) -> float:
-        """What is kept of the clock in a turn, which is answered so long after its deadline.
+        """The margin of the clock in a turn.
 
-        The next message comes so long after that, and says that this move was executed.
+        Args:
+            overrun_s: delay of the answer after its deadline.
+            gap_s: time from the answer to the next message.
+            executed: the move that the next message reports; None if it reports none.
+            trip_s: see `TurnTimes.question_came`.
         """
         self.number += 1
         at_first_s = self.now_s + CLOCK_S - default_margin_s(CLOCK_S)
         ask = Ask(self.number, 1, True, self.history, self.now_s, at_first_s)
         self.times.question_came(ask, trip_s)
         due_s = self.times.deadline_s(ask, CLOCK_S)
-        kept_s = self.now_s + CLOCK_S - due_s
+        margin_s = self.now_s + CLOCK_S - due_s
         self.times.answer_left(ask, due_s + overrun_s)
-        told = PathTurn(executed or "a", (), "a", True, assumed=executed is None)
-        self.history = (*self.history, told)
+        news = PathTurn(executed or "a", (), "a", True, assumed=executed is None)
+        self.history = (*self.history, news)
         self.now_s = due_s + overrun_s + gap_s
-        return kept_s
+        return margin_s
 
 
-def test_margin_begins_with_that_of_old_and_shrinks_turn_by_turn_to_what_is_measured() -> None:
+def test_margin_shrinks_turn_by_turn_from_the_default_to_the_measured_times() -> None:
     match = Match()
-    kept = [match.turn() for _ in range(12)]
-    assert kept[0] == pytest.approx(0.5)
-    assert all(after >= 0.6 * before - 1e-9 for before, after in pairwise(kept))
-    assert kept == sorted(kept, reverse=True)
-    assert kept[-1] == pytest.approx(LEAST)
+    margins = [match.turn() for _ in range(12)]
+    assert margins[0] == pytest.approx(0.5)
+    assert all(margin >= 0.6 * earlier - 1e-9 for earlier, margin in pairwise(margins))
+    assert margins == sorted(margins, reverse=True)
+    assert margins[-1] == pytest.approx(LEAST)
     assert match.turn(overrun_s=0.005) == pytest.approx(LEAST)
     assert match.turn() == pytest.approx(0.05 + 3 * 0.005 + 0.01)
 
 
-def test_margin_grows_at_once_after_an_overrun_and_shrinks_again_when_that_is_long_ago() -> None:
+def test_margin_grows_at_once_after_an_overrun_and_shrinks_again_later() -> None:
     match = Match()
     for _ in range(12):
         match.turn()
@@ -77,19 +81,17 @@ def test_margin_grows_at_once_after_an_overrun_and_shrinks_again_when_that_is_lo
     assert match.turn() == pytest.approx(LEAST)
 
 
-def test_a_move_that_was_replaced_brings_back_the_margin_of_old_and_more_is_kept_from_then_on() -> (
-    None
-):
+def test_replaced_move_restores_the_default_margin_and_raises_later_ones() -> None:
     match = Match()
     for _ in range(12):
         match.turn()
-    kept_s = match.turn(executed="other", gap_s=0.2)
+    margin_s = match.turn(executed="other", gap_s=0.2)
     assert match.turn() == pytest.approx(0.5)
     later = [match.turn() for _ in range(12)]
-    assert later[-1] >= 2 * kept_s * 0.6
+    assert later[-1] >= 2 * margin_s * 0.6
 
 
-def test_a_refused_move_is_no_lateness_where_the_next_message_came_before_the_clocks_end() -> None:
+def test_replaced_move_was_in_time_if_the_next_message_came_within_the_clock() -> None:
     match = Match()
     for _ in range(12):
         match.turn()
@@ -97,7 +99,7 @@ def test_a_refused_move_is_no_lateness_where_the_next_message_came_before_the_cl
     assert match.turn() == pytest.approx(LEAST)
 
 
-def test_where_moves_are_not_told_only_an_early_message_is_a_proof() -> None:
+def test_without_news_of_moves_only_an_early_message_is_a_proof() -> None:
     slow, quick = Match(), Match()
     for _ in range(6):
         slow_s, quick_s = slow.turn(executed=None, gap_s=0.6), quick.turn(executed=None)
@@ -105,7 +107,7 @@ def test_where_moves_are_not_told_only_an_early_message_is_a_proof() -> None:
     assert quick_s < 0.1
 
 
-def test_a_server_that_pauses_is_not_taken_to_be_far_away() -> None:
+def test_pausing_server_is_not_taken_for_a_distant_one() -> None:
     pausing, far = Match(), Match()
     for _ in range(12):
         pausing_s = pausing.turn(gap_s=0.51)
@@ -114,24 +116,24 @@ def test_a_server_that_pauses_is_not_taken_to_be_far_away() -> None:
     assert far_s == pytest.approx(0.5)
 
 
-def test_of_a_server_that_is_far_a_lost_packet_is_reckoned_with() -> None:
+def test_margin_for_a_distant_server_allows_for_a_lost_packet() -> None:
     match = Match()
     for _ in range(12):
-        kept_s = match.turn(gap_s=0.1, trip_s=FAR_S)
-    assert kept_s == pytest.approx(0.05 + 0.003 + 0.1 + 0.25)
+        margin_s = match.turn(gap_s=0.1, trip_s=FAR_S)
+    assert margin_s == pytest.approx(0.05 + 0.003 + 0.1 + 0.25)
     unknown = Match()
     for _ in range(12):
-        kept_s = unknown.turn(gap_s=0.1, trip_s=None)
-    assert kept_s == pytest.approx(0.05 + 0.003 + 0.1 + 0.25)
+        margin_s = unknown.turn(gap_s=0.1, trip_s=None)
+    assert margin_s == pytest.approx(0.05 + 0.003 + 0.1 + 0.25)
 
 
-def test_answers_that_come_early_say_nothing() -> None:
+def test_early_answers_prove_nothing() -> None:
     match = Match()
     for _ in range(12):
         assert match.turn(overrun_s=-0.3, gap_s=2.0) == pytest.approx(0.5)
 
 
-def test_matches_of_one_server_share_what_is_known_and_others_do_not() -> None:
+def test_only_matches_of_one_server_share_measurements() -> None:
     latencies = Latencies()
     first = Match(latencies.of("10.0.0.1:40000"))
     for _ in range(12):
@@ -140,17 +142,17 @@ def test_matches_of_one_server_share_what_is_known_and_others_do_not() -> None:
     assert Match(latencies.of("10.0.0.2:40000")).turn() == pytest.approx(0.5)
 
 
-def test_only_so_many_addresses_are_remembered() -> None:
+def test_number_of_remembered_addresses_is_limited() -> None:
     latencies = Latencies()
-    kept = latencies.of("10.0.0.1:1")
+    latency = latencies.of("10.0.0.1:1")
     for number in range(1000):
         latencies.of(f"10.1.{number // 250}.{number % 250}:1")
         if number < 500:
-            assert latencies.of("10.0.0.1:2") is kept
-    assert latencies.of("10.0.0.1:3") is not kept
+            assert latencies.of("10.0.0.1:2") is latency
+    assert latencies.of("10.0.0.1:3") is not latency
 
 
-def test_a_search_is_stopped_as_early_as_it_has_needed() -> None:
+def test_search_is_stopped_as_early_as_its_delays_require() -> None:
     stops = StopTimes(0.1)
     assert stops.early_s == 0.1
     for _ in range(5):

@@ -1,4 +1,4 @@
-"""What one stranger may cost the others: long texts, large gaps, endless percepts, odd workers."""
+"""Limits on the cost of one stranger: long texts, large gaps, endless percepts, odd workers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def started(*, plays: bool = True) -> Lobby:
 
 
 def now(text: str) -> Request:
-    """A request that comes at this moment."""
+    """A request that arrives now."""
     return Request(text, time.monotonic())
 
 
@@ -69,14 +69,14 @@ def test_connections_that_wait_for_the_same_answer_are_few() -> None:
         try:
             start = f"(START m a ({RULES}) 1 1)"
             replies = await asyncio.gather(*(host.reply(now(start)) for _ in range(5)))
-            return [each.text for each in replies]
+            return [reply.text for reply in replies]
         finally:
             await host.close()
 
     assert sorted(asyncio.run(ask())) == ["busy"] * 2 + ["ready"] * 3
 
 
-def test_only_this_machine_is_heard_unless_somebody_says_otherwise() -> None:
+def test_server_listens_to_this_machine_only_by_default() -> None:
     (host,) = (option for option in serve.params if option.opts == ["--host"])
     assert host.default == "127.0.0.1"
 
@@ -92,20 +92,20 @@ def test_large_gaps_are_refused_and_the_match_goes_on(plays: bool) -> None:
     assert [turn.percepts for turn in receipt.ask.history] == [("(p c)",)]
 
 
-def test_percepts_beyond_the_limit_count_as_not_known() -> None:
+def test_percepts_beyond_the_limit_count_as_unknown() -> None:
     lobby = started()
     percepts = " ".join(f"(p {'c' * 900}{number})" for number in range(500))
     history: list[tuple[str, ...] | None] = []
     for turn in range(1, 13):
         receipt = receive(lobby, f"(PLAY m {turn} b ({percepts}))", turn + 1.0)
         assert receipt.ask is not None
-        history = [each.percepts for each in receipt.ask.history]
+        history = [path_turn.percepts for path_turn in receipt.ask.history]
     assert [seen is not None for seen in history] == [True] * 8 + [False] * 4
-    kept = sum(len(text) for seen in history if seen is not None for text in seen)
-    assert kept <= MAX_CHARS
+    num_chars = sum(len(text) for seen in history if seen is not None for text in seen)
+    assert num_chars <= MAX_CHARS
 
 
-def test_folder_of_logs_is_not_filled_by_strangers(
+def test_size_of_the_log_folder_is_limited(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "mine.txt").write_text("x" * 50_000)
@@ -131,7 +131,7 @@ def test_log_that_is_full_says_so_and_is_not_resumed(
     log.begin(match="m")
     log.write("received", text=f"(START m a ({RULES}) 10 10)")
     assert log.path is not None
-    assert [each.path for each in restore(tmp_path, Lobby("ggp"), 0.0)] == [log.path]
+    assert [match_log.path for match_log in restore(tmp_path, Lobby("ggp"), 0.0)] == [log.path]
     log.close()
     resumed = MatchLog(None, "m", resumes=log.path)
     for _ in range(100):
@@ -143,7 +143,7 @@ def test_log_that_is_full_says_so_and_is_not_resumed(
 
 
 @pytest.mark.parametrize(("hours", "is_played"), [(1, True), (3, False)])
-def test_clocks_of_a_week_do_not_last_over_restarts(
+def test_match_with_clocks_of_a_week_is_not_restored_after_a_day(
     tmp_path: Path, hours: int, is_played: bool
 ) -> None:
     log = MatchLog(tmp_path, "m")
@@ -191,7 +191,7 @@ def test_beliefs_are_stored_beside_the_log_until_the_match_ends(
     assert not stored.exists()
 
 
-def test_a_belief_that_is_too_long_is_not_kept() -> None:
+def test_oversized_belief_is_not_stored() -> None:
     text = "x" * orders.MAX_SNAPSHOT_CHARS
     assert read_answer(to_json(Believed(1, text))) == Believed(1, text)
     with pytest.raises(LocalProtocolError):
@@ -200,7 +200,7 @@ def test_a_belief_that_is_too_long_is_not_kept() -> None:
 
 
 @pytest.mark.parametrize("move", ["a\nb", "\ud800", "x" * 200_000, "\x1b[2J"])
-def test_what_a_worker_calls_a_move_is_not_trusted(move: str) -> None:
+def test_answer_of_a_worker_with_a_malformed_move_is_refused(move: str) -> None:
     line = to_json(MoveReport(1, True, Decision("ok", (), 1, True, 0, 0.0)))
     fields = json.loads(line)
     fields["decision"]["move"] = move

@@ -1,4 +1,4 @@
-"""What the operator of a server is told of each match."""
+"""Messages about matches to the operator of a server."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
 
 
 def lines_of(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """What was told so far."""
-    return [each.getMessage() for each in caplog.records if each.name == settings.__name__]
+    """The messages so far."""
+    return [record.getMessage() for record in caplog.records if record.name == settings.__name__]
 
 
-def test_each_match_is_told_when_it_begins_and_when_it_ends(
+def test_operator_is_notified_when_a_match_begins_and_ends(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO", settings.__name__)
-    names = ("told", "hidden", "broken")
+    names = ("open", "hidden", "broken")
     with live_server(HostOptions("legal", backend="prolog", matches=3)) as server:
-        assert server.post(start("told", PICKING, "me")) == "ready"
-        assert server.post("(PLAY told NIL)") == "(pick 0)"
-        assert server.post("(PLAY told ((pick 1) (pick 0)))") == "(pick 0)"
-        assert server.post("(STOP told ((pick 1) (pick 0)))") == "done"
+        assert server.post(start("open", PICKING, "me")) == "ready"
+        assert server.post("(PLAY open NIL)") == "(pick 0)"
+        assert server.post("(PLAY open ((pick 1) (pick 0)))") == "(pick 0)"
+        assert server.post("(STOP open ((pick 1) (pick 0)))") == "done"
         assert server.post(start("hidden")) == "ready"
         move = server.post("(PLAY hidden 0 NIL NIL)")
         move = server.post(f"(PLAY hidden 1 {move} ((hint 1)))")
@@ -54,19 +54,19 @@ def test_each_match_is_told_when_it_begins_and_when_it_ends(
         assert server.post(start("broken")) == "ready"
         assert server.post("(ABORT broken)") == "aborted"
         eventually(lambda: len(lines_of(caplog)) == 6)
-    told, hidden, broken = (
-        [line for line in lines_of(caplog) if f"match {each}" in line] for each in names
+    open_match, hidden, broken = (
+        [line for line in lines_of(caplog) if f"match {name}" in line] for name in names
     )
     size = len(" ".join(PICKING.split()))
     assert re.fullmatch(
-        rf"{TIME} match told: other rules \({size} characters\), we are me, clocks 30 and 10 s, "
+        rf"{TIME} match open: other rules \({size} characters\), we are me, clocks 30 and 10 s, "
         r"from 127\.0\.0\.1, prolog",
-        told[0],
+        open_match[0],
     )
     assert re.search(
-        r" match told, me: stop after 2 turns, 2 faults, score 70, prolog; 2 moves \(2 \w+\), "
+        r" match open, me: stop after 2 turns, 2 faults, score 70, prolog; 2 moves \(2 \w+\), "
         r"2 with particles, slowest \d+\.\d\d s, no kills$",
-        told[1],
+        open_match[1],
     )
     score = 100 if move == "(guess 0)" else 0
     assert f"guesser: stop after 3 turns, no faults, score {score}, prolog; 3 moves" in hidden[1]

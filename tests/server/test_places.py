@@ -1,4 +1,4 @@
-"""Who has a place at a server that listens, whose workers end with it, and who is heard at all."""
+"""Places of matches at a server with sockets: they free their workers; addresses may be refused."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tests.protocol.doubles import receive
 from tests.server.live import (
     events,
     eventually,
+    is_asked,
     live_server,
-    num_open,
     read_reply,
     request,
     start,
@@ -41,13 +41,13 @@ AT_ONCE_S = -60.0
 
 
 def kinds(folder: Path, match: str) -> list[str]:
-    """What the log of a match holds, workers left out."""
-    found = [e for e in events(folder, match) if e["event"] not in OF_WORKERS]
-    return [": ".join([e["event"], *([e["why"]] if "why" in e else [])]) for e in found]
+    """The kinds of events in the log of a match; workers' events are left out."""
+    match_events = [e for e in events(folder, match) if e["event"] not in OF_WORKERS]
+    return [": ".join([e["event"], *([e["why"]] if "why" in e else [])]) for e in match_events]
 
 
 def started(folder: Path, match: str) -> int:
-    """How many workers were started for a match."""
+    """Number of workers that were started for a match."""
     return sum(e["event"] == "worker" and e["what"] == "started" for e in events(folder, match))
 
 
@@ -121,10 +121,10 @@ def test_restored_match_that_is_silent_for_a_clock_frees_its_workers(
 
 
 def test_only_allowed_addresses_are_heard() -> None:
-    here, elsewhere = parse_network("127.0.0.0/8"), parse_network("10.0.0.1")
+    loopback, elsewhere = parse_network("127.0.0.0/8"), parse_network("10.0.0.1")
     with live_server(HostOptions("random", networks=(elsewhere,))) as server:
         assert server.exchange(request("(INFO)")) == (403, "this address is not allowed")
-    with live_server(HostOptions("random", networks=(elsewhere, here))) as server:
+    with live_server(HostOptions("random", networks=(elsewhere, loopback))) as server:
         assert server.exchange(request("(INFO)"))[0] == 200
 
 
@@ -141,21 +141,19 @@ def test_only_allowed_addresses_are_heard() -> None:
         ("0.0.0.0/0", "", False),
     ],
 )
-def test_networks_have_the_addresses_they_should(
-    network: str, address: str, expected: bool
-) -> None:
+def test_network_contains_its_addresses_only(network: str, address: str, expected: bool) -> None:
     assert is_heard(address, [parse_network(network)]) is expected
 
 
 @pytest.mark.parametrize("text", ["", "localhost", "10.0.0", "10.0.0.0/33", "10.0.0.1:9147"])
-def test_what_is_no_network_is_refused(text: str) -> None:
+def test_malformed_network_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="is not an IP address or network"):
         parse_network(text)
-    said = error_line("serve", "--player", "random", "--port", "0", "--allow", text)
-    assert "is not an IP address or network" in said
+    message = error_line("serve", "--player", "random", "--port", "0", "--allow", text)
+    assert "is not an IP address or network" in message
 
 
-def test_address_of_a_peer_is_told_without_its_port() -> None:
+def test_peer_address_is_given_without_its_port() -> None:
     for peer, address in (("10.0.0.1:9147", "10.0.0.1"), ("::1:9147", "::1"), ("?", "")):
         assert Request("", 0.0, peer).sender == address
 
@@ -164,7 +162,7 @@ def test_address_of_a_peer_is_told_without_its_port() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what was taken")
-def test_match_whose_answer_is_refused_gives_its_place_up_at_once(tmp_path: Path) -> None:
+def test_match_whose_answer_cannot_be_delivered_gives_way_at_once(tmp_path: Path) -> None:
     with live_server(HostOptions("legal", log_folder=tmp_path)) as server:
         assert server.post(start("ghost", clocks=CLOCKS)) == "ready"
 
@@ -178,14 +176,14 @@ def test_match_whose_answer_is_refused_gives_its_place_up_at_once(tmp_path: Path
         eventually(lambda: kinds(tmp_path, "ghost")[-1] == "end: gave way")
 
 
-def test_match_of_a_controller_that_was_killed_while_it_waited_gives_its_place_up_at_once(
+def test_match_gives_way_at_once_when_its_controller_dies_while_waiting(
     tmp_path: Path,
 ) -> None:
     with live_server(HostOptions("hyperplay:n=2", log_folder=tmp_path)) as server:
         assert server.post(start("ghost", clocks=CLOCKS)) == "ready"
         with server.connect() as asking:
             asking.sendall(request("(PLAY ghost 0 NIL NIL)"))
-            eventually(lambda: server.call(lambda: num_open(server.host)))
+            eventually(lambda: is_asked(tmp_path, "ghost"))
             time.sleep(2 * host.AT_ONCE_S)
         eventually(lambda: server.call(lambda: server.host.lobby.live[0].is_abandoned))
         assert server.post(start("next", clocks="1 60")) == "ready"
@@ -193,10 +191,10 @@ def test_match_of_a_controller_that_was_killed_while_it_waited_gives_its_place_u
 
 
 @pytest.mark.verify
-def test_match_of_a_controller_that_was_killed_as_soon_as_it_had_asked_gives_its_place_up_too(
+def test_match_gives_way_when_its_controller_dies_right_after_asking(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(host, "AT_ONCE_S", 0.0)  # what waits for an answer waits for longer
+    monkeypatch.setattr(host, "AT_ONCE_S", 0.0)  # every client waits for longer
     with live_server(HostOptions("hyperplay:n=2", log_folder=tmp_path)) as server:
         assert server.post(start("ghost", clocks=CLOCKS)) == "ready"
         with server.connect() as asking:
@@ -206,7 +204,7 @@ def test_match_of_a_controller_that_was_killed_as_soon_as_it_had_asked_gives_its
         eventually(lambda: kinds(tmp_path, "ghost")[-1] == "end: gave way")
 
 
-def test_answer_that_is_taken_keeps_the_place(tmp_path: Path) -> None:
+def test_delivered_answer_keeps_the_place(tmp_path: Path) -> None:
     with live_server(HostOptions("legal", log_folder=tmp_path)) as server:
         assert server.post(start("m", clocks=CLOCKS)) == "ready"
         with server.connect() as asking:
@@ -248,7 +246,7 @@ def test_match_that_gave_way_goes_on_in_its_log_after_a_restart(tmp_path: Path) 
     with live_server(options) as server:
         assert server.post("(INFO)").startswith("((name ggp) (status available)")
         assert server.post("(PLAY m 1 (guess 0) ((hint 1)))") in {*GUESSES, "pass"}
-    after = kinds(tmp_path, "m")[kinds(tmp_path, "m").index("end: gave way") :]
-    assert [each for each in after if each != "note"] == [
+    kinds_since = kinds(tmp_path, "m")[kinds(tmp_path, "m").index("end: gave way") :]
+    assert [kind for kind in kinds_since if kind != "note"] == [
         *("end: gave way", "resumed", "received", "sent", "end: server ended")
     ]

@@ -36,23 +36,23 @@ def test_both_roles_play_and_go_on_after_a_restart(tmp_path: Path, names: str) -
     pairs = dict(zip(ROLES, names, strict=True))
     order = ROLES if len({*names}) == 1 else ROLES[::-1]
     options = HostOptions("legal", backend="prolog", log_folder=tmp_path)
-    told = "NIL"
+    news = "NIL"
     for turns in (range(1), range(1, 3)):
         with live_server(options) as server:
             for role in order if 0 in turns else ():
                 assert post(server, start("m", RULES, role), pairs[role]) == "ready"
             for turn in turns:
                 for role in order:
-                    reply = post(server, f"(PLAY m {told})", pairs[role])
+                    reply = post(server, f"(PLAY m {news})", pairs[role])
                     assert reply == f"(move {role} {turn})"
-                told = f"((move left {turn}) (move right {turn}))"
+                news = f"((move left {turn}) (move right {turn}))"
             if 2 in turns:
-                ended = [post(server, f"(STOP m {told})", pairs[role]) for role in order]
+                ended = [post(server, f"(STOP m {news})", pairs[role]) for role in order]
                 assert ended == ["done", "done"]
                 assert "available" in server.post("(INFO)")
     logs = [[json.loads(line) for line in path.open()] for path in tmp_path.glob("m.*.jsonl")]
     assert {log[0]["role"] for log in logs} == {*ROLES}
     for log in logs:
-        moves = [each["move"] for each in log if each["event"] == "decision"]
+        moves = [event["move"] for event in log if event["event"] == "decision"]
         assert moves == [f"(move {log[0]['role']} {turn})" for turn in range(3)]
         assert log[-1]["why"] == "stop"

@@ -1,8 +1,7 @@
-"""The server over real sockets: whole matches, several at once, clocks, what strangers send."""
+"""The server over real sockets: whole matches, several at once, clocks, messages of strangers."""
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 import subprocess
@@ -28,8 +27,9 @@ from tests.server.live import (
     LiveServer,
     events,
     eventually,
+    is_alive,
+    is_asked,
     live_server,
-    num_open,
     pid_of,
     read_reply,
     request,
@@ -74,7 +74,9 @@ def test_whole_match_is_played_in_every_dialect(server: LiveServer, style: str) 
 
 
 @pytest.mark.parametrize("name", rarely(SCENES, [*SCENES][1:]))
-def test_match_over_sockets_goes_as_without(first_legal: LiveServer, name: str) -> None:
+def test_match_over_sockets_has_the_transcript_of_one_without(
+    first_legal: LiveServer, name: str
+) -> None:
     scene = replace(SCENES[name], player="legal")
     assert scene.transcript(first_legal.post) == scene.transcript()
 
@@ -101,8 +103,9 @@ def test_moves_come_in_time_and_are_logged(server: LiveServer, folder: Path) -> 
 
 
 @pytest.mark.verify
-def test_info_is_answered_while_matches_think() -> None:
-    with live_server(HostOptions("hyperplay2", name="thinker", matches=MATCHES)) as server:
+def test_info_is_answered_while_matches_think(tmp_path: Path) -> None:
+    options = HostOptions("hyperplay2", name="thinker", matches=MATCHES, log_folder=tmp_path)
+    with live_server(options) as server:
         names = [f"busy{number}" for number in range(MATCHES)]
         for name in names:
             assert server.post(start(name, clocks="60 2")) == "ready"
@@ -114,7 +117,7 @@ def test_info_is_answered_while_matches_think() -> None:
         threads = [threading.Thread(target=play, args=(name,)) for name in names]
         for thread in threads:
             thread.start()
-        eventually(lambda: server.call(lambda: num_open(server.host)) == MATCHES)
+        eventually(lambda: all(is_asked(tmp_path, name) for name in names))
         assert server.post("(INFO)") == "((name thinker) (status busy) (species alien))"
         assert server.post("( ping )") == "ready"
         assert server.post(start("one-too-many")) == "busy"
@@ -132,16 +135,16 @@ def test_unknown_match_is_busy_and_garbage_is_refused(server: LiveServer) -> Non
         assert (status, bool(text)) == (400, True), body[:20]
 
 
-def test_browsers_are_told_that_they_may(server: LiveServer) -> None:
+def test_browsers_are_allowed_to_send_requests(server: LiveServer) -> None:
     for method in ("GET", "OPTIONS", "HEAD"):
         with server.connect() as connection:
             connection.sendall(f"{method} /any/path HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-            data = b""
+            reply = b""
             while chunk := connection.recv(1 << 16):
-                data += chunk
-        assert data.startswith(b"HTTP/1.1 200 ")
+                reply += chunk
+        assert reply.startswith(b"HTTP/1.1 200 ")
         for name in (b"origin: *", b"methods: POST, GET, OPTIONS", b"headers: Content-Type"):
-            assert b"access-control-allow-" + name in data
+            assert b"access-control-allow-" + name in reply
 
 
 def test_other_methods_are_refused(server: LiveServer) -> None:
@@ -149,7 +152,7 @@ def test_other_methods_are_refused(server: LiveServer) -> None:
     assert status == 405
 
 
-def test_rules_that_cannot_be_played_are_answered_all_the_same(server: LiveServer) -> None:
+def test_messages_are_answered_even_if_the_rules_cannot_be_played(server: LiveServer) -> None:
     assert server.post(start("unplayable", "(role guesser) (foo bar)")) == "ready"
     assert server.post("(PLAY unplayable NIL)") == "nil"
     assert server.post("(STOP unplayable NIL)") == "done"
@@ -174,7 +177,7 @@ def test_the_same_message_again_gets_the_same_answer(server: LiveServer) -> None
 
 
 @pytest.mark.parametrize("name", ["../../evil", "/etc/passwd", "a\\b", "..", "x" * 500, "é", "\0"])
-def test_names_of_matches_are_no_paths(tmp_path: Path, name: str) -> None:
+def test_match_ids_cannot_name_paths(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()
     logs = [MatchLog(folder, name) for _ in range(2)]
@@ -192,9 +195,9 @@ def test_a_machine_that_is_not_ready_answers_with_a_legal_move(
 ) -> None:
     # Grounding takes more than the start clock: 8^8 instances of a rule.
     digits = " ".join(f"(digit {number})" for number in range(8))
-    same = " ".join(f"(digit ?d{number})" for number in range(8))
+    conditions = " ".join(f"(digit ?d{number})" for number in range(8))
     term = " ".join(f"?d{number}" for number in range(8))
-    slow = f"{digits} (<= (next (seen {term})) {same} (does guesser (guess 0)))"
+    slow = f"{digits} (<= (next (seen {term})) {conditions} (does guesser (guess 0)))"
     assert server.post(start("slow", GUESSING + slow, clocks="2 2")) == "ready"
     assert server.post("(PLAY slow NIL)") in ("(guess 0)", "(guess 1)")
     assert server.post("(ABORT slow)") == "aborted"
@@ -216,9 +219,9 @@ def test_margin_is_at_most_half_of_a_clock() -> None:
     assert margin_of(3.0)(2) == 1
 
 
-def test_a_port_that_is_taken_is_told_in_one_line() -> None:
-    with listen("127.0.0.1", 0) as taken:
-        port = taken.getsockname()[1]
+def test_port_in_use_is_reported_in_one_line() -> None:
+    with listen("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
         with pytest.raises(ConfigError, match=f"cannot listen on 127.0.0.1 port {port}: "):
             listen("127.0.0.1", port)
         line = error_line("serve", "--player", "random", "--port", str(port))
@@ -226,7 +229,7 @@ def test_a_port_that_is_taken_is_told_in_one_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "phrase"),
     [
         (("--player", "nobody"), "unknown player 'nobody'"),
         (("--player", "random", "--host", "no.such.host.invalid"), "cannot listen on"),
@@ -238,8 +241,8 @@ def test_a_port_that_is_taken_is_told_in_one_line() -> None:
     ],
     ids=["player", "host", "name", "log", "long host", "odd host", "memory"],
 )
-def test_bad_options_are_told_in_one_line(args: tuple[str, ...], said: str) -> None:
-    assert said in error_line("serve", "--port", "0", *args)
+def test_bad_options_are_reported_in_one_line(args: tuple[str, ...], phrase: str) -> None:
+    assert phrase in error_line("serve", "--port", "0", *args)
 
 
 def serve(*options: str, ignores_interrupts: bool = False) -> tuple[subprocess.Popen[str], int]:
@@ -273,10 +276,10 @@ def test_command_serves_until_it_is_interrupted(tmp_path: Path, number: int) -> 
     process.send_signal(number)
     with unfinished:
         assert read_reply(unfinished) == (503, "the server ends")
-    _, said = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=30)
     assert process.returncode == 0
     # That the unfinished request was refused, and that kernels were compiled if they had to be.
-    (refused,) = [line for line in said.splitlines() if not line.startswith("compil")]
+    (refused,) = [line for line in errors.splitlines() if not line.startswith("compil")]
     assert "the server ends" in refused
     assert events(tmp_path, "m")[-1]["why"] == "server ended"
     eventually(lambda: not any(map(is_alive, workers)))
@@ -284,7 +287,7 @@ def test_command_serves_until_it_is_interrupted(tmp_path: Path, number: int) -> 
 
 @pytest.mark.verify
 @pytest.mark.parametrize("numbers", [[signal.SIGINT], [signal.SIGTERM], [signal.SIGINT] * 2])
-def test_server_that_has_just_begun_ends_without_a_word(numbers: list[signal.Signals]) -> None:
+def test_server_that_has_just_started_ends_silently(numbers: list[signal.Signals]) -> None:
     process, _ = serve()
     for number in numbers:
         process.send_signal(number)
@@ -302,14 +305,6 @@ def test_server_in_the_background_of_a_shell_is_not_interrupted() -> None:
     process.terminate()
     assert process.communicate(timeout=30) == ("", "")
     assert process.returncode == 0
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def test_server_process_loads_no_reasoner() -> None:

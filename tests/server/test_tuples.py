@@ -1,4 +1,4 @@
-"""Rules with terms that have no name: servers are answered in such terms, and understood."""
+"""Rules with terms that have no name: messages and answers have such terms, too."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def test_a_match_is_played_in_the_terms_of_its_rules() -> None:
         assert server.post("(STOP shop ((buy temple (3 Coins)) noop))") == "done"
 
 
-def test_what_is_told_is_read_as_the_rules_are() -> None:
-    found = outline(RULES)
+def test_messages_are_read_with_the_tuples_of_the_rules() -> None:
+    rules = outline(RULES)
     move = "(buy temple (tuple 3 coins))"
-    assert found.read("(BUY temple ( 3 COINS))") == move
-    assert found.spell(move) == "(buy temple (3 Coins))"
-    assert found.may_be_moves([move, "noop"])
-    assert not found.may_be_moves(["(buy temple (3 coins))", "noop"])
-    assert found.read("(did Buyer (earn (3 coins)))") == "(did buyer (earn (tuple 3 coins)))"
+    assert rules.read("(BUY temple ( 3 COINS))") == move
+    assert rules.spell(move) == "(buy temple (3 Coins))"
+    assert rules.may_be_moves([move, "noop"])
+    assert not rules.may_be_moves(["(buy temple (3 coins))", "noop"])
+    assert rules.read("(did Buyer (earn (3 coins)))") == "(did buyer (earn (tuple 3 coins)))"
     plain = outline("(role a) (<= (legal a (f (3 ?x))) (p ?x)) (p (tuple 1 2))")
     assert plain.read("(f (3 (tuple 1 2)))") == plain.spell("(f (3 (tuple 1 2)))")
 
@@ -46,13 +46,13 @@ def test_what_is_told_is_read_as_the_rules_are() -> None:
 def test_remote_players_are_sent_the_terms_of_the_rules(server: Server, scrambled: bool) -> None:
     rng = np.random.default_rng(1) if scrambled else None
     wire = Wire(normalize(parse(SHOP)), server, rng=rng)
-    sent = read_request(Request(wire.start("m", "buyer", 10, 10), 0.0))
-    assert sent.rules is not None
-    assert "tuple" not in sent.rules.spell("(p (tuple 1 2))")
+    request = read_request(Request(wire.start("m", "buyer", 10, 10), 0.0))
+    assert request.rules is not None
+    assert "tuple" not in request.rules.spell("(p (tuple 1 2))")
     move = "(buy temple (tuple 3 coins))"
-    told = parse_message(wire.play("m", 1, LastTurn(move, (), (move, "noop"))))
-    assert isinstance(told, Play)
-    assert told.terms is not None
-    assert "tuple" not in told.terms[0].lower()
-    answer = sent.rules.spell(sent.rules.read(told.terms[0]))
+    play = parse_message(wire.play("m", 1, LastTurn(move, (), (move, "noop"))))
+    assert isinstance(play, Play)
+    assert play.terms is not None
+    assert "tuple" not in play.terms[0].lower()
+    answer = request.rules.spell(request.rules.read(play.terms[0]))
     assert wire.read_move(answer.upper() if server.any_case else answer) == move

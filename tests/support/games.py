@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ggp.gdl import list_games, parse
-from ggp.gdl.analysis.told_moves import told_by
+from ggp.gdl.analysis.told_moves import move_percept
 from ggp.gdl.games import LONG_GAMES
 from ggp.gdl.normalize import normalize
 from ggp.machine import Limits, Machine, build_machine
@@ -89,7 +89,7 @@ def build_here(game: GameDefinition, backend: str, limits: Limits | None = None)
     return PropnetMachine(
         built_circuit.circuit,
         is_gdl2=program.is_gdl2,
-        told_by=told_by(program),
+        move_percept=move_percept(program),
         reports=built_circuit.reports,
     )
 

@@ -1,6 +1,6 @@
 """What percepts tell of the moves of other roles, by the rules alone.
 
-`told_by` recognises games in which the percepts of every role contain the whole joint move; in
+`move_percept` recognises games in which the percepts of every role contain the whole joint move; in
 other games `Causes` finds the moves that percepts may stem from.
 
 Chance deals three of a deck, and a role sees which. By the rules
@@ -142,13 +142,13 @@ def _pattern(form: Term) -> str:
 # ------------------------------------------------------------------------
 # Recognises games in which the percepts of every role contain the whole joint move.
 #
-# Machines ask `told_by` for the name of such percepts. A player of these games knows the state.
+# `move_percept` gives machines the name of such percepts. A player of these games knows the state.
 
 PLAIN = "did"
 """The name in percepts of plain GDL, which has no rules for percepts."""
 
 
-def told_by(program: Program) -> str | None:
+def move_percept(program: Program) -> str | None:
     """The name in percepts `(NAME ROLE MOVE)` that show every role the whole joint move.
 
     Returns:

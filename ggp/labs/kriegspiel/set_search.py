@@ -24,7 +24,7 @@ import numpy as np
 
 from ggp.belief import UNIFORM, Bags, MoveModel
 from ggp.labs.kriegspiel.set_tree import LookAhead, SetTree, merge_leaves
-from ggp.machine.abilities import MovesTold, Turned
+from ggp.machine.abilities import MoveFacts, Turned
 from ggp.machine.arrays import first_seen_columns
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
 from ggp.machine.layers import JointMoves
@@ -69,7 +69,7 @@ class _Successors:
 
     percepts: IntArray
     over: BoolArray
-    moves: MovesTold | None
+    moves: MoveFacts | None
     states: Callable[[IntArray], States]
     valued: ValuedTurns | None = None
 
@@ -319,10 +319,10 @@ class InformationSetSearch:
                 def make_states(lanes: IntArray) -> States:
                     return turned(self._machine, states, state[lanes], joint[lanes]).states
 
-                return _Successors(turns.percepts, turns.over, turns.told, make_states, turns)
+                return _Successors(turns.percepts, turns.over, turns.move_facts, make_states, turns)
         stepped = self._make_turns(states, state, joint, lists)
         percepts = stepped.percepts[:, self._bags.role]
-        return _Successors(percepts, stepped.over, stepped.told, stepped.states.take)
+        return _Successors(percepts, stepped.over, stepped.move_facts, stepped.states.take)
 
     def _make_turns(
         self, states: States, state: IntArray, joint: IntArray, lists: Sequence[Ragged]

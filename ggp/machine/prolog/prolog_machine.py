@@ -19,7 +19,7 @@ import numpy as np
 from ggp.errors import GDLError, MachineError, NoLegalMoveError, ReasonerLimitError
 from ggp.gdl import parse_term
 from ggp.gdl.analysis.growth import growth_message
-from ggp.gdl.analysis.told_moves import told_by
+from ggp.gdl.analysis.told_moves import move_percept
 from ggp.gdl.program import RANDOM, Program, value_order
 from ggp.gdl.terms import variables
 from ggp.machine.arrays import ragged
@@ -133,7 +133,7 @@ class PrologMachine:
         self._percept_sets: dict[str, int] = {}  # by Prolog text
         self._percepts = PerceptTable(lambda text: self._encoded(text) is not None, growing)
         self._joint_percepts = JointPercepts(program)
-        self._revealed = RevealedMoves(told_by(program), growing)
+        self._revealed = RevealedMoves(move_percept(program), growing)
         self._possible = PossibleMoves(program, growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
         self._close = weakref.finalize(self, self._engine.drop, self._module)

@@ -18,7 +18,7 @@ import numpy as np
 from ggp.errors import GDLError, MachineError, NoLegalMoveError, ReasonerLimitError
 from ggp.gdl import parse_term, to_kif
 from ggp.gdl.analysis.growth import growth_message, terms_grow
-from ggp.gdl.analysis.told_moves import PLAIN, told_by
+from ggp.gdl.analysis.told_moves import PLAIN, move_percept
 from ggp.gdl.program import INIT, LEGAL, NEXT, RANDOM, SEES, TERMINAL, Program, value_order
 from ggp.gdl.terms import Symbol, Term, variables
 from ggp.machine.arrays import first_seen
@@ -121,7 +121,7 @@ class RelationalMachine:
         self._percepts = PerceptTable(lambda text: self.move_id(text) is not None, self.growing)
         self._percepts_of: dict[bytes, int] = {}
         self._joint_percepts = JointPercepts(program)
-        self._revealed = RevealedMoves(told_by(program), self.growing)
+        self._revealed = RevealedMoves(move_percept(program), self.growing)
         self._possible = PossibleMoves(program, self.growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
 

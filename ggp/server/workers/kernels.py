@@ -46,7 +46,7 @@ _EXAMPLE = """
 """
 """A game that needs every kernel, except those for games of complete information."""
 
-_OPEN_EXAMPLE = """
+OPEN_EXAMPLE = """
 (role xplayer) (role oplayer) (init (step 0)) (succ 0 1) (succ 1 2) (succ 2 3)
 (<= (legal ?r (pick ?x)) (role ?r) (succ ?x ?y))
 (<= (next (step ?y)) (true (step ?x)) (succ ?x ?y))
@@ -57,7 +57,7 @@ _OPEN_EXAMPLE = """
 
 _FIRST_TURNS = {
     _EXAMPLE: PathTurn("(guess 0)", ("(told 0)",), "(guess 0)", True),
-    _OPEN_EXAMPLE: PathTurn(
+    OPEN_EXAMPLE: PathTurn(
         "(pick 0)", ("(did oplayer (pick 0))", "(did xplayer (pick 0))"), "(pick 0)", True
     ),
 }
@@ -68,7 +68,7 @@ _BOARDS_EXAMPLE, _OPTION = "kriegspiel_5x5", "evaluation="
 
 _GROUNDING_S = 60.0
 _MAX_TRIES, _THINK_S = 10, 0.1
-_START_S = 4.0
+START_S = 4.0
 """A start clock that lets a player learn, so that the kernels of learning are compiled."""
 _MEMORY_BYTES = 1 << 30
 
@@ -226,7 +226,7 @@ def _think_until_all_is_loaded(match: WorkerMatch, history: History) -> None:
 
 def _prepare(match: WorkerMatch, number: int) -> None:
     """Use the start clock of a match."""
-    match.use_start_clock(_START_S)
+    match.use_start_clock(START_S)
 
 
 def _until_all_is_loaded(use: Callable[[int], None]) -> None:

@@ -25,7 +25,7 @@ from ggp.errors import (
     SnapshotError,
 )
 from ggp.gdl import parse
-from ggp.gdl.analysis.told_moves import never_tells, told_by
+from ggp.gdl.analysis.told_moves import move_percept, never_tells
 from ggp.gdl.normalize import normalize
 from ggp.gdl.program import Program
 from ggp.machine import Limits, Machine, build_machine, role_index
@@ -124,7 +124,7 @@ class WorkerMatch:
             self._machine = machine = self._build(program, setup)
             took_s = time.monotonic() - started_s
             role_index(machine, setup.role)
-            self._setup, self._sees_moves = setup, told_by(program) is not None
+            self._setup, self._sees_moves = setup, move_percept(program) is not None
             self._snapshots = setup.snapshots
             self._send(orders.MachineBuilt(machine.backend, machine.roles, took_s))
             self._player = self._first_player(setup, machine)
@@ -240,7 +240,7 @@ class WorkerMatch:
         `random`, so that they play games of chance, but not `sees`.
         """
         program, machine = self._program, self._machine
-        if program is None or machine is None or not never_tells(program) or told_by(program):
+        if program is None or machine is None or not never_tells(program) or move_percept(program):
             return
         sees_moves = any(turn.shows_moves(program.roles) for turn in self._turns)
         if sees_moves == self._sees_moves:

@@ -57,35 +57,35 @@ const KINDS = { boards: drawBoards, tables: drawTables, facts: drawFacts };
 export const hasBoard = (picture) => picture.boards.some((board) => board.rows.length > 1 || board.rows[0] !== "");
 
 /** A picture with only its boards. */
-export const boardsOf = (picture) => only(picture, (kind) => kind === "boards");
+export const boardsOf = (picture) => withKinds(picture, (kind) => kind === "boards");
 
 /** A picture without its boards; null if it has nothing else. */
 export function besideBoards(picture) {
   const isOther = (kind) => kind !== "boards";
-  return Object.keys(KINDS).some((kind) => isOther(kind) && picture[kind]?.length) ? only(picture, isOther) : null;
+  return Object.keys(KINDS).some((kind) => isOther(kind) && picture[kind]?.length) ? withKinds(picture, isOther) : null;
 }
 
-const only = (picture, isKept) => Object.fromEntries(Object.entries(picture).map(([name, parts]) => [name, name in KINDS && !isKept(name) ? [] : parts]));
+const withKinds = (picture, isIncluded) => Object.fromEntries(Object.entries(picture).map(([name, parts]) => [name, name in KINDS && !isIncluded(name) ? [] : parts]));
 
 function drawBoards(boards, options) {
   const root = make("div", "picture-boards");
   const titled = boards.length > 1;
   const sizes = boards.map((board) => [board.columns.length, board.rows.length]);
-  const total = (of, i) => sizes.reduce((sum, size) => of(sum, size[i]), 0);
-  const most = (a, b) => Math.max(a, b);
+  const total = (combine, axis) => sizes.reduce((value, size) => combine(value, size[axis]), 0);
+  const larger = (a, b) => Math.max(a, b);
   const sum = (a, b) => a + b;
   // From these, styles find the largest cells with which all boards fit, beside or below each other.
   for (const [name, value] of Object.entries({
-    boards: boards.length, "sum-columns": total(sum, 0), "max-columns": total(most, 0),
-    "sum-rows": total(sum, 1), "max-rows": total(most, 1), titles: titled ? 1 : 0,
+    boards: boards.length, "sum-columns": total(sum, 0), "max-columns": total(larger, 0),
+    "sum-rows": total(sum, 1), "max-rows": total(larger, 1), titles: titled ? 1 : 0,
   })) root.style.setProperty(`--${name}`, value);
   root.append(...boards.map((board) => drawBoard(board, { ...options, titled })));
   return root;
 }
 
 function drawBoard(board, options) {
-  const line = board.rows.length === 1 && board.rows[0] === "";
-  const figure = make("figure", line ? "board board-line" : "board");
+  const isLine = board.rows.length === 1 && board.rows[0] === "";
+  const figure = make("figure", isLine ? "board board-line" : "board");
   const grid = make("div", "board-grid");
   grid.setAttribute("role", "group");
   grid.setAttribute("aria-label", board.title);
@@ -94,9 +94,9 @@ function drawBoard(board, options) {
   if (isCheckered(board)) figure.classList.add("checkered");
   if (board.columns.length < 6) figure.classList.add("board-small");
   if (board.columns.length > 12) figure.classList.add("board-large");
-  const cells = board.cells.map((cell) => drawCell(board, cell, line, options));
+  const cells = board.cells.map((cell) => drawCell(board, cell, isLine, options));
   grid.append(...cells);
-  if (!line) grid.append(...edges(board.columns, board.rows));
+  if (!isLine) grid.append(...edges(board.columns, board.rows));
   roveAmong(grid, board.cells, cells, options.at);
   if (options.titled) figure.append(make("figcaption", "board-title", board.title));
   figure.append(grid);
@@ -147,31 +147,31 @@ function isIn(symbol, set) {
   return symbol.length === 1 && set.includes(symbol);
 }
 
-function drawCell(board, cell, line, { onCell, playable, targets, selected, marked, owners }) {
+function drawCell(board, cell, isLine, { onCell, playable, targets, selected, marked, owners }) {
   const canPlay = onCell !== null && playable.has(cell.id);
   const element = make(canPlay ? "button" : "div", "cell");
-  const there = cell.items.filter((item) => item.symbol !== "" && item.share > 0);
-  const where = `${board.columns[cell.column]} ${board.rows[cell.row]}`.trim();
+  const present = cell.items.filter((item) => item.symbol !== "" && item.share > 0);
+  const place = `${board.columns[cell.column]} ${board.rows[cell.row]}`.trim();
   element.dataset.cell = cell.id;
-  if (!line) element.style.gridArea = `${cell.row + 1} / ${cell.column + 2}`;
+  if (!isLine) element.style.gridArea = `${cell.row + 1} / ${cell.column + 2}`;
   if ((cell.column + board.rows.length - cell.row) % 2) element.classList.add("dark-square");
   if (canPlay) {
     element.type = "button";
     element.classList.add("playable");
     element.addEventListener("click", () => onCell(cell.id));
     element.setAttribute("aria-pressed", String(selected === cell.id));
-  } else if (there.length) {
+  } else if (present.length) {
     element.setAttribute("role", "img");
   }
-  if (canPlay || there.length) element.setAttribute("aria-label", `${where}: ${inWords(there)}`);
+  if (canPlay || present.length) element.setAttribute("aria-label", `${place}: ${inWords(present)}`);
   if (selected === cell.id) element.classList.add("selected");
   if (targets.has(cell.id)) element.classList.add("target");
-  if (!line) element.append(...coordinates(board, cell));
+  if (!isLine) element.append(...coordinates(board, cell));
   if (marked.has(cell.id)) element.classList.add("marked");
-  element.title = cell.items.map((item) => item.title + percent(item.share)).join("\n") || where;
-  if (line) element.append(make("span", "cell-name", board.columns[cell.column]));
-  element.append(drawItems(there, owners));
-  const likeliest = there.find((item) => item.share < CERTAIN);
+  element.title = cell.items.map((item) => item.title + percent(item.share)).join("\n") || place;
+  if (isLine) element.append(make("span", "cell-name", board.columns[cell.column]));
+  element.append(drawItems(present, owners));
+  const likeliest = present.find((item) => item.share < CERTAIN);
   if (likeliest) {
     element.style.setProperty("--heat", likeliest.share.toFixed(3));
     element.classList.add("uncertain");
@@ -240,7 +240,7 @@ function roveAmong(grid, cells, elements, at) {
   const stops = cells
     .map((cell, i) => ({ cell, element: elements[i] }))
     .filter(({ element }) => element.tagName === "BUTTON");
-  const show = (stop) => stops.forEach((other) => (other.element.tabIndex = other === stop ? 0 : -1));
+  const show = (stop) => stops.forEach((candidate) => (candidate.element.tabIndex = candidate === stop ? 0 : -1));
   if (stops.length) {
     const isSelected = ({ element }) => element.classList.contains("selected");
     show(stops.find(isSelected) ?? stops.find(({ cell }) => cell.id === at) ?? stops[0]);
@@ -260,14 +260,14 @@ function roveAmong(grid, cells, elements, at) {
 
 function nearest(cell, stops, [x, y]) {
   let best = null;
-  let least = Infinity;
+  let leastDistance = Infinity;
   for (const stop of stops) {
     const across = stop.cell.column - cell.column;
     const down = stop.cell.row - cell.row;
-    const ahead = across * x + down * y;
-    const aside = Math.abs(across * y) + Math.abs(down * x);
-    if (ahead > 0 && ahead + 3 * aside < least) {
-      least = ahead + 3 * aside;
+    const forward = across * x + down * y;
+    const sideways = Math.abs(across * y) + Math.abs(down * x);
+    if (forward > 0 && forward + 3 * sideways < leastDistance) {
+      leastDistance = forward + 3 * sideways;
       best = stop;
     }
   }
@@ -276,8 +276,8 @@ function nearest(cell, stops, [x, y]) {
 
 function drawTables(tables) {
   const root = make("div", "picture-tables");
-  const [aside, shown] = parted(tables, (table) => table.words.length > 0 && table.words.every((text) => !text));
-  root.append(...shown.map(drawTable), ...folded(aside.map(drawTable)));
+  const [bookkeeping, visible] = parted(tables, (table) => table.words.length > 0 && table.words.every((text) => !text));
+  root.append(...visible.map(drawTable), ...folded(bookkeeping.map(drawTable)));
   return root;
 }
 
@@ -329,9 +329,9 @@ function header(name) {
 
 function drawFacts(facts) {
   const root = make("div", "picture-facts");
-  const [aside, shown] = parted(facts, (fact) => !fact.words);
-  if (shown.length) root.append(drawLines(shown));
-  root.append(...folded(aside.length ? [drawLines(aside)] : []));
+  const [bookkeeping, visible] = parted(facts, (fact) => !fact.words);
+  if (visible.length) root.append(drawLines(visible));
+  root.append(...folded(bookkeeping.length ? [drawLines(bookkeeping)] : []));
   return root;
 }
 

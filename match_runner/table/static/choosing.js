@@ -3,7 +3,7 @@
 
 import { makeDraggable } from "./drag.js";
 import { counted, el, fill, name } from "./dom.js";
-import { both } from "./words.js";
+import { wordsAndKif } from "./words.js";
 
 const UNSURE = "This move is legal, but you cannot know that from what you saw.";
 
@@ -35,8 +35,8 @@ export function chooser(stage, actions, { onMove, redraw }) {
   const candidates = () => moves.filter(({ cells }) => picked.every((cell, i) => cells[i] === cell));
 
   /** Begins with the moves of a question; null if there is no question. */
-  function ask(asked, picture) {
-    moves = (asked ?? []).toSorted((a, b) => a.move.localeCompare(b.move, "en", { numeric: true }));
+  function ask(legalMoves, picture) {
+    moves = (legalMoves ?? []).toSorted((a, b) => a.move.localeCompare(b.move, "en", { numeric: true }));
     picked = [];
     path = [];
     alias = new Map();
@@ -56,22 +56,22 @@ export function chooser(stage, actions, { onMove, redraw }) {
   function onStage() {
     const next = candidates().filter(({ cells }) => cells.length > picked.length);
     const targets = next.map(({ cells }) => cells[picked.length]);
-    const others = [...alias].filter(([, top]) => targets.includes(top)).map(([cell]) => cell);
+    const aliases = [...alias].filter(([, top]) => targets.includes(top)).map(([cell]) => cell);
     const first = picked.length ? moves.map(({ cells }) => cells[0]).filter(Boolean) : [];
     const isLast = next.every(({ cells }) => cells.length === picked.length + 1);
     return {
       onCell: pick,
-      playable: new Set([...targets, ...others, ...picked, ...first]),
+      playable: new Set([...targets, ...aliases, ...picked, ...first]),
       targets: new Set(isLast || picked.length ? targets : []),
       selected: picked.at(-1) ?? null,
     };
   }
 
-  function pick(chosen) {
-    const cell = alias.get(chosen) ?? chosen;
+  function pick(clicked) {
+    const cell = alias.get(clicked) ?? clicked;
     if (picked.includes(cell)) picked = picked.slice(0, picked.indexOf(cell));
     else picked = [...picked, cell];
-    if (!candidates().length) picked = [cell].filter((each) => moves.some(({ cells }) => cells[0] === each));
+    if (!candidates().length) picked = [cell].filter((candidate) => moves.some(({ cells }) => cells[0] === candidate));
     const fitting = candidates();
     const exact = fitting.filter(({ cells }) => cells.length === picked.length);
     if (picked.length && exact.length === 1 && fitting.length === 1) {
@@ -103,47 +103,47 @@ export function chooser(stage, actions, { onMove, redraw }) {
       // The second click of a double click is not meant for the button that has come into its place.
       onClick: (event) => { if (event.detail < 2) onMove(move); },
       "aria-description": sure ? null : UNSURE,
-    }, both(words, move, 120));
+    }, wordsAndKif(words, move, 120));
   }
 
   /** Draws the buttons of moves that are not on the board. */
   function draw() {
-    const beside = onBoard ? moves.filter(({ cells }) => !cells.length) : moves;
+    const offBoard = onBoard ? moves.filter(({ cells }) => !cells.length) : moves;
     dialog.hidden = dialog.hidden || !picked.length;
-    fill(actions, hint(beside), beside.length ? el("div", { class: "move-buttons" }, ...beside.map(button)) : null);
-    if (beside.length > 1 && overflows(actions)) drawParts(beside);
-    const unsure = beside.some(({ sure }) => !sure);
+    fill(actions, hint(offBoard), offBoard.length ? el("div", { class: "move-buttons" }, ...offBoard.map(button)) : null);
+    if (offBoard.length > 1 && overflows(actions)) drawParts(offBoard);
+    const unsure = offBoard.some(({ sure }) => !sure);
     if (unsure) actions.append(el("p", { class: "quiet footnote" }, "Dashed: legal, but you cannot know that from what you saw."));
   }
 
-  function hint(beside) {
-    if (!onBoard || moves.length === beside.length) return null;
-    const from = picked.length ? candidates().length : 0;
+  function hint(offBoard) {
+    if (!onBoard || moves.length === offBoard.length) return null;
+    const numCandidates = picked.length ? candidates().length : 0;
     const first = moves.some(({ cells }) => cells.length > 1) ? "Choose a piece, then where it goes." : "Choose a cell.";
-    return el("p", { class: "quiet hint" }, from ? `${counted(from, "move")} from there.` : first);
+    return el("p", { class: "quiet hint" }, numCandidates ? `${counted(numCandidates, "move")} from there.` : first);
   }
 
   /** Buttons for one part of the moves: the first part in which they differ. */
-  function drawParts(beside) {
-    const rest = beside.filter(({ move }) => path.every((part, i) => parts(move)[i] === part));
-    let at = path.length;
-    while (rest.length > 1 && new Set(rest.map(({ move }) => parts(move)[at])).size < 2) at += 1;
-    const groups = Map.groupBy(rest, ({ move }) => parts(move)[at]);
-    const buttons = [...groups].map(([part, those]) => (those.length === 1 ? button(those[0])
+  function drawParts(offBoard) {
+    const remaining = offBoard.filter(({ move }) => path.every((part, i) => parts(move)[i] === part));
+    let depth = path.length;
+    while (remaining.length > 1 && new Set(remaining.map(({ move }) => parts(move)[depth])).size < 2) depth += 1;
+    const groups = Map.groupBy(remaining, ({ move }) => parts(move)[depth]);
+    const buttons = [...groups].map(([part, group]) => (group.length === 1 ? button(group[0])
       : el("button", { type: "button", class: "move part", onClick: () => {
-        path = parts(those[0].move).slice(0, at + 1);
-        drawParts(beside);
+        path = parts(group[0].move).slice(0, depth + 1);
+        drawParts(offBoard);
         actions.querySelector("button.move")?.focus({ preventScroll: true });
-      } }, name((at ? "" : common(those)) || part.replaceAll("_", " "), 60), " …")));
-    const back = el("button", { type: "button", class: "quiet-button", onClick: () => { path = []; drawParts(beside); } }, "Start over");
+      } }, name((depth ? "" : common(group)) || part.replaceAll("_", " "), 60), " …")));
+    const back = el("button", { type: "button", class: "quiet-button", onClick: () => { path = []; drawParts(offBoard); } }, "Start over");
     fill(actions,
-      at ? el("p", { class: "chosen-parts" }, name(`${parts(rest[0].move).slice(0, at).join(" ").replaceAll("_", " ")} …`, 80), " ",
+      depth ? el("p", { class: "chosen-parts" }, name(`${parts(remaining[0].move).slice(0, depth).join(" ").replaceAll("_", " ")} …`, 80), " ",
         path.length ? back : null) : null,
       el("div", { class: "move-buttons" }, ...buttons));
     // In a narrow place, the remaining parts of the moves are enough.
-    if (overflows(actions)) for (const [number, [part, those]] of [...groups].entries()) {
-      if (those.length > 1) continue;
-      buttons[number].setAttribute("aria-label", those[0].words);
+    if (overflows(actions)) for (const [number, [part, group]] of [...groups].entries()) {
+      if (group.length > 1) continue;
+      buttons[number].setAttribute("aria-label", group[0].words);
       fill(buttons[number], name(part.replaceAll("_", " "), 60));
     }
   }
@@ -151,16 +151,16 @@ export function chooser(stage, actions, { onMove, redraw }) {
   /** All moves as buttons, for those who like lists. */
   const list = () => el("div", { class: "move-buttons" }, ...moves.map(button));
 
-  return { ask, onStage, draw, list, many: () => moves.length };
+  return { ask, onStage, draw, list, numMoves: () => moves.length };
 }
 
 const parts = (move) => move.replace(/[()]/g, " ").trim().split(/\s+/);
 
 /** The words with which the texts of some moves begin. */
 function common(moves) {
-  const [first, ...others] = moves.map(({ words }) => words.split(" "));
-  const at = first.findIndex((word, i) => others.some((other) => other[i] !== word));
-  return first.slice(0, Math.max(0, at)).join(" ");
+  const [first, ...following] = moves.map(({ words }) => words.split(" "));
+  const length = first.findIndex((word, i) => following.some((text) => text[i] !== word));
+  return first.slice(0, Math.max(0, length)).join(" ");
 }
 
 const overflows = (element) => element.scrollHeight > element.clientHeight + 1;

@@ -30,9 +30,9 @@ export function fill(element, ...children) {
 }
 
 /** A text that cannot change the direction of the text beside it, shortened if it is very long. */
-export function name(text, most = 200) {
-  const shown = text.length > most ? `${text.slice(0, most)}…` : text;
-  return el("bdi", text.length > most ? { title: text.slice(0, 2000) } : {}, shown);
+export function name(text, maxLength = 200) {
+  const shortened = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
+  return el("bdi", text.length > maxLength ? { title: text.slice(0, 2000) } : {}, shortened);
 }
 
 /** Sends a request to the server; throws an Error with the server's message. */
@@ -78,7 +78,7 @@ function notice(text) {
 }
 
 /** Checks that the server answers; returns the problem, or an empty text. */
-async function reached() {
+async function connectionProblem() {
   try {
     const signal = AbortSignal.timeout(ANSWER_MS);
     const answer = await fetch("/static/icon.svg", { method: "HEAD", cache: "no-store", signal });
@@ -93,12 +93,12 @@ async function reached() {
  * the events that it missed; a hidden page gives up its connection until it is shown again.
  *
  * @param path path of the stream.
- * @param hear functions by kind of event. `reset` is called when everything must be reloaded.
+ * @param listeners functions by kind of event. `reset` is called when everything must be reloaded.
  * @returns an object with `close()`.
  */
-export function follow(path, hear) {
+export function follow(path, listeners) {
   let stream = null;
-  let last = null;
+  let lastId = null;
   let isOver = false;
   let tries = 0;
   const timers = {};
@@ -110,18 +110,18 @@ export function follow(path, hear) {
 
   function open() {
     const address = new URL(path, location.href);
-    if (last !== null) address.searchParams.set("after", last);
+    if (lastId !== null) address.searchParams.set("after", lastId);
     stream = new EventSource(address);
     stream.addEventListener("open", () => {
       tries = 0;
       notice("");
     });
     // After a heartbeat another one must follow.
-    stream.addEventListener("beat", () => later("silence", () => { notice(GONE); again(); }, SILENT_MS));
-    stream.addEventListener("error", again);
-    for (const [kind, listener] of Object.entries(hear)) {
+    stream.addEventListener("beat", () => later("silence", () => { notice(GONE); reconnect(); }, SILENT_MS));
+    stream.addEventListener("error", reconnect);
+    for (const [kind, listener] of Object.entries(listeners)) {
       stream.addEventListener(kind, (event) => {
-        if (event.lastEventId) last = event.lastEventId;
+        if (event.lastEventId) lastId = event.lastEventId;
         listener(JSON.parse(event.data));
       });
     }
@@ -134,18 +134,18 @@ export function follow(path, hear) {
   }
 
   /** Requests the stream again as soon as the server answers; browsers alone may give up. */
-  async function again() {
+  async function reconnect() {
     close();
-    const wrong = await reached();
+    const problem = await connectionProblem();
     if (isOver || stream !== null || document.hidden) return;
-    if (wrong) {
-      notice(wrong);
-      later("again", again, AGAIN_MS);
-    } else if (tries++ < MAX_TRIES) later("again", look, tries > 1 ? AGAIN_MS : 0);
+    if (problem) {
+      notice(problem);
+      later("reconnect", reconnect, AGAIN_MS);
+    } else if (tries++ < MAX_TRIES) later("reconnect", adjust, tries > 1 ? AGAIN_MS : 0);
     else notice(MISSING);
   }
 
-  function look() {
+  function adjust() {
     clearTimeout(timers.hidden);
     if (isOver) return;
     if (document.hidden) later("hidden", close, HIDDEN_MS);
@@ -153,14 +153,14 @@ export function follow(path, hear) {
   }
 
   open();
-  document.addEventListener("visibilitychange", look);
+  document.addEventListener("visibilitychange", adjust);
   window.addEventListener("pagehide", close);
-  window.addEventListener("pageshow", look);
+  window.addEventListener("pageshow", adjust);
   return {
     close() {
       isOver = true;
-      clearTimeout(timers.again);
-      document.removeEventListener("visibilitychange", look);
+      clearTimeout(timers.reconnect);
+      document.removeEventListener("visibilitychange", adjust);
       close();
     },
   };
@@ -182,7 +182,7 @@ export function show(title, ...parts) {
 }
 
 /** Links of the matches that this browser began. */
-export const own = {
+export const ownLinks = {
   all() {
     try {
       return JSON.parse(localStorage.getItem("ggp-table") ?? "{}");
@@ -190,12 +190,12 @@ export const own = {
       return {};
     }
   },
-  of: (id) => own.all()[id] ?? null,
+  of: (id) => ownLinks.all()[id] ?? null,
   keep(matches) {
-    const every = own.all();
-    for (const { id, links, key } of matches) every[id] = { links, key };
-    const kept = Object.entries(every).slice(-200);
-    localStorage.setItem("ggp-table", JSON.stringify(Object.fromEntries(kept)));
+    const stored = ownLinks.all();
+    for (const { id, links, key } of matches) stored[id] = { links, key };
+    const latest = Object.entries(stored).slice(-200);
+    localStorage.setItem("ggp-table", JSON.stringify(Object.fromEntries(latest)));
   },
 };
 
@@ -206,8 +206,8 @@ export function scores(goals) {
 }
 
 /** A number with a noun in the singular or plural. */
-export const counted = (number, thing) =>
-  `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : /(s|x|ch|sh)$/.test(thing) ? "es" : "s"}`;
+export const counted = (number, noun) =>
+  `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : /(s|x|ch|sh)$/.test(noun) ? "es" : "s"}`;
 
 /** A box with an error. */
 export const trouble = (text) => el("p", { class: "trouble", role: "alert" }, name(text, 2000));

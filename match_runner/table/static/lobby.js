@@ -1,6 +1,6 @@
 // The lobby: new matches, present and past matches, records, and standings of series.
 
-import { ask, counted, el, fill, follow, name, own, scores, show, trouble } from "./dom.js";
+import { ask, counted, el, fill, follow, name, ownLinks, scores, show, trouble } from "./dom.js";
 import { goTo } from "./links.js";
 import { set, setting } from "./settings.js";
 
@@ -40,33 +40,33 @@ export async function lobby() {
 // ---------------------------------------------------------------- a new match
 
 function newMatch(reply) {
-  const last = setting("begin") ?? {};
+  const lastMatch = setting("begin") ?? {};
   const state = { roles: [], ok: false, rules: null, isBusy: false };
-  const wrong = new Map();
+  const seatProblems = new Map();
   const problem = el("div", { "aria-live": "polite" });
   const about = el("div", { class: "about" });
   const seats = el("fieldset", {}, el("legend", {}, "Who plays"));
-  const found = el("div", { class: "diagnostics", "aria-live": "polite" });
+  const findings = el("div", { class: "diagnostics", "aria-live": "polite" });
   const start = el("button", { class: "primary", type: "submit" }, "Begin");
   const links = el("div");
 
   const game = el("select", { id: "game", onChange: () => choose() },
-    ...reply.games.map((each) => el("option", { value: each.name }, label(each))),
+    ...reply.games.map((offer) => el("option", { value: offer.name }, label(offer))),
     el("option", { value: OWN }, "Your own rules …"));
-  game.value = reply.games.some(({ name }) => name === last.game) ? last.game : reply.game;
+  game.value = reply.games.some(({ name }) => name === lastMatch.game) ? lastMatch.game : reply.game;
 
   const text = el("textarea", {
     id: "rules", rows: "14", spellcheck: "false", autocapitalize: "off",
     "aria-describedby": "rules-help", onInput: () => later(),
   });
   const title = el("input", { id: "rules-name", maxlength: "100", value: "my game", autocomplete: "off" });
-  const own = el("div", { class: "stack own-rules", hidden: true },
+  const ownRules = el("div", { class: "stack own-rules", hidden: true },
     el("div", { class: "field" }, el("label", { for: "rules-name" }, "Name"), title),
     el("label", { for: "rules" }, "Rules (GDL or GDL-II)"), text,
     el("p", { id: "rules-help", class: "quiet" }, "Paste a rulesheet, or drop a file here."),
-    found);
-  own.addEventListener("dragover", (event) => event.preventDefault());
-  own.addEventListener("drop", async (event) => {
+    findings);
+  ownRules.addEventListener("dragover", (event) => event.preventDefault());
+  ownRules.addEventListener("drop", async (event) => {
     const file = event.dataTransfer.files[0];
     if (!file) return;
     event.preventDefault();
@@ -82,11 +82,11 @@ function newMatch(reply) {
   const options = el("details", {},
     el("summary", {}, "Clocks, seed, number of matches"),
     el("div", { class: "fields" },
-      option("play-clock", "Players' clock", { min: "0", step: "any", value: `${last.play_clock_s ?? 2}` },
+      option("play-clock", "Players' clock", { min: "0", step: "any", value: `${lastMatch.play_clock_s ?? 2}` },
         "Seconds for each decision; 0: no clock, only the players' own limits."),
-      option("human-clock", "Your clock", { min: "0", step: "any", value: `${last.human_clock_s ?? 0}` },
+      option("human-clock", "Your clock", { min: "0", step: "any", value: `${lastMatch.human_clock_s ?? 0}` },
         "Seconds for each move; 0: no clock. When time runs out, you play a random move."),
-      option("pause", "Pause", { min: "0", max: "60", step: "any", value: `${last.pause_s ?? 0}` },
+      option("pause", "Pause", { min: "0", max: "60", step: "any", value: `${lastMatch.pause_s ?? 0}` },
         "Seconds before each turn, so that people can follow the match."),
       option("seed", "Seed", { min: "0", step: "1", value: `${Math.floor(Math.random() * 1e6)}` },
         "The same seed gives the same match, unless clocks or people make a difference."),
@@ -95,27 +95,27 @@ function newMatch(reply) {
 
   const form = el("form", { class: "stack", onSubmit: (event) => begin(event) },
     el("div", { class: "field" }, el("label", { for: "game" }, "Game"), game),
-    own, about, seats, options, problem, el("div", { class: "row" }, start), links);
+    ownRules, about, seats, options, problem, el("div", { class: "row" }, start), links);
 
   let timer = null;
-  let asked = 0;
+  let latestCheck = 0;
 
   function later() {
     clearTimeout(timer);
     timer = setTimeout(check, CHECK_AFTER_MS);
   }
 
-  const ready = () => { start.disabled = !state.ok || state.isBusy || wrong.size > 0; };
+  const ready = () => { start.disabled = !state.ok || state.isBusy || seatProblems.size > 0; };
 
   /** A name for pasted rules. */
   const ownName = () => title.value.trim() || "my game";
 
   function choose() {
-    own.hidden = game.value !== OWN;
+    ownRules.hidden = game.value !== OWN;
     // No match can begin before the roles are known.
     state.roles = [];
     state.ok = false;
-    wrong.clear();
+    seatProblems.clear();
     ready();
     fill(seats);
     if (game.value === OWN && !text.value && state.rules) text.value = state.rules;
@@ -124,17 +124,17 @@ function newMatch(reply) {
 
   async function check() {
     const isOwn = game.value === OWN;
-    const number = ++asked;
+    const number = ++latestCheck;
     let reply;
     try {
       reply = await ask("/api/rules", isOwn ? { name: ownName(), rules: text.value } : { game: game.value });
     } catch (error) {
       reply = { ok: false, diagnostics: [], num_diagnostics: 1, error: error.message };
     }
-    if (number !== asked) return;
+    if (number !== latestCheck) return;
     state.ok = reply.ok;
     if (!isOwn) state.rules = reply.rules ?? null;
-    fill(found, ...(isOwn ? diagnostics(reply) : []));
+    fill(findings, ...(isOwn ? diagnostics(reply) : []));
     fill(about, ...description(reply));
     if (reply.ok && reply.roles.join(" ") !== state.roles.join(" ")) {
       state.roles = reply.roles;
@@ -144,14 +144,14 @@ function newMatch(reply) {
   }
 
   function drawSeats() {
-    wrong.clear();
+    seatProblems.clear();
     const judge = (number, text) => {
-      if (text) wrong.set(number, text);
-      else wrong.delete(number);
+      if (text) seatProblems.set(number, text);
+      else seatProblems.delete(number);
       ready();
     };
     fill(seats, el("legend", {}, "Who plays"), el("div", { class: "seats" },
-      ...state.roles.map((role, number) => seatField(role, number, reply.players, judge, last.game === game.value ? last.players?.[role] : undefined))));
+      ...state.roles.map((role, number) => seatField(role, number, reply.players, judge, lastMatch.game === game.value ? lastMatch.players?.[role] : undefined))));
   }
 
   async function begin(event) {
@@ -194,51 +194,51 @@ const label = (game) =>
  * Chooser of a role's player: a list, and a field for players with options.
  *
  * @param judge called with the error in the choice; with an empty text if there is none.
- * @param before the player of the last match.
+ * @param lastPlayer the player of the last match.
  */
-function seatField(role, number, players, judge, before) {
+function seatField(role, number, players, judge, lastPlayer) {
   const problem = el("p", { id: `problem-${number}`, class: "trouble", "aria-live": "polite" });
-  const other = el("input", {
+  const otherField = el("input", {
     id: `other-${number}`, class: "other", hidden: true, spellcheck: "false", autocomplete: "off",
     placeholder: "hyperplay2:n=8", "aria-label": `Player of ${role}`,
     "aria-describedby": `problem-${number}`, onInput: () => check(CHECK_AFTER_MS),
   });
-  let asked = 0;
+  let latestCheck = 0;
 
   function tell(text) {
     fill(problem, text ? name(text, 400) : "");
-    other.setAttribute("aria-invalid", `${Boolean(text)}`);
+    otherField.setAttribute("aria-invalid", `${Boolean(text)}`);
     judge(number, text);
   }
 
   /** Asks the server whether there is such a player; no match can begin before that. */
   async function check(after_ms) {
-    const own = ++asked;
-    other.hidden = choice.value !== "other";
-    if (other.hidden || !other.value.trim()) {
+    const thisCheck = ++latestCheck;
+    otherField.hidden = choice.value !== "other";
+    if (otherField.hidden || !otherField.value.trim()) {
       tell("");
-      judge(number, other.hidden ? "" : "name a player");
+      judge(number, otherField.hidden ? "" : "name a player");
       return;
     }
     judge(number, "not checked yet");
     await new Promise((resolve) => setTimeout(resolve, after_ms));
-    if (own !== asked) return;
-    const found = await ask("/api/player", { player: other.value }).catch(({ message }) => ({ error: message }));
-    if (own === asked) tell(found.error ?? "");
+    if (thisCheck !== latestCheck) return;
+    const verdict = await ask("/api/player", { player: otherField.value }).catch(({ message }) => ({ error: message }));
+    if (thisCheck === latestCheck) tell(verdict.error ?? "");
   }
 
   const choice = el("select", { id: `seat-${number}`, onChange: () => check(0) },
     el("option", { value: "human" }, "a person (you or somebody else)"),
     ...[...players].reverse().map(({ name, about }) => el("option", { value: name, title: about }, name)),
     el("option", { value: "other" }, "another player …"));
-  choice.value = before ?? (number === 0 ? "human" : "auto");
+  choice.value = lastPlayer ?? (number === 0 ? "human" : "auto");
   if (!choice.value) { // it had options
     choice.value = "other";
-    other.value = before;
+    otherField.value = lastPlayer;
     check(0);
   }
   return el("div", { class: "field seat" },
-    el("label", { for: `seat-${number}` }, name(role, 60)), choice, other, problem);
+    el("label", { for: `seat-${number}` }, name(role, 60)), choice, otherField, problem);
 }
 
 function playerIn(number) {
@@ -250,15 +250,15 @@ function playerIn(number) {
 function diagnostics(reply) {
   if (reply.error) return [trouble(reply.error)];
   if (!reply.num_diagnostics) return [el("p", { class: "good" }, "These rules can be played.")];
-  const each = reply.diagnostics.map((d) => el("li", { class: d.severity },
-    el("p", {}, el("b", {}, d.severity), d.line ? ` in line ${d.line}, column ${d.column}: ` : ": ",
-      name(d.message, 1000)),
-    d.line ? el("pre", {}, `${d.context}\n${d.context.slice(0, d.caret).replace(/[^\t]/g, " ")}^`) : null));
-  const more = reply.num_diagnostics - reply.diagnostics.length;
+  const entries = reply.diagnostics.map((finding) => el("li", { class: finding.severity },
+    el("p", {}, el("b", {}, finding.severity), finding.line ? ` in line ${finding.line}, column ${finding.column}: ` : ": ",
+      name(finding.message, 1000)),
+    finding.line ? el("pre", {}, `${finding.context}\n${finding.context.slice(0, finding.caret).replace(/[^\t]/g, " ")}^`) : null));
+  const numHidden = reply.num_diagnostics - reply.diagnostics.length;
   return [
     reply.ok ? el("p", { class: "good" }, "These rules can be played, with warnings.") : null,
-    el("ol", {}, ...each),
-    more > 0 ? el("p", {}, `and ${more} more`) : null,
+    el("ol", {}, ...entries),
+    numHidden > 0 ? el("p", {}, `and ${numHidden} more`) : null,
   ];
 }
 
@@ -283,21 +283,21 @@ function matchList(matches) {
   if (!matches.length) return [el("p", { class: "quiet" }, "None yet.")];
   matches.sort((a, b) => b.created_s - a.created_s);
   const rows = matches.slice(0, MAX_SHOWN).map(matchRow);
-  const more = matches.length - rows.length;
-  return [el("ul", { class: "matches" }, ...rows), more > 0 ? el("p", {}, `and ${more} older ones`) : null];
+  const numHidden = matches.length - rows.length;
+  return [el("ul", { class: "matches" }, ...rows), numHidden > 0 ? el("p", {}, `and ${numHidden} older ones`) : null];
 }
 
 function matchRow(match) {
-  const mine = own.of(match.id);
+  const ownMatch = ownLinks.of(match.id);
   const isOver = match.status === "over";
   const links = [];
   if (!isOver) {
-    for (const [role, link] of Object.entries(mine?.links ?? {})) {
+    for (const [role, link] of Object.entries(ownMatch?.links ?? {})) {
       links.push(el("a", { href: link }, "Play ", name(role, 40)));
     }
   }
-  if (isOver || match.open || mine) {
-    const query = !isOver && mine && Object.keys(mine.links ?? {}).length ? `?key=${mine.key}` : "";
+  if (isOver || match.open || ownMatch) {
+    const query = !isOver && ownMatch && Object.keys(ownMatch.links ?? {}).length ? `?key=${ownMatch.key}` : "";
     links.push(el("a", { href: `/match/${match.id}${query}` }, isOver ? "Replay" : "Watch"));
   }
   return el("li", { class: "card match" },
@@ -307,7 +307,7 @@ function matchRow(match) {
     el("p", { class: "players" }, ...Object.entries(match.players).map(
       ([role, player]) => el("span", {}, name(role, 40), ": ", name(player, 60)))),
     isOver && match.goals && !match.error ? el("p", {}, ...scores(match.goals)) : null,
-    el("p", { class: "links" }, ...links, mine && !isOver ? endButton(match.id, mine.key) : null));
+    el("p", { class: "links" }, ...links, ownMatch && !isOver ? endButton(match.id, ownMatch.key) : null));
 }
 
 /** Button that ends a match when pressed twice. */
@@ -329,16 +329,16 @@ function records(names) {
   if (!names.length) return null;
   return el("section", { "aria-labelledby": "records" },
     el("h2", { id: "records" }, "Records in the folder"),
-    el("ul", { class: "files" }, ...names.map((each) => el("li", {}, recordLink(each, each)))));
+    el("ul", { class: "files" }, ...names.map((file) => el("li", {}, recordLink(file, file)))));
 }
 
 /** Matches that this machine's `ggp serve` played on servers elsewhere. */
-function logs(all) {
-  if (!all.length) return null;
+function logs(servedMatches) {
+  if (!servedMatches.length) return null;
   const when = (time) => (Number.isNaN(Date.parse(time)) ? time : new Date(time).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }));
   return el("section", { "aria-labelledby": "logs" },
     el("h2", { id: "logs" }, "Played by ggp serve"),
-    el("ul", { class: "files" }, ...all.map((log) => el("li", {}, recordLink(log.name, log.match),
+    el("ul", { class: "files" }, ...servedMatches.map((log) => el("li", {}, recordLink(log.name, log.match),
       el("span", { class: "quiet" }, " ", name(log.role, 40), ": ", name(log.player, 60), ", ", name(when(log.time), 40))))));
 }
 
@@ -349,9 +349,9 @@ async function standings(place) {
   for (;;) {
     // The event stream reports a server that is gone.
     const { series } = await ask("/api/series").catch(() => ({ series: null }));
-    if (series) fill(place, ...series.map((each) => el("section", {},
-      el("h2", {}, "Series ", name(each.name)),
-      each.error ? trouble(each.error) : standingsOf(each))));
+    if (series) fill(place, ...series.map((entry) => el("section", {},
+      el("h2", {}, "Series ", name(entry.name)),
+      entry.error ? trouble(entry.error) : standingsOf(entry))));
     await new Promise((resolve) => setTimeout(resolve, SERIES_EVERY_MS));
   }
 }
@@ -365,9 +365,9 @@ function standingsOf(series) {
     el("table", { class: "standings" },
       el("thead", {}, el("tr", {}, ...["player", "rating (99 %)", "mean score (99 %)", "matches"].map(
         (title) => el("th", { scope: "col" }, title)))),
-      el("tbody", {}, ...series.standings.map((each) => el("tr", {},
-        el("th", { scope: "row" }, name(each.player, 60)),
-        el("td", {}, each.rating ? `${number(each.rating.mean)} (${number(each.rating.low)} to ${number(each.rating.high)})` : "–"),
-        el("td", {}, interval(each.score)),
-        el("td", {}, `${each.matches}`))))));
+      el("tbody", {}, ...series.standings.map((row) => el("tr", {},
+        el("th", { scope: "row" }, name(row.player, 60)),
+        el("td", {}, row.rating ? `${number(row.rating.mean)} (${number(row.rating.low)} to ${number(row.rating.high)})` : "–"),
+        el("td", {}, interval(row.score)),
+        el("td", {}, `${row.matches}`))))));
 }

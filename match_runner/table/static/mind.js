@@ -24,11 +24,11 @@ export function decisionTable(thoughts, onLines = null) {
       moves.get(value.move)[player] = value;
     }
   }
-  const most = isWide ? Infinity : MAX_MOVES;
+  const maxRows = isWide ? Infinity : MAX_MOVES;
   const best = ([, values]) => Math.max(...thoughts.map(({ player }) => values[player]?.value ?? -1));
   const rows = [...moves].sort((a, b) => best(b) - best(a));
-  const chosen = (player, move) => thoughts.find((each) => each.player === player).decision.move === move;
-  const hidden = rows.length - most;
+  const isChosen = (player, move) => thoughts.find((thought) => thought.player === player).decision.move === move;
+  const hidden = rows.length - maxRows;
   const showAll = (event) => {
     isWide = true;
     event.target.previousElementSibling.querySelectorAll("tr[hidden]").forEach((row) => { row.hidden = false; });
@@ -39,10 +39,10 @@ export function decisionTable(thoughts, onLines = null) {
       el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "move"),
         ...thoughts.map(({ player }) => el("th", { scope: "col" }, TITLES[player] ?? "value")),
         onLines ? el("th", { scope: "col" }, el("span", { class: "unseen" }, "lines of play")) : null)),
-      el("tbody", {}, ...rows.map(([move, values], number) => el("tr", { hidden: number >= most },
+      el("tbody", {}, ...rows.map(([move, values], number) => el("tr", { hidden: number >= maxRows },
         el("th", { scope: "row" }, moveWords(move)),
-        ...thoughts.map(({ player }) => el("td", { class: chosen(player, move) ? "chosen" : "" },
-          bar(values[player]), valueText(values[player], chosen(player, move)))),
+        ...thoughts.map(({ player }) => el("td", { class: isChosen(player, move) ? "chosen" : "" },
+          bar(values[player]), valueText(values[player], isChosen(player, move)))),
         onLines ? el("td", {}, el("button", { type: "button", class: "quiet-button", "aria-label": `Lines of play after ${inWords("moves", move)}`, onClick: () => onLines(move) }, "lines")) : null)))),
     hidden > 0 ? el("button", { type: "button", class: "quiet-button", onClick: showAll }, `${counted(hidden, "move")} of lower value`) : null);
 }
@@ -59,12 +59,12 @@ function bar(value) {
   if (!value || value.value === null) return null;
   const svg = shape("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", class: "bar", "aria-hidden": "true" });
   const rect = (x, y, width, height, kind) => svg.append(shape("rect", { x, y, width: Math.max(0, width), height, class: kind }));
-  const within = (x) => Math.min(100, Math.max(0, x));
+  const clamped = (x) => Math.min(100, Math.max(0, x));
   rect(0, 0, 100, 10, "bar-ground");
-  rect(0, 1, within(value.value), 8, "bar-value");
+  rect(0, 1, clamped(value.value), 8, "bar-value");
   if (value.stderr) {
-    const low = within(value.value - value.stderr);
-    const high = within(value.value + value.stderr);
+    const low = clamped(value.value - value.stderr);
+    const high = clamped(value.value + value.stderr);
     rect(low, 4, high - low, 2, "bar-error");
   }
   return svg;
@@ -102,8 +102,8 @@ export function mindPanel(role, pathOf) {
       values: (reply) => {
         learn(reply.words);
         thoughts[reply.player] = reply.decision;
-        const each = Object.entries(thoughts).map(([player, decision]) => ({ player, decision }));
-        fill(values, el("h4", {}, "Its values of the next move"), decisionTable(each, (chosen) => look(chosen)));
+        const thoughtList = Object.entries(thoughts).map(([player, decision]) => ({ player, decision }));
+        fill(values, el("h4", {}, "Its values of the next move"), decisionTable(thoughtList, (candidate) => look(candidate)));
       },
       lines: (reply) => {
         learn(reply.words);
@@ -125,18 +125,18 @@ export function mindPanel(role, pathOf) {
 const LARGE = 10_000;
 
 /** How good a bag is, in the words of `ggp.belief.in_words`; empty if a record lacks these numbers. */
-export function bagWords({ how, sound, entries, distinct, ess, log_size: size, inexact_turns: ago }) {
+export function bagWords({ how, sound, entries, distinct, ess, log_size: size, inexact_turns: turnsAgo }) {
   if (![entries, distinct, ess].every(Number.isFinite)) return "";
   const isExact = how === "exact";
   if (!entries) return `${how}: no state ${isExact ? "fits" : "was found"}`;
   const states = counted(distinct, "state");
-  const many = entries === distinct ? states : `${entries.toLocaleString("en")} entries, ${states}`;
+  const amount = entries === distinct ? states : `${entries.toLocaleString("en")} entries, ${states}`;
   const effective = `effective ${Math.round(ess).toLocaleString("en")}`;
-  const which = distinct === 1 ? "which is" : "which are";
-  if (isExact) return `exact: ${many}, ${which} all there can be${Math.round(ess) < entries ? `; ${effective}` : ""}`;
-  const of = !Number.isFinite(size) ? "" : `, of about ${sizeWords(size)}`;
-  const since = !Number.isFinite(ago) ? "" : `, exact ${counted(ago, "turn")} ago`;
-  return `${how}: ${many}${of}, ${effective}${since}; ${sound ? "sound" : "not sound: some may not fit the percepts"}`;
+  const relation = distinct === 1 ? "which is" : "which are";
+  if (isExact) return `exact: ${amount}, ${relation} all there can be${Math.round(ess) < entries ? `; ${effective}` : ""}`;
+  const ofAll = !Number.isFinite(size) ? "" : `, of about ${sizeWords(size)}`;
+  const sinceExact = !Number.isFinite(turnsAgo) ? "" : `, exact ${counted(turnsAgo, "turn")} ago`;
+  return `${how}: ${amount}${ofAll}, ${effective}${sinceExact}; ${sound ? "sound" : "not sound: some may not fit the percepts"}`;
 }
 
 function sizeWords(logSize) {
@@ -169,7 +169,7 @@ function drawLines(reply, role, onMore) {
 function drawLine(line, role) {
   // A chance move without alternatives is not worth a line.
   const isIdle = line.turns.every((turn) => turn.random === line.turns[0].random);
-  const movers = (turn) => Object.entries(turn).filter(([who]) => who !== "random" || !isIdle);
+  const movers = (turn) => Object.entries(turn).filter(([mover]) => mover !== "random" || !isIdle);
   const supposed = line.supposed.flatMap((fact, number) => [number ? ", " : null, fluent(fact)]);
   return el("li", {},
     el("p", {},
@@ -177,7 +177,7 @@ function drawLine(line, role) {
       el("span", { class: "quiet" }, ` · seed ${line.seed}`,
         supposed.length ? [" · if ", ...supposed, line.more_supposed ? ` and ${line.more_supposed} more` : null] : null)),
     el("ol", { class: "line-turns" }, ...line.turns.map((turn) => el("li", {},
-      ...movers(turn).map(([who, move]) => el("span", { class: "line-move" },
-        el("span", { class: "quiet" }, name(who, 20)), " ", moveWords(move)))))),
+      ...movers(turn).map(([mover, move]) => el("span", { class: "line-move" },
+        el("span", { class: "quiet" }, name(mover, 20)), " ", moveWords(move)))))),
     line.more_turns ? el("p", { class: "quiet" }, `and ${counted(line.more_turns, "more turn")}`) : null);
 }

@@ -16,7 +16,7 @@ const MARKS = ["circle", "square", "triangle", "cross", "diamond", "bar"];
 export function player(next) {
   let timer = null;
   const speed = el("select", { "aria-label": "Turns per second", title: "Turns per second", onChange: () => { if (timer) play(); } },
-    ...SPEEDS.map((each) => el("option", { value: `${each}`, selected: each === (SLOW.matches ? 0.5 : 1) }, `${each} per second`)));
+    ...SPEEDS.map((rate) => el("option", { value: `${rate}`, selected: rate === (SLOW.matches ? 0.5 : 1) }, `${rate} per second`)));
   const button = el("button", { type: "button", class: "play", onClick: () => (timer ? pause() : play()) }, "Play");
 
   function play() {
@@ -35,12 +35,12 @@ export function player(next) {
 }
 
 /** The moves of all turns as links, without roles that wait. */
-export function moveList(turns, shown, go) {
+export function moveList(turns, currentTurn, go) {
   return el("ol", { class: "move-list", start: "0" }, ...turns.map((turn) => {
     const moves = Object.entries(turn.moves ?? {}).filter(([, kif]) => !isWaiting(kif));
     const words = turn.turn ? moves.flatMap(([role, kif], i) => [i ? ", " : null, name(role, 30), ": ", moveWords(kif)]) : ["initial state"];
     return el("li", {}, el("a", {
-      href: `#turn=${turn.turn}`, "aria-current": turn.turn === shown ? "step" : null,
+      href: `#turn=${turn.turn}`, "aria-current": turn.turn === currentTurn ? "step" : null,
       onClick: (event) => { event.preventDefault(); go(turn.turn); },
     }, ...(words.length ? words : ["everybody waits"])));
   }));
@@ -48,26 +48,26 @@ export function moveList(turns, shown, go) {
 
 /** For each role the values of its moves, turn by turn, and the value furthest from its score. */
 function courses(turns, goals) {
-  const found = new Map();
+  const byRole = new Map();
   for (const turn of turns) {
     for (const [role, value] of Object.entries(turn.values ?? {})) {
-      if (!found.has(role)) found.set(role, { role, points: [], worst: null });
-      const course = found.get(role);
-      const at = turn.turn - 1;
-      course.points.push({ turn: at, value });
+      if (!byRole.has(role)) byRole.set(role, { role, points: [], worst: null });
+      const course = byRole.get(role);
+      const decisionTurn = turn.turn - 1;
+      course.points.push({ turn: decisionTurn, value });
       const goal = goals?.[role];
       if (goal === null || goal === undefined) continue;
-      const wrong = Math.abs(value - goal);
-      if (!course.worst || wrong > course.worst.wrong) course.worst = { turn: at, value, wrong, goal };
+      const error = Math.abs(value - goal);
+      if (!course.worst || error > course.worst.error) course.worst = { turn: decisionTurn, value, error, goal };
     }
   }
-  return [...found.values()];
+  return [...byRole.values()];
 }
 
 /** A chart of values over time; null if no player reported values. */
-export function valueChart(turns, shown, goals, go) {
-  const all = courses(turns, goals);
-  if (!all.length) return null;
+export function valueChart(turns, currentTurn, goals, go) {
+  const curves = courses(turns, goals);
+  if (!curves.length) return null;
   const last = Math.max(1, turns.length - 1);
   const [width, height] = [600, 160];
   const x = (turn) => 30 + (turn / last) * (width - 40);
@@ -77,8 +77,8 @@ export function valueChart(turns, shown, goals, go) {
     svg.append(shape("line", { x1: x(0), x2: x(last), y1: y(value), y2: y(value), class: "chart-grid" }));
     svg.append(text(24, y(value) + 4, `${value}`, "end"));
   }
-  svg.append(shape("line", { x1: x(shown), x2: x(shown), y1: y(0), y2: y(100), class: "chart-now" }));
-  all.forEach(({ points, worst }, number) => {
+  svg.append(shape("line", { x1: x(currentTurn), x2: x(currentTurn), y1: y(0), y2: y(100), class: "chart-now" }));
+  curves.forEach(({ points, worst }, number) => {
     const line = points.map(({ turn, value }) => `${x(turn).toFixed(1)},${y(value).toFixed(1)}`).join(" ");
     svg.append(shape("polyline", { points: line, class: "chart-line", "data-owner": number % 6, "stroke-dasharray": ["", "6 3", "2 3", "8 2 2 2"][number % 4] }));
     for (const { turn, value } of points) svg.append(mark(MARKS[number % MARKS.length], x(turn), y(value), number));
@@ -86,11 +86,11 @@ export function valueChart(turns, shown, goals, go) {
   });
   svg.addEventListener("click", (event) => {
     const box = svg.getBoundingClientRect();
-    const at = ((event.clientX - box.left) / box.width) * width;
-    go(Math.round(((at - 30) / (width - 40)) * last));
+    const clickX = ((event.clientX - box.left) / box.width) * width;
+    go(Math.round(((clickX - 30) / (width - 40)) * last));
   });
-  const keys = all.map(({ role, worst }, number) => el("li", {}, key(number), " ", name(role, 40),
-    worst && worst.wrong >= 1 ? [": furthest from its score in ", el("button", { type: "button", class: "link worst", onClick: () => go(worst.turn) }, `turn ${worst.turn}`),
+  const keys = curves.map(({ role, worst }, number) => el("li", {}, key(number), " ", name(role, 40),
+    worst && worst.error >= 1 ? [": furthest from its score in ", el("button", { type: "button", class: "link worst", onClick: () => go(worst.turn) }, `turn ${worst.turn}`),
       `, ${worst.value.toFixed(0)} against ${worst.goal}`] : null));
   return el("figure", { class: "values-over-time" }, el("figcaption", {}, "Each role's value of its move"), svg, el("ul", { class: "chart-keys" }, ...keys));
 }

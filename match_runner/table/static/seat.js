@@ -7,7 +7,7 @@ import { ask, counted, el, fill, follow, knownText, name, say, show, stay } from
 import { aboutGame, drawState, progress } from "./panels.js";
 import { ending } from "./seat_end.js";
 import { set, setting } from "./settings.js";
-import { both, inWords, isWaiting, learn, move as moveWords, percept } from "./words.js";
+import { inWords, isWaiting, learn, move as moveWords, percept, wordsAndKif } from "./words.js";
 
 /** Time after which the seat is reloaded if the server refused a forced move. */
 const AGAIN_MS = 1_000;
@@ -23,8 +23,8 @@ const hasNews = (turn) => !turn.percepts.every(isMove);
 export async function seat(id) {
   const path = `/api/seats/${id}`;
   let snapshot = await ask(path);
-  let may = null;
-  let end = null;
+  let possibilities = null;
+  let endView = null;
   /** Turns with a forced move. */
   const forced = new Set();
   snapshot.turns.forEach((turn) => learn(turn.words));
@@ -40,10 +40,10 @@ export async function seat(id) {
   const list = el("div");
   const about = el("p", { class: "quiet" });
   const everyMove = el("details", { onToggle: () => drawList() }, el("summary", {}, "All moves as a list"), list);
-  const mayButton = el("button", { type: "button", "aria-pressed": "false", hidden: true, onClick: () => showMay(!may) }, "Show possibilities");
+  const possibilitiesButton = el("button", { type: "button", "aria-pressed": "false", hidden: true, onClick: () => showPossibilities(!possibilities) }, "Show possibilities");
   const moreButton = el("button", { type: "button", class: "more-button", "aria-expanded": "false", "aria-controls": "more", onClick: toggleMore }, "More");
   const links = el("p", { class: "links" });
-  const more = el("aside", { class: "more stack", id: "more", "aria-label": "Turns, rules and settings" },
+  const morePanel = el("aside", { class: "more stack", id: "more", "aria-label": "Turns, rules and settings" },
     about, state, everyMove,
     el("section", { "aria-labelledby": "turns" }, el("h2", { id: "turns" }, "Your turns"), turns),
     aboutGame(snapshot.about), settingsPanel(), links);
@@ -55,7 +55,7 @@ export async function seat(id) {
     el("section", { class: "turnbar", "aria-label": "The turn" }, el("div", { class: "turn-line" }, status, clock), waitBar.element, umpire),
     el("section", { class: "stage-place", "aria-label": "What you know" }, stage),
     el("section", { class: "moves" }, el("h2", { id: "moves-title", class: "unseen" }, "Your moves"), actions),
-    el("div", { class: "tools" }, mayButton, moreButton), more);
+    el("div", { class: "tools" }, possibilitiesButton, moreButton), morePanel);
   document.body.classList.add("at-seat");
   show(`${snapshot.match.game}: you play ${snapshot.role}`, page);
 
@@ -80,9 +80,9 @@ export async function seat(id) {
     page.classList.toggle("over", isOver);
     drawStatus();
     if (isOver) {
-      if (!end && snapshot.more) links.prepend(el("a", { href: `/match/${snapshot.match.id}` }, "Replay, with all minds"));
-      end ??= ending({ snapshot, path, stage, actions });
-      end.draw();
+      if (!endView && snapshot.more) links.prepend(el("a", { href: `/match/${snapshot.match.id}` }, "Replay, with all minds"));
+      endView ??= ending({ snapshot, path, stage, actions });
+      endView.draw();
     } else {
       drawBoard();
       drawMoves();
@@ -93,11 +93,11 @@ export async function seat(id) {
   function drawStatus() {
     const { match } = snapshot;
     if (match.status === "over") {
-      const mine = match.goals?.[snapshot.role];
-      fill(status, match.error ? `The match ended early: ${match.error}` : `The match is over: you scored ${mine ?? "no"} points.`);
+      const score = match.goals?.[snapshot.role];
+      fill(status, match.error ? `The match ended early: ${match.error}` : `The match is over: you scored ${score ?? "no"} points.`);
     } else if (snapshot.ask?.moves.length === 1 && setting("forced")) {
-      const only = snapshot.ask.moves[0];
-      fill(status, isWaiting(only.move) ? "You wait." : ["Your only move: ", both(only.words, only.move)]);
+      const onlyMove = snapshot.ask.moves[0];
+      fill(status, isWaiting(onlyMove.move) ? "You wait." : ["Your only move: ", wordsAndKif(onlyMove.words, onlyMove.move)]);
     } else if (snapshot.ask) fill(status, `Turn ${snapshot.ask.turn + 1}: it is your move.`);
     else if (snapshot.waiting?.length) fill(status, "Waiting for ", name(snapshot.waiting.join(", "), 80), " …");
     else fill(status, snapshot.frame ? "The others are thinking …" : "Preparing the match …");
@@ -107,13 +107,13 @@ export async function seat(id) {
 
   /** Moves and percepts since this role last had a choice, without repetitions in a row. */
   function lastSeen() {
-    const said = newTurns().flatMap((turn) => [
+    const events = newTurns().flatMap((turn) => [
       ...Object.entries(turn.moves ?? {}).filter(([role, move]) => role !== snapshot.role && !isWaiting(move)),
-      ...turn.percepts.filter((each) => !isMove(each)),
+      ...turn.percepts.filter((kif) => !isMove(kif)),
     ]);
-    return said.filter((each, number) => each !== said[number - 1]).flatMap((each, number) => [
+    return events.filter((event, number) => event !== events[number - 1]).flatMap((event, number) => [
       number ? " " : null,
-      typeof each === "string" ? percept(each) : el("span", {}, name(each[0], 40), ": ", moveWords(each[1])),
+      typeof event === "string" ? percept(event) : el("span", {}, name(event[0], 40), ": ", moveWords(event[1])),
     ]);
   }
 
@@ -127,28 +127,28 @@ export async function seat(id) {
     const turns = snapshot.turns.filter((turn) => turn.turn);
     if (snapshot.frame && !snapshot.frame.state.boards.length) return turns.filter(hasNews).slice(snapshot.match.status === "over" ? -1 : -MAX_SEEN);
     const isOwn = (turn) => turn && !forced.has(turn.turn - 1) && !isWaiting(turn.move);
-    const found = [];
-    let at = turns.length - 1;
-    if (isOwn(turns[at])) {
-      while (isOwn(turns[at - 1]) && `${turns[at - 1].percepts}` === `${turns[at].percepts}`) at -= 1;
-      found.unshift(turns[at]);
-      at = isOwn(turns[at - 1]) ? -1 : at - 1;
+    const included = [];
+    let index = turns.length - 1;
+    if (isOwn(turns[index])) {
+      while (isOwn(turns[index - 1]) && `${turns[index - 1].percepts}` === `${turns[index].percepts}`) index -= 1;
+      included.unshift(turns[index]);
+      index = isOwn(turns[index - 1]) ? -1 : index - 1;
     }
-    for (; at >= 0; at -= 1) {
-      found.unshift(turns[at]);
-      if (isOwn(turns[at])) break;
+    for (; index >= 0; index -= 1) {
+      included.unshift(turns[index]);
+      if (isOwn(turns[index])) break;
     }
-    return found;
+    return included;
   }
 
   function drawBoard() {
     if (!snapshot.frame) return;
     const focused = document.activeElement?.dataset?.cell;
-    const picture = may ?? snapshot.frame.state;
+    const picture = possibilities ?? snapshot.frame.state;
     const isBoard = hasBoard(picture);
     page.classList.toggle("has-board", isBoard);
     fill(stage, drawPicture(isBoard ? boardsOf(picture) : picture, { ...choice.onStage(), at: lastCell, marked: snapshot.frame.marks }));
-    if (focused) [...stage.querySelectorAll("[data-cell]")].find((each) => each.dataset.cell === focused)?.focus();
+    if (focused) [...stage.querySelectorAll("[data-cell]")].find((cell) => cell.dataset.cell === focused)?.focus();
   }
 
   function drawMoves() {
@@ -159,13 +159,13 @@ export async function seat(id) {
   }
 
   function drawList() {
-    everyMove.hidden = !snapshot.ask || choice.many() < 2;
+    everyMove.hidden = !snapshot.ask || choice.numMoves() < 2;
     fill(list, everyMove.open && snapshot.ask ? choice.list() : null);
   }
 
   function drawPanel() {
     const { known, state: picture, view } = snapshot.frame ?? {};
-    mayButton.hidden = !known?.states || known.states === 1 || snapshot.match.status === "over";
+    possibilitiesButton.hidden = !known?.states || known.states === 1 || snapshot.match.status === "over";
     fill(about, known ? knownText(known, "you") : snapshot.frame ? "Everybody sees everything." : "");
     fill(state, ...(picture ? drawState(picture, view) : []));
     fill(turns, ...snapshot.turns.filter((turn) => turn.turn).reverse().map(turnLine));
@@ -173,23 +173,23 @@ export async function seat(id) {
 
   /** A turn: the own move, known moves of other roles, and percepts. */
   function turnLine(turn) {
-    const others = Object.entries(turn.moves ?? {}).filter(([role, move]) => role !== snapshot.role && !isWaiting(move));
-    const mine = isWaiting(turn.move) ? ["you wait"] : ["you: ", moveWords(turn.move)];
-    const moves = others.map(([role, move]) => [name(role, 40), ": ", moveWords(move)]);
-    const news = turn.percepts.filter((each) => !isMove(each));
-    const said = isWaiting(turn.move) && moves.length ? moves : [mine, ...moves];
+    const otherMoves = Object.entries(turn.moves ?? {}).filter(([role, move]) => role !== snapshot.role && !isWaiting(move));
+    const ownMove = isWaiting(turn.move) ? ["you wait"] : ["you: ", moveWords(turn.move)];
+    const moves = otherMoves.map(([role, move]) => [name(role, 40), ": ", moveWords(move)]);
+    const news = turn.percepts.filter((kif) => !isMove(kif));
+    const lines = isWaiting(turn.move) && moves.length ? moves : [ownMove, ...moves];
     return el("li", { value: `${turn.turn}` },
-      ...said.map((move) => el("span", {}, ...move)),
-      news.length ? el("span", { class: "seen" }, ...news.flatMap((each, number) => [number ? " · " : null, percept(each)])) : null,
+      ...lines.map((move) => el("span", {}, ...move)),
+      news.length ? el("span", { class: "seen" }, ...news.flatMap((kif, number) => [number ? " · " : null, percept(kif)])) : null,
       ...turn.faults.map((fault) => el("span", { class: "fault" }, name(fault))));
   }
 
   // ---------------------------------------------------------------- possibilities
 
-  async function showMay(isShown) {
-    may = isShown ? await ask(`${path}/may/${snapshot.frame.turn}`).catch(() => null) : null;
-    mayButton.setAttribute("aria-pressed", `${may !== null}`);
-    page.classList.toggle("shows-may", may !== null);
+  async function showPossibilities(isShown) {
+    possibilities = isShown ? await ask(`${path}/may/${snapshot.frame.turn}`).catch(() => null) : null;
+    possibilitiesButton.setAttribute("aria-pressed", `${possibilities !== null}`);
+    page.classList.toggle("shows-may", possibilities !== null);
     drawBoard();
   }
 
@@ -222,25 +222,25 @@ export async function seat(id) {
   }
 
   async function send(move, isForced = false) {
-    const asked = snapshot.ask;
-    if (!asked) return;
+    const question = snapshot.ask;
+    if (!question) return;
     const hadFocus = stage.contains(document.activeElement) ? stage : actions;
-    const isChosen = !isForced && page.contains(document.activeElement) && !more.contains(document.activeElement);
+    const isChosen = !isForced && page.contains(document.activeElement) && !morePanel.contains(document.activeElement);
     snapshot.ask = null;
     newQuestion();
-    if (isForced) snapshot.ask = { ...asked, moves: asked.moves };
+    if (isForced) snapshot.ask = { ...question, moves: question.moves };
     draw();
     snapshot.ask = null;
     // No button of the next turn gets the focus: a second press of the key must not play it.
     if (isChosen) hadFocus.focus({ preventScroll: true });
     try {
-      await ask(`${path}/move`, { turn: asked.turn, move });
+      await ask(`${path}/move`, { turn: question.turn, move });
     } catch (error) {
       if (isForced) { // another window of this seat was faster, or the move never arrived
-        later();
+        reloadLater();
         return;
       }
-      snapshot.ask = asked;
+      snapshot.ask = question;
       newQuestion();
       draw();
       fill(status, error.message);
@@ -261,9 +261,9 @@ export async function seat(id) {
   }
 
   /** Reloads the seat as soon as the server answers. */
-  const later = () => setTimeout(() => again().catch(later), AGAIN_MS);
+  const reloadLater = () => setTimeout(() => reload().catch(reloadLater), AGAIN_MS);
 
-  async function again() {
+  async function reload() {
     snapshot = await ask(path);
     snapshot.turns.forEach((turn) => learn(turn.words));
     newQuestion();
@@ -280,7 +280,7 @@ export async function seat(id) {
     return;
   }
   const stream = follow(`${path}/events?after=${snapshot.last}`, {
-    reset: again,
+    reset: reload,
     preparing: (preparing) => {
       snapshot.preparing = preparing;
       drawStatus();
@@ -292,8 +292,8 @@ export async function seat(id) {
       snapshot.turns.push(frame);
       newQuestion();
       draw();
-      if (may) showMay(true);
-      if (frame.turn) say(`Turn ${frame.turn}: you saw ${frame.percepts.map((each) => inWords("percepts", each)).join(" ") || "nothing"}`);
+      if (possibilities) showPossibilities(true);
+      if (frame.turn) say(`Turn ${frame.turn}: you saw ${frame.percepts.map((kif) => inWords("percepts", kif)).join(" ") || "nothing"}`);
     },
     ask: (question) => {
       snapshot.ask = question;
@@ -312,9 +312,9 @@ export async function seat(id) {
       snapshot.waiting = waiting.for.filter((role) => role !== snapshot.role);
       if (!snapshot.ask) drawStatus();
     },
-    end: (result) => {
+    end: (outcome) => {
       stream.close();
-      snapshot.match = { ...snapshot.match, ...result, status: "over" };
+      snapshot.match = { ...snapshot.match, ...outcome, status: "over" };
       snapshot.ask = null;
       newQuestion();
       draw();

@@ -8,38 +8,38 @@ import { stronger, swapped, weaker } from "./strength.js";
 import { isWaiting, learn, move as moveWords } from "./words.js";
 
 /**
- * @param snapshot the seat as the server snapshot it.
+ * @param snapshot the state of the seat, from the server.
  * @param path path of the seat's answers.
  * @param stage, actions elements to draw in.
  */
 export function ending({ snapshot, path, stage, actions }) {
   const truths = new Map();
-  const known = new Map();
+  const seatFrames = new Map();
   let turn = -1;
   // The server keeps the truth, but the seat's frames only for a while.
   const last = () => Math.max(0, snapshot.played ?? snapshot.turns.length - 1);
   const slider = el("input", { type: "range", id: "turn", min: "0", step: "1", onInput: () => go(Number(slider.value)) });
   const number = el("output", { for: "turn" });
-  const step = (title, sign, by) => el("button", { type: "button", "aria-label": title, title, onClick: () => go(turn + by) }, sign);
+  const step = (title, sign, offset) => el("button", { type: "button", "aria-label": title, title, onClick: () => go(turn + offset) }, sign);
   const links = el("div");
   const problem = el("p", { class: "trouble", "aria-live": "polite" });
 
-  const fetched = async (kept, at, what) => {
-    if (!kept.has(at)) kept.set(at, await ask(`${path}/${what}/${at}`).catch(() => null));
-    return kept.get(at);
+  const fetched = async (cache, index, kind) => {
+    if (!cache.has(index)) cache.set(index, await ask(`${path}/${kind}/${index}`).catch(() => null));
+    return cache.get(index);
   };
 
   async function go(to) {
     turn = Math.min(Math.max(0, to), last());
-    const wanted = turn;
+    const requested = turn;
     slider.max = last();
     slider.value = turn;
     fill(number, `turn ${turn}\u00a0of\u00a0${last()}`);
-    const [truth, knew] = await Promise.all([fetched(truths, wanted, "truth"), fetched(known, wanted, "turns")]);
-    if (wanted !== turn) return;
+    const [truth, seatFrame] = await Promise.all([fetched(truths, requested, "truth"), fetched(seatFrames, requested, "turns")]);
+    if (requested !== turn) return;
     learn(truth?.words);
     fill(stage, el("div", { class: "halves" },
-      knew && knew.known ? half("What you knew", knew.state, knew.marks, knownText(knew.known, "you")) : null,
+      seatFrame && seatFrame.known ? half("What you knew", seatFrame.state, seatFrame.marks, knownText(seatFrame.known, "you")) : null,
       truth ? half("The truth", truth.state, truth.marks, ...moves(truth)) : el("p", {}, "The record of this match cannot be replayed.")));
   }
 
@@ -59,18 +59,18 @@ export function ending({ snapshot, path, stage, actions }) {
     }
   }
 
-  function others() {
+  function nextMatchButtons() {
     const { match, clocks } = snapshot;
-    const now = { players: match.players, play_clock_s: clocks.play_s };
-    const change = (each) => el("button", { type: "button", onClick: () => begin(each.request) }, each.text);
+    const current = { players: match.players, play_clock_s: clocks.play_s };
+    const change = (offer) => el("button", { type: "button", onClick: () => begin(offer.request) }, offer.text);
     return el("div", { class: "move-buttons" },
-      el("button", { type: "button", class: "primary", onClick: () => begin(now) }, "Play again"),
-      ...[swapped(now, match.roles), stronger(now), weaker(now)].filter(Boolean).map(change));
+      el("button", { type: "button", class: "primary", onClick: () => begin(current) }, "Play again"),
+      ...[swapped(current, match.roles), stronger(current), weaker(current)].filter(Boolean).map(change));
   }
 
   /** Where there is room for one board only. */
-  const which = el("button", { type: "button", class: "which-half", onClick: () => {
-    fill(which, stage.classList.toggle("shows-knew") ? "Show the truth" : "Show what you knew");
+  const halfButton = el("button", { type: "button", class: "which-half", onClick: () => {
+    fill(halfButton, stage.classList.toggle("shows-knew") ? "Show the truth" : "Show what you knew");
   } }, "Show what you knew");
 
   function draw() {
@@ -79,7 +79,7 @@ export function ending({ snapshot, path, stage, actions }) {
       snapshot.match.goals && !snapshot.match.error ? el("p", { class: "goals" }, ...scores(snapshot.match.goals)) : null,
       el("div", { class: "controls small", role: "group", "aria-label": "Turns" }, step("Previous turn", "◀", -1),
         el("label", { for: "turn", class: "unseen" }, "Turn"), slider, step("Next turn", "▶", 1), number),
-      hidden ? which : null, snapshot.more ? others() : null, links, problem);
+      hidden ? halfButton : null, snapshot.more ? nextMatchButtons() : null, links, problem);
     go(turn < 0 ? last() : turn);
   }
 

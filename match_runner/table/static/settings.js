@@ -3,7 +3,7 @@
 const PLACE = "ggp-table-settings";
 const AT_FIRST = { forced: true, kif: false, begin: null };
 
-function all() {
+function allSettings() {
   try {
     return { ...AT_FIRST, ...JSON.parse(localStorage.getItem(PLACE) ?? "{}") };
   } catch {
@@ -12,12 +12,12 @@ function all() {
 }
 
 /** The value of a setting: `forced`, `kif` or `begin`. */
-export const setting = (name) => all()[name];
+export const setting = (name) => allSettings()[name];
 
 /** Keeps a setting, at least for this page if the browser keeps nothing. */
 export function set(name, value) {
   try {
-    localStorage.setItem(PLACE, JSON.stringify({ ...all(), [name]: value }));
+    localStorage.setItem(PLACE, JSON.stringify({ ...allSettings(), [name]: value }));
   } catch {
     AT_FIRST[name] = value;
   }

@@ -8,25 +8,25 @@ const RUNGS = [
   { words: "it thinks for half a minute", seconds: 30 },
 ];
 
-const others = (players) => Object.entries(players).filter(([, player]) => player !== "human");
+const programs = (players) => Object.entries(players).filter(([, player]) => player !== "human");
 
 /** The rung of the players of a match. */
 function rungOf({ players, play_clock_s: seconds }) {
-  if (others(players).every(([, player]) => player === "random")) return 0;
-  const found = RUNGS.findIndex((rung, number) => number && rung.seconds >= (seconds ?? 2));
-  return found < 0 ? RUNGS.length - 1 : found;
+  if (programs(players).every(([, player]) => player === "random")) return 0;
+  const index = RUNGS.findIndex((rung, number) => number && rung.seconds >= (seconds ?? 2));
+  return index < 0 ? RUNGS.length - 1 : index;
 }
 
-function onRung(match, by) {
-  const rung = rungOf(match) + by;
-  if (!others(match.players).length || !RUNGS[rung]) return null;
+function onRung(match, steps) {
+  const rung = rungOf(match) + steps;
+  if (!programs(match.players).length || !RUNGS[rung]) return null;
   const change = (player) => {
     if (player === "human") return player;
     if (!rung) return "random";
     return player === "random" ? "auto" : player;
   };
   const players = Object.fromEntries(Object.entries(match.players).map(([role, player]) => [role, change(player)]));
-  return { text: `${by > 0 ? "Stronger" : "Weaker"}: ${RUNGS[rung].words}`, request: { players, play_clock_s: RUNGS[rung].seconds } };
+  return { text: `${steps > 0 ? "Stronger" : "Weaker"}: ${RUNGS[rung].words}`, request: { players, play_clock_s: RUNGS[rung].seconds } };
 }
 
 /** A match with stronger players, as `{text, request}`; null if there is none. */
@@ -37,8 +37,8 @@ export const weaker = (match) => onRung(match, -1);
 
 /** A match in which every player has the next one's role. */
 export function swapped({ players, play_clock_s: seconds }, roles) {
-  const seated = roles.filter((role) => role in players);
-  if (seated.length < 2) return null;
-  const moved = seated.map((role, number) => [role, players[seated[(number + 1) % seated.length]]]);
-  return { text: "Swap roles", request: { players: Object.fromEntries(moved), play_clock_s: seconds } };
+  const seats = roles.filter((role) => role in players);
+  if (seats.length < 2) return null;
+  const rotated = seats.map((role, number) => [role, players[seats[(number + 1) % seats.length]]]);
+  return { text: "Swap roles", request: { players: Object.fromEntries(rotated), play_clock_s: seconds } };
 }

@@ -1,7 +1,7 @@
 // A match for visitors who may see all of it: the state and every role's view, turn by turn.
 
 import { besideBoards, boardsOf, drawPicture, hasBoard } from "./board.js";
-import { ask, counted, el, fill, follow, knownText, name, own, say, scores, show, stay } from "./dom.js";
+import { ask, counted, el, fill, follow, knownText, name, ownLinks, say, scores, show, stay } from "./dom.js";
 import { bagWords, decisionTable, mindPanel } from "./mind.js";
 import { aboutGame, progress } from "./panels.js";
 import { moveList, player, valueChart } from "./replay.js";
@@ -14,7 +14,7 @@ export async function watch(path, id, key) {
   const frames = new Map();
   const thoughts = new Map();
   const minds = new Map();
-  let shown = 0;
+  let currentTurn = 0;
   let isLive = true;
   if (snapshot.frame) frames.set(snapshot.frame.turn, snapshot.frame);
   snapshot.turns.forEach((turn) => learn(turn.words));
@@ -24,17 +24,17 @@ export async function watch(path, id, key) {
   const number = el("output", { for: "turn" });
   const step = (title, sign, to) => el("button", { type: "button", "aria-label": title, title, onClick: () => go(to()) }, sign);
   const playing = player(async () => {
-    await go(shown + 1);
-    return shown < last();
+    await go(currentTurn + 1);
+    return currentTurn < last();
   });
   const controls = el("div", { class: "controls", role: "group", "aria-label": "Turns" },
-    step("First turn", "|◀", () => 0), step("Previous turn", "◀", () => shown - 1),
+    step("First turn", "|◀", () => 0), step("Previous turn", "◀", () => currentTurn - 1),
     el("label", { for: "turn", class: "unseen" }, "Turn"), slider,
-    step("Next turn", "▶", () => shown + 1), step("Last turn", "▶|", last), number, ...playing.elements);
+    step("Next turn", "▶", () => currentTurn + 1), step("Last turn", "▶|", last), number, ...playing.elements);
   const status = el("p", { class: "status" });
   const waitBar = progress();
   const state = el("div", { class: "picture-place" });
-  const beside = el("div");
+  const besideBoard = el("div");
   const about = el("p", { class: "quiet" });
   const title = el("h2", { id: "state" }, "The state");
   const faults = el("ul", { class: "faults" });
@@ -47,7 +47,7 @@ export async function watch(path, id, key) {
     controls,
     el("div", { class: "watch-page" },
       el("section", { class: "stack", "aria-labelledby": "state" },
-        title, status, waitBar.element, state, beside, about, faults,
+        title, status, waitBar.element, state, besideBoard, about, faults,
         chart, download,
         isRecord || snapshot.match.status === "over" ? null : endButton, aboutGame(snapshot.about)),
       el("section", { class: "stack", "aria-labelledby": "roles" },
@@ -55,9 +55,9 @@ export async function watch(path, id, key) {
         el("details", { class: "all-moves", open: true }, el("summary", {}, "All moves"), list))));
 
   async function endMatch() {
-    const mine = own.of(id);
+    const ownMatch = ownLinks.of(id);
     try {
-      await ask(`${path}/end`, { key: key ?? mine?.key ?? "" });
+      await ask(`${path}/end`, { key: key ?? ownMatch?.key ?? "" });
     } catch (error) {
       fill(status, name(error.message));
     }
@@ -69,28 +69,28 @@ export async function watch(path, id, key) {
   }
 
   async function go(turn, fromAddress = false) {
-    shown = Math.min(Math.max(0, turn), last());
-    isLive = shown === last() && snapshot.match.status !== "over";
-    if (!fromAddress) history.replaceState(null, "", isLive ? location.pathname + location.search : `#turn=${shown}`);
+    currentTurn = Math.min(Math.max(0, turn), last());
+    isLive = currentTurn === last() && snapshot.match.status !== "over";
+    if (!fromAddress) history.replaceState(null, "", isLive ? location.pathname + location.search : `#turn=${currentTurn}`);
     await draw();
   }
 
   async function draw() {
     slider.max = last();
-    slider.value = shown;
-    slider.setAttribute("aria-valuetext", `turn ${shown} of ${last()}`);
-    fill(number, `turn ${shown} of ${last()}`);
+    slider.value = currentTurn;
+    slider.setAttribute("aria-valuetext", `turn ${currentTurn} of ${last()}`);
+    fill(number, `turn ${currentTurn} of ${last()}`);
     drawStatus();
     drawCourse();
     if (!snapshot.turns.length) return;
-    const wanted = shown;
-    const frame = await frameOf(wanted);
-    if (wanted !== shown) return;
+    const requested = currentTurn;
+    const frame = await frameOf(requested);
+    if (requested !== currentTurn) return;
     const isBoard = hasBoard(frame.state);
     const rest = isBoard ? besideBoards(frame.state) : null;
     state.classList.toggle("half-place", isBoard);
     fill(state, drawPicture(isBoard ? boardsOf(frame.state) : frame.state, { marked: frame.marks }));
-    fill(beside, rest && drawPicture(rest, {}));
+    fill(besideBoard, rest && drawPicture(rest, {}));
     // The log of a server has only one role's percepts, which may not determine the state.
     if (frame.known) fill(title, "What ", name(snapshot.match.roles[0], 40), " knew");
     fill(about, frame.known ? knownText(frame.known, "it") : "");
@@ -99,10 +99,10 @@ export async function watch(path, id, key) {
   }
 
   function drawCourse() {
-    fill(list, moveList(snapshot.turns, shown, go));
+    fill(list, moveList(snapshot.turns, currentTurn, go));
     const current = list.querySelector("[aria-current]");
     if (current) list.scrollTop = current.offsetTop - list.clientHeight / 2;
-    fill(chart, valueChart(snapshot.turns, shown, snapshot.match.goals, go));
+    fill(chart, valueChart(snapshot.turns, currentTurn, snapshot.match.goals, go));
     const isWhole = snapshot.match.status === "over" && snapshot.sees === "all";
     const file = isRecord ? `${path}/file` : `${path}/record`;
     fill(download, isWhole ? el("a", { href: file, download: "" }, "Download the record") : null,
@@ -110,16 +110,16 @@ export async function watch(path, id, key) {
   }
 
   async function copyLink(event) {
-    const link = `${location.origin}${location.pathname}#turn=${shown}`;
+    const link = `${location.origin}${location.pathname}#turn=${currentTurn}`;
     await navigator.clipboard?.writeText(link).catch(() => {});
-    history.replaceState(null, "", `#turn=${shown}`);
+    history.replaceState(null, "", `#turn=${currentTurn}`);
     fill(event.target, "Copied");
   }
 
   function drawStatus() {
     const { match } = snapshot;
     waitBar.show(snapshot.turns.length || match.status === "over" ? null : snapshot.preparing);
-    if (shown < last()) fill(status, shown ? "" : "The initial state.");
+    if (currentTurn < last()) fill(status, currentTurn ? "" : "The initial state.");
     else if (match.status === "over") {
       fill(status, match.error ? `The match ended early: ${match.error}` : "The match is over: ",
         match.goals && !match.error ? el("span", {}, ...scores(match.goals)) : "");
@@ -139,7 +139,7 @@ export async function watch(path, id, key) {
       move === undefined ? null : el("p", {}, "moved ", moveWords(move)),
       percepts ? el("p", { class: "seen" }, ...saw(percepts, frame.moves)) : null,
       frame.views[role] ? drawPicture(frame.views[role], {}) : null,
-      thought ? thinking("Thinking now", thought.decision) : decision && decision.values.some((v) => v.visits) ? thinking("What it thought", decision) : null,
+      thought ? thinking("Thinking now", thought.decision) : decision && decision.values.some((value) => value.visits) ? thinking("What it thought", decision) : null,
       mind);
   }
 
@@ -149,35 +149,35 @@ export async function watch(path, id, key) {
   /** The particles of a decision, in words; records of earlier versions have less about them. */
   function particles({ particles: number, exact, quality }) {
     if (!number) return null;
-    const few = (quality && bagWords(quality)) || `${counted(number, "particle")}${exact ? ", all there can be" : ""}`;
-    return el("span", { class: "quiet" }, ` · ${few}`);
+    const amount = (quality && bagWords(quality)) || `${counted(number, "particle")}${exact ? ", all there can be" : ""}`;
+    return el("span", { class: "quiet" }, ` · ${amount}`);
   }
 
   /** The panel of a role's mind; it stays until another turn is shown. */
   function mindOf(role) {
-    const known = minds.get(role);
-    if (known && (known.turn === shown || !known.panel.isOpen())) {
-      known.turn = shown;
-      return known.panel.element;
+    const earlier = minds.get(role);
+    if (earlier && (earlier.turn === currentTurn || !earlier.panel.isOpen())) {
+      earlier.turn = currentTurn;
+      return earlier.panel.element;
     }
     const panel = mindPanel(role, (move, line) => {
-      const asked = new URLSearchParams({ role, turn: `${minds.get(role).turn}`, seed: "0" });
-      if (key) asked.set("key", key);
+      const parameters = new URLSearchParams({ role, turn: `${minds.get(role).turn}`, seed: "0" });
+      if (key) parameters.set("key", key);
       if (move !== null) {
-        asked.set("move", move);
-        asked.set("line", `${line}`);
+        parameters.set("move", move);
+        parameters.set("line", `${line}`);
       }
-      return `${path}/mind?${asked}`;
+      return `${path}/mind?${parameters}`;
     });
-    minds.set(role, { panel, turn: shown });
-    known?.panel.stop();
-    if (known) panel.open();
+    minds.set(role, { panel, turn: currentTurn });
+    earlier?.panel.stop();
+    if (earlier) panel.open();
     return panel.element;
   }
 
   const fromAddress = () => {
-    const found = /^#turn=(\d+)$/.exec(location.hash);
-    return found ? Number(found[1]) : null;
+    const turnInAddress = /^#turn=(\d+)$/.exec(location.hash);
+    return turnInAddress ? Number(turnInAddress[1]) : null;
   };
   window.addEventListener("hashchange", () => { if (fromAddress() !== null) go(fromAddress(), true); });
   document.addEventListener("keydown", (event) => {
@@ -188,7 +188,7 @@ export async function watch(path, id, key) {
       playing.toggle();
       return;
     }
-    const to = { ArrowLeft: shown - 1, ArrowRight: shown + 1, Home: 0, End: last() }[event.key];
+    const to = { ArrowLeft: currentTurn - 1, ArrowRight: currentTurn + 1, Home: 0, End: last() }[event.key];
     if (to === undefined) return;
     event.preventDefault();
     go(to);
@@ -214,7 +214,7 @@ export async function watch(path, id, key) {
       thoughts.clear();
       snapshot.waiting = [];
       if (isLive) {
-        shown = last();
+        currentTurn = last();
         say(`Turn ${frame.turn}: ${Object.entries(frame.moves).map(([role, move]) => `${role} ${inWords("moves", move)}`).join(", ")}`);
       }
       soon();
@@ -231,9 +231,9 @@ export async function watch(path, id, key) {
       snapshot.waiting = waiting.for;
       drawStatus();
     },
-    end: (result) => {
+    end: (outcome) => {
       stream.close();
-      snapshot.match = { ...snapshot.match, ...result, status: "over" };
+      snapshot.match = { ...snapshot.match, ...outcome, status: "over" };
       endButton.remove();
       isLive = false;
       soon();

@@ -3,33 +3,33 @@
 
 import { el, name } from "./dom.js";
 
-const known = { moves: new Map(), percepts: new Map(), fluents: new Map() };
+const dictionary = { moves: new Map(), percepts: new Map(), fluents: new Map() };
 
 /** Takes in `words` of a frame, a question or a mind. */
 export function learn(words) {
   for (const [kind, texts] of Object.entries(words ?? {})) {
-    for (const [kif, text] of Object.entries(texts)) known[kind].set(kif, text);
+    for (const [kif, text] of Object.entries(texts)) dictionary[kind].set(kif, text);
   }
 }
 
 /** The words for a move, a percept or a fluent, as text. */
-export const inWords = (kind, kif) => known[kind].get(kif) ?? kif;
+export const inWords = (kind, kif) => dictionary[kind].get(kif) ?? kif;
 
 /** Words and KIF; styles show one of them. */
-export const both = (words, kif, most = 200) => el("span", { class: "said", title: kif.slice(0, 2000) },
-  el("span", { class: "words" }, name(words, most)), el("code", { class: "kif" }, name(kif, most)));
+export const wordsAndKif = (words, kif, maxLength = 200) => el("span", { class: "said", title: kif.slice(0, 2000) },
+  el("span", { class: "words" }, name(words, maxLength)), el("code", { class: "kif" }, name(kif, maxLength)));
 
-export const move = (kif) => both(inWords("moves", kif), kif);
-export const percept = (kif) => both(inWords("percepts", kif), kif);
-export const fluent = (kif) => both(inWords("fluents", kif), kif);
+export const move = (kif) => wordsAndKif(inWords("moves", kif), kif);
+export const percept = (kif) => wordsAndKif(inWords("percepts", kif), kif);
+export const fluent = (kif) => wordsAndKif(inWords("fluents", kif), kif);
 
 /** Whether a move means that its role waits. */
 export const isWaiting = (kif) => ["noop", "no_op", "wait"].includes(kif) && inWords("moves", kif) === "wait";
 
 /** The percepts of a turn as elements, without a list if they only repeat its moves. */
 export function saw(percepts, moves) {
-  const did = new Set(Object.entries(moves).map(([role, kif]) => `(did ${role} ${kif})`));
+  const moveKifs = new Set(Object.entries(moves).map(([role, kif]) => `(did ${role} ${kif})`));
   if (!percepts.length) return ["saw nothing"];
-  if (percepts.every((each) => did.has(each))) return ["saw every move"];
-  return ["saw ", ...percepts.flatMap((each, number) => [number ? " · " : null, percept(each)])];
+  if (percepts.every((kif) => moveKifs.has(kif))) return ["saw every move"];
+  return ["saw ", ...percepts.flatMap((kif, number) => [number ? " · " : null, percept(kif)])];
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ggp.gdl import parse
-from ggp.gdl.analysis.told_moves import told_by
+from ggp.gdl.analysis.told_moves import move_percept
 from ggp.gdl.normalize import load, normalize
 
 GAME = """
@@ -45,9 +45,9 @@ GAME = """
 )
 def test_only_a_rule_that_tells_all_to_all_counts(rules: str, name: str | None) -> None:
     program = normalize(parse(GAME + rules + "(<= (next x) (true start))"))
-    assert told_by(program) == name
+    assert move_percept(program) == name
 
 
 @pytest.mark.parametrize("game", ["kuhn_poker", "meier", "krieg_tic_tac_toe"])
 def test_games_with_secrets_have_no_rule_that_tells_everything(game: str) -> None:
-    assert told_by(load(game)) is None
+    assert move_percept(load(game)) is None

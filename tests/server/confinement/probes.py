@@ -1,8 +1,7 @@
-"""What a process that gave up its rights then tries: a probe or more for each claim of the sandbox.
+"""Probes of a process that has given up its rights: at least one for each claim of the sandbox.
 
-A probe is only run if its claim was made, and if the process finds itself confined as the claim
-says. `is_confined` looks at that without doing any harm. A probe that is run by mistake, where
-nothing is confined, does nothing.
+A probe is run only if its claim was made and `is_confined` confirms it without doing any harm. In
+a process that is not confined a probe does nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ UNCONFINED = "not tried: this process is not confined"
 
 
 class Places(NamedTuple):
-    """Where probes try.
+    """The places that probes try to use.
 
     Attributes:
         inside: a folder that may be written.
@@ -58,13 +57,13 @@ class Places(NamedTuple):
 
 
 class Probe(NamedTuple):
-    """Something that is tried.
+    """One attempt.
 
     Attributes:
-        claim: of `sandbox.restrict`, for which it is tried; empty for what must still be possible.
+        claim: of `sandbox.restrict`, which it tests; empty if it must still succeed.
         name: of the probe.
-        action: what is done.
-        ends: the `repr` of what may come of it, or the name of an exception.
+        action: the attempt.
+        ends: the permitted outcomes: the `repr` of a value, or the name of an exception.
     """
 
     claim: str
@@ -74,13 +73,13 @@ class Probe(NamedTuple):
 
 
 def status(*names: str) -> str:
-    """Fields of what the system says about this process."""
+    """Fields of `/proc/self/status`, joined."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return "".join(line.partition(":")[2].strip() for line in lines if line.split(":")[0] in names)
 
 
 def is_confined(claim: str, places: Places) -> bool:
-    """Whether what a claim says is in force, as far as can be seen without harm."""
+    """Whether a claim holds for this process, as far as can be tested without harm."""
     limits = {
         "memory": (resource.RLIMIT_DATA, MEMORY_BYTES),
         "address space": (resource.RLIMIT_AS, MEMORY_BYTES + sandbox.SPARE_ADDRESSES),
@@ -90,8 +89,8 @@ def is_confined(claim: str, places: Places) -> bool:
         "processes": (resource.RLIMIT_NPROC, sandbox.MAX_PROCESSES),
     }
     if claim in limits:
-        which, most = limits[claim]
-        return 0 <= resource.getrlimit(which)[1] <= most
+        resource_id, maximum = limits[claim]
+        return 0 <= resource.getrlimit(resource_id)[1] <= maximum
     of_filter = {"no sockets", "no shared memory", "no system calls but common ones"}
     if claim in of_filter | {sandbox.STAYS}:
         return is_filtered()
@@ -110,8 +109,7 @@ def _cannot_list(folder: str) -> bool:
 
 
 def called(numbers: seccomp.Numbers, *arguments: int) -> str:
-    """What comes of a system call, by its error; never without the filter, since it would do
-    something else."""
+    """The error of a system call. It is made only under the filter, since it might succeed."""
     number = numbers[platform.machine() == "aarch64"]
     if not is_filtered():
         return UNCONFINED
@@ -121,7 +119,7 @@ def called(numbers: seccomp.Numbers, *arguments: int) -> str:
 def is_filtered() -> bool:
     """Whether our filter is in force; a container has one of its own.
 
-    Asked of a call that does nothing: there are no such flags.
+    It makes a call that has no effect, since its flags do not exist.
     """
     number = seccomp.REFUSED["inotify_init1"][platform.machine() == "aarch64"]
     return number is not None and _error(number, -1) == "EPERM"
@@ -129,12 +127,12 @@ def is_filtered() -> bool:
 
 def _error(number: int, *arguments: int) -> str:
     libc = ctypes.CDLL(None, use_errno=True)
-    given = [ctypes.c_void_p(each) for each in arguments]
-    return "done" if libc.syscall(number, *given) >= 0 else errno.errorcode[ctypes.get_errno()]
+    words = [ctypes.c_void_p(argument) for argument in arguments]
+    return "done" if libc.syscall(number, *words) >= 0 else errno.errorcode[ctypes.get_errno()]
 
 
 def probes(places: Places) -> list[Probe]:
-    """All of them; what is written in `inside` is needed by later ones."""
+    """All probes, in order: later ones need the files that earlier ones write in `inside`."""
     return [*_possible(places), *_of_limits(places), *_of_files(places), *_of_the_rest(places)]
 
 
@@ -213,7 +211,7 @@ def _of_files(places: Places) -> list[Probe]:
 
 
 def _of_the_rest(places: Places) -> list[Probe]:
-    many, common = "no shared memory", "no system calls but common ones"
+    no_sharing, common = "no shared memory", "no system calls but common ones"
     refused = {"'EPERM'"}
     none = frozenset({"PermissionError", "OSError", "ConnectionRefusedError"})
 
@@ -241,11 +239,11 @@ def _of_the_rest(places: Places) -> list[Probe]:
         Probe("no capabilities", "capabilities", lambda: status(*caps).strip("0"), {"0"}),
         Probe("no new privileges", "privileges", lambda: status("NoNewPrivs"), {"'1'"}),
         Probe("not root but nobody", "user", lambda: "0" in status("Uid").split(), {"0"}),
-        Probe(many, "memory file", _memory_file, DENIED),
-        Probe(many, "shared mapping", lambda: mmap.mmap(-1, SHARED_BYTES).close(), DENIED),
-        Probe(many, "zeros", lambda: open("/dev/zero", "rb").close(), DENIED),
-        Probe(many, "stack", lambda: called(seccomp.MMAP, 0, 4096, 3, 0x122, -1, 0), refused),
-        Probe(many, "large pipe", lambda: called(seccomp.FCNTL, 0, 1031, 1 << 20), refused),
+        Probe(no_sharing, "memory file", _memory_file, DENIED),
+        Probe(no_sharing, "shared mapping", lambda: mmap.mmap(-1, SHARED_BYTES).close(), DENIED),
+        Probe(no_sharing, "zeros", lambda: open("/dev/zero", "rb").close(), DENIED),
+        Probe(no_sharing, "stack", lambda: called(seccomp.MMAP, 0, 4096, 3, 0x122, -1, 0), refused),
+        Probe(no_sharing, "large pipe", lambda: called(seccomp.FCNTL, 0, 1031, 1 << 20), refused),
         Probe(common, "change mode", lambda: os.chmod(places.inside + "/b", 0o600), DENIED),
         Probe(common, "change times", lambda: os.utime(places.inside + "/b", (1, 1)), DENIED),
         Probe(common, "namespace", lambda: called(seccomp.CLONE, 0x10000000 | 17), refused),
@@ -267,7 +265,7 @@ def _of_the_rest(places: Places) -> list[Probe]:
 
 
 def try_all(rights: tuple[str, ...], places: Places) -> dict[str, str]:
-    """What comes of each probe whose claim is among the rights given up."""
+    """The outcome of each probe whose claim is among the rights given up."""
     outcomes = {}
     for probe in probes(places):
         if probe.claim and probe.claim not in rights:
@@ -283,13 +281,13 @@ def try_all(rights: tuple[str, ...], places: Places) -> dict[str, str]:
 
 
 def main() -> None:
-    """Give up rights, try everything, and tell what came of it; places are an argument."""
+    """Give up rights, run all probes, and print the outcomes; the places are an argument."""
     places = Places(*json.loads(sys.argv[1]))
     rights = sandbox.restrict(MEMORY_BYTES, [Path(places.inside)])
     print(json.dumps([rights, try_all(rights, places)]))
 
 
-# ---------------------------------------------------------------- what is done
+# ---------------------------------------------------------------- attempts
 
 
 def _append(path: str | Path) -> None:
@@ -365,11 +363,11 @@ def _memory_file() -> None:
 def _stays(leave: Callable[[], object]) -> bool:
     """Whether a copy that leaves its group is still in it."""
     if (copy := os.fork()) == 0:
-        before = os.getpgid(0), os.getsid(0)
+        group_and_session = os.getpgid(0), os.getsid(0)
         try:
             leave()
         finally:
-            os._exit((os.getpgid(0), os.getsid(0)) != before)
+            os._exit((os.getpgid(0), os.getsid(0)) != group_and_session)
     return os.waitpid(copy, 0)[1] == 0
 
 

@@ -1,7 +1,7 @@
-"""Every claim of the sandbox is tried: a process gives its rights up, and then wants to use them.
+"""Every claim of the sandbox is tested: a process gives up its rights, and then tries to use them.
 
-`probes` has what is tried, by claim; docs/reference/security.md says what the claims mean. What the
-system of the tests does not offer is not claimed, and its tests are skipped.
+`probes` has the attempts for each claim; docs/reference/security.md explains the claims. If the
+system that runs the tests lacks a mechanism, its claims are not made, and their tests are skipped.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ CLAIMS = {probe.claim for probe in PROBES.values()} - {""}
 
 @dataclass(frozen=True, slots=True)
 class Confined:
-    """What a process said that gave up its rights.
+    """The report of a process that gave up its rights.
 
     Attributes:
-        rights: it claims to have given up.
-        outcomes: of what it tried: the `repr` of what it got, or the name of an exception.
+        rights: the rights that it claims to have given up.
+        outcomes: of its probes, by name: the `repr` of a value, or the name of an exception.
     """
 
     rights: tuple[str, ...]
@@ -54,7 +54,7 @@ class Confined:
 
 
 def confined(place: Path, changes: str = "pass") -> Confined:
-    """A process that gives up its rights, after some changes to the modules that do it."""
+    """The report of a process that gives up its rights, after changes to the modules for that."""
     abstract = f"ggp-test-{os.getpid()}"
     places = Places.below(place, abstract)
     program = f"""
@@ -70,7 +70,7 @@ main()
         os.chmod(places.unix, 0o777)
         foreign = os.environ.get("PYTHONPATH", "")
         paths = os.pathsep.join((str(REPOSITORY), places.imports, foreign))
-        found = subprocess.run(
+        child = subprocess.run(
             [sys.executable, "-c", program, json.dumps(places)],
             env={**processes.environment(), "HOME": places.home, "PYTHONPATH": paths},
             capture_output=True,
@@ -78,8 +78,8 @@ main()
             cwd=place,
         )
         os.unlink(places.unix)
-    assert found.returncode == 0, found.stderr
-    rights, outcomes = json.loads(found.stdout)
+    assert child.returncode == 0, child.stderr
+    rights, outcomes = json.loads(child.stdout)
     return Confined(tuple(rights), outcomes)
 
 
@@ -107,21 +107,21 @@ def place() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def tried(place: Path) -> Confined:
+def confined_child(place: Path) -> Confined:
     return confined(place)
 
 
 @pytest.mark.parametrize("name", PROBES)
-def test_what_was_given_up_cannot_be_done_and_what_work_needs_can(
-    tried: Confined, name: str
+def test_dropped_rights_are_gone_and_needed_ones_remain(
+    confined_child: Confined, name: str
 ) -> None:
     probe = PROBES[name]
-    if probe.claim and probe.claim not in tried.rights:
+    if probe.claim and probe.claim not in confined_child.rights:
         pytest.skip(f"not claimed here: {probe.claim}")
-    assert tried.kept_to(probe), tried.outcomes[name]
+    assert confined_child.kept_to(probe), confined_child.outcomes[name]
 
 
-def test_every_claim_is_tried_and_explained() -> None:
+def test_every_claim_has_probes_and_a_row_in_the_documentation() -> None:
     listed = re.findall(r"^\| `([^`]+)` ", section("### Claims"), re.M)
     claims = "; ".join(re.findall(r'"([a-z][a-zA-Z ]+)"', inspect.getsource(sandbox)))
     assert len(listed) == len(CLAIMS)
@@ -135,40 +135,44 @@ def section(heading: str) -> str:
     return "\n".join(line for line in text.partition("\n#")[0].splitlines() if line[:1] == "|")
 
 
-def test_what_is_read_of_the_system_is_what_the_documentation_says() -> None:
+def test_readable_system_files_are_those_of_the_documentation() -> None:
     assert {*re.findall(r"`(/[^`]*)`", section("### What workers read"))} >= {*SYSTEM}
 
 
-def test_tests_that_the_documentation_names_are_there() -> None:
+def test_tests_that_the_documentation_names_exist() -> None:
     named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", SECURITY.read_text(encoding="utf-8"))
     assert len(named) >= 8
     for path, name in named:
         assert f"def {name}(" in (REPOSITORY / path).read_text(encoding="utf-8"), (path, name)
 
 
-def test_probe_that_is_not_confined_does_nothing(place: Path) -> None:
+def test_probe_does_nothing_in_an_unconfined_process(place: Path) -> None:
     places = Places.below(place)
     assert not is_filtered()
     outcomes = try_all(tuple(CLAIMS), places)
-    done = {PROBES[name].claim for name, outcome in outcomes.items() if outcome != UNCONFINED}
+    carried_out = {
+        PROBES[name].claim for name, outcome in outcomes.items() if outcome != UNCONFINED
+    }
     # Such a limit may be there without us.
-    assert done <= {"", "core dumps"}
+    assert carried_out <= {"", "core dumps"}
     assert len(outcomes) == len(PROBES)
-    assert sorted(each.name for each in (place / "out").iterdir()) == ["kept", "program"]
+    assert sorted(path.name for path in (place / "out").iterdir()) == ["kept", "program"]
 
 
-def test_process_with_another_thread_gives_up_nothing_that_it_could_claim(place: Path) -> None:
+def test_process_with_a_second_thread_claims_no_dropped_rights(place: Path) -> None:
     starts = "import threading; threading.Thread(target=threading.Event().wait, daemon=True)"
-    tried = confined(place, f"{starts}.start()")
-    assert tried.rights == ("nothing: another thread had begun",)
-    assert len([*sandbox.gaps(tried.rights)]) == 2
+    child = confined(place, f"{starts}.start()")
+    assert child.rights == ("nothing: another thread had begun",)
+    assert len([*sandbox.gaps(child.rights)]) == 2
 
 
-def test_root_becomes_nobody_or_the_interpreter_is_hidden_from_others(tried: Confined) -> None:
+def test_root_becomes_nobody_or_the_interpreter_is_hidden_from_others(
+    confined_child: Confined,
+) -> None:
     if os.getuid() != 0:
-        assert "not root but nobody" not in tried.rights
-    elif "not root but nobody" in tried.rights:
-        assert tried.outcomes["user"] == "0"
+        assert "not root but nobody" not in confined_child.rights
+    elif "not root but nobody" in confined_child.rights:
+        assert confined_child.outcomes["user"] == "0"
     else:
         command = [sys.executable, "-c", "import ggp"]
         with pytest.raises((PermissionError, subprocess.CalledProcessError)):
@@ -180,22 +184,22 @@ WITHOUT_NETWORK = "sandbox.leave_network = sandbox.leave_network_alone = lambda 
 
 def test_landlock_alone_keeps_sockets_closed(place: Path) -> None:
     # As where no network namespace can be had, and the machine has no table of seccomp.
-    tried = confined(place, WITHOUT_NETWORK + "seccomp.refuse_calls = lambda libc: False")
-    assert not {"no network", "no sockets", "no shared memory"} & {*tried.rights}
-    assert "memory file" not in tried.outcomes
+    child = confined(place, WITHOUT_NETWORK + "seccomp.refuse_calls = lambda libc: False")
+    assert not {"no network", "no sockets", "no shared memory"} & {*child.rights}
+    assert "memory file" not in child.outcomes
     for name in ("TCP", "abstract"):
-        if PROBES[name].claim in tried.rights:
-            assert tried.kept_to(PROBES[name])
+        if PROBES[name].claim in child.rights:
+            assert child.kept_to(PROBES[name])
 
 
 def test_filter_alone_keeps_sockets_closed(place: Path) -> None:
     # As in a container, where no namespace can be had, with an old kernel.
-    tried = confined(place, WITHOUT_NETWORK + "sandbox.landlock.confine = lambda *_, **__: ()")
-    assert not {"no network", "no TCP", "no writing"} & {*tried.rights}
-    if "no sockets" not in tried.rights:
+    child = confined(place, WITHOUT_NETWORK + "sandbox.landlock.confine = lambda *_, **__: ()")
+    assert not {"no network", "no TCP", "no writing"} & {*child.rights}
+    if "no sockets" not in child.rights:
         pytest.skip("the kernel has no filters")
     for name in ("any socket", "unix", "memory file", "shared mapping"):
-        assert tried.kept_to(PROBES[name])
+        assert child.kept_to(PROBES[name])
 
 
 def test_kernels_that_are_imported_late_are_read_from_the_cache() -> None:
@@ -206,24 +210,44 @@ restrict(1 << 30, [])
 from ggp.machine.rows import number_rows, place_rows
 print(place_rows.dispatcher.stats.cache_path, number_rows.dispatcher.stats.cache_path)
 """
-    own = processes.environment()
-    found = subprocess.run([sys.executable, "-c", program], env=own, capture_output=True, text=True)
-    assert [Path(folder).is_dir() for folder in found.stdout.split()] == [True, True], found.stderr
+    environment = processes.environment()
+    child = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True
+    )
+    assert [Path(folder).is_dir() for folder in child.stdout.split()] == [True, True], child.stderr
 
 
-@pytest.mark.parametrize("name", ["", "imports", "imports/package", "kernels", "kernels/more"])
-def test_folder_for_circuits_that_holds_code_is_not_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    (tmp_path / "imports" / "package").mkdir(parents=True)
+def test_folder_for_circuits_that_holds_code_is_not_written(tmp_path: Path) -> None:
+    with_code = ["imports/package", "imports", "kernels/more", "kernels", "."]
+    for name in (*with_code, "circuits"):
+        (tmp_path / name).mkdir(parents=True, exist_ok=True)
     (tmp_path / "imports" / "package" / "__init__.py").touch()
-    monkeypatch.syspath_prepend(tmp_path / "imports")
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
-    assert not sandbox._holds_no_code(tmp_path / name, readable())
-    assert sandbox._holds_no_code(tmp_path / "circuits", readable())
+    program = f"""
+import os, sys
+from pathlib import Path
+from ggp.machine.compiling.disk_cache import STORE_VARIABLE
+from ggp.server.confinement.sandbox import restrict
+for name in sys.argv[1:]:
+    if os.fork() == 0:
+        restrict(1 << 30, [Path({str(tmp_path)!r}, name)])
+        print(name, os.environ.get(STORE_VARIABLE), flush=True)
+        os._exit(0)
+    os.wait()
+"""
+    environment = {
+        **processes.environment(),
+        "PYTHONPATH": os.pathsep.join((str(tmp_path / "imports"), str(REPOSITORY))),
+        "NUMBA_CACHE_DIR": str(tmp_path / "kernels"),
+    }
+    command = [sys.executable, "-c", program, *with_code, "circuits"]
+    child = subprocess.run(command, env=environment, capture_output=True, text=True)
+    refused = [f"{name} None" for name in with_code]
+    assert child.stdout.splitlines() == [*refused, f"circuits {tmp_path / 'circuits'}"], (
+        child.stderr
+    )
 
 
-def test_what_is_read_is_code_and_nothing_beside_it(
+def test_worker_reads_code_but_not_the_files_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("home/imports/package/__init__.py", "home/imports/module.py", "home/imports/.env"):
@@ -232,12 +256,12 @@ def test_what_is_read_is_code_and_nothing_beside_it(
     imports, home = tmp_path / "home" / "imports", tmp_path / "home"
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setattr(sys, "path", [str(home), str(tmp_path), str(imports)])
-    found = readable()
-    own = {path for path in found.paths if path.is_relative_to(tmp_path)}
-    caches = {*found.kernels, *found.circuits}
-    assert own - caches == {imports / "package", imports / "module.py"}
-    assert imports in found.listed
-    assert home not in found.listed
+    grants = readable()
+    below_folder = {path for path in grants.paths if path.is_relative_to(tmp_path)}
+    caches = {*grants.kernels, *grants.circuits}
+    assert below_folder - caches == {imports / "package", imports / "module.py"}
+    assert imports in grants.listed
+    assert home not in grants.listed
 
 
 def test_user_without_a_home_reads_no_kernels_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,7 +277,9 @@ def _nobody_is_known(uid: int) -> None:
     raise KeyError(uid)
 
 
-def test_machine_without_a_table_has_no_filter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_architecture_without_a_table_of_system_calls_has_no_filter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
     assert not seccomp.refuse_calls(None)  # type: ignore[arg-type]
 
@@ -263,7 +289,7 @@ def test_machine_without_a_table_has_no_filter(monkeypatch: pytest.MonkeyPatch) 
     [(0, "x86_64-linux-gnu/asm/unistd_64.h"), (1, "asm-generic/unistd.h")],
     ids=["x86_64", "aarch64"],
 )
-def test_numbers_of_calls_are_those_of_the_system(column: int, header: str) -> None:
+def test_system_call_numbers_match_the_kernel_headers(column: int, header: str) -> None:
     path = Path("/usr/include") / header
     if not path.exists():
         pytest.skip("the headers of the kernel are not installed")
@@ -273,7 +299,7 @@ def test_numbers_of_calls_are_those_of_the_system(column: int, header: str) -> N
     ours |= {"prlimit64": seccomp.PRLIMIT, "utimensat": seccomp.UTIMENSAT, "mmap": seccomp.MMAP}
     ours |= {"fcntl": seccomp.FCNTL, "ioctl": seccomp.IOCTL, "prctl": seccomp.PRCTL}
     ours |= {"socketpair": seccomp.SOCKETPAIR}
-    told = {name: each[column] for name, each in ours.items()}
-    assert {n: x for n, x in told.items() if n in numbers and x is not None} == {
-        n: x for n, x in numbers.items() if n in told
+    claimed = {name: columns[column] for name, columns in ours.items()}
+    assert {n: x for n, x in claimed.items() if n in numbers and x is not None} == {
+        n: x for n, x in numbers.items() if n in claimed
     }

@@ -1,4 +1,4 @@
-"""What a worker could do once it is taken over: what it leaves behind, holds, takes and stores."""
+"""A worker that strangers took over: its children, open files, memory and stored circuits."""
 
 from __future__ import annotations
 
@@ -24,12 +24,11 @@ from ggp.run.messages import framed, read_message
 from ggp.server.confinement.sandbox import STAYS, restrict
 from ggp.server.workers import orders
 from ggp.server.workers import pool as pool_module
-from ggp.server.workers.nursery import Nursery
+from ggp.server.workers.nursery import Nursery, Taken
 from ggp.server.workers.orders import read_answer, to_json
-from ggp.server.workers.pool import WorkerPool, WorkerProcess
+from ggp.server.workers.pool import WorkerPool
 from tests.server.confinement.probes import is_filtered
-from tests.server.live import PATIENCE_S
-from tests.server.live import worker as a_worker
+from tests.server.live import PATIENCE_S, handed_over, worker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has what is used")
 
@@ -39,8 +38,8 @@ LARGE = 60 << 20
 # ---------------------------------------------------------------- workers that were taken over
 
 
-def leaves(what: str) -> None:
-    """An entry: ends, and leaves a process that tried to leave its group."""
+def leaves(pipe: str) -> None:
+    """An entry: ends, and leaves a child that tried to leave its process group."""
     answers = processes.own_answers()
     rights = restrict(MEMORY, [])
     answers.write(framed(to_json(orders.Up(rights))))
@@ -49,52 +48,48 @@ def leaves(what: str) -> None:
         os.setsid()
         if os.fork():
             os._exit(0)
-        if what == "silent":
+        if pipe == "silent":
             os.closerange(0, 3)
             answers.close()
         time.sleep(60)
     os._exit(3)
 
 
-def grows(what: str) -> None:
-    """An entry: shares much memory with copies, or has them fill their own."""
+def grows(sharing: str) -> None:
+    """An entry: two copies of it share a large block of memory, or fill one each."""
     answers = processes.own_answers()
-    shared = bytes(LARGE) if what == "shared" else b""
+    shared = bytes(LARGE) if sharing == "shared" else b""
     for _ in range(2):
         if os.fork() == 0:
-            own = b"" if shared else bytearray(os.urandom(1 << 20) * (LARGE >> 20))
-            answers.write(b"%d\n" % (len(shared) + len(own)))
+            private = b"" if shared else bytearray(os.urandom(1 << 20) * (LARGE >> 20))
+            answers.write(b"%d\n" % (len(shared) + len(private)))
             answers.flush()
             time.sleep(60)
     time.sleep(60)
 
 
-async def worker(entry: str, what: str) -> WorkerProcess:
-    pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(
-        *processes.command(f"{__name__}:{entry}", what),
-        stdin=pipe,
-        stdout=pipe,
-        env=processes.environment(),
-        start_new_session=True,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    status = asyncio.ensure_future(process.wait())
-    return WorkerProcess(process.pid, process.stdout, process.stdin, status)
+class GrowingNursery(Nursery):
+    """Its workers have copies that fill their own memory."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda channel, anew: None)
+
+    async def take(self, *, light: bool) -> Taken:
+        command = processes.command(f"{__name__}:grows", "own")
+        return await handed_over(*command, environment=processes.environment())
 
 
 def members(group: int) -> list[int]:
-    """Processes of a group that run."""
-    found = []
+    """The running processes of a group."""
+    pids = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = path.read_text().rpartition(")")[2].split()
         except OSError:
             continue
         if int(fields[2]) == group and fields[0] != "Z":
-            found.append(int(path.parent.name))
-    return found
+            pids.append(int(path.parent.name))
+    return pids
 
 
 async def until(condition: Callable[[], object]) -> None:
@@ -106,9 +101,9 @@ async def until(condition: Callable[[], object]) -> None:
 # ---------------------------------------------------------------- tests
 
 
-@pytest.mark.parametrize("what", ["silent", "has the pipe"])
-def test_nothing_that_a_worker_started_outlives_it(what: str) -> None:
-    child = processes.start(f"{__name__}:leaves", what)
+@pytest.mark.parametrize("pipe", ["silent", "has the pipe"])
+def test_nothing_that_a_worker_started_outlives_it(pipe: str) -> None:
+    child = processes.start(f"{__name__}:leaves", pipe)
     try:
         assert child.stdout is not None
         up = read_answer(read_message(child.stdout) or b"")
@@ -134,34 +129,30 @@ def test_nothing_that_a_worker_started_outlives_it(what: str) -> None:
         (2, MEMORY, "it started more than 2 processes"),
     ],
 )
-def test_worker_is_ended_with_its_children_if_they_take_too_much(
+def test_worker_and_its_children_are_killed_if_they_take_too_much(
     monkeypatch: pytest.MonkeyPatch, most: int, memory: int, why: str
 ) -> None:
     monkeypatch.setattr(pool_module, "WATCH_EVERY_S", 0.01)
     monkeypatch.setattr(pool_module, "MAX_PROCESSES", most)
 
-    class Pool(WorkerPool):
-        async def _start(self, light: bool) -> WorkerProcess:
-            return await worker("grows", "own")
-
     async def scenario() -> None:
-        pool = Pool(Nursery(lambda channel, anew: None), memory)
+        pool = WorkerPool(GrowingNursery(), memory)
         pool.open()
-        taken = await pool.take(light=False)
+        process = await pool.take(light=False)
         ends: list[str] = []
-        taken.on_end = ends.append
+        process.on_end = ends.append
         await until(lambda: ends)
         assert ends == [why]
-        await until(lambda: not members(taken.pid))
+        await until(lambda: not members(process.pid))
         await pool.close()
 
     asyncio.run(scenario())
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize(("what", "takes_more"), [("own", True), ("shared", False)])
-def test_memory_that_copies_share_counts_once(what: str, takes_more: bool) -> None:
-    child = processes.start(f"{__name__}:grows", what)
+@pytest.mark.parametrize(("sharing", "takes_more"), [("own", True), ("shared", False)])
+def test_memory_that_copies_share_counts_once(sharing: str, takes_more: bool) -> None:
+    child = processes.start(f"{__name__}:grows", sharing)
     try:
         assert child.stdout is not None
         assert [int(child.stdout.readline()) for _ in range(2)] == [LARGE, LARGE]
@@ -181,25 +172,25 @@ def test_worker_inherits_nothing_that_the_server_has_open(tmp_path: Path) -> Non
             socket.socket(socket.AF_UNIX) as unix,
             open(tmp_path / "log", "w") as log,
         ):
-            own = [each.fileno() for each in (tcp, unix, log)]
-            for number in own:
+            descriptors = [file.fileno() for file in (tcp, unix, log)]
+            for number in descriptors:
                 os.set_inheritable(number, True)
-            async with a_worker(MEMORY) as started:
+            async with worker(MEMORY) as started:
                 await until(lambda: started.is_up or started.ended)
-                held = {os.readlink(path) for path in Path(f"/proc/{started.pid}/fd").iterdir()}
+                links = {os.readlink(path) for path in Path(f"/proc/{started.pid}/fd").iterdir()}
                 # Some builds of libffi hold their own file open.
-                held = {link for link in held if not Path(link).name.startswith("libffi.so.")}
-                assert {link.partition(":")[0] for link in held} <= {"pipe", "/dev/null"}
+                links = {link for link in links if not Path(link).name.startswith("libffi.so.")}
+                assert {link.partition(":")[0] for link in links} <= {"pipe", "/dev/null"}
 
     asyncio.run(scenario())
 
 
-def test_worker_cannot_write_what_others_believe() -> None:
+def test_worker_cannot_replace_circuits_of_other_processes() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for each in (folder, folder / STRANGERS):
-            each.mkdir(exist_ok=True)
-            each.chmod(0o777)
+        for path in (folder, folder / STRANGERS):
+            path.mkdir(exist_ok=True)
+            path.chmod(0o777)
         DiskCache(folder).put("known", b"true")
         (folder / "known.circuit").chmod(0o666)
         program = f"""
@@ -213,9 +204,9 @@ print(cache.get("mine"), cache.get("known"), "no writing" in rights, flush=True)
 if "no writing" in rights:
     Path({str(folder / "known.circuit")!r}).write_bytes(b"false")
 """
-        own = processes.environment({**os.environ, "GGP_CACHE_DIR": str(folder)})
+        environment = processes.environment({**os.environ, "GGP_CACHE_DIR": str(folder)})
         command = [sys.executable, "-c", program]
-        ran = subprocess.run(command, env=own, capture_output=True, text=True)
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True)
         assert ran.stdout.startswith("b'stored' b'true' "), ran.stderr
         if ran.stdout.endswith("True\n"):
             assert "PermissionError" in ran.stderr
@@ -223,7 +214,7 @@ if "no writing" in rights:
         assert DiskCache(folder).get("mine") is None
 
 
-def test_folder_that_is_none_stores_no_circuits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_null_device_as_cache_folder_stores_no_circuits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GGP_CACHE_DIR", os.devnull)
     cache = user_cache()
     cache.put("mine", b"stored")
@@ -231,20 +222,20 @@ def test_folder_that_is_none_stores_no_circuits(monkeypatch: pytest.MonkeyPatch)
     assert Path(os.devnull).is_char_device()
 
 
-def test_circuits_of_the_user_go_before_those_of_strangers(
+def test_circuits_of_the_user_take_precedence_over_those_of_strangers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = load("exploding_bomb")
-    known, store = tmp_path / "known", tmp_path / "store"
-    built = build(program, Limits(), DiskCache(known))
-    monkeypatch.setenv("GGP_CACHE_DIR", str(known))
+    trusted, store = tmp_path / "known", tmp_path / "store"
+    circuit = build(program, Limits(), DiskCache(trusted))
+    monkeypatch.setenv("GGP_CACHE_DIR", str(trusted))
     monkeypatch.setenv(STORE_VARIABLE, str(store))
     cache = user_cache()
-    (path,) = known.iterdir()
-    cache.put(path.stem, to_bytes(built._replace(seconds=77.0), path.stem))
-    assert build(program, Limits(), cache).seconds == built.seconds
+    (path,) = trusted.iterdir()
+    cache.put(path.stem, to_bytes(circuit._replace(seconds=77.0), path.stem))
+    assert build(program, Limits(), cache).seconds == circuit.seconds
     path.write_bytes(b"damaged")
     assert build(program, Limits(), cache).seconds == 77.0
-    cache.put(path.stem, to_bytes(built._replace(seconds=77.0), path.stem))
+    cache.put(path.stem, to_bytes(circuit._replace(seconds=77.0), path.stem))
     path.unlink()
     assert build(program, Limits(), cache).seconds == 77.0

@@ -1,4 +1,4 @@
-"""The socket comes first, may be handed over, and outlives everything else: systemd's part."""
+"""The listening socket: opened first, or inherited from systemd, which keeps it over restarts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 
 import ggp.server
 from ggp.errors import ConfigError
-from ggp.run.sockets import BACKLOG
+from ggp.run.sockets import BACKLOG, listen
 from ggp.server.http import listening
 from ggp.server.http.http_server import waited_s
 from ggp.server.settings import ServerLimits
@@ -41,13 +41,25 @@ os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
 os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
 """
 
+INHERITS = """
+import os, sys
+from ggp.errors import ConfigError
+from ggp.server.http.listening import listening_on
+os.dup2(int(sys.argv[1]), 3)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS=sys.argv[2])
+try:
+    listening_on("127.0.0.1", 0)
+except ConfigError as error:
+    print(error)
+"""
+
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="only Linux tells of a process"
 )
 
 
 class Manager:
-    """Plays the part of systemd: holds the socket, is told how things are, kills, starts again.
+    """Plays the part of systemd: holds the socket, receives notifications, kills and restarts.
 
     Attributes:
         port: where the socket listens.
@@ -77,12 +89,12 @@ class Manager:
             text=True,
         )
 
-    def told(self) -> str:
-        """What it is told next."""
+    def notification(self) -> str:
+        """The next notification of the server."""
         return self._notified.recv(1000).decode()
 
     def send(self, body: str) -> socket.socket:
-        """A connection on which a message was sent; who answers it may come later."""
+        """A connection on which a message was sent; a server may answer it later."""
         connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
         connection.sendall(request(body))
         return connection
@@ -94,18 +106,18 @@ class Manager:
 
 @pytest.fixture
 def manager(tmp_path: Path) -> Iterator[Manager]:
-    made = Manager(tmp_path)
-    yield made
-    made.close()
+    systemd = Manager(tmp_path)
+    yield systemd
+    systemd.close()
 
 
 def kill_tree(process: subprocess.Popen[str]) -> None:
     """Kill a process and all its descendants, all at once."""
-    found = [process.pid]
-    for pid in found:
-        found += started_by(pid)
+    pids = [process.pid]
+    for pid in pids:
+        pids += started_by(pid)
     for number in (signal.SIGSTOP, signal.SIGKILL):
-        for pid in found:
+        for pid in pids:
             os.kill(pid, number)
     process.communicate(timeout=30)
 
@@ -119,50 +131,65 @@ def answer(connection: socket.socket) -> str:
 
 @pytest.mark.verify
 @needs_proc
-def test_nobody_is_refused_while_all_processes_are_killed_and_started_again(
+def test_nobody_is_refused_while_all_processes_are_killed_and_restarted(
     manager: Manager,
 ) -> None:
     first = manager.start()
     assert answer(manager.send(start("m"))) == "ready"
-    assert manager.told() == "READY=1"
+    assert manager.notification() == "READY=1"
     kill_tree(first)
     waits = manager.send("(PLAY m 0 NIL NIL)")  # nobody is there
     # More than may be open at once, none of which has anything to be blamed for.
-    others = [manager.send("(INFO)") for _ in range(ServerLimits().connections + 32)]
+    connections = [manager.send("(INFO)") for _ in range(ServerLimits().connections + 32)]
     second = manager.start()
     assert answer(waits) in ("(guess 0)", "(guess 1)")
-    assert {answer(other)[:11] for other in others} == {"((name ggp)"}
-    assert manager.told() == "READY=1"
+    assert {answer(connection)[:11] for connection in connections} == {"((name ggp)"}
+    assert manager.notification() == "READY=1"
     assert second.stdout is not None
     assert second.stdout.readline().endswith(f"listens on http://127.0.0.1:{manager.port}\n")
     second.terminate()
     second.communicate(timeout=30)
-    assert (second.returncode, manager.told()) == (0, "STOPPING=1")
+    assert (second.returncode, manager.notification()) == (0, "STOPPING=1")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
-def test_clock_begins_when_a_message_came_and_not_when_it_is_read() -> None:
+def test_clock_begins_when_a_message_arrives_not_when_it_is_read() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         client = socket.create_connection(listener.getsockname())
         client.sendall(request("(INFO)"))
-        time.sleep(0.2)  # what is measured
-        with client, listener.accept()[0] as taken:
-            assert waited_s(taken) >= 0.19
+        time.sleep(0.2)  # the measured time
+        with client, listener.accept()[0] as connection:
+            assert waited_s(connection) >= 0.19
 
 
 def test_socket_listens_before_anything_slow_is_imported() -> None:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     process = commands.start("-c", LISTENS.format(port=port))
-    said, errors = process.communicate(timeout=30)
+    modules, errors = process.communicate(timeout=30)
     assert errors == ""
     slow = {"click", "numpy", "asyncio", "lark", "ggp.cli", "ggp.gdl", "ggp.errors"}
-    assert "ggp.server.http.listening" in said.split()
-    assert not slow & {*said.split()}
+    assert "ggp.server.http.listening" in modules.split()
+    assert not slow & {*modules.split()}
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[socket.socket]]:
+    """The sockets that are opened in a test, in order."""
+    sockets: list[socket.socket] = []
+
+    def record(address: str, port: int) -> socket.socket:
+        sockets.append(listen(address, port))
+        return sockets[-1]
+
+    monkeypatch.setattr(listening, "listen", record)
+    yield sockets
+    for listener in sockets:
+        listener.close()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "where"),
+    ("arguments", "address"),
     [
         (["serve"], ("127.0.0.1", 9147)),
         (["-v", "serve", "--port", "80", "--host=::1"], ("::1", 80)),
@@ -175,37 +202,51 @@ def test_socket_listens_before_anything_slow_is_imported() -> None:
     ],
 )
 def test_command_line_says_where_to_listen(
-    arguments: list[str], where: tuple[str, int] | None
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], address: tuple[str, int] | None
 ) -> None:
-    assert listening._address(arguments) == where
+    addresses: list[tuple[str, int]] = []
+
+    def refuse(host: str, port: int) -> None:
+        addresses.append((host, port))
+        raise ConfigError("nothing is opened")
+
+    monkeypatch.setattr(listening, "listen", refuse)
+    listening.listen_early(arguments)
+    assert addresses == ([] if address is None else [address])
 
 
-def test_socket_that_was_opened_early_is_used_where_it_is_the_one_that_is_wanted() -> None:
+def test_socket_that_was_opened_early_is_used_at_its_address(opened: list[socket.socket]) -> None:
+    start_s = time.monotonic()
     listening.listen_early(["serve", "--port", "0"])
-    ((early, since_s),) = listening._early.values()
-    found, heard_since_s = listening.listening_on("127.0.0.1", 0)
-    with found:
-        assert (found, heard_since_s) == (early, since_s)
-    listening.listen_early(["serve", "--port", "0"])
-    ((early, since_s),) = listening._early.values()
-    found, heard_since_s = listening.listening_on("localhost", 0)
-    with found:
-        assert found is not early
-        assert heard_since_s >= since_s
-        assert early.fileno() == -1
-    assert not listening._early
+    end_s = time.monotonic()
+    listener, heard_since_s = listening.listening_on("127.0.0.1", 0)
+    assert opened == [listener]
+    assert start_s <= heard_since_s <= end_s
 
 
-@pytest.mark.parametrize("number", ["1", "2", "none"])
-def test_what_is_handed_over_must_be_one_socket_that_listens(
-    monkeypatch: pytest.MonkeyPatch, number: str
+def test_socket_that_was_opened_early_is_closed_where_another_is_needed(
+    opened: list[socket.socket],
 ) -> None:
-    with socket.socket() as other:
-        monkeypatch.setattr(listening, "_FIRST", os.dup(other.fileno()))
-        monkeypatch.setenv("LISTEN_PID", str(os.getpid()))
-        monkeypatch.setenv("LISTEN_FDS", number)
-        with pytest.raises(ConfigError, match=f"LISTEN_FDS={number} must stand for one"):
-            listening.listening_on("127.0.0.1", 0)
+    listening.listen_early(["serve", "--port", "0"])
+    end_s = time.monotonic()
+    listener, heard_since_s = listening.listening_on("localhost", 0)
+    early, late = opened
+    assert listener is late
+    assert heard_since_s >= end_s
+    assert early.fileno() == -1
+    assert listening.listening_on("127.0.0.1", 0)[0] is opened[2]
+
+
+@pytest.mark.parametrize(("listens", "number"), [(False, "1"), (True, "2"), (True, "none")])
+def test_inherited_descriptor_must_be_one_listening_socket(listens: bool, number: str) -> None:
+    with socket.socket() as inherited:
+        if listens:
+            inherited.listen()
+        command = [sys.executable, "-c", INHERITS, str(inherited.fileno()), number]
+        child = subprocess.run(
+            command, pass_fds=[inherited.fileno()], capture_output=True, text=True
+        )
+    assert child.stdout.startswith(f"LISTEN_FDS={number} must stand for one"), child.stderr
 
 
 def test_sockets_of_another_process_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,7 +255,7 @@ def test_sockets_of_another_process_are_left_alone(monkeypatch: pytest.MonkeyPat
     assert listening.socket_handed_over() is None
 
 
-def test_manager_that_is_gone_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_service_manager_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("/nowhere/at/all", "@nobody-listens-here", "x" * 500):
         monkeypatch.setenv("NOTIFY_SOCKET", name)
         listening.tell(READY="1")
@@ -227,7 +268,7 @@ def test_units_point_to_pages_that_exist() -> None:
         assert (REPOSITORY / page).is_file(), page
 
 
-def test_units_are_understood_by_systemd(tmp_path: Path) -> None:
+def test_systemd_accepts_the_units(tmp_path: Path) -> None:
     analyze = shutil.which("systemd-analyze")
     if analyze is None:
         pytest.skip("there is no systemd")
@@ -235,13 +276,13 @@ def test_units_are_understood_by_systemd(tmp_path: Path) -> None:
         text = unit.read_text().replace("/opt/ggp/bin/ggp", sys.executable)
         (tmp_path / unit.name).write_text(text)
     files = sorted(map(str, tmp_path.iterdir()))
-    assert [Path(each).name for each in files] == ["ggp.service", "ggp.socket"]
+    assert [Path(path).name for path in files] == ["ggp.service", "ggp.socket"]
     checked = subprocess.run([analyze, "verify", *files], capture_output=True, text=True)
     ours = [line for line in checked.stderr.splitlines() if "ggp." in line]
     assert (checked.returncode, ours) == (0, [])
 
 
-def test_units_start_what_the_package_has() -> None:
+def test_units_start_the_command_of_the_package() -> None:
     service_text = (UNITS / "ggp.service").read_text()
     (command,) = re.findall(r"^ExecStart=(.*)$", service_text, re.MULTILINE)
     program, subcommand, *_ = command.split()

@@ -1,4 +1,4 @@
-"""What odd clients do to HTTP, over real sockets."""
+"""HTTP as odd clients use it, over real sockets."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _still_serves(server: LiveServer) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    "data",
+    "text",
     [
         f"POST / HTTP/1.0\r\nContent-length: 6\r\n\r\n{BODY}",
         f"POST / HTTP/1.0\nContent-length: 6\n\n{BODY}",
@@ -78,9 +78,9 @@ def _still_serves(server: LiveServer) -> Iterator[None]:
         "pipelined",
     ],
 )
-def test_request_is_understood(server: LiveServer, data: str) -> None:
+def test_request_is_understood(server: LiveServer, text: str) -> None:
     with server.connect() as connection:
-        connection.sendall(data.encode())
+        connection.sendall(text.encode())
         received = b""
         while chunk := connection.recv(1 << 16):  # the server closes, whatever was asked
             received += chunk
@@ -95,7 +95,7 @@ def test_path_does_not_matter(server: LiveServer, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "expected"),
+    ("message", "expected"),
     [
         (b"PUT / HTTP/1.1\r\nHost: h\r\n\r\n\0", 405),
         (b"FOO * HTTP/1.1\r\nHost: h\r\nConnection: keep-alive\r\n\r\n", 405),
@@ -116,10 +116,10 @@ def test_path_does_not_matter(server: LiveServer, path: str) -> None:
     ids=["put", "foo", "connect", "http2", "no-http", "chunk-lie", "expect", "no-end", "no-byte"],
 )
 def test_refusal_is_one_whole_reply_that_browsers_may_read(
-    server: LiveServer, data: bytes, expected: int, caplog: pytest.LogCaptureFixture
+    server: LiveServer, message: bytes, expected: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     with server.connect() as connection:
-        connection.sendall(data)
+        connection.sendall(message)
         received = b""
         while chunk := connection.recv(1 << 16):
             received += chunk
@@ -132,7 +132,7 @@ def test_refusal_is_one_whole_reply_that_browsers_may_read(
     assert len([text for text in caplog.messages if "refused" in text]) == 1
 
 
-def test_body_without_length_ends_where_the_client_does(server: LiveServer) -> None:
+def test_body_without_length_ends_when_the_client_stops_sending(server: LiveServer) -> None:
     with server.connect() as connection:
         connection.sendall(b"POST / HTTP/1.0\r\n\r\n(INFO")  # closing parentheses may be missing
         connection.shutdown(socket.SHUT_WR)
@@ -149,7 +149,7 @@ def test_body_without_length_may_come_in_pieces(server: LiveServer) -> None:
     assert server.exchange(b"POST / HTTP/1.0\r\n\r\n( ABORT pieces )") == (200, "aborted")
 
 
-def test_one_byte_at_a_time_is_patiently_read(server: LiveServer) -> None:
+def test_request_may_arrive_byte_by_byte(server: LiveServer) -> None:
     with server.connect() as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for byte in request(BODY):
@@ -157,20 +157,20 @@ def test_one_byte_at_a_time_is_patiently_read(server: LiveServer) -> None:
         assert read_reply(connection) == FREE
 
 
-def test_length_in_characters_loses_nothing(server: LiveServer) -> None:
+def test_length_counted_in_characters_loses_no_text(server: LiveServer) -> None:
     match = "é日本\U0001f4a3é日本\U0001f4a3"
     body = start(match, clocks="1 1")
     assert server.exchange(request(body)) == (200, "ready")
-    data = request(f"(ABORT {match})")
+    message = request(f"(ABORT {match})")
     with server.connect() as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection.sendall(data[:-9])
+        connection.sendall(message[:-9])
         time.sleep(0.05)
-        connection.sendall(data[-9:])
+        connection.sendall(message[-9:])
         assert read_reply(connection) == (200, "aborted")
 
 
-def test_length_in_characters_of_many_words_loses_nothing(server: LiveServer) -> None:
+def test_length_counted_in_characters_loses_no_word_of_a_long_text(server: LiveServer) -> None:
     facts = "(word жжжжжжжжжж) " * 600
     body = start("many_words", rules=GUESSING + facts, clocks="1 1")
     assert len(body.encode()) - len(body) > LIMITS.header_bytes
@@ -178,7 +178,7 @@ def test_length_in_characters_of_many_words_loses_nothing(server: LiveServer) ->
     assert server.exchange(request("(ABORT many_words)")) == (200, "aborted")
 
 
-def test_length_that_is_too_large_is_no_hang(server: LiveServer) -> None:
+def test_overstated_length_does_not_hang(server: LiveServer) -> None:
     with server.connect() as connection:
         connection.sendall(request(BODY, length=1000))
         connection.shutdown(socket.SHUT_WR)  # says that this is all
@@ -187,13 +187,13 @@ def test_length_that_is_too_large_is_no_hang(server: LiveServer) -> None:
     assert (status, "not complete after 1 s" in text) == (408, True)
 
 
-@pytest.mark.parametrize("data", [b"", b"POST / HT", b"POST / HTTP/1.0\r\nContent-le"])
-def test_request_that_never_comes_is_given_up(server: LiveServer, data: bytes) -> None:
-    status, _ = server.exchange(data)
+@pytest.mark.parametrize("message", [b"", b"POST / HT", b"POST / HTTP/1.0\r\nContent-le"])
+def test_unfinished_request_times_out(server: LiveServer, message: bytes) -> None:
+    status, _ = server.exchange(message)
     assert status == 408
 
 
-def test_closing_the_writing_side_early_is_no_loss(server: LiveServer) -> None:
+def test_client_may_close_its_writing_side_early(server: LiveServer) -> None:
     with server.connect() as connection:
         connection.sendall(request(BODY))
         connection.shutdown(socket.SHUT_WR)
@@ -216,7 +216,7 @@ def test_client_that_never_reads_costs_nothing(server: LiveServer) -> None:
         connection.close()
 
 
-def test_connection_that_is_cut_costs_nothing(server: LiveServer) -> None:
+def test_broken_connection_costs_nothing(server: LiveServer) -> None:
     for cut in (1, 20, 100, len(request(BODY))):
         connection = server.connect()
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # RST
@@ -226,7 +226,7 @@ def test_connection_that_is_cut_costs_nothing(server: LiveServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "expected"),
+    ("message", "expected"),
     [
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 9 + b"\n\n", 400),
         (b"NONSENSE\r\n\r\n", 400),
@@ -278,19 +278,21 @@ def test_connection_that_is_cut_costs_nothing(server: LiveServer) -> None:
         "still-sending-no-http",
     ],
 )
-def test_what_is_too_much_is_refused(server: LiveServer, data: bytes, expected: int) -> None:
-    status, text = server.exchange(data)  # the reply is not lost, though all of it was sent first
+def test_oversized_requests_are_refused(server: LiveServer, message: bytes, expected: int) -> None:
+    status, text = server.exchange(
+        message
+    )  # the reply is not lost, though all of it was sent first
     assert (status, bool(text)) == (expected, True)
 
 
-def test_who_goes_on_sending_is_cut_off(server: LiveServer) -> None:
+def test_client_that_sends_without_end_is_cut_off(server: LiveServer) -> None:
     with server.connect() as connection:
         connection.sendall(request("", length=10**9))
         with pytest.raises(ConnectionError):
             connection.sendall(b"(" * 100_000_000)
 
 
-def test_who_has_an_answer_and_stays_takes_nobodys_place(server: LiveServer) -> None:
+def test_answered_connection_that_stays_open_takes_no_place(server: LiveServer) -> None:
     answered = [server.connect() for _ in range(LIMITS.connections)]
     for connection in answered:
         connection.sendall(b"PUT / HTTP/1.0\r\n\r\n")
@@ -300,7 +302,7 @@ def test_who_has_an_answer_and_stays_takes_nobodys_place(server: LiveServer) -> 
         connection.close()
 
 
-def test_too_many_connections_cost_those_that_say_nothing(server: LiveServer) -> None:
+def test_excess_connections_displace_silent_ones(server: LiveServer) -> None:
     idle = [server.connect() for _ in range(3 * LIMITS.connections)]
     assert server.exchange(request(BODY)) == FREE
     assert server.call(lambda: num_connections(server)) <= LIMITS.connections
@@ -312,7 +314,7 @@ def test_too_many_connections_cost_those_that_say_nothing(server: LiveServer) ->
     eventually(lambda: server.call(lambda: num_connections(server)) == 0)
 
 
-def test_long_requests_that_are_never_complete_take_bounded_memory(server: LiveServer) -> None:
+def test_unfinished_long_requests_take_bounded_memory(server: LiveServer) -> None:
     idle = [server.connect() for _ in range(3)]
     for connection in idle:
         connection.sendall(request("(" * 50_000)[:-100])

@@ -1,4 +1,4 @@
-"""The process that keeps the socket: whoever connects while the server starts again waits."""
+"""The supervisor keeps the socket: clients that connect while the server restarts wait."""
 
 from __future__ import annotations
 
@@ -21,8 +21,16 @@ from ggp.protocol.reading import Request
 from ggp.run import processes
 from ggp.server.http.supervisor import MAX_CHARS, ConnectionStore, KeptConnections
 from tests.protocol.doubles import Referee
-from tests.server.live import GUESSING, events, eventually, read_reply, request, start
-from tests.server.test_server import is_alive, serve
+from tests.server.live import (
+    GUESSING,
+    events,
+    eventually,
+    is_alive,
+    read_reply,
+    request,
+    start,
+)
+from tests.server.test_server import serve
 from tests.support import commands
 from tests.support.process_tree import entry_of, started_by
 
@@ -42,7 +50,7 @@ def serving(process: subprocess.Popen[str]) -> int:
 
 
 def servers(process: subprocess.Popen[str]) -> list[int]:
-    """The process that serves, if there is one: all children but what workers are forked from."""
+    """The process that serves, if there is one: all children but templates of workers."""
     return [pid for pid in started_by(process.pid) if not entry_of(pid)]
 
 
@@ -73,15 +81,15 @@ def test_server_that_is_killed_costs_no_move_and_no_connection(tmp_path: Path) -
         referee.execute(ask_once(port, print_message(referee.play(), STYLE)))  # demands a legal one
     assert ask_once(port, print_message(referee.stop(), STYLE)) == "done"
     process.terminate()
-    said, errors = process.communicate(timeout=30)
-    # What it listens on is told once, and so is each match.
-    assert (process.returncode, said.count("listens on"), said.count("match m: ")) == (0, 0, 1)
-    assert said.count("match m, guesser: stop after 3 turns, no faults, score") == 1
+    output, errors = process.communicate(timeout=30)
+    # The address is printed once, and so is each match.
+    assert (process.returncode, output.count("listens on"), output.count("match m: ")) == (0, 0, 1)
+    assert output.count("match m, guesser: stop after 3 turns, no faults, score") == 1
     assert errors.count("the server died (signal 9) and is being restarted\n") == 1
 
 
 @needs_proc
-def test_process_that_serves_has_loaded_nothing_to_think_with() -> None:
+def test_serving_process_loads_no_reasoning_libraries() -> None:
     process, port = serve()
     assert ask_once(port, "(INFO)")
     maps = Path(f"/proc/{serving(process)}/maps").read_text()
@@ -107,20 +115,22 @@ def test_start_takes_little_processor_time(tmp_path: Path) -> None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
     process.communicate(timeout=30)
-    again = commands.start(*SERVE, "--port", str(port), "--log", str(tmp_path))
+    restarted = commands.start(*SERVE, "--port", str(port), "--log", str(tmp_path))
     eventually(lambda: is_open(port))
-    listens_cpu_s = cpu_s(again.pid)
+    listens_cpu_s = cpu_s(restarted.pid)
     eventually(lambda: num_built(tmp_path) == 2)
     assert listens_cpu_s <= LISTENS_CPU_S
-    assert cpu_s(again.pid) <= NAMES_MOVE_CPU_S
-    again.terminate()
-    again.communicate(timeout=30)
+    assert cpu_s(restarted.pid) <= NAMES_MOVE_CPU_S
+    restarted.terminate()
+    restarted.communicate(timeout=30)
 
 
 def num_built(folder: Path) -> int:
     """How often an understudy of the match was ready to name moves."""
-    built = [e for e in events(folder, "m") if e["event"] == "worker" and e["what"] == "built"]
-    return [event["worker"] for event in built].count("understudy")
+    announcements = [
+        e for e in events(folder, "m") if e["event"] == "worker" and e["what"] == "built"
+    ]
+    return [event["worker"] for event in announcements].count("understudy")
 
 
 def is_open(port: int) -> bool:
@@ -133,10 +143,10 @@ def is_open(port: int) -> bool:
 
 def cpu_s(pid: int) -> float:
     """Processor time of a process and of its descendants that live."""
-    return sum(processes.processor_seconds(each) or 0.0 for each in processes.family(pid))
+    return sum(processes.processor_seconds(member) or 0.0 for member in processes.family(pid))
 
 
-def test_player_that_is_wrong_is_told_by_a_server_that_was_open() -> None:
+def test_unknown_player_is_reported_after_the_socket_was_opened() -> None:
     program = (
         "import os, time; from ggp.console import guarded; from ggp.errors import ConfigError\n"
         "from ggp.server.http.supervisor import stay_up\n"
@@ -194,7 +204,7 @@ with server.stopped_by_signals(), listen("127.0.0.1", 0) as listening:
 
 
 @pytest.mark.parametrize("program", [KEEPS, SERVES], ids=["keeps", "serves"])
-def test_a_signal_that_ends_no_waiting_is_heeded(program: str) -> None:
+def test_signal_that_arrives_in_another_thread_is_heeded(program: str) -> None:
     process = commands.start("-c", IN_ANOTHER_THREAD + program)
     _, errors = process.communicate(timeout=30)
     assert (process.returncode, errors) == (0, "")
@@ -202,7 +212,7 @@ def test_a_signal_that_ends_no_waiting_is_heeded(program: str) -> None:
 
 @pytest.mark.verify
 @needs_proc
-def test_server_that_is_told_to_end_is_not_started_again() -> None:
+def test_terminated_server_is_not_restarted() -> None:
     process, _ = serve()
     os.kill(serving(process), signal.SIGTERM)
     assert process.communicate(timeout=30) == ("", "")
@@ -210,29 +220,29 @@ def test_server_that_is_told_to_end_is_not_started_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "told"),
+    ("how", "cause"),
     [("abort()", "signal 6"), ("_exit(3)", "exit status 3")],
     ids=["signal", "exit"],
 )
-def test_server_that_dies_again_and_again_is_given_up(how: str, told: str) -> None:
+def test_server_that_keeps_dying_is_given_up(how: str, cause: str) -> None:
     program = (
         "from ggp.console import guarded; import os; "
         "from ggp.server.http.supervisor import stay_up; "
         f"guarded(stay_up)(); os.{how}"
     )
     process = commands.start("-c", program)
-    said, errors = process.communicate(timeout=30)
+    output, errors = process.communicate(timeout=30)
     *warnings, error = errors.splitlines()
-    assert (process.returncode, said) == (1, "")
+    assert (process.returncode, output) == (1, "")
     assert error.startswith(
-        f"error: the server died 10 times within 10 s, the last time by {told};"
+        f"error: the server died 10 times within 10 s, the last time by {cause};"
     )
-    assert warnings == [f"the server died ({told}) and is being restarted"] * 9
+    assert warnings == [f"the server died ({cause}) and is being restarted"] * 9
 
 
 @needs_proc
 @pytest.mark.verify
-def test_move_that_was_asked_for_when_the_server_was_killed_is_answered(tmp_path: Path) -> None:
+def test_question_survives_the_death_of_the_server(tmp_path: Path) -> None:
     process, port = serve("--log", str(tmp_path), "--player", "hyperplay:n=2")
     assert ask_once(port, start("m", clocks="60 6")) == "ready"
     with ThreadPoolExecutor() as pool:
@@ -256,23 +266,23 @@ def test_connection_is_kept_until_it_has_its_answer() -> None:
     custody = KeptConnections(theirs)
     with custody.keeping(near.fileno(), Request("(PLAY a NIL)", 1.5)):
         pass
-    asked = Request("(PLAY b NIL)", 2.5, "10.0.0.1:4000", "me")
-    waiting = custody.keeping(near.fileno(), asked)
+    question = Request("(PLAY b NIL)", 2.5, "10.0.0.1:4000", "me")
+    waiting = custody.keeping(near.fileno(), question)
     waiting.__enter__()
     with custody.keeping(near.fileno(), Request("x" * (MAX_CHARS + 1), 3.5)):
         theirs.close()  # the server dies
     near.close()
     shelf.follow(ours)
-    ((number, kept),) = shelf.inherited().items()
-    assert (number, kept.request) == (2, asked)
-    kept.socket.sendall(b"answer")
+    ((number, connection),) = shelf.inherited().items()
+    assert (number, connection.request) == (2, question)
+    connection.socket.sendall(b"answer")
     assert far.recv(10) == b"answer"
     far.setblocking(False)
     with pytest.raises(BlockingIOError):  # it is still open
         far.recv(10)
     ours.close()
     far.close()
-    kept.socket.close()
+    connection.socket.close()
 
 
 @pytest.mark.verify
@@ -296,7 +306,7 @@ def test_flood_of_silent_connections_costs_no_answer_where_descriptors_are_few(
 
 @contextlib.contextmanager
 def few_descriptors(number: int) -> Iterator[None]:
-    """Processes started in the block may have so many files open."""
+    """Processes that are started in the block may open only so many files."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (number, hard))
     try:

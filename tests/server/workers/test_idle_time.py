@@ -1,4 +1,4 @@
-"""Workers and servers between messages: players ponder, and the way of messages is measured."""
+"""Workers and servers between messages: players ponder, and transmission is measured."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ggp.gdl import find_game
 from ggp.players import Decision
 from ggp.protocol.path import PathTurn
 from ggp.search.anytime import Deadline
+from ggp.server.latency import Latency
 from ggp.server.settings import HostOptions
 from ggp.server.workers import worker_match
 from ggp.server.workers.orders import (
@@ -29,7 +30,7 @@ from ggp.server.workers.orders import (
 from tests.players.parts.test_depletion import HAYSTACK
 from tests.search.test_timed_machine import SlowClock
 from tests.server.live import LiveServer, live_server, start
-from tests.server.workers.test_worker import Heard, setup, with_worker
+from tests.server.workers.test_worker import Dialogue, setup, with_worker
 from tests.support.effort import rarely
 from tests.support.games import machine_of_game
 
@@ -37,29 +38,29 @@ SEER = replace(setup(HAYSTACK, "hyperplay2:n=4,exact=0"), role="seer")
 WAITED = PathTurn("wait", (), "wait", True)
 
 
-def test_a_worker_finds_more_particles_while_nobody_asks_and_answers_at_once_when_asked() -> None:
-    async def scenario(heard: Heard) -> None:
-        heard.worker.send(SEER)
-        heard.worker.send(Think(1, 0, (WAITED, WAITED), time.monotonic()))
-        thin = await heard.final(1)
+def test_idle_worker_finds_more_particles_and_answers_questions_at_once() -> None:
+    async def scenario(dialogue: Dialogue) -> None:
+        dialogue.worker.send(SEER)
+        dialogue.worker.send(Think(1, 0, (WAITED, WAITED), time.monotonic()))
+        thin = await dialogue.final(1)
         assert 0 < thin.particles <= 32
         took_s = []
         for number in range(2, 100):
             await asyncio.sleep(0.05 * number)  # little of it is the worker's on a busy machine
             asked_s = time.monotonic()
-            heard.worker.send(Think(number, 2, (), asked_s))
-            found = await heard.final(number)
+            dialogue.worker.send(Think(number, 2, (), asked_s))
+            decision = await dialogue.final(number)
             took_s.append(time.monotonic() - asked_s)
-            if found.particles >= 64:
+            if decision.particles >= 64:
                 break
-        assert found.particles >= 64
+        assert decision.particles >= 64
         assert np.median(took_s) < 0.5  # most of it is choosing, on a busy machine
 
     with_worker(scenario)
 
 
 class Ponderer:
-    """A player that counts how often it was let ponder, and may raise."""
+    """A player that records the time it had to ponder, and may raise."""
 
     def __init__(self) -> None:
         self.left_s: list[float] = []
@@ -67,7 +68,7 @@ class Ponderer:
         self.states_visited = 0
 
     def observe(self, *args: object, **kwargs: object) -> None:
-        """Nothing is remembered."""
+        """Ignore the turn."""
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
         return Decision("(guess 0)", (), 1, True, 0, 0.0)
@@ -78,38 +79,38 @@ class Ponderer:
             raise ValueError("a mistake")
 
 
-def test_a_mistake_while_pondering_costs_nothing_but_the_player(
+def test_error_while_pondering_costs_only_the_player(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    made: list[Ponderer] = []
+    players: list[Ponderer] = []
 
     def make(*args: object, **kwargs: object) -> Ponderer:
-        made.append(Ponderer())
-        return made[-1]
+        players.append(Ponderer())
+        return players[-1]
 
     monkeypatch.setattr(worker_match, "player_of", make)
-    told: list[Answer] = []
+    answers: list[Answer] = []
     orders = [False]
-    match = worker_match.WorkerMatch(told.append, lambda: orders[0])
+    match = worker_match.WorkerMatch(answers.append, lambda: orders[0])
     match.build(setup())
     match.ponder()
-    assert 0 < made[0].left_s[0] <= worker_match.PONDER_S
+    assert 0 < players[0].left_s[0] <= worker_match.PONDER_S
     orders[0] = True  # a newer order: the time is up whenever it looks
     match.ponder()
-    assert made[0].left_s[1] < 0
-    orders[0], made[0].raises = False, True
+    assert players[0].left_s[1] < 0
+    orders[0], players[0].raises = False, True
     match.ponder()
     assert any("while nobody waited" in record.getMessage() for record in caplog.records)
     order = Think(1, 0, (), time.monotonic() + 5)
     match.take_note(order)
     match.think(order)
-    assert len(made) == 2
-    assert isinstance(told[-1], MoveReport)
-    assert told[-1].decision.is_sound
+    assert len(players) == 2
+    assert isinstance(answers[-1], MoveReport)
+    assert answers[-1].decision.is_sound
 
 
 class Preparer(Ponderer):
-    """A player that notes how long each call might have taken."""
+    """A player that records the time limit of each call."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -125,56 +126,81 @@ class Preparer(Ponderer):
 
 
 @pytest.mark.parametrize(("turns", "prepares"), [((), True), ((WAITED,), False)])
-def test_the_start_clock_is_for_the_player_but_for_a_first_look(
+def test_player_gets_the_start_clock_except_for_a_first_look(
     turns: tuple[PathTurn, ...], prepares: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = Preparer()
-    monkeypatch.setattr(worker_match, "player_of", lambda *args, **kwargs: made)
-    told: list[Answer] = []
-    match = worker_match.WorkerMatch(told.append, lambda: False)
+    player = Preparer()
+    monkeypatch.setattr(worker_match, "player_of", lambda *args, **kwargs: player)
+    answers: list[Answer] = []
+    match = worker_match.WorkerMatch(answers.append, lambda: False)
     match.build(setup())
-    assert not made.calls
+    assert not player.calls
     order = Think(FIRST_LOOK, 0, turns, time.monotonic() + 30)
     match.take_note(order)
     match.think(order)
-    assert [name for name, _ in made.calls] == ["prepare", "choose"][not prepares :]
+    assert [name for name, _ in player.calls] == ["prepare", "choose"][not prepares :]
     if prepares:
-        assert 20 < made.calls[0][1] <= 30 - FIRST_LOOK_S
-    assert made.calls[-1][1] <= FIRST_LOOK_S
-    assert isinstance(told[-1], MoveReport)
+        assert 20 < player.calls[0][1] <= 30 - FIRST_LOOK_S
+    assert player.calls[-1][1] <= FIRST_LOOK_S
+    assert isinstance(answers[-1], MoveReport)
     match.ponder()
-    assert not made.left_s  # the move is not made: nothing comes of it
+    assert not player.left_s  # the move is not made: nothing comes of it
     question = Think(1, len(turns), (), time.monotonic() + 30)
     match.take_note(question)
     match.think(question)
-    assert made.calls[-1][0] == "choose"
-    assert made.calls[-1][1] > 20
+    assert player.calls[-1][0] == "choose"
+    assert player.calls[-1][1] > 20
     match.ponder()
-    assert made.left_s
+    assert player.left_s
 
 
-def played(server: LiveServer, match: str, turns: int) -> None:
+def play_turns(server: LiveServer, match: str, turns: int) -> None:
     server.post(start(match, HAYSTACK, "seer", "20 1"))
     move = server.post(f"(PLAY {match} 0 NIL NIL)")
     for turn in range(1, turns):
         move = server.post(f"(PLAY {match} {turn} {move} NIL)")
 
 
+class RecordedLatency(Latency):
+    """Records its measurements."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.overruns_s: list[float] = []
+        self.gaps_s: list[float] = []
+        self.trips_s: list[float] = []
+
+    def overran(self, seconds: float) -> None:
+        self.overruns_s.append(seconds)
+        super().overran(seconds)
+
+    def proved(self, gap_s: float) -> None:
+        self.gaps_s.append(gap_s)
+        super().proved(gap_s)
+
+    def round_trip(self, seconds: float) -> None:
+        self.trips_s.append(seconds)
+        super().round_trip(seconds)
+
+
 @pytest.mark.parametrize("margin_s", rarely([None, 0.4], {0.4}))
 @pytest.mark.verify
-def test_a_server_learns_of_the_way_unless_it_is_told_what_to_keep(margin_s: float | None) -> None:
+def test_a_server_measures_transmission_unless_its_margin_is_set(
+    margin_s: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    latency = RecordedLatency()
+    monkeypatch.setattr("ggp.server.latency.Latency", lambda: latency)
     with live_server(HostOptions("hyperplay:n=2,exact=0", margin_s=margin_s)) as server:
-        played(server, "way", 3)
-        latency = server.host._latencies.of("127.0.0.1:1")
+        play_turns(server, "way", 3)
     if margin_s is not None:
-        assert not latency._gaps
+        assert not latency.gaps_s
         return
-    assert len(latency._overruns) == 3
-    assert len(latency._gaps) == 2
-    assert max(latency._gaps) < 1.0
+    assert len(latency.overruns_s) == 3
+    assert len(latency.gaps_s) == 2
+    assert max(latency.gaps_s) < 1.0
     if sys.platform == "linux":
-        assert 0 < max(latency._trips) < 1.0
-    assert 0.05 <= latency.margin_s(0.5) < 0.5 or max(latency._overruns) > 0.05
+        assert 0 < max(latency.trips_s) < 1.0
+    assert 0.05 <= latency.margin_s(0.5) < 0.5 or max(latency.overruns_s) > 0.05
 
 
 def test_a_slow_machine_is_announced_before_the_player_looks_into_the_game(
@@ -185,20 +211,20 @@ def test_a_slow_machine_is_announced_before_the_player_looks_into_the_game(
     monkeypatch.setattr(worker_match, "build_machine", lambda *args, **kwargs: machine)
     clocks = SimpleNamespace(monotonic=clock, process_time=clock)
     monkeypatch.setattr(worker_match, "time", clocks)
-    told: list[tuple[type[Answer], float]] = []
+    answers: list[tuple[type[Answer], float]] = []
     asked_s = 2.0
     match = worker_match.WorkerMatch(
-        lambda answer: told.append((type(answer), clock.now_s)), lambda: clock.now_s > asked_s
+        lambda answer: answers.append((type(answer), clock.now_s)), lambda: clock.now_s > asked_s
     )
     match.build(replace(setup(find_game("kuhn_poker").read_text(), "auto"), role="player1"))
-    assert [kind for kind, _ in told] == [MachineBuilt, PlayerReady]
-    assert told[0][1] < 0.1
-    assert told[1][1] < asked_s + 0.3
+    assert [kind for kind, _ in answers] == [MachineBuilt, PlayerReady]
+    assert answers[0][1] < 0.1
+    assert answers[1][1] < asked_s + 0.3
     asked_s, order = np.inf, Think(1, 0, (), clock.now_s + 5)
     match.take_note(order)
     match.think(order)
-    assert told[-1][0] is MoveReport
-    assert told[-1][1] < order.deadline_s + 1
-    before = told[-1][1]
+    assert answers[-1][0] is MoveReport
+    assert answers[-1][1] < order.deadline_s + 1
+    decided_s = answers[-1][1]
     match.ponder()
-    assert before < clock.now_s < before + worker_match.PONDER_S + 1
+    assert decided_s < clock.now_s < decided_s + worker_match.PONDER_S + 1

@@ -97,17 +97,17 @@ def reply_on(port: int, body: str) -> tuple[int, str]:
 
 def replies_until_available(port: int) -> set[str]:
     """All replies to requests for information, until somebody may begin a match."""
-    found: set[str] = set()
-    while AVAILABLE not in found:
-        time.sleep(0.05)  # not to compete with what is waited for
+    texts: set[str] = set()
+    while AVAILABLE not in texts:
+        time.sleep(0.05)  # not to compete with the compilation
         status, text = reply_on(port, "(INFO)")
         assert status == 200
-        found.add(text)
-    return found
+        texts.add(text)
+    return texts
 
 
 def until_listens(port: int) -> None:
-    """Wait until the socket is open, which is before anything slow is imported."""
+    """Wait until the socket is open, which is before slow imports."""
     while True:
         with suppress(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S).close()
@@ -122,7 +122,7 @@ def test_nobody_is_turned_away_while_kernels_are_compiled(tmp_path: Path) -> Non
         while not is_compiled:
             await asyncio.sleep(0.01)
 
-    def built() -> list[str]:
+    def workers_ready() -> list[str]:
         return [e["worker"] for e in events(tmp_path, "m") if e.get("what") == "built"]
 
     options = HostOptions("random", backend="prolog", log_folder=tmp_path)
@@ -132,30 +132,30 @@ def test_nobody_is_turned_away_while_kernels_are_compiled(tmp_path: Path) -> Non
         assert server.post(start("m", clocks="1 60")) == "ready"
         with server.connect() as plays:
             plays.sendall(request("(PLAY m 0 NIL NIL)"))
-            eventually(lambda: built() == ["understudy"])
+            eventually(lambda: workers_ready() == ["understudy"])
             assert server.post("(INFO)") == BUSY
             is_compiled = True
             assert read_reply(plays)[1] in ("(guess 0)", "(guess 1)")
         assert read_reply(ping) == (200, "ready")
-        assert built() == ["understudy", "thinker"]
+        assert workers_ready() == ["understudy", "thinker"]
         assert server.post("(ABORT m)") == "aborted"
         assert server.post("(INFO)") == AVAILABLE
 
 
 def test_players_learn_while_their_kernels_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else every match would compile those of nets again, in its start clock."""
-    begun: list[bool] = []
-    monkeypatch.setattr(learnt_values.PolicyFiles, "learnt", lambda *_: begun.append(True))
-    machine = machine_of_rules(kernels._OPEN_EXAMPLE, "propnet")
+    """Otherwise every match would compile the kernels of nets again, in its start clock."""
+    lessons: list[bool] = []
+    monkeypatch.setattr(learnt_values.PolicyFiles, "learnt", lambda *_: lessons.append(True))
+    machine = machine_of_rules(kernels.OPEN_EXAMPLE, "propnet")
     for spec in Auto.PLAYS:
         if "learn" in spec:
-            program = normalize(parse(kernels._OPEN_EXAMPLE))
+            program = normalize(parse(kernels.OPEN_EXAMPLE))
             player = make_player(
                 parse_spec(spec), machine, 0, np.random.default_rng(0), program=program
             )
             assert isinstance(player, Preparing)
-            player.prepare(Ticking(1e-3).deadline(kernels._START_S))
-    assert begun == [True]
+            player.prepare(Ticking(1e-3).deadline(kernels.START_S))
+    assert lessons == [True]
 
 
 @pytest.mark.verify
@@ -163,12 +163,12 @@ def test_players_learn_while_their_kernels_are_compiled(monkeypatch: pytest.Monk
 def test_server_answers_from_the_first_moment_on(changes: str) -> None:
     process, port = serve(changes)
     until_listens(port)
-    found = replies_until_available(port)
-    assert found == ({AVAILABLE} if changes == CACHED else {AVAILABLE, BUSY})
+    texts = replies_until_available(port)
+    assert texts == ({AVAILABLE} if changes == CACHED else {AVAILABLE, BUSY})
     process.terminate()
-    output, said = process.communicate(timeout=30)
+    output, errors = process.communicate(timeout=30)
     assert output == f"random listens on http://127.0.0.1:{port}\n"
-    assert ("compiling machine code, only once" in said) == (changes != CACHED)
+    assert ("compiling machine code, only once" in errors) == (changes != CACHED)
 
 
 @pytest.mark.timed
@@ -191,14 +191,14 @@ def test_nobody_is_refused_while_an_empty_cache_is_filled(tmp_path: Path) -> Non
         assert replies_until_available(port) <= {BUSY, AVAILABLE}
     finally:
         process.terminate()
-        _, said = process.communicate(timeout=30)
-    assert "ready" in said
+        _, errors = process.communicate(timeout=30)
+    assert "ready" in errors
     assert process.returncode == 0
 
 
 @pytest.mark.verify
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_server_that_compiles_ends_in_order(number: int) -> None:
+def test_server_ends_cleanly_while_it_compiles(number: int) -> None:
     process, port = serve(TAKES_LONG)
     assert process.stderr is not None
     assert process.stderr.readline().startswith("compiling machine code")
@@ -208,19 +208,17 @@ def test_server_that_compiles_ends_in_order(number: int) -> None:
     assert process.returncode == 0
 
 
-def test_what_was_compiled_is_noted_for_the_same_player(
+def test_compiled_kernels_are_noted_for_the_same_player(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Where there is nothing left to compile in the tests' own cache, this takes seconds.
-    real = kernels._notes
-    monkeypatch.setattr(
-        kernels, "_notes", lambda *about: [tmp_path / each.name for each in real(*about)][:1]
-    )
+    # This takes seconds if the cache of the tests has all kernels.
+    folder = folder_of_notes(tmp_path, monkeypatch)
     assert not kernels.are_cached("hyperplay2:n=2", "auto")
-    told: list[tuple[int, int]] = []
-    asyncio.run(kernels.fill_cache("hyperplay2:n=2", "auto", lambda *news: told.append(news)))
-    assert told == [(done, 4) for done in (1, 2, 3, 4)]  # two examples, each on two machines
-    (note,) = tmp_path.iterdir()
+    progress: list[tuple[int, int]] = []
+    asyncio.run(kernels.fill_cache("hyperplay2:n=2", "auto", lambda *news: progress.append(news)))
+    # Two examples, each on two machines.
+    assert progress == [(number, 4) for number in (1, 2, 3, 4)]
+    (note,) = folder.iterdir()
     files = [Path(file) for file in json.loads(note.read_text())["files"]]
     assert {"play", "run_query", "plan", "pick_best", "joint_of"} <= {
         file.name.split(".")[1].split("-")[0] for file in files
@@ -237,34 +235,46 @@ def test_what_was_compiled_is_noted_for_the_same_player(
     assert not kernels.are_cached("hyperplay2:n=2", "auto")
 
 
-def test_what_another_user_compiled_is_not_taken_for_ones_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def folders() -> list[Path]:
-        return [note.parent for note in kernels._notes("random", "auto")]
+def compile_nothing(*_: str) -> dict[str, list[str]]:
+    """A stand-in for `compile_all` that compiles nothing."""
+    return {"files": [__file__], "modules": []}
 
+
+def test_note_of_another_user_is_neither_read_nor_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside_code, circuits = folder_of_notes(tmp_path, monkeypatch), tmp_path / "circuits"
+    beside_code.mkdir(parents=True)
+    monkeypatch.setenv("GGP_CACHE_DIR", str(circuits))
+    monkeypatch.setattr(kernels, "compile_all", compile_nothing)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+        asyncio.run(kernels.fill_cache("random", "auto"))
+        assert kernels.are_cached("random", "auto")
+        (note,) = circuits.glob("kernels-*.json")
+        note.rename(beside_code / note.name)
+        assert not kernels.are_cached("random", "auto")
+    assert kernels.are_cached("random", "auto")
+
+
+def folder_of_notes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder where notes on kernels are kept in this test, as if ggp were in `folder`."""
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    beside = Path(ggp.machine.__file__).parent / "__pycache__"
-    assert beside in folders()
-    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
-    assert beside not in folders()
-    assert folders()
+    monkeypatch.setattr(ggp.machine, "__file__", str(folder / "__init__.py"))
+    return folder / "__pycache__"
 
 
 def compiled_for(player: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """The names of the kernels that are compiled for a player; the note on them is in `folder`."""
-    real = kernels._notes
-    monkeypatch.setattr(
-        kernels, "_notes", lambda *about: [folder / each.name for each in real(*about)][:1]
-    )
+    """The names of the kernels that are compiled for a player, with a note in `folder`."""
+    notes = folder_of_notes(folder, monkeypatch)
     asyncio.run(kernels.fill_cache(player, "auto"))
-    (note,) = folder.iterdir()
+    (note,) = notes.iterdir()
     files = json.loads(note.read_text())["files"]
     return {Path(file).name.split(".")[1].split("-")[0] for file in files}
 
 
 @pytest.mark.verify
-def test_kernels_of_players_that_play_in_its_place_are_compiled_too(
+def test_kernels_of_players_that_auto_hands_over_to_are_compiled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = compiled_for("auto", tmp_path, monkeypatch)
@@ -285,7 +295,7 @@ def test_kernels_of_boards_are_compiled_for_a_player_with_declared_pieces(
     assert not kernels.are_cached("los", "auto")
 
 
-def test_child_that_fails_is_told_and_the_server_goes_on(
+def test_failed_compilation_is_logged_and_the_server_goes_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(kernels, "compile_all", abs)

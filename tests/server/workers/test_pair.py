@@ -1,10 +1,12 @@
-"""The pair of a match: who starts first, and what is sent where nobody knows a move."""
+"""The pair of workers of a match: which starts first, and the moves when none is known."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from dataclasses import replace
+from itertools import count
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from ggp.players import Decision
 from ggp.protocol.path import PathTurn
 from ggp.protocol.session import Ask
 from ggp.server.match_log import MatchLog
+from ggp.server.workers import pair as pair_module
 from ggp.server.workers.nursery import Nursery
 from ggp.server.workers.orders import (
     FIRST_LOOK,
@@ -26,21 +29,21 @@ from ggp.server.workers.orders import (
 from ggp.server.workers.pair import MoveToSend, WorkerPair, WorkerSlot, last_resort
 from ggp.server.workers.pool import WorkerPool, WorkerProcess
 from tests.server.live import PATIENCE_S
-from tests.server.workers.test_pool import HANGS, ShellPool, says, until
+from tests.server.workers.test_pool import HANGS, ShellPool, WorkerLog, says, until
 
 SETUP = Setup("(role a)", "a", "random", "prolog", 1, 1.0, 1 << 30)
 LONG_AGO_S = -100.0
 
 
 class NoPool(WorkerPool):
-    """The system starts no process."""
+    """A pool of a system that starts no process."""
 
     def __init__(self) -> None:
         super().__init__(Nursery(lambda channel, anew: None), 1 << 30)
-        self.asked: list[bool] = []
+        self.requests: list[bool] = []
 
     async def take(self, *, light: bool) -> WorkerProcess:
-        self.asked.append(light)
+        self.requests.append(light)
         raise BackendUnavailableError("a worker process", "none are left")
 
 
@@ -84,10 +87,12 @@ def test_last_resort_is_the_likeliest_of_our_moves(moves: list[str | None], expe
 def test_last_resort_repeats_no_move_that_the_server_has_just_replaced(
     turns: list[tuple[str, str]], expected: str
 ) -> None:
-    assert last_resort([PathTurn(move, submitted=sent) for move, sent in turns]) == expected
+    assert (
+        last_resort([PathTurn(move, submitted=submitted) for move, submitted in turns]) == expected
+    )
 
 
-def test_last_resort_is_what_was_executed_where_percepts_were_alike() -> None:
+def test_last_resort_is_the_move_executed_after_similar_percepts() -> None:
     # Who is to move hears of it, and moves on after a refusal.
     turns = [
         PathTurn("noop", ("(yours)",)),
@@ -104,25 +109,26 @@ def test_last_resort_is_what_was_executed_where_percepts_were_alike() -> None:
     assert last_resort(turns[:-1]) == "b1"
 
 
-class Finder(WorkerSlot):
+class Guesser(WorkerSlot):
     """A worker without particles, whose moves are known beforehand."""
 
-    def __init__(self, pool: WorkerPool, *moves: str) -> None:
-        super().__init__("thinker", pool, SETUP, MatchLog(None, "m"), lambda: None)
-        self._moves, self.is_built = list(moves), True
+    def __init__(self, name: str, *args: Any, **options: Any) -> None:
+        super().__init__(name, *args, **options)
+        self._moves, self.is_built = {"thinker": ["a", "b"], "understudy": ["c", "d"]}[name], True
 
     def think(self, order: Think) -> None:
         decision = Decision(self._moves.pop(0), (), 0, False, 0, 0.0, "no particles")
         self.report, self.idle, self.lost = MoveReport(order.number, True, decision), True, True
 
 
-def test_where_no_reading_fits_the_move_is_that_of_the_first() -> None:
+def test_where_no_reading_fits_the_move_is_that_of_the_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pair_module, "WorkerSlot", Guesser)
     first, second = (PathTurn("a"), PathTurn("b")), (PathTurn("b"),)
 
     async def run() -> MoveToSend:
-        pool = NoPool()
-        pair = WorkerPair(pool, SETUP, MatchLog(None, "m"))
-        pair._thinker, pair._understudy = Finder(pool, "a", "b"), Finder(pool, "c", "d")
+        pair = WorkerPair(NoPool(), SETUP, MatchLog(None, "m"))
         deadline_s = time.monotonic() + PATIENCE_S
         choice = await pair.choose(Ask(1, 1, True, first, 0.0, deadline_s, (second,)), deadline_s)
         await pair.close()
@@ -132,7 +138,7 @@ def test_where_no_reading_fits_the_move_is_that_of_the_first() -> None:
     assert (choice.move, choice.reading) == ("a", None)
 
 
-def test_without_workers_the_move_comes_from_what_the_server_told() -> None:
+def test_without_workers_the_move_comes_from_the_history() -> None:
     history = (
         PathTurn("noop"),
         PathTurn(None, None, "(mark 1 1)", True),
@@ -155,38 +161,40 @@ def test_understudy_is_started_first() -> None:
         pool = NoPool()
         pair = WorkerPair(pool, SETUP, MatchLog(None, "m"))
         pair.start(time.monotonic())
-        while len(pool.asked) < 2:
+        while len(pool.requests) < 2:
             await asyncio.sleep(0)
         await pair.close()
-        return pool.asked
+        return pool.requests
 
     light, heavy = asyncio.run(run())[:2]
     assert (light, heavy) == (True, False)
 
 
-def test_another_understudy_on_the_machine_of_the_thinker_takes_over() -> None:
+def test_understudy_on_the_machine_of_the_thinker_takes_over() -> None:
     def script(backend: str) -> str:
         report = MoveReport(FIRST_LOOK, True, Decision("a", (), 1, True, 0, 0.0))
         answers: list[Answer] = [Up(()), MachineBuilt(backend, ("a",), 0.0), report]
         return f"{'; '.join(map(says, answers))}; {HANGS}"
 
     async def run() -> None:
-        first, other = script("prolog"), script("relational")
-        pool = ShellPool(first, other, other, first)
-        pair = WorkerPair(pool, replace(SETUP, backend="auto"), MatchLog(None, "m"))
+        plain, fast, log = script("prolog"), script("relational"), WorkerLog()
+        pool = ShellPool(plain, fast, fast, plain)
+        pair = WorkerPair(pool, replace(SETUP, backend="auto"), log)
         await pair.get_ready(1, time.monotonic() + PATIENCE_S)
-        understudy = pair._understudy
-        for number in (2, 3):
-            await until(lambda: pair._understudies[-1].warm)
-            deadline_s = time.monotonic() + PATIENCE_S
+        first, *_ = pool.workers
+        deadline_s = time.monotonic() + PATIENCE_S
+        for number in count(2):
+            if first.ended:
+                break
             pair.hurry(number)
             await pair.choose(Ask(number, 1, True, (), 0.0, deadline_s), deadline_s)
-        assert pair._understudy is not understudy
-        assert pair._understudy.built_on == "relational"
-        process = pair._understudy._process
-        assert process is not None
-        process.kill("a test")
-        await until(lambda: pair._understudy.built_on == "prolog")  # ready in a moment again
+            await asyncio.sleep(0.01)
+        *_, successor = pool.workers
+        successor.kill("a test")
+        await until(lambda: len(log.texts("understudy", "built")) == 3)
+        backends = [text.partition(",")[0] for text in log.texts("understudy", "built")]
+        assert backends == ["prolog", "relational", "prolog"]  # which is ready in a moment again
+        assert pool.lights == [True, False, False, True]
         assert pair.kills == 1
         await pair.close()
         await pool.close()

@@ -1,4 +1,4 @@
-"""Processes that do not start, and those that take the place of others that die."""
+"""Workers that do not start, hang or die, and their replacements."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import signal
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +20,7 @@ from ggp.run.messages import framed
 from ggp.server.match_log import MatchLog
 from ggp.server.workers import pair
 from ggp.server.workers import pool as pool_module
-from ggp.server.workers.nursery import Nursery
+from ggp.server.workers.nursery import Nursery, Taken
 from ggp.server.workers.orders import (
     Answer,
     MachineBuilt,
@@ -36,15 +38,16 @@ from ggp.server.workers.pool import (
     STOPPED_S,
     WorkerPool,
     WorkerProcess,
+    connected,
 )
-from tests.server.live import PATIENCE_S
+from tests.server.live import PATIENCE_S, handed_over
 
 MEMORY = 1 << 30
 SETUP = Setup("(role a)", "a", "random", "prolog", 1, 1.0, MEMORY)
 
 
 def says(answer: Answer) -> str:
-    """A command of a shell that sends a message."""
+    """A shell command that sends a message."""
     return "printf '" + "".join(f"\\{byte:03o}" for byte in framed(to_json(answer))) + "'"
 
 
@@ -64,29 +67,53 @@ def _often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_module, "WATCH_EVERY_S", 0.01)
 
 
-async def shell(script: str) -> WorkerProcess:
-    """A worker that does what a script of a shell says."""
-    pipe = asyncio.subprocess.PIPE
-    child = await asyncio.create_subprocess_exec(
-        "sh", "-c", script, stdin=pipe, stdout=pipe, start_new_session=True
-    )
-    assert child.stdin is not None
-    assert child.stdout is not None
-    return WorkerProcess(child.pid, child.stdout, child.stdin, asyncio.ensure_future(child.wait()))
+class ShellNursery(Nursery):
+    """Its workers run these shell scripts in turn, and the last of them for ever."""
+
+    def __init__(self, *scripts: str) -> None:
+        super().__init__(lambda channel, anew: None)
+        self._scripts = list(scripts)
+
+    async def take(self, *, light: bool) -> Taken:
+        script = self._scripts.pop(0) if len(self._scripts) > 1 else self._scripts[0]
+        return await handed_over("sh", "-c", script)
 
 
 class ShellPool(WorkerPool):
-    """Starts these scripts in turn, and the last of them for ever."""
+    """A pool whose workers run shell scripts.
+
+    Attributes:
+        nursery: their source.
+        workers: all that were taken.
+        lights: for each, whether one without kernels sufficed.
+    """
 
     def __init__(self, *scripts: str) -> None:
-        super().__init__(Nursery(lambda channel, anew: None), MEMORY)
-        self.scripts = list(scripts)
-        self.num_started = 0
+        self.nursery = ShellNursery(*scripts)
+        super().__init__(self.nursery, MEMORY)
+        self.workers: list[WorkerProcess] = []
+        self.lights: list[bool] = []
 
-    async def _start(self, light: bool) -> WorkerProcess:
-        script = self.scripts[min(self.num_started, len(self.scripts) - 1)]
-        self.num_started += 1
-        return await shell(script)
+    async def take(self, *, light: bool) -> WorkerProcess:
+        self.lights.append(light)
+        self.workers.append(await super().take(light=light))
+        return self.workers[-1]
+
+
+class WorkerLog(MatchLog):
+    """Keeps the events of workers, and writes nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(None, "m")
+        self._events: list[tuple[str, str, str]] = []
+
+    def write(self, event: str, **fields: Any) -> None:
+        if event == "worker":
+            self._events.append((fields["worker"], fields["what"], fields["text"]))
+
+    def texts(self, worker: str, event: str) -> list[str]:
+        """The texts of one kind of event of a worker, in order."""
+        return [text for *kind, text in self._events if kind == [worker, event]]
 
 
 async def until(condition: Callable[[], object]) -> None:
@@ -133,15 +160,18 @@ def test_newborn_is_killed_when_it_will_never_run(
     every_s = STOPPED_S + 0.1
     assert 4 * every_s > STILL_S > every_s
     assert 29 * every_s > START_S > 4 * every_s
-    told = iter(states)
-    monkeypatch.setattr(processes, "state_and_cpu", lambda pid: next(told))
+    observations = iter(states)
+    monkeypatch.setattr(processes, "state_and_cpu", lambda pid: next(observations))
 
     async def run() -> None:
-        worker = await shell(HANGS)
+        ends: list[str] = []
+        worker = await connected(await handed_over("sh", "-c", HANGS))
+        worker.on_end = ends.append
         for number in range(len(states)):
             worker.ask(worker.started_s + number * every_s)
-        assert worker._why == ("it does not start" if killed else None)
-        await worker.close()
+        worker.kill("the test is over")  # unless it was killed before
+        await until(lambda: ends)
+        assert ends == ["it does not start" if killed else "the test is over"]
 
     asyncio.run(run())
 
@@ -150,7 +180,7 @@ def test_newborn_is_killed_when_it_will_never_run(
 def test_worker_that_is_stopped_while_it_starts_is_killed() -> None:
     async def run() -> None:
         ends: list[str] = []
-        worker = await shell(HANGS)
+        worker = await connected(await handed_over("sh", "-c", HANGS))
         os.kill(worker.pid, signal.SIGSTOP)
         worker.on_end = ends.append
         await until(lambda: processes.state_and_cpu(worker.pid)[0] == "T")
@@ -170,7 +200,7 @@ def test_worker_that_is_stopped_while_it_starts_is_killed() -> None:
         (("no sockets", "no reading of other files"), []),
     ],
 )
-def test_what_workers_gave_up_is_told_once(
+def test_dropped_rights_of_workers_are_logged_once(
     rights: tuple[str, ...], warned: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     async def scenario(pool: ShellPool) -> None:
@@ -181,8 +211,8 @@ def test_what_workers_gave_up_is_told_once(
 
     caplog.set_level("INFO", "ggp.server.workers.pool")
     with_pool(ShellPool(f"{says(Up(rights))}; {HANGS}"), scenario)
-    told, *warnings = [record.getMessage() for record in caplog.records]
-    assert told == f"workers gave up: {', '.join(rights) or 'nothing'}"
+    notice, *warnings = [record.getMessage() for record in caplog.records]
+    assert notice == f"workers gave up: {', '.join(rights) or 'nothing'}"
     assert [text.partition(":")[0] for text in warnings] == [f"workers could {w}" for w in warned]
 
 
@@ -197,7 +227,7 @@ def test_worker_that_was_dropped_has_ended_when_the_pool_is_closed() -> None:
     asyncio.run(run())
 
 
-def test_worker_that_answers_other_words_than_those_of_the_rules_is_not_heard() -> None:
+def test_worker_that_answers_with_words_outside_the_rules_is_killed() -> None:
     def answers(move: str) -> str:
         report = MoveReport(1, True, Decision(move, (), 1, True, 0, 0.0))
         return f"{says(report)}; {HANGS}"
@@ -210,56 +240,61 @@ def test_worker_that_answers_other_words_than_those_of_the_rules_is_not_heard() 
         thinker.start(time.monotonic())
         await until(lambda: thinker.report is not None)
         assert thinker.report is not None
-        assert (thinker.report.decision.move, pool.num_started) == ("(mark 1 b)", 3)
+        assert (thinker.report.decision.move, len(pool.workers)) == ("(mark 1 b)", 3)
         await thinker.close()
         await pool.close()
 
     asyncio.run(run())
 
 
-def test_understudy_that_only_starts_gives_way_to_one_that_runs(
-    monkeypatch: pytest.MonkeyPatch,
+def end_of_silent_understudy(pool: ShellPool, event: str) -> str:
+    """Why a silent understudy was killed; `the test is over` if the slot did not kill it.
+
+    Args:
+        event: of the worker, after which the question comes.
+    """
+
+    async def run() -> str:
+        log = WorkerLog()
+        understudy = WorkerSlot("understudy", pool, SETUP, log, lambda: None, is_last=True)
+        understudy.start(time.monotonic())
+        await until(lambda: log.texts("understudy", event))
+        understudy.think(Think(1, 0, (), time.monotonic() + PATIENCE_S))
+        await asyncio.sleep(0.01)  # longer than `LISTEN_S`
+        pool.workers[0].kill("the test is over")
+        await until(lambda: len(pool.workers) == 2)
+        await understudy.close()
+        await pool.close()
+        (reason,) = log.texts("understudy", "died")
+        return reason
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("has_ready", "reason"), [(True, "it does not answer"), (False, "the test is over")]
+)
+def test_understudy_that_only_starts_gives_way_if_another_worker_is_ready(
+    monkeypatch: pytest.MonkeyPatch, has_ready: bool, reason: str
 ) -> None:
     monkeypatch.setattr(pair, "LISTEN_S", 0.0)
-
-    async def run() -> None:
-        pool = ShellPool(HANGS, RUNS)
-        log = MatchLog(None, "m")
-        understudy = WorkerSlot("understudy", pool, SETUP, log, lambda: None, is_last=True)
-        understudy.start(time.monotonic())
-        await until(lambda: understudy._process is not None)
-        starts = understudy._process
-        assert starts is not None
-        understudy._kill_unless_alive(starts, time.monotonic(), "")
-        assert starts._why is None  # there is no other
-        pool._nursery.is_loaded = True
-        understudy.think(Think(1, 0, (), time.monotonic() + PATIENCE_S))
-        await until(lambda: understudy._process not in (None, starts))
-        assert starts._why == "it does not answer"
-        await understudy.close()
-        await pool.close()
-
-    asyncio.run(run())
+    pool = ShellPool(HANGS, RUNS)
+    pool.nursery.is_loaded = has_ready
+    assert end_of_silent_understudy(pool, "started") == reason
 
 
-@needs_proc
-def test_understudy_that_computes_may_be_slow_to_answer() -> None:
-    async def run() -> None:
-        pool, log = ShellPool(RUNS), MatchLog(None, "m")
-        understudy = WorkerSlot("understudy", pool, SETUP, log, lambda: None, is_last=True)
-        understudy.start(time.monotonic())
-        await until(lambda: understudy._process is not None and understudy._process.is_up)
-        process = understudy._process
-        assert process is not None
-        _, cpu = processes.state_and_cpu(process.pid)
-        understudy._kill_unless_alive(process, time.monotonic(), "less CPU time")
-        assert process._why is None
-        understudy._kill_unless_alive(process, time.monotonic(), cpu)  # it only sleeps
-        assert process._why == "it does not answer"
-        await understudy.close()
-        await pool.close()
-
-    asyncio.run(run())
+@pytest.mark.parametrize(
+    ("computes", "reason"), [(False, "it does not answer"), (True, "the test is over")]
+)
+def test_understudy_that_computes_may_be_slow_to_answer(
+    monkeypatch: pytest.MonkeyPatch, computes: bool, reason: str
+) -> None:
+    monkeypatch.setattr(pair, "LISTEN_S", 0.0)
+    looks = count()
+    monkeypatch.setattr(
+        processes, "state_and_cpu", lambda pid: ("S", str(next(looks)) if computes else "0")
+    )
+    assert end_of_silent_understudy(ShellPool(RUNS), "runs") == reason
 
 
 @pytest.mark.parametrize(
@@ -269,7 +304,7 @@ def test_understudy_that_computes_may_be_slow_to_answer() -> None:
 def test_worker_that_starves_has_more_time_than_one_that_hangs(
     monkeypatch: pytest.MonkeyPatch, share: float | None, kills_after: int
 ) -> None:
-    """It is looked at every `HANG_S`; it gets that share of a processor."""
+    """The slot looks at it every `HANG_S`; it gets that share of a processor."""
     hang_s = 2**-6
     monkeypatch.setattr(pair, "HANG_S", hang_s)
     monkeypatch.setattr(pair, "STARVED_S", 10 * hang_s)
@@ -283,14 +318,11 @@ def test_worker_that_starves_has_more_time_than_one_that_hangs(
     monkeypatch.setattr(processes, "processor_seconds", processor_seconds)
 
     async def run() -> None:
-        pool = ShellPool(BUILT)
-        thinker = WorkerSlot("thinker", pool, SETUP, MatchLog(None, "m"), lambda: None)
+        pool, log = ShellPool(BUILT, HANGS), WorkerLog()
+        thinker = WorkerSlot("thinker", pool, SETUP, log, lambda: None)
         thinker.start(time.monotonic())
-        await until(lambda: thinker.is_built)
-        first = thinker._process
-        assert first is not None
-        await until(lambda: first._why is not None)
-        assert first._why == "it hangs"
+        await until(lambda: log.texts("thinker", "died"))
+        assert log.texts("thinker", "died") == ["it hangs"]
         assert looks == 2 * kills_after
         await thinker.close()
         await pool.close()
@@ -298,8 +330,8 @@ def test_worker_that_starves_has_more_time_than_one_that_hangs(
     asyncio.run(run())
 
 
-def test_a_player_may_take_as_long_to_make_as_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its machine is announced before, and questions that it misses do not end its worker."""
+def test_player_may_take_as_long_to_build_as_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its machine is announced earlier, and unanswered questions do not end its worker."""
     monkeypatch.setattr(pair, "HANG_S", 2**-6)
 
     async def run() -> None:
@@ -320,12 +352,12 @@ def test_a_player_may_take_as_long_to_make_as_a_machine(monkeypatch: pytest.Monk
 
 
 @needs_proc
-def test_time_on_processors_is_counted() -> None:
-    before = processes.processor_seconds(os.getpid())
-    assert before is not None
+def test_processor_time_is_measured() -> None:
+    start_s = processes.processor_seconds(os.getpid())
+    assert start_s is not None
     end = time.process_time() + 0.05
     while time.process_time() < end:
         pass
-    after = processes.processor_seconds(os.getpid())
-    assert after is not None
-    assert 0.02 <= after - before <= 1.0
+    end_s = processes.processor_seconds(os.getpid())
+    assert end_s is not None
+    assert 0.02 <= end_s - start_s <= 1.0

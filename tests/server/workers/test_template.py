@@ -1,4 +1,4 @@
-"""The process that workers are forked from: what it gives, what outlives what, what nobody sees."""
+"""The template that workers are forked from: spare workers, lifetimes, and the environment."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import socket
 import subprocess
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,9 +23,8 @@ from ggp.server.workers import template as template_module
 from ggp.server.workers.nursery import Nursery, Taken, TemplateProcess, template_for
 from ggp.server.workers.orders import MachineBuilt, MoveReport, Setup, Think
 from ggp.server.workers.pool import connected
-from tests.server.live import GUESSING, PATIENCE_S, eventually
-from tests.server.test_server import is_alive
-from tests.support.process_tree import started_by
+from tests.server.live import GUESSING, PATIENCE_S, eventually, is_alive
+from tests.support.process_tree import entry_of, started_by
 
 MEMORY = 1 << 30
 needs_proc = pytest.mark.skipif(
@@ -33,22 +33,35 @@ needs_proc = pytest.mark.skipif(
 pytestmark = needs_proc
 
 
+def template_pids() -> set[int]:
+    """The templates that this process has started, and that have not ended."""
+    return {pid for pid in started_by(os.getpid()) if entry_of(pid).endswith("template:main")}
+
+
+class TracedTemplate(TemplateProcess):
+    """Knows the process id of its template, provided that all later templates have ended."""
+
+    def __init__(self, memory_bytes: int | None, **options: Any) -> None:
+        super().__init__(memory_bytes, **options)
+        self._earlier_pids = template_pids()
+
+    @property
+    def pid(self) -> int:
+        (pid,) = template_pids() - self._earlier_pids
+        return pid
+
+
 @pytest.fixture(scope="module")
-def template() -> Iterator[TemplateProcess]:
-    """One with two spares."""
-    process = TemplateProcess(MEMORY, spares=2, player="hyperplay")
+def template() -> Iterator[TracedTemplate]:
+    """A template with two spare workers."""
+    process = TracedTemplate(MEMORY, spares=2, player="hyperplay")
     process.start()
     yield process
     process.close()
 
 
-def pid_of(template: TemplateProcess) -> int:
-    assert template._process is not None
-    return template._process.pid
-
-
-def with_nursery(template: TemplateProcess, scenario: Callable[[Nursery], Awaitable[None]]) -> None:
-    """Run a scenario as a server would that begins now."""
+def with_nursery(template: TracedTemplate, scenario: Callable[[Nursery], Awaitable[None]]) -> None:
+    """Run a scenario with a nursery, as a server has it."""
 
     async def run() -> None:
         nursery = Nursery(template.connect)
@@ -61,48 +74,52 @@ def with_nursery(template: TemplateProcess, scenario: Callable[[Nursery], Awaita
 
 
 LET_GO: set[int] = set()
-"""Workers that end: they may be there for a moment still, as children of the template."""
+"""Workers that end; for a moment they may still be children of the template."""
 
 
-def let_go(taken: Taken) -> None:
+def let_go(process: Taken) -> None:
     """Close the pipes of a worker, which ends it."""
-    LET_GO.add(taken.pid)
-    os.close(taken.orders)
-    os.close(taken.answers)
+    LET_GO.add(process.pid)
+    os.close(process.orders)
+    os.close(process.answers)
 
 
-def ready(template: TemplateProcess) -> set[int]:
-    """Workers there are, when all is quiet as many as are kept ready."""
-    return set(started_by(pid_of(template))) - LET_GO
+def ready(template: TracedTemplate) -> set[int]:
+    """Its workers that were not let go: the spare ones if none is taken."""
+    return set(started_by(template.pid)) - LET_GO
 
 
-def test_worker_is_there_at_once_and_has_all_it_needs(template: TemplateProcess) -> None:
+def test_spare_worker_is_handed_over_at_once_with_everything_loaded(
+    template: TracedTemplate,
+) -> None:
     eventually(lambda: len(ready(template)) == 2)
-    before = ready(template)
-    told: list[object] = []
+    spares = ready(template)
+    answers: list[object] = []
 
     async def scenario(nursery: Nursery) -> None:
         worker = await connected(await nursery.take(light=False))
-        assert worker.pid in before
+        assert worker.pid in spares
         assert nursery.num_threads == 1
-        worker.on_answer = told.append
+        worker.on_answer = answers.append
         worker.send(Setup(GUESSING, "guesser", "hyperplay:n=2,states=500", "auto", 1, 20.0, MEMORY))
         turn = PathTurn("(guess 0)", ("(hint 1)",), "(guess 0)", True)
         async with asyncio.timeout(PATIENCE_S):
-            # What is asked before the circuit is there is played without it.
-            while not any(isinstance(each, MachineBuilt) for each in told):
+            # A question before the circuit is ready is answered without it.
+            while not any(isinstance(answer, MachineBuilt) for answer in answers):
                 await asyncio.sleep(0.01)
             worker.send(Think(1, 0, (turn,), asyncio.get_running_loop().time() + PATIENCE_S))
-            while not any(isinstance(each, MoveReport) and each.final for each in told):
+            while not any(isinstance(answer, MoveReport) and answer.final for answer in answers):
                 await asyncio.sleep(0.01)
         LET_GO.add(worker.pid)
         await worker.close()
 
     with_nursery(template, scenario)
-    assert any(isinstance(each, MachineBuilt) and each.backend == "propnet" for each in told)
+    assert any(
+        isinstance(answer, MachineBuilt) and answer.backend == "propnet" for answer in answers
+    )
 
 
-def test_worker_that_is_ready_takes_little_memory_of_its_own(template: TemplateProcess) -> None:
+def test_spare_worker_takes_little_memory_of_its_own(template: TracedTemplate) -> None:
     eventually(lambda: len(ready(template)) == 2)
     for pid in ready(template):
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
@@ -110,24 +127,24 @@ def test_worker_that_is_ready_takes_little_memory_of_its_own(template: TemplateP
         assert own_kb < 10_000
 
 
-def test_processes_that_are_ready_outlive_the_server_and_those_it_took_do_not(
-    template: TemplateProcess,
+def test_spare_workers_outlive_the_server_and_taken_ones_do_not(
+    template: TracedTemplate,
 ) -> None:
     eventually(lambda: len(ready(template)) == 2)
-    before, took = ready(template), []
+    spares, took = ready(template), []
 
     async def scenario(nursery: Nursery) -> None:
-        taken = await nursery.take(light=True)
-        took.append(taken.pid)
-        let_go(taken)
+        process = await nursery.take(light=True)
+        took.append(process.pid)
+        let_go(process)
 
     with_nursery(template, scenario)
     eventually(lambda: not is_alive(took[0]))
     eventually(lambda: len(ready(template)) == 2)
-    assert before - ready(template) == {*took}
+    assert spares - ready(template) == {*took}
 
 
-def test_ready_process_that_dies_or_is_stopped_is_never_taken(template: TemplateProcess) -> None:
+def test_dead_or_stopped_spare_is_never_handed_over(template: TracedTemplate) -> None:
     eventually(lambda: len(ready(template)) == 2)
     dies, stops = ready(template)
     LET_GO.update((dies, stops))
@@ -136,64 +153,66 @@ def test_ready_process_that_dies_or_is_stopped_is_never_taken(template: Template
     eventually(lambda: not is_alive(dies) and processes.state_and_cpu(stops)[0] == "T")
 
     async def scenario(nursery: Nursery) -> None:
-        taken = await nursery.take(light=True)
-        assert taken.pid not in (dies, stops)
-        let_go(taken)
+        process = await nursery.take(light=True)
+        assert process.pid not in (dies, stops)
+        let_go(process)
 
     with_nursery(template, scenario)
     eventually(lambda: not is_alive(stops))
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -9), (signal.SIGTERM, -15)])
-def test_how_a_worker_ended_is_told(template: TemplateProcess, number: int, status: int) -> None:
+def test_exit_status_of_a_worker_is_reported(
+    template: TracedTemplate, number: int, status: int
+) -> None:
     async def scenario(nursery: Nursery) -> None:
-        taken = await nursery.take(light=True)
-        os.kill(taken.pid, number)
-        assert await taken.ended == status
-        let_go(taken)
+        process = await nursery.take(light=True)
+        os.kill(process.pid, number)
+        assert await process.ended == status
+        let_go(process)
 
     with_nursery(template, scenario)
 
 
-def test_another_process_takes_the_place_of_one_that_died() -> None:
-    template = TemplateProcess(MEMORY)
+def test_dead_template_is_replaced() -> None:
+    template = TracedTemplate(MEMORY)
 
     async def scenario(nursery: Nursery) -> None:
         first = await nursery.take(light=True)
-        os.kill(pid_of(template), signal.SIGKILL)
+        os.kill(template.pid, signal.SIGKILL)
         assert await first.ended == -signal.SIGKILL
-        eventually(lambda: not is_alive(first.pid))  # it dies with what it came from
+        eventually(lambda: not is_alive(first.pid))  # it dies with its template
         second = await nursery.take(light=True)
-        for each in (first, second):
-            let_go(each)
+        for process in (first, second):
+            let_go(process)
 
     with_nursery(template, scenario)
     template.close()
 
 
-def test_process_that_gives_nothing_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_template_that_gives_no_worker_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nursery_module, "ANSWER_S", 0.2)
-    template = TemplateProcess(MEMORY)
+    template = TracedTemplate(MEMORY)
 
     async def scenario(nursery: Nursery) -> None:
         let_go(await nursery.take(light=True))
         while not nursery.is_loaded:
             await asyncio.sleep(0.01)
-        stopped = pid_of(template)
+        stopped = template.pid
         os.kill(stopped, signal.SIGSTOP)
         for _ in range(nursery_module.MAX_SILENT):
-            assert pid_of(template) == stopped  # once it may have been slow
+            assert template.pid == stopped  # once it may have been slow
             with pytest.raises(BackendUnavailableError, match="none is given"):
                 await nursery.take(light=True)
         let_go(await nursery.take(light=True))
-        assert pid_of(template) != stopped
+        assert template.pid != stopped
         assert not is_alive(stopped)
 
     with_nursery(template, scenario)
     template.close()
 
 
-def test_server_that_asks_one_that_cannot_be_started_is_told() -> None:
+def test_template_that_cannot_be_started_is_reported() -> None:
     def connect(channel: socket.socket, anew: bool) -> None:
         channel.close()
         raise FileNotFoundError("there is no Python interpreter to start")
@@ -205,59 +224,72 @@ def test_server_that_asks_one_that_cannot_be_started_is_told() -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize(("spares", "matches", "kept"), [(None, 1, 3), (None, 4, 9), (0, 4, 0)])
-def test_as_many_are_ready_as_may_play_at_once_and_one_more(
-    spares: int | None, matches: int, kept: int
+@pytest.mark.parametrize(
+    ("spares", "matches", "num_spares"), [(None, 1, 3), (None, 4, 9), (0, 4, 0)]
+)
+def test_two_workers_for_each_match_and_one_more_are_kept_ready(
+    spares: int | None, matches: int, num_spares: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert spares_of(spares, matches) == kept
-    options = HostOptions("random", matches=matches, spares=spares)
-    assert str(kept) in template_for(options)._arguments
+    assert spares_of(spares, matches) == num_spares
+    template = template_for(HostOptions("random", matches=matches, spares=spares))
+    command, _ = command_of(template, monkeypatch)
+    assert str(num_spares) in command
 
 
 def test_workers_see_little_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_TOKEN", "secret")
     monkeypatch.setenv("NOTIFY_SOCKET", "/run/systemd/notify")
     monkeypatch.setenv("LC_TIME", "C")
-    seen: dict[str, str] = {}
+    _, environment = command_of(TemplateProcess(MEMORY), monkeypatch)
+    assert {"PATH", "LC_TIME", "OMP_NUM_THREADS"} <= environment.keys()
+    assert not {"SOME_TOKEN", "NOTIFY_SOCKET"} & environment.keys()
 
-    def record(*command: object, env: dict[str, str], **options: object) -> None:
-        seen.update(env)
-        raise OSError("enough")
+
+def command_of(
+    template: TemplateProcess, monkeypatch: pytest.MonkeyPatch
+) -> tuple[list[str], dict[str, str]]:
+    """The command that starts a template, and its environment; nothing is started."""
+    starts: list[tuple[list[str], dict[str, str]]] = []
+
+    def record(command: list[str], env: dict[str, str], **options: object) -> None:
+        starts.append((command, env))
+        raise OSError("nothing is started")
 
     monkeypatch.setattr(subprocess, "Popen", record)
-    with pytest.raises(OSError, match="enough"):
-        TemplateProcess(MEMORY).start()
-    assert {"PATH", "LC_TIME", "OMP_NUM_THREADS"} <= seen.keys()
-    assert not {"SOME_TOKEN", "NOTIFY_SOCKET"} & seen.keys()
+    with pytest.raises(OSError, match="nothing is started"):
+        template.start()
+    return starts[0]
 
 
-def test_template_that_cannot_fork_says_so_and_lives_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_more() -> int:
+def serve_without_forks(*arguments: str) -> None:
+    """An entry: a template of a system that starts no more processes."""
+
+    def refuse() -> int:
         raise BlockingIOError("Resource temporarily unavailable")
 
-    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else None
-    monkeypatch.setattr(os, "fork", no_more)
-    ours, control = socket.socketpair()
-    server, channel = socket.socketpair()
-    template = template_module._Template(Channel(control), 0, 1)
-    client = template_module._Client(Channel(channel))
-    template._give(client, 7)
-    template._keep_another()  # nor is a spare worth the end of the others
-    assert Channel(server).receive() == [{"refused": 7}]
-    assert not client.workers
-    assert not template._wants_spare()
-    template._selector.close()
-    for each in (ours, control, server, channel, template._woken, template._waking):
-        each.close()
-    assert before is None or len(os.listdir("/proc/self/fd")) == before
+    os.fork = refuse
+    template_module.main(*arguments)
 
 
-def test_server_whose_worker_is_refused_is_told() -> None:
-    async def scenario() -> None:
-        nursery = Nursery(lambda channel, anew: channel.close())
-        wanted = nursery._requests[7] = asyncio.get_running_loop().create_future()
-        nursery._follow({"refused": 7})
-        with pytest.raises(OSError, match="cannot start a process"):
-            await wanted
+def test_template_that_cannot_fork_refuses_and_lives_on() -> None:
+    ours, theirs = socket.socketpair()
+    entry = f"{__name__}:{serve_without_forks.__name__}"
+    template = processes.start(entry, "0", "1", "random", "prolog", "0", stdin=theirs.fileno())
 
-    asyncio.run(scenario())
+    def connect(channel: socket.socket, anew: bool) -> None:
+        with channel:
+            Channel(ours).send({}, channel.fileno())
+
+    async def run() -> None:
+        nursery, num_open = Nursery(connect), set()
+        for _ in range(3):
+            with pytest.raises(BackendUnavailableError, match="cannot start a process"):
+                await nursery.take(light=False)
+            await asyncio.sleep(0.1)  # in which it tries to have a spare
+            num_open.add(len(os.listdir(f"/proc/{template.pid}/fd")))
+        assert len(num_open) == 1
+        nursery.close()
+
+    with ours, theirs:
+        asyncio.run(run())
+    processes.reap(template)

@@ -1,4 +1,4 @@
-"""A worker process: its orders, its limits, what it gave up; and the language it is spoken to."""
+"""A worker process: its orders, answers, limits and dropped rights, and the form of messages."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import time
+import weakref
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -25,8 +26,10 @@ from ggp.players import Context, Decision, MoveValue, Player, PlayerSpec, player
 from ggp.players.elsewhere.from_json import MAX_SHOWN_VALUES
 from ggp.players.hyperplay import HyperPlay
 from ggp.protocol.path import PathTurn
+from ggp.run.messages import read_message
 from ggp.search.anytime import Deadline
-from ggp.server.workers import orders, worker_match
+from ggp.server.workers import worker_match
+from ggp.server.workers.nursery import Nursery
 from ggp.server.workers.orders import (
     Answer,
     AreYouThere,
@@ -47,7 +50,7 @@ from ggp.server.workers.orders import (
 )
 from ggp.server.workers.pool import WorkerProcess
 from tests.players.parts.test_depletion import HAYSTACK
-from tests.server.live import GUESSING, PATIENCE_S
+from tests.server.live import GUESSING, PATIENCE_S, template
 from tests.server.live import worker as a_worker
 from tests.support.process_tree import started_by
 from tests.support.sheets.programs import MANY_MOVES
@@ -78,8 +81,8 @@ ANSWERS: list[Answer] = [
 
 
 @dataclass
-class Heard:
-    """What a worker said."""
+class Dialogue:
+    """A worker, its answers so far, and how it ended."""
 
     worker: WorkerProcess
     answers: list[Answer] = field(default_factory=list)
@@ -98,20 +101,20 @@ class Heard:
 
     async def final(self, number: int) -> Decision:
         """The decision of an order."""
-        found: list[Decision] = []
+        decisions: list[Decision] = []
 
         def is_there() -> bool:
-            found[:] = [
+            decisions[:] = [
                 answer.decision
                 for answer in self.answers
                 if isinstance(answer, MoveReport) and answer.final and answer.number == number
             ]
-            return bool(found)
+            return bool(decisions)
 
         await self.until(is_there)
-        return found[0]
+        return decisions[0]
 
-    async def built(self) -> None:
+    async def machine_built(self) -> None:
         await self.until(lambda: any(isinstance(a, MachineBuilt) for a in self.answers))
 
     def _hear(self, answer: Answer) -> None:
@@ -124,13 +127,13 @@ class Heard:
 
 
 def with_worker(
-    scenario: Callable[[Heard], Awaitable[None]], memory: int = MEMORY, confined: bool = True
+    scenario: Callable[[Dialogue], Awaitable[None]], memory: int = MEMORY, confined: bool = True
 ) -> None:
     """Run a scenario with a worker that is ended afterwards."""
 
     async def run() -> None:
         async with a_worker(memory, confined) as worker:
-            await scenario(Heard(worker))
+            await scenario(Dialogue(worker))
 
     asyncio.run(run())
 
@@ -141,25 +144,25 @@ def setup(rules: str = GUESSING, player: str = QUICK, backend: str = "prolog") -
 
 def test_worker_follows_a_match_and_starts_again_where_history_is_rewritten() -> None:
     first = PathTurn("(guess 0)", ("(hint 1)",), "(guess 0)", True)
-    other = PathTurn("(guess 1)", ("(hint 0)",), "(guess 1)", True)
+    rewritten = PathTurn("(guess 1)", ("(hint 0)",), "(guess 1)", True)
 
-    async def scenario(heard: Heard) -> None:
+    async def scenario(dialogue: Dialogue) -> None:
         soon_s = time.monotonic() + PATIENCE_S
-        heard.worker.send(setup())
-        heard.worker.send(Think(1, 0, (), soon_s))
-        assert (await heard.final(1)).move in ("(guess 0)", "(guess 1)")
-        heard.worker.send(Think(2, 0, (first,), soon_s))
-        assert "pass" in {value.move for value in (await heard.final(2)).values}
-        heard.worker.send(Think(3, 0, (other,), soon_s))
-        decision = await heard.final(3)
+        dialogue.worker.send(setup())
+        dialogue.worker.send(Think(1, 0, (), soon_s))
+        assert (await dialogue.final(1)).move in ("(guess 0)", "(guess 1)")
+        dialogue.worker.send(Think(2, 0, (first,), soon_s))
+        assert "pass" in {value.move for value in (await dialogue.final(2)).values}
+        dialogue.worker.send(Think(3, 0, (rewritten,), soon_s))
+        decision = await dialogue.final(3)
         assert decision.fault is None
         assert decision.particles == 1
-        assert not any(isinstance(a, Said) for a in heard.answers)
+        assert not any(isinstance(a, Said) for a in dialogue.answers)
 
     with_worker(scenario)
 
 
-def test_a_worker_begins_with_what_another_believed_and_is_not_misled() -> None:
+def test_worker_resumes_a_belief_of_another_but_no_wrong_one() -> None:
     seer = replace(setup(HAYSTACK, "random", "propnet"), role="seer")
     waited = (PathTurn("wait", (), "wait", True),) * 12
     beliefs: list[Believed] = []
@@ -167,13 +170,13 @@ def test_a_worker_begins_with_what_another_believed_and_is_not_misled() -> None:
     warnings: list[str] = []
 
     def follows(snapshots: Callable[[], tuple[str, ...]]) -> None:
-        async def scenario(heard: Heard) -> None:
-            heard.worker.send(replace(seer, snapshots=snapshots()))
-            heard.worker.send(Think(1, 0, waited, time.monotonic() + PATIENCE_S))
-            decisions.append(await heard.final(1))
-            await heard.until(lambda: any(isinstance(a, Believed) for a in heard.answers))
-            beliefs.extend(a for a in heard.answers if isinstance(a, Believed))
-            warnings.extend(a.text for a in heard.answers if isinstance(a, Said))
+        async def scenario(dialogue: Dialogue) -> None:
+            dialogue.worker.send(replace(seer, snapshots=snapshots()))
+            dialogue.worker.send(Think(1, 0, waited, time.monotonic() + PATIENCE_S))
+            decisions.append(await dialogue.final(1))
+            await dialogue.until(lambda: any(isinstance(a, Believed) for a in dialogue.answers))
+            beliefs.extend(a for a in dialogue.answers if isinstance(a, Believed))
+            warnings.extend(a.text for a in dialogue.answers if isinstance(a, Said))
 
         with_worker(scenario)
 
@@ -190,19 +193,19 @@ def test_a_worker_begins_with_what_another_believed_and_is_not_misled() -> None:
 
 
 def test_confined_worker_shares_a_decision_with_copies_that_end_with_it() -> None:
-    async def scenario(heard: Heard) -> None:
+    async def scenario(dialogue: Dialogue) -> None:
         order = replace(setup(player="hyperplay2", backend="propnet"), threads=2)
-        heard.worker.send(order)
-        await heard.built()
+        dialogue.worker.send(order)
+        await dialogue.machine_built()
         copies: set[int] = set()
         for number in range(1, 4):
-            heard.worker.send(Think(number, 0, (), time.monotonic() + 1.0))
-            answer = asyncio.ensure_future(heard.final(number))
+            dialogue.worker.send(Think(number, 0, (), time.monotonic() + 1.0))
+            answer = asyncio.ensure_future(dialogue.final(number))
             while not answer.done():
-                copies.update(started_by(heard.worker.pid))
+                copies.update(started_by(dialogue.worker.pid))
                 await asyncio.sleep(0.02)
             assert answer.result().fault is None
-            assert started_by(heard.worker.pid) == []
+            assert started_by(dialogue.worker.pid) == []
             if copies:
                 return
         pytest.fail("no copy was seen")
@@ -211,7 +214,7 @@ def test_confined_worker_shares_a_decision_with_copies_that_end_with_it() -> Non
 
 
 class Careless:
-    """A player that makes mistakes at some calls, and else hands on to another."""
+    """A player that raises in some calls, and forwards the others to another player."""
 
     def __init__(self, inner: Player, report: Callable[[Decision], None] | None) -> None:
         self._inner, self._report = inner, report
@@ -237,13 +240,13 @@ class Careless:
 
 @pytest.fixture(name="careless")
 def _careless(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
-    """Mistakes of the player `hyperplay` in workers of this process; may be changed."""
+    """The calls in which `hyperplay` raises in workers of this process; tests may change them."""
 
     def make(spec: PlayerSpec, context: Context) -> Player:
         if spec.player is HyperPlay and "make" in Careless.mistakes:
             raise TypeError("a mistake")
-        made = player_of(spec, replace(context, report=None, program=None))
-        return Careless(made, context.report) if spec.player is HyperPlay else made
+        player = player_of(spec, replace(context, report=None, program=None))
+        return Careless(player, context.report) if spec.player is HyperPlay else player
 
     monkeypatch.setattr(worker_match, "player_of", make)
     yield Careless.mistakes
@@ -254,25 +257,25 @@ def _careless(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
 def test_whatever_a_player_raises_the_match_goes_on(
     mistake: str, careless: set[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    told: list[Answer] = []
-    match = worker_match.WorkerMatch(lambda answer: told.append(answer), lambda: False)
+    answers: list[Answer] = []
+    match = worker_match.WorkerMatch(lambda answer: answers.append(answer), lambda: False)
     first = PathTurn("(guess 0)", ("(hint 1)",), "(guess 0)", True)
 
-    def asked(number: int, *turns: PathTurn) -> Decision:
+    def decide(number: int, *turns: PathTurn) -> Decision:
         order = Think(number, 0, turns, time.monotonic() + PATIENCE_S)
         match.take_note(order)
         match.think(order)
-        answer = told[-1]
+        answer = answers[-1]
         assert isinstance(answer, MoveReport)
         assert (answer.final, answer.number) == (True, number)
         return answer.decision
 
     careless.add(mistake)
     match.build(setup())
-    decision = asked(1)
+    decision = decide(1)
     if mistake == "observe":
         assert decision.fault is None
-        decision = asked(2, first)
+        decision = decide(2, first)
         assert decision.move in ("(guess 0)", "(guess 1)", "pass")
     else:
         assert decision.move in ("(guess 0)", "(guess 1)")
@@ -283,13 +286,13 @@ def test_whatever_a_player_raises_the_match_goes_on(
     assert "the player raised" in decision.fault
     assert any("raised" in record.getMessage() for record in caplog.records)
     careless.clear()
-    decision = asked(3, first)
+    decision = decide(3, first)
     assert decision.fault is None
     assert "pass" in {value.move for value in decision.values}
 
 
 class Following(Careless):
-    """A player that notes the turns that it follows."""
+    """A player that records the moves of the turns that it observes."""
 
     def __init__(self, inner: Player, report: Callable[[Decision], None] | None) -> None:
         super().__init__(inner, report)
@@ -303,76 +306,76 @@ class Following(Careless):
 def test_player_of_the_first_reading_stays_while_others_are_tried(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made: list[Following] = []
+    players: list[Following] = []
 
     def make(spec: PlayerSpec, context: Context) -> Player:
-        made.append(Following(player_of(spec, context), context.report))
-        return made[-1]
+        players.append(Following(player_of(spec, context), context.report))
+        return players[-1]
 
     monkeypatch.setattr(worker_match, "player_of", make)
-    told: list[Answer] = []
-    match = worker_match.WorkerMatch(told.append, lambda: False)
+    answers: list[Answer] = []
+    match = worker_match.WorkerMatch(answers.append, lambda: False)
     match.build(setup())
-    zero, one, none = (
+    guess_zero, guess_one, passes = (
         PathTurn(move, ("(hint 1)",), move, True) for move in ("(guess 0)", "(guess 1)", "pass")
     )
-    sent: tuple[PathTurn, ...] = ()
+    reading: tuple[PathTurn, ...] = ()
 
     def think(*turns: PathTurn, is_doubt: bool = False) -> None:
-        nonlocal sent
-        keep = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(sent, turns)))  # noqa: B905
-        order = Think(len(told), keep, turns[keep:], time.monotonic() + PATIENCE_S, is_doubt)
+        nonlocal reading
+        keep = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(reading, turns)))  # noqa: B905
+        order = Think(len(answers), keep, turns[keep:], time.monotonic() + PATIENCE_S, is_doubt)
         match.take_note(order)
         match.think(order)
-        sent = turns
+        reading = turns
 
-    think(zero)
-    think(one, is_doubt=True)
+    think(guess_zero)
+    think(guess_one, is_doubt=True)
     think(is_doubt=True)
-    think(zero, zero)  # no other reading was right
-    assert made[0].moves == ["(guess 0)", "(guess 0)"]
-    think(zero, one, is_doubt=True)
-    think(zero, one, none)  # this one was
-    assert made[-1].moves == ["(guess 0)", "(guess 1)", "pass"]
-    assert len(made) == 4
+    think(guess_zero, guess_zero)  # no other reading was right
+    assert players[0].moves == ["(guess 0)", "(guess 0)"]
+    think(guess_zero, guess_one, is_doubt=True)
+    think(guess_zero, guess_one, passes)  # this one was
+    assert players[-1].moves == ["(guess 0)", "(guess 1)", "pass"]
+    assert len(players) == 4
 
 
 @pytest.mark.verify
-def test_a_peer_that_is_served_decides_by_itself() -> None:
-    """It is told the rules, without which it knows no twin of the game."""
+def test_served_peer_decides_by_itself() -> None:
+    """It gets the rules, without which it cannot recognise the game."""
     pytest.importorskip("pyspiel")
-    told: list[Answer] = []
-    match = worker_match.WorkerMatch(lambda answer: told.append(answer), lambda: False)
+    answers: list[Answer] = []
+    match = worker_match.WorkerMatch(lambda answer: answers.append(answer), lambda: False)
     rules = find_game("tic_tac_toe").read_text(encoding="utf-8")
     peer = setup(rules, "peer:openspiel-mcts:simulations=2000", "propnet")
     match.build(replace(peer, role="xplayer"))
     order = Think(1, 0, (), time.monotonic() + 1.0)
     match.take_note(order)
     match.think(order)
-    answer = told[-1]
+    answer = answers[-1]
     assert isinstance(answer, MoveReport)
     assert answer.decision.fault is None
 
 
 def test_reports_come_at_once_and_a_newer_order_breaks_an_older_off() -> None:
-    async def scenario(heard: Heard) -> None:
+    async def scenario(dialogue: Dialogue) -> None:
         late_s = time.monotonic() + 10 * PATIENCE_S
-        heard.worker.send(setup(player="hyperplay:n=2"))
-        heard.worker.send(Think(1, 0, (), late_s))
-        await heard.until(lambda: sum(isinstance(a, MoveReport) for a in heard.answers) > 2)
-        assert not any(isinstance(a, MoveReport) and a.final for a in heard.answers)
-        heard.worker.send(Think(2, 0, (), time.monotonic()))
-        assert (await heard.final(2)).move in ("(guess 0)", "(guess 1)")
+        dialogue.worker.send(setup(player="hyperplay:n=2"))
+        dialogue.worker.send(Think(1, 0, (), late_s))
+        await dialogue.until(lambda: sum(isinstance(a, MoveReport) for a in dialogue.answers) > 2)
+        assert not any(isinstance(a, MoveReport) and a.final for a in dialogue.answers)
+        dialogue.worker.send(Think(2, 0, (), time.monotonic()))
+        assert (await dialogue.final(2)).move in ("(guess 0)", "(guess 1)")
 
     with_worker(scenario)
 
 
-def test_rules_that_cannot_be_played_are_told() -> None:
-    async def scenario(heard: Heard) -> None:
-        heard.worker.send(setup("(role guesser) (foo"))
-        heard.worker.send(Think(1, 0, (), time.monotonic()))
-        await heard.until(lambda: any(isinstance(a, GaveUp) for a in heard.answers))
-        assert [type(a) for a in heard.answers] == [Up, Failed, GaveUp]
+def test_unplayable_rules_are_reported() -> None:
+    async def scenario(dialogue: Dialogue) -> None:
+        dialogue.worker.send(setup("(role guesser) (foo"))
+        dialogue.worker.send(Think(1, 0, (), time.monotonic()))
+        await dialogue.until(lambda: any(isinstance(a, GaveUp) for a in dialogue.answers))
+        assert [type(a) for a in dialogue.answers] == [Up, Failed, GaveUp]
 
     with_worker(scenario)
 
@@ -389,52 +392,52 @@ FLAWED = """
 
 
 def test_one_bad_rule_does_not_cost_the_machine() -> None:
-    told: list[Answer] = []
-    match = worker_match.WorkerMatch(told.append, lambda: False)
+    answers: list[Answer] = []
+    match = worker_match.WorkerMatch(answers.append, lambda: False)
     for backend in ("prolog", "auto"):
         match.build(setup(FLAWED, player="random", backend=backend))
         match.think(Think(1, 0, (), time.monotonic() + PATIENCE_S))
-        assert not any(isinstance(answer, Failed | GaveUp) for answer in told)
-        report = told[-1]
+        assert not any(isinstance(answer, Failed | GaveUp) for answer in answers)
+        report = answers[-1]
         assert isinstance(report, MoveReport)
         assert report.decision.move in ("(guess 0)", "(guess 1)")
 
 
-def test_where_moves_are_too_many_to_list_one_is_guessed_at_once(
+def test_move_is_guessed_at_once_if_there_are_too_many_to_list(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    few = partial(Limits, inferences=300_000, setup_inferences=100_000)
-    monkeypatch.setattr(worker_match, "Limits", few)
-    told: list[Answer] = []
-    match = worker_match.WorkerMatch(told.append, lambda: False)
+    few_inferences = partial(Limits, inferences=300_000, setup_inferences=100_000)
+    monkeypatch.setattr(worker_match, "Limits", few_inferences)
+    answers: list[Answer] = []
+    match = worker_match.WorkerMatch(answers.append, lambda: False)
     match.build(replace(setup(MANY_MOVES, player="random"), role="seeker"))
     turns: tuple[PathTurn, ...] = ()
     for number in (1, 2, 3):
         order = Think(number, len(turns[:-1]), turns[-1:], time.monotonic() + PATIENCE_S)
-        before = len(told)
+        num_answers = len(answers)
         match.take_note(order)
         match.think(order)
-        reports = [answer for answer in told[before:] if isinstance(answer, MoveReport)]
+        reports = [answer for answer in answers[num_answers:] if isinstance(answer, MoveReport)]
         assert reports[0].final is False
         assert reports[-1].final
         move = reports[-1].decision.move
         assert move.startswith("(pick")
         seen = ("(odd 3)",) if number == 1 else ()
         turns = (*turns, PathTurn(move, seen, move, True))
-    assert not any(isinstance(answer, GaveUp | Failed) for answer in told)
+    assert not any(isinstance(answer, GaveUp | Failed) for answer in answers)
 
 
-def test_where_finding_out_cannot_be_broken_off_in_time_only_guesses_are_told(
+def test_only_guesses_are_reported_if_the_search_for_moves_cannot_stop_in_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(worker_match, "OVERRUN_S", -PATIENCE_S)  # as if all of it had gone by
-    told: list[Answer] = []
-    match = worker_match.WorkerMatch(told.append, lambda: False)
+    answers: list[Answer] = []
+    match = worker_match.WorkerMatch(answers.append, lambda: False)
     match.build(replace(setup(GUESSING, player="random"), backend="prolog"))
     for number in (1, 2):
-        del told[:]
+        del answers[:]
         match.think(Think(number, 0, (), time.monotonic() + PATIENCE_S / 2))
-        reports = [answer for answer in told if isinstance(answer, MoveReport)]
+        reports = [answer for answer in answers if isinstance(answer, MoveReport)]
         assert [report.final for report in reports].count(True) == 1
         assert reports[-1].decision.fault is None if number == 1 else len(reports) == 2
     assert "guessed in" in str(reports[-1].decision.fault)
@@ -443,41 +446,49 @@ def test_where_finding_out_cannot_be_broken_off_in_time_only_guesses_are_told(
 @pytest.mark.verify
 def test_worker_that_needs_too_much_memory_ends() -> None:
     # A few copies of 90 MB of rules are more than 300 MB of data allow.
-    async def scenario(heard: Heard) -> None:
+    async def scenario(dialogue: Dialogue) -> None:
         facts = (f"(fact {number}{'x' * 2000})" for number in range(45_000))
-        heard.worker.send(setup("(role guesser) " + "".join(facts)))
-        await heard.until(lambda: heard.ends)
-        assert heard.ends == ["out of memory"]
+        dialogue.worker.send(setup("(role guesser) " + "".join(facts)))
+        await dialogue.until(lambda: dialogue.ends)
+        assert dialogue.ends == ["out of memory"]
 
     with_worker(scenario, memory=300 << 20)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells of a process")
 def test_worker_gives_up_rights() -> None:
-    async def scenario(heard: Heard) -> None:
-        await heard.until(lambda: heard.answers)
-        assert {"memory", "open files", "core dumps", "no new privileges"} <= {*heard.worker.rights}
-        status = Path(f"/proc/{heard.worker.pid}/status").read_text()
+    async def scenario(dialogue: Dialogue) -> None:
+        await dialogue.until(lambda: dialogue.answers)
+        assert {"memory", "open files", "core dumps", "no new privileges"} <= {
+            *dialogue.worker.rights
+        }
+        status = Path(f"/proc/{dialogue.worker.pid}/status").read_text()
         assert "NoNewPrivs:\t1" in status
-        limits = Path(f"/proc/{heard.worker.pid}/limits").read_text().splitlines()
-        (data,) = [line for line in limits if line.startswith("Max data size")]
-        assert str(MEMORY) in data
-        if "no network" in heard.worker.rights:
-            own, others = (os.readlink(f"/proc/{p}/ns/net") for p in (heard.worker.pid, "self"))
-            assert own != others
+        limits = Path(f"/proc/{dialogue.worker.pid}/limits").read_text().splitlines()
+        (limit,) = [line for line in limits if line.startswith("Max data size")]
+        assert str(MEMORY) in limit
+        if "no network" in dialogue.worker.rights:
+            namespace, our_namespace = (
+                os.readlink(f"/proc/{p}/ns/net") for p in (dialogue.worker.pid, "self")
+            )
+            assert namespace != our_namespace
 
     with_worker(scenario)
 
 
 @pytest.mark.parametrize("confined", [True, False])
 def test_worker_ends_with_its_input(confined: bool) -> None:
-    async def scenario(heard: Heard) -> None:
-        await heard.until(lambda: heard.answers)
-        heard.worker._orders.close()
-        await heard.until(lambda: heard.ends)
-        assert heard.ends == ["exit status 0"]
+    async def run() -> int:
+        nursery = Nursery(template(MEMORY if confined else None).connect)
+        process = await nursery.take(light=False)
+        with os.fdopen(process.answers, "rb") as answers:
+            assert isinstance(read_answer(read_message(answers) or b""), Up)
+            os.close(process.orders)
+            status = await process.ended
+        nursery.close()
+        return status
 
-    with_worker(scenario, confined=confined)
+    assert asyncio.run(run()) == 0
 
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: answer.kind)
@@ -496,15 +507,22 @@ def test_orders_survive_the_pipe() -> None:
         assert read_order(to_json(order)) == order
 
 
-def test_turn_is_written_once_for_all_workers() -> None:
+def test_turn_is_written_once_for_all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[Any] = []
+    dumps = json.dumps
+
+    def record(value: object) -> str:
+        written.append(value)
+        return dumps(value)
+
+    monkeypatch.setattr(json, "dumps", record)
     turn = PathTurn("m", ("(p 1)",), "m", True)
-    line = to_json(Think(1, 0, (turn,), 3.5))
-    assert orders._written[turn] in line.decode()
-    orders._written[turn] = orders._turn_json(PathTurn("written before"))
-    order = read_order(to_json(Think(1, 0, (turn,), 3.5)))
-    assert order == Think(1, 0, (PathTurn("written before"),), 3.5)
+    lines = [to_json(Think(number, 0, (turn,), 3.5)) for number in (1, 2)]
+    assert [read_order(line) for line in lines] == [Think(n, 0, (turn,), 3.5) for n in (1, 2)]
+    assert [value["move"] for value in written if "move" in value] == ["m"]
+    is_kept = weakref.ref(turn)
     del turn
-    assert not any(kept.move == "m" for kept in orders._written)
+    assert is_kept() is None
 
 
 def test_large_value_tables_are_cut_to_the_best() -> None:
@@ -521,21 +539,23 @@ def test_large_value_tables_are_cut_to_the_best() -> None:
                     st.sampled_from(["report", "built", "said", "gave up", 1, None, {}, []])).map(
     lambda value: json.dumps(value).encode()
 ))  # fmt: skip
-def test_nonsense_of_a_worker_is_told_from_answers(line: bytes) -> None:
+def test_nonsense_of_a_worker_is_refused(line: bytes) -> None:
     with suppress(LocalProtocolError):  # and nothing else
         read_answer(line)
 
 
 def test_probabilities_of_very_many_moves_are_left_out() -> None:
-    told = {f"m{n}": 1 / (2 * MAX_SHOWN_VALUES) for n in range(2 * MAX_SHOWN_VALUES)}
-    answer = read_answer(to_json(MoveReport(1, True, replace(DECISION, probabilities=told))))
+    probabilities = {f"m{n}": 1 / (2 * MAX_SHOWN_VALUES) for n in range(2 * MAX_SHOWN_VALUES)}
+    answer = read_answer(
+        to_json(MoveReport(1, True, replace(DECISION, probabilities=probabilities)))
+    )
     assert isinstance(answer, MoveReport)
     assert answer.decision == replace(DECISION, probabilities=None)
 
 
-@pytest.mark.parametrize("told", [[], "even", {"m": "much"}, {"m": None}])
-def test_probabilities_that_are_none_are_a_malformed_line(told: object) -> None:
+@pytest.mark.parametrize("probabilities", [[], "even", {"m": "much"}, {"m": None}])
+def test_malformed_probabilities_are_refused(probabilities: object) -> None:
     line = json.loads(to_json(MoveReport(1, True, DECISION)))
-    line["decision"]["probabilities"] = told
+    line["decision"]["probabilities"] = probabilities
     with pytest.raises(LocalProtocolError, match="a malformed message"):
         read_answer(json.dumps(line).encode())

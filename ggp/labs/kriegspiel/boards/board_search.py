@@ -166,7 +166,7 @@ class BoardSearch:
         worlds.grow(DepthLimit(CountLimit(steps), self._limits.depth), self._deadline)
         check(self._deadline)
         if self._deadline is None:
-            num_joint = sum(len(layer.after) for layer in worlds.layers.layers)
+            num_joint = sum(len(layer.children) for layer in worlds.layers.layers)
             num_boards = len(states) * JOINT_AT_ONCE // max(num_joint, 1)
             self._at_once = min(max(num_boards, FIRST_BOARDS), BOARDS_AT_ONCE)
         if not worlds.solved:

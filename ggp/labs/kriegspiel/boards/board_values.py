@@ -592,4 +592,4 @@ class LeafTurns:
         )
         self._spare.append(block)
         percepts = turns.percepts[:, self._role]
-        return ValuedTurns(percepts, turns.over, turns.told, values, keys.view(np.int64))
+        return ValuedTurns(percepts, turns.over, turns.move_facts, values, keys.view(np.int64))

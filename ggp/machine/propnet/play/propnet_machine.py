@@ -64,8 +64,8 @@ class PropnetMachine(CircuitTurns):
     Args:
         circuit: the circuit of the game.
         is_gdl2: false for plain GDL, where every role sees the joint move.
-        told_by: in GDL-II, the name of the percepts that contain the joint move, None if there
-            are none (see `ggp.gdl.analysis.told_moves`).
+        move_percept: in GDL-II, the name of the percepts that contain the joint move, None if
+            there are none (see `ggp.gdl.analysis.told_moves`).
         threads: number of processors to use; results do not depend on it.
         reports: the reports of how the circuit was optimised.
 
@@ -82,7 +82,7 @@ class PropnetMachine(CircuitTurns):
         circuit: Circuit,
         *,
         is_gdl2: bool,
-        told_by: str | None = None,
+        move_percept: str | None = None,
         threads: int = 1,
         reports: Sequence[PassReport] = (),
     ) -> None:
@@ -108,7 +108,7 @@ class PropnetMachine(CircuitTurns):
             percept_names(circuit, is_gdl2=is_gdl2).__contains__,
             is_gdl2=is_gdl2,
         )
-        self._revealed = RevealedMoves(told_by if is_gdl2 else PLAIN, self.growing)
+        self._revealed = RevealedMoves(move_percept if is_gdl2 else PLAIN, self.growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
         keep_freed_memory()
 

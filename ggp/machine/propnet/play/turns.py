@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ggp.machine.abilities import MovesTold, Turned
+from ggp.machine.abilities import MoveFacts, Turned
 from ggp.machine.arrays import Packed, enlarged, pack
 from ggp.machine.base import BoolArray, IntArray, Ragged, ShownStates, States
 from ggp.machine.compiling.vectors import aligned_words, words_of
@@ -55,7 +55,7 @@ class TurnAnswers(NamedTuple):
 
     percepts: IntArray
     over: BoolArray
-    told: MovesTold | None
+    move_facts: MoveFacts | None
 
 
 class CircuitTurns:
@@ -162,7 +162,7 @@ class CircuitTurns:
         if percepts:
             query = step._replace(starts=step.starts - step.starts[1])
             percept_ids = self._percepts.after(query, seen, joint_moves, only)
-        return TurnAnswers(percept_ids, over, MovesTold(choices, news, agains) if before else None)
+        return TurnAnswers(percept_ids, over, MoveFacts(choices, news, agains) if before else None)
 
     def choices(self, states: States) -> IntArray:
         """`[L, R]` number of moves of each role, 2 for more, which means nothing where the game is

@@ -102,11 +102,11 @@ def test_successors_valued_as_they_are_made_are_those_that_are_written(role: int
     written = machine.turned(states, lanes, moves, percepts=True, before=lists_before)
     assert valued is not None
     assert written is not None
-    assert valued.told is not None
-    assert written.told is not None
+    assert valued.move_facts is not None
+    assert written.move_facts is not None
     assert (valued.percepts == written.percepts[:, role]).all()
     assert valued.over.tolist() == written.over.tolist()
-    for column, expected in zip(valued.told, written.told, strict=True):
+    for column, expected in zip(valued.move_facts, written.move_facts, strict=True):
         assert column.tolist() == expected.tolist()
     worth = values.worth(values.boards(written.states), role)
     on = ~written.over

@@ -159,8 +159,8 @@ def tries_of(machine: Machine, states: States) -> tuple[BoolArray, IntArray, lis
     lanes, moves = options.some(0, int(options.offsets[-1]))
     turns = turned(machine, states, lanes, moves, percepts=True, before=options.lists)
     on = np.flatnonzero(~turns.over)
-    assert turns.told is not None
-    refused = refused_tries(machine, options, lanes, turns.over, turns.told)[on]
+    assert turns.move_facts is not None
+    refused = refused_tries(machine, options, lanes, turns.over, turns.move_facts)[on]
     seen = [
         [text for percept in row for text in machine.percept_texts(int(percept))]
         for row in turns.percepts[on]

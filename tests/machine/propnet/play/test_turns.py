@@ -44,14 +44,14 @@ def test_turns_are_those_of_single_questions(game: str) -> None:
     turned = machine.turned(states, lanes, joint, percepts=True, before=options.lists)
     plain = machine.step(states.take(lanes), joint)
     assert turned is not None
-    assert turned.told is not None
+    assert turned.move_facts is not None
     assert (machine.fluent_words(turned.states) == machine.fluent_words(plain.states)).all()
     assert (turned.percepts == plain.percepts).all()
     over = machine.terminal(plain.states)
     assert (turned.over == over).all()
     on = np.flatnonzero(~over)
     options_after = JointMoves.of(machine, plain.states.take(on))
-    assert (turned.told.choices[on] == np.minimum(options_after.counts, 2)).all()
+    assert (turned.move_facts.choices[on] == np.minimum(options_after.counts, 2)).all()
     for role, (list_before, list_after) in enumerate(
         zip(options_after.lists, options.lists, strict=True)
     ):
@@ -63,12 +63,12 @@ def test_turns_are_those_of_single_questions(game: str) -> None:
             moves_before = list_after.values[
                 list_after.offsets[state] : list_after.offsets[state + 1]
             ].tolist()
-            assert turned.told.news[k, role] == bool(moves_after - set(moves_before))
-            assert turned.told.agains[k, role] == (joint[k, role] in moves_after)
+            assert turned.move_facts.news[k, role] == bool(moves_after - set(moves_before))
+            assert turned.move_facts.agains[k, role] == (joint[k, role] in moves_after)
     # The scratch is as it was: the same again, without what is not wanted.
     without_percepts = machine.turned(states, lanes, joint, percepts=False)
     assert without_percepts is not None
-    assert without_percepts.told is None
+    assert without_percepts.move_facts is None
     assert not len(without_percepts.percepts)
     assert (
         machine.fluent_words(without_percepts.states) == machine.fluent_words(plain.states)

@@ -1,4 +1,4 @@
-"""Games of chance on servers of plain GDL, which tell joint moves and know nothing of `sees`."""
+"""Games of chance on servers of plain GDL, which send joint moves and ignore `sees`."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ class Worker:
     player: str
     backend: str
     tries_doubts: bool = False
-    told: list[Answer] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.match = WorkerMatch(self.told.append, lambda: False)
+        self.match = WorkerMatch(self.answers.append, lambda: False)
 
     def serve(self, text: str) -> str:
         receipt = receive(self.lobby, text, 0.0)
@@ -77,11 +77,11 @@ class Worker:
         order = Think(number, 0, tuple(history), time.monotonic() + PATIENCE_S, is_doubt)
         self.match.take_note(order)
         self.match.think(order)
-        report = self.told[-1]
+        report = self.answers[-1]
         assert isinstance(report, MoveReport)
         assert report.final
         assert report.decision.fault is None or self.tries_doubts
-        assert not any(isinstance(answer, Failed) for answer in self.told)
+        assert not any(isinstance(answer, Failed) for answer in self.answers)
         return report.decision
 
 
@@ -111,7 +111,9 @@ ECHOED = """
 @pytest.mark.parametrize("backend", ["prolog", "propnet"])
 @pytest.mark.parametrize("player", PLAYERS)
 @pytest.mark.parametrize("style", ["ggp-base", "gdl2-old"])
-def test_what_may_be_percepts_or_moves_is_what_fits(style: str, player: str, backend: str) -> None:
+def test_ambiguous_terms_are_read_in_the_way_that_fits(
+    style: str, player: str, backend: str
+) -> None:
     match = Referee(DICE + ECHOED, "me", WIRE_STYLES[style])
     lobby = Lobby("ggp")
     worker = Worker(lobby, player, backend, tries_doubts=True)
@@ -134,12 +136,12 @@ def test_percepts_of_the_same_game_are_still_percepts(style: str) -> None:
     (session,) = lobby.live
     while not match.is_over:
         match.execute(match.send(match.play(), worker.serve))
-    told = [turn.percepts for turn in session.history]
-    assert [percepts[0][:6] for percepts in told if percepts] == ["(shown", "(shown"]
+    percepts_by_turn = [turn.percepts for turn in session.history]
+    assert [percepts[0][:6] for percepts in percepts_by_turn if percepts] == ["(shown", "(shown"]
 
 
 @pytest.mark.parametrize(
-    ("sees", "told"),
+    ("sees", "news"),
     [
         ("", "(roll 2) noop"),
         (SHOWN, "(roll 2) noop"),
@@ -148,11 +150,11 @@ def test_percepts_of_the_same_game_are_still_percepts(style: str) -> None:
         ("(<= (sees me (roll ?f)) (does random (roll ?f))) (sees me noop)", "(roll 2) noop noop"),
     ],
 )
-def test_what_may_be_percepts_is_no_joint_move(sees: str, told: str) -> None:
+def test_terms_that_may_be_percepts_are_no_joint_move(sees: str, news: str) -> None:
     lobby = Lobby("ggp")
     receive(lobby, f"(START m me ({DICE} {sees}) 10 10)", 0.0)
     receive(lobby, "(PLAY m NIL)", 1.0)
-    ask = receive(lobby, f"(PLAY m ({told}))", 2.0).ask
+    ask = receive(lobby, f"(PLAY m ({news}))", 2.0).ask
     assert ask is not None
     (turn,) = ask.history
     assert turn.percepts is not None
@@ -177,9 +179,9 @@ def test_joint_move_that_contradicts_our_move_is_no_joint_move() -> None:
         ("(<= (sees me ?m) (does ?p ?m))", False),
     ],
 )
-def test_rules_that_may_tell_moves_themselves_are_known(sees: str, never: bool) -> None:
+def test_rules_whose_percepts_may_show_moves_are_recognised(sees: str, never: bool) -> None:
     assert never_tells(normalize(parse(DICE + sees))) == never
 
 
-def test_plain_gdl_tells_moves() -> None:
+def test_plain_gdl_shows_all_moves() -> None:
     assert not never_tells(normalize(parse("(role a) (init x) (legal a go) terminal (goal a 1)")))
