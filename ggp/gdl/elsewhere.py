@@ -1,19 +1,22 @@
 """Where other engines read a rulesheet differently from GDL, or not at all.
 
-`differences` takes a parsed rulesheet and yields the places that an engine misreads, with what it
-does there and what to write instead. Each row of `ROWS` was observed by running the engine; the
-rulesheets that show it are in tests/engines, and docs/reference/other-engines.md lists them.
+`differences` takes a parsed rulesheet with its problems and yields warnings of what an engine
+misreads, with what it does there and what to write instead. Each row of `ROWS` was observed by
+running the engine; the rulesheets that show it are in tests/engines, and
+docs/reference/other-engines.md lists them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
+from ggp.gdl.analysis.dependencies import relation_components
 from ggp.gdl.formal import conditions
-from ggp.gdl.program import GOAL, KEYWORD_ARITY, ROLE, SEES
-from ggp.gdl.source import Rulesheet
+from ggp.gdl.program import GOAL, KEYWORD_ARITY, ROLE, SEES, Literal, NormalRule, unify
+from ggp.gdl.source import Diagnostic, Rulesheet, diagnose
 from ggp.gdl.syntax.kif import kif_pieces
 from ggp.gdl.syntax.names import ARROWS
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable, signature, variables
@@ -88,6 +91,16 @@ ROWS: Mapping[str, Misreading] = {
         "it behind the conditions that bind them",
         {GAMECONTROLLER: "`distinct` never holds, `not` fails where any value matches"},
     ),
+    "left-recursion": Misreading(
+        "a recursive condition before what binds its variables",
+        "it behind the conditions that bind them",
+        {GAMECONTROLLER: "no answer"},
+    ),
+    "mutual": Misreading(
+        "relations that define each other",
+        "one relation with an argument more",
+        {GGP_BASE: "its network is never finished"},
+    ),
     "distinct-function": Misreading(
         "`distinct` of a term with arguments",
         "`distinct` of the arguments",
@@ -113,6 +126,16 @@ ROWS: Mapping[str, Misreading] = {
             CLINGO: _NO_SYNTAX,
         },
     ),
+    "unbound": Misreading(
+        "a variable that no condition binds",
+        "a condition that binds it",
+        {
+            GGP_BASE: "refused by its validator",
+            GAMECONTROLLER: "in a head, it stays a variable",
+            PYGGP: _NO_SYNTAX,
+            CLINGO: _NO_SYNTAX,
+        },
+    ),
     "role-twice": Misreading("the same role twice", "it once", {GGP_BASE: "two players"}),
     "arities": Misreading(
         "one name with several numbers of arguments",
@@ -131,6 +154,11 @@ ROWS: Mapping[str, Misreading] = {
     ),
     "sees": Misreading(
         "`sees`", "a game without hidden moves", {GGP_BASE: "everybody is told every move"}
+    ),
+    "hints": Misreading(
+        "`base` or `input` without what play reaches",
+        "the fluents and moves that are named, too",
+        {GGP_BASE: "its network takes such a fluent for false, and such a move for none"},
     ),
     "number": Misreading(
         "numbers such as `01`, `+1`, `1.0` and from 2^31 on",
@@ -151,25 +179,52 @@ _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
-def differences(sheet: Rulesheet, engines: Collection[str]) -> Iterator[tuple[str, int, str]]:
-    """Yield each place that some of the engines read differently: row, offset and message.
+_OF_PROBLEM = {
+    "arity": "arities",
+    "case-clash": "letter-case",
+    "comment": "block-comment",
+    "empty-arguments": "parentheses",
+    **dict.fromkeys(("unsafe-head", "unsafe-not", "unsafe-variable"), "unbound"),
+}
+"""Rule of a diagnostic -> name of a row. The parser and the checks have seen these places."""
 
-    Each row comes once, with its first place.
+
+def differences(
+    sheet: Rulesheet, problems: Collection[Diagnostic], engines: Collection[str]
+) -> Iterator[Diagnostic]:
+    """Yield a warning of each row that some of the engines read differently, at its first place.
+
+    Args:
+        problems: those that validation found.
     """
     if not engines:
         return
-    first: dict[str, int] = {}
-    for name, offset in _places(sheet):
-        first[name] = min(offset, first.get(name, offset))
-    for name, offset in sorted(first.items(), key=lambda place: place[1]):
+    places = [
+        (_OF_PROBLEM[problem.rule], problem)
+        for problem in problems
+        if problem.rule in _OF_PROBLEM and not _is_of_keyword(problem)
+    ]
+    places += [
+        (name, diagnose(sheet.source, "warning", name, "", at)) for name, at in _places(sheet)
+    ]
+    first: dict[str, Diagnostic] = {}
+    for name, place in sorted(places, key=lambda pair: (pair[1].line, pair[1].column)):
+        first.setdefault(name, place)
+    for name, place in first.items():
         row = ROWS[name]
         views = [f"{engine}: {row.engines[engine]}" for engine in engines if engine in row.engines]
         if views:
-            yield name, offset, f"{row.writing}: {'; '.join(views)}; write {row.instead}"
+            message = f"{row.writing}: {'; '.join(views)}; write {row.instead}"
+            yield replace(place, severity="warning", rule=f"for-{name}", message=message)
+
+
+def _is_of_keyword(problem: Diagnostic) -> bool:
+    """Whether a problem is the letter case of a keyword, which engines ignore."""
+    return problem.rule == "case-clash" and problem.message.split("`")[1].lower() in KEYWORD_ARITY
 
 
 def breaches(sheet: Rulesheet) -> Iterator[tuple[str, int, str]]:
-    """Yield the constructs that the specification does not have, as `differences` does."""
+    """Yield each construct that the specification does not have: row, offset and message."""
     for name, offset in dict(reversed(list(_places(sheet)))).items():
         row = ROWS[name]
         if row.is_breach:
@@ -179,14 +234,13 @@ def breaches(sheet: Rulesheet) -> Iterator[tuple[str, int, str]]:
 def _places(sheet: Rulesheet) -> Iterator[tuple[str, int]]:
     """Yield all places where a row applies, with its name."""
     roles: set[Term] = set()
-    arities: dict[tuple[bool, str], int] = {}
     for rule in sheet.rules:
         for term in rule.body:
             yield from _in_condition(term)
         yield from _late_bindings(rule)
         head = rule.head
         for term in (head, *conditions(rule)):
-            yield from _in_names(term, arities)
+            yield from _in_names(term)
         if isinstance(head, Compound) and signature(head) == GOAL:
             value = head.args[1]
             if isinstance(value, Symbol) and not _WHOLE.fullmatch(value.name):
@@ -197,8 +251,12 @@ def _places(sheet: Rulesheet) -> Iterator[tuple[str, int]]:
             roles.add(head.args[0])
         elif isinstance(head, Compound) and signature(head) == SEES:
             yield "sees", rule.start
-    if sheet.syntax == "kif":
-        yield from _in_text(sheet.source.text)
+    yield from _recursions(sheet.rules)
+    if sheet.syntax == "kif":  # the parser reads both arrows
+        pieces = [piece for piece in kif_pieces(sheet.source.text) if not piece[2]]
+        for (_, opening, _), (start, name, _) in pairwise(pieces):
+            if opening == "(" and name in ARROWS - {"<="}:
+                yield "arrow", start
 
 
 def _in_condition(term: Term) -> Iterator[tuple[str, int]]:
@@ -229,39 +287,36 @@ def _late_bindings(rule: Rule) -> Iterator[tuple[str, int]]:
             bound.update(variables(term))
 
 
-def _in_names(
-    term: Term, arities: dict[tuple[bool, str], int], *, is_atom: bool = True
-) -> Iterator[tuple[str, int]]:
-    """Yield the places in a relation or term; `arities` has the numbers of arguments so far."""
+def _recursions(rules: Sequence[Rule]) -> Iterator[tuple[str, int]]:
+    """Yield rules of relations that define each other, and recursive conditions that come first."""
+    atoms = [[a for a in conditions(rule) if not isinstance(a, Variable)] for rule in rules]
+    calls = [
+        NormalRule(rule.head, tuple(map(Literal, body)))
+        for rule, body in zip(rules, atoms, strict=True)
+        if not isinstance(rule.head, Variable)
+    ]
+    group_of = {sig: group for group in relation_components(calls) for sig in group}
+    for rule in calls:
+        group, bound = group_of[signature(rule.head)], set[Variable]()
+        for literal in rule.body:
+            used = set(variables(literal.atom))
+            calls_itself = unify(literal.atom, rule.head) is not None
+            if calls_itself or (len(group) > 1 and signature(literal.atom) in group):
+                if len(group) > 1:
+                    yield "mutual", literal.atom.start
+                if bound.isdisjoint(used):
+                    yield "left-recursion", literal.atom.start
+            bound |= used
+
+
+def _in_names(term: Term) -> Iterator[tuple[str, int]]:
+    """Yield the places in a relation or term."""
     if isinstance(term, Variable):
         return
-    args = term.args if isinstance(term, Compound) else ()
-    if args and arities.setdefault((is_atom, term.name), len(args)) != len(args):
-        yield "arities", term.start
     if _NUMBER.fullmatch(term.name):
         if not _PLAIN_NUMBER.fullmatch(term.name):
             yield "number", term.start
     elif not _PLAIN_NAME.fullmatch(term.name):
         yield "name", term.start
-    for arg in args:
-        yield from _in_names(arg, arities, is_atom=False)
-
-
-def _in_text(text: str) -> Iterator[tuple[str, int]]:
-    """Yield the places that only the text shows, since the parser repairs them."""
-    pieces = []
-    spellings: dict[str, str] = {}
-    for start, piece, is_comment in kif_pieces(text):
-        if not is_comment:
-            pieces.append((start, piece))
-            name = piece.lower()
-            if spellings.setdefault(name, piece) != piece and name not in KEYWORD_ARITY:
-                yield "letter-case", start
-        elif piece[0] != ";":
-            yield "block-comment", start
-    for place, (start, piece) in enumerate(pieces[:-2]):
-        name, last = pieces[place + 1][1], pieces[place + 2][1]
-        if piece == "(" and name in ARROWS - {"<="}:
-            yield "arrow", start
-        if piece == "(" and last == ")" and name not in "()":
-            yield "parentheses", start
+    for arg in term.args if isinstance(term, Compound) else ():
+        yield from _in_names(arg)

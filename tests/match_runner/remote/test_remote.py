@@ -7,6 +7,7 @@ import re
 import signal
 import threading
 import time
+import tomllib
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cache
@@ -45,6 +46,7 @@ from match_runner.remote.wire import (
     DRESDEN,
     GGP_BASE,
     KEPT,
+    SERVERS,
     ConnectingTime,
     LastTurn,
     NotAMoveError,
@@ -66,7 +68,7 @@ from tests.match_runner.remote.http_player import (
     playing,
 )
 from tests.support import commands
-from tests.support.games import GAMES
+from tests.support.games import GAMES, REPOSITORY
 from tests.support.plain.letter_case import rules_of as as_spelled
 
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -165,25 +167,26 @@ def test_ggp_base_tells_and_is_told_names_as_the_rules_spell_them() -> None:
         assert stop.terms[1] in ("(Take Apple)", "(Take bigPear)")
 
 
-LISTED = """
-(role p) (role q) (init (n 0)) (item z) (item a)
-(legal p z) (legal p (a)) (legal p (m 1 2)) (legal q wait)
-(<= (next (n ?m)) (does p ?m)) (<= terminal (true (n (m 1 2))))
-(<= (sees q (did ?m)) (does p ?m))
-(<= (sees q zeta) (true (n ?x))) (<= (sees q (alpha)) (true (n ?x)))
-(goal p 10) (goal q 20)
-"""
+SEEN = tomllib.loads((REPOSITORY / "tests/engines/servers/messages.toml").read_text("utf-8"))
+"""Messages that real servers sent in matches of some rules, with or without those for `sees`. They
+show the turns, the order of percepts, parentheses, and what replaces an illegal move."""
 
 
-def test_rules_give_the_order_of_percepts_and_the_move_that_replaces_another() -> None:
-    program = normalize(parse(LISTED))
-    with playing(HttpPlayer(["(a)", "a", "(m 1 2)"])) as p, playing(HttpPlayer(["wait"])) as q:
+@pytest.mark.parametrize("seen", SEEN["match"], ids=lambda seen: f"{seen['dialect']}")
+def test_messages_are_those_of_real_servers(seen: dict[str, Any]) -> None:
+    lines = [line for line in SEEN["rules"].splitlines() if seen["sees"] or "sees" not in line]
+    program = normalize(parse("\n".join(lines)))
+    dialect = Dialect(seen["dialect"])
+    settings = conditions(server=SERVERS[seen["server"]], dialect=dialect)
+    with playing(HttpPlayer(seen["answers"])) as p, playing(HttpPlayer(["wait"])) as q:
         at = {"p": p.address, "q": q.address}
-        record = play_match(set_up("listed", program, at), 0, conditions())
-    assert moves_of(record, "p") == ["a", "z", "(m 1 2)"]
-    assert faults_of(record) == [(1, "p", "illegal")]
-    heard = [message.split(maxsplit=4)[-1] for message in q.messages[2:]]
-    assert heard == [f"((DID {m}) ZETA (ALPHA) ))" for m in ("(A)", "Z", "(M 1 2)")]
+        record = play_match(set_up("listed", program, at), 0, settings)
+    assert record.remote is not None
+    for role, player in (("p", p), ("q", q)):
+        sent = [" ".join(message.split()) for message in player.messages[1:]]
+        sent = [re.sub(r"(?<=\() | (?=\))", "", message) for message in sent]
+        expected = [re.sub(r" (?=\))", "", message) for message in seen[role]]
+        assert [message.replace(record.remote.match_id, "ID") for message in sent] == expected
 
 
 def test_ggp_base_requests_name_the_host() -> None:
