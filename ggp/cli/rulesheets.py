@@ -207,7 +207,8 @@ def validate(
 
     Mistakes that can be repaired are warnings, and so are rules that the fast backend will fail to
     ground. With --strict, they are errors, and so are conditions that no author can have meant,
-    such as a `true` that never holds. Exits with 1 if there is an error, with 2 if a file cannot be
+    such as a `true` that never holds. --strict and --for ggp-base also play a few matches, to find
+    what `base` and `input` leave out. Exits with 1 if there is an error, with 2 if a file cannot be
     read.
 
     --play finds roles without a legal move, matches that do not end, goals that are missing,

@@ -28,7 +28,7 @@ _STATE = """
 (<= (init (base ?f)) (base_hint ?f)) (<= (init (input ?r ?m)) (input_hint ?r ?m))
 (<= (legal ?r noop) (role ?r)) (<= (goal ?r 0) (role ?r)) terminal
 """
-_LANES, _MAX_TURNS = 16, 200
+_LANES, _PROLOG_LANES, _MAX_TURNS = 16, 4, 200
 
 
 def hinted(sheet: Rulesheet) -> Mapping[str, frozenset[str]]:
@@ -56,7 +56,8 @@ def unhinted(machine: Machine, hints: Mapping[str, frozenset[str]], seed: int) -
     Raises:
         GGPError: the rules loop, or a role has no legal move.
     """
-    rng, states = np.random.default_rng(seed), machine.initial(_LANES)
+    lanes = _PROLOG_LANES if machine.backend == "prolog" else _LANES
+    rng, states = np.random.default_rng(seed), machine.initial(lanes)
     roles, missing = range(len(machine.roles)), dict[str, str]()
     for _ in range(_MAX_TURNS):
         facts = [f"(base {fluent})" for lane in machine.fluents(states) for fluent in lane]
